@@ -1,0 +1,81 @@
+# What a person types. Every target says what it does; `make` alone lists them.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STACKWRIGHT := $(BIN)/stackwright
+PYTEST := $(BIN)/pytest
+# Minutes that a ring may take; .ci/run sets tighter ones.
+UNIT_MINUTES ?= 10
+RUNTIME_MINUTES ?= 15
+FUNCTIONAL_MINUTES ?= 30
+CHARTS_MINUTES ?= 10
+
+.DEFAULT_GOAL := help
+.PHONY: help setup binaries lint format unit runtime functional charts fast test crds lock benchmarks clean
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+setup: $(VENV)/installed ## Make the Python environment in .venv
+
+$(VENV)/installed: requirements.lock pyproject.toml
+	@echo "==> Python environment in $(VENV)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Stackwright needs Python 3.11 or newer; set PYTHON=/path/to/python3.11 (found: $$($(PYTHON) --version 2>&1))" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "python3 has no venv module; on Debian: apt-get install python3-venv" >&2; exit 1; }
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+binaries: setup ## Get the Kubernetes binaries: named directory, cache, download or build
+	@echo "==> Kubernetes binaries"
+	@$(STACKWRIGHT) local binaries
+
+lint: setup ## ruff, mypy strict, and the import contracts
+	@echo "==> lint"
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: setup ## Format the code
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+unit: setup ## Ring 1: pure functions
+	@echo "==> ring 1: unit"
+	@timeout $(UNIT_MINUTES)m $(PYTEST) -q -n auto tests/unit
+
+runtime: setup ## Ring 2: the Kubernetes runtime on a server that injects faults
+	@echo "==> ring 2: runtime"
+	@timeout $(RUNTIME_MINUTES)m $(PYTEST) -q -n auto tests/runtime
+
+# Without the binaries the tests say why they are skipped; in CI a skip is a failure.
+functional: setup ## Ring 3: controllers on a real API server
+	@echo "==> ring 3: functional"
+	@$(MAKE) --no-print-directory binaries || [ -z "$$CI" ]
+	@timeout $(FUNCTIONAL_MINUTES)m $(PYTEST) -q -n auto tests/functional
+
+charts: setup ## Ring 4: charts with the real helm, images' start contract
+	@echo "==> ring 4: charts"
+	@$(MAKE) --no-print-directory binaries || [ -z "$$CI" ]
+	@timeout $(CHARTS_MINUTES)m $(PYTEST) -q -n auto tests/charts tests/images
+
+fast: lint unit runtime ## What to run all the time: lint and rings 1 and 2
+
+test: lint unit runtime functional charts ## Everything that needs no running cluster: lint and rings 1 to 4
+
+crds: setup ## Write the CRDs of the operators' chart anew from the types
+	@$(STACKWRIGHT) crds --write charts/stackwright/crds
+
+lock: setup ## Write requirements.lock anew from pyproject.toml
+	@$(BIN)/pip install --quiet uv
+	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	  --python-version 3.11 --extra dev pyproject.toml -o requirements.lock
+
+benchmarks: binaries ## Measure what we promise, beside what it is compared with
+	@for program in benchmarks/[a-z]*.py; do echo "==> $$program"; $(BIN)/python $$program || exit 1; done
+
+clean: ## Remove what these targets made in the checkout
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist *.egg-info

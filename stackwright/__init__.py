@@ -1,0 +1,1 @@
+"""Stackwright builds and runs OpenStack on Kubernetes."""

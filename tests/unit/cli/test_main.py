@@ -1,0 +1,56 @@
+"""The program itself: what it lists, how it ends, and what a user sees when something is wrong."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stackwright.cli.main import COMMANDS
+
+
+def run(*arguments: str, environment: dict[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "stackwright.cli", *arguments]
+    clean = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", **(environment or {})}
+    return subprocess.run(command, env=clean, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_every_listed_command_is_there_and_says_the_same_of_itself() -> None:
+    listed = run("--help").stdout
+    for name, (_, sentence) in COMMANDS.items():
+        assert re.search(rf"^  {name} +{re.escape(sentence)}$", listed, re.MULTILINE)
+        assert sentence in run(name, "--help").stdout.replace("\n  ", " ")
+
+
+def test_an_unknown_command_is_a_wrong_call() -> None:
+    done = run("nonsense")
+    assert done.returncode == 2
+    assert "No such command 'nonsense'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        pytest.param("a: [b", "is not valid YAML: line 2", id="broken-yaml"),
+        pytest.param("apiVersion: v1\nkind: Config\n", "has no current-context", id="no-context"),
+        pytest.param(
+            "apiVersion: v1\nkind: Config\ncurrent-context: here\ncontexts: []\n", '"here"', id="unknown-context"
+        ),
+    ],
+)
+def test_a_bad_kubeconfig_is_one_sentence(tmp_path: Path, content: str, expected: str) -> None:
+    path = tmp_path / "kubeconfig"
+    path.write_text(content)
+    done = run("crds", "--install", "--kubeconfig", str(path))
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: ")
+    assert expected in done.stderr
+    assert str(path) in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_no_cluster_is_used_by_surprise() -> None:
+    done = run("crds", "--install")
+    assert done.returncode == 1
+    assert "No cluster is named" in done.stderr

@@ -1,0 +1,95 @@
+"""Rules of the house that no linter knows."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "stackwright"
+
+# What runs under every service and what all of them ask who somebody is: these may be named where they are used.
+INFRASTRUCTURE = {"mariadb", "rabbitmq", "memcached", "keystone"}
+FOREIGN_WORDS = re.compile(
+    r"openstack|keystone|nova|glance|neutron|placement|mariadb|rabbitmq|memcached", re.IGNORECASE
+)
+NOTHING_NAMES = {"utils", "util", "common", "helpers", "helper", "misc", "manager"}
+
+
+def services() -> set[str]:
+    return {folder.name for folder in (PACKAGE / "services").iterdir() if (folder / "__init__.py").exists()}
+
+
+def words(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield every identifier and string literal of a module, with its line; docstrings are prose and not asked."""
+    prose = {
+        node.body[0].value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str(text)) if node not in prose:
+                yield node.lineno, text
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
+                yield node.lineno, name
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield node.lineno, name
+
+
+def named_outside(source: str, names: set[str]) -> list[str]:
+    """Return where a module names one of the services."""
+    if not names:
+        return []
+    wanted = re.compile("|".join(rf"(?<![a-z]){name}(?![a-z])" for name in sorted(names)), re.IGNORECASE)
+    return [f"line {line}: {text}" for line, text in words(ast.parse(source)) if wanted.search(text)]
+
+
+def test_the_runtime_has_no_word_of_what_runs_on_it() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in sorted((PACKAGE / "kube").rglob("*.py"))
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if FOREIGN_WORDS.search(line)
+    ]
+    assert found == []
+
+
+def test_a_service_is_named_in_its_own_folder_alone() -> None:
+    names = services() - INFRASTRUCTURE
+    places = [
+        path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in ("services", "adapters")
+    ]
+    found = {str(path.relative_to(ROOT)): lines for path in places if (lines := named_outside(path.read_text(), names))}
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        pytest.param("glance = 1", True, id="a-variable"),
+        pytest.param("x = 'glance-api'", True, id="a-string"),
+        pytest.param("class GlanceSpec: pass", False, id="a-longer-word-is-another-word"),
+        pytest.param('"""Glance is an example."""', False, id="prose-may-name-it"),
+        pytest.param("x = 'at a glance'", True, id="a-text-is-not-excused"),
+    ],
+)
+def test_the_search_finds_what_it_looks_for(source: str, found: bool) -> None:
+    assert bool(named_outside(source, {"glance"})) is found
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    assert [path for path in PACKAGE.rglob("*.py") if path.stem in NOTHING_NAMES] == []
+
+
+def test_every_package_states_its_rule() -> None:
+    silent = [
+        str(path.relative_to(ROOT))
+        for path in PACKAGE.rglob("__init__.py")
+        if not ast.get_docstring(ast.parse(path.read_text()))
+    ]
+    assert silent == []
