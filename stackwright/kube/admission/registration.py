@@ -1,0 +1,119 @@
+"""Tells the API server which objects to ask us about, where, and whose certificate to believe there."""
+
+import base64
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from stackwright.kube.admission import server
+from stackwright.kube.admission.checks import Webhook
+from stackwright.kube.builtin import MutatingWebhookConfiguration, ValidatingWebhookConfiguration
+from stackwright.kube.client import Client
+from stackwright.kube.resource import JsonObject, Kind
+
+
+@dataclass(frozen=True)
+class ServiceTarget:
+    """The webhooks are behind a Service of the cluster."""
+
+    name: str
+    namespace: str
+    port: int = 443
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the serving certificate must be for."""
+        return (f"{self.name}.{self.namespace}.svc", f"{self.name}.{self.namespace}.svc.cluster.local")
+
+
+@dataclass(frozen=True)
+class UrlTarget:
+    """The webhooks are at an address: of an operator that runs outside the cluster. `https://host:port`."""
+
+    url: str
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How webhooks are registered. `suffix` is a domain name that ends the name of each.
+
+    By default a webhook that cannot be asked is passed over, because every check runs again when the object is
+    reconciled: what is lost is an early answer, not safety.
+    """
+
+    name: str
+    suffix: str
+    target: ServiceTarget | UrlTarget
+    failure_policy: Literal["Ignore", "Fail"] = "Ignore"
+    timeout: int = 10
+    annotations: dict[str, str] = field(default_factory=dict)
+    namespaces: JsonObject = field(default_factory=dict)
+    """A label selector; empty means all namespaces."""
+
+
+def injected_from(certificate: str, namespace: str) -> dict[str, str]:
+    """Return the annotations that make cert-manager fill in the bundle from its Certificate of that name."""
+    return {"cert-manager.io/inject-ca-from": f"{namespace}/{certificate}"}
+
+
+def mutating(webhooks: Iterable[Webhook[Any]], settings: Settings, bundle: bytes = b"") -> JsonObject:
+    """Return the MutatingWebhookConfiguration; without a bundle that field is left to others."""
+    entries = [_entry("mutate", webhook, settings, bundle) for webhook in webhooks if webhook.mutate is not None]
+    return _configuration(MutatingWebhookConfiguration.kind, entries, settings)
+
+
+def validating(webhooks: Iterable[Webhook[Any]], settings: Settings, bundle: bytes = b"") -> JsonObject:
+    """Return the ValidatingWebhookConfiguration; without a bundle that field is left to others."""
+    entries = [_entry("validate", webhook, settings, bundle) for webhook in webhooks if webhook.validate is not None]
+    return _configuration(ValidatingWebhookConfiguration.kind, entries, settings)
+
+
+async def register(client: Client, webhooks: Iterable[Webhook[Any]], settings: Settings, bundle: bytes = b"") -> None:
+    """Apply both configurations. One without webhooks is applied too, so that those of an older version go."""
+    webhooks = tuple(webhooks)
+    await client.apply(MutatingWebhookConfiguration, mutating(webhooks, settings, bundle))
+    await client.apply(ValidatingWebhookConfiguration, validating(webhooks, settings, bundle))
+
+
+def _configuration(kind: Kind, entries: list[JsonObject], settings: Settings) -> JsonObject:
+    metadata: JsonObject = {"name": settings.name}
+    if settings.annotations:
+        metadata["annotations"] = dict(settings.annotations)
+    return {"apiVersion": kind.api_version, "kind": kind.name, "metadata": metadata, "webhooks": entries}
+
+
+def _entry(verb: str, webhook: Webhook[Any], settings: Settings, bundle: bytes) -> JsonObject:
+    kind: Kind = webhook.kind.kind
+    entry: JsonObject = {
+        "name": f"{verb[0]}{kind.name.lower()}-{kind.version}.{settings.suffix}",
+        "admissionReviewVersions": ["v1"],
+        "clientConfig": _client_config(server.path(verb, kind), settings.target, bundle),
+        "failurePolicy": settings.failure_policy,
+        # An object that somebody writes in another version of its kind is converted and asked about all the same.
+        "matchPolicy": "Equivalent",
+        "rules": [
+            {
+                "apiGroups": [kind.group],
+                "apiVersions": [kind.version],
+                "operations": list(webhook.operations),
+                "resources": [kind.plural],
+                "scope": "Namespaced" if kind.namespaced else "Cluster",
+            }
+        ],
+        "sideEffects": "None",
+        "timeoutSeconds": settings.timeout,
+    }
+    if settings.namespaces:
+        entry["namespaceSelector"] = settings.namespaces
+    return entry
+
+
+def _client_config(path: str, target: ServiceTarget | UrlTarget, bundle: bytes) -> JsonObject:
+    config: JsonObject
+    if isinstance(target, UrlTarget):
+        config = {"url": f"{target.url.rstrip('/')}{path}"}
+    else:
+        config = {"service": {"name": target.name, "namespace": target.namespace, "port": target.port, "path": path}}
+    if bundle:
+        config["caBundle"] = base64.b64encode(bundle).decode()
+    return config

@@ -1,0 +1,144 @@
+"""The API server's question and our answer: AdmissionReview of admission.k8s.io/v1.
+
+`mutation` and `validation` take a request and a kind's webhook and return the response. They do no I/O; what
+a webhook's function raises passes through them, because it is a bug and the server knows how to say so.
+"""
+
+import base64
+
+import msgspec
+import structlog
+
+from stackwright.kube.admission import json_patch
+from stackwright.kube.admission.checks import FieldError, Findings, Webhook, refusal
+from stackwright.kube.resource import JsonObject, R, Value
+
+_log = structlog.get_logger()
+
+# What the server writes by itself on an object; a change of nothing but these is not the user's.
+_BOOKKEEPING = frozenset({"managedFields", "resourceVersion", "generation", "finalizers", "ownerReferences"})
+
+_NOTHING = msgspec.Raw(b"null")
+
+
+class AdmissionRequest(Value, frozen=True, kw_only=True):
+    """What the API server asks. The objects stay undecoded until a kind's type is known."""
+
+    uid: str
+    name: str = ""
+    namespace: str = ""
+    operation: str = ""
+    object: msgspec.Raw = _NOTHING
+    oldObject: msgspec.Raw = _NOTHING
+    dryRun: bool = False
+
+
+class AdmissionResponse(Value, frozen=True, kw_only=True):
+    """What we answer: a refusal has a status, a mutation a patch in base64."""
+
+    uid: str
+    allowed: bool
+    status: JsonObject | None = None
+    patch: str | None = None
+    patchType: str | None = None
+    warnings: tuple[str, ...] = ()
+
+
+class AdmissionReview(Value, frozen=True, kw_only=True):
+    """The envelope of both."""
+
+    request: AdmissionRequest
+
+
+_decoder = msgspec.json.Decoder(AdmissionReview)
+
+
+def decode(body: bytes) -> AdmissionRequest:
+    """Return the question in a request's body; msgspec.DecodeError or ValidationError when it is none."""
+    return _decoder.decode(body).request
+
+
+def encode(response: AdmissionResponse) -> bytes:
+    """Return the body of the answer."""
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
+    return msgspec.json.encode(review)
+
+
+def mutation(webhook: Webhook[R], request: AdmissionRequest) -> AdmissionResponse:
+    """Return the patch that the kind's `mutate` asks for."""
+    if webhook.mutate is None:
+        return AdmissionResponse(uid=request.uid, allowed=True)
+    # Two trees, so that a function that changes its argument in place is answered all the same.
+    before = msgspec.json.decode(request.object, type=JsonObject)
+    try:
+        after = webhook.mutate(msgspec.json.decode(request.object, type=JsonObject))
+    except Exception:  # the next lines tell a bug from an object that fits no schema, and raise the bug
+        if _fits(webhook.kind, request.object):
+            raise
+        # The schema is checked after us, and will name the field that is wrong; stumbling here says less.
+        return AdmissionResponse(uid=request.uid, allowed=True)
+    operations = json_patch.difference(before, after)
+    if not operations:
+        return AdmissionResponse(uid=request.uid, allowed=True)
+    patch = base64.b64encode(msgspec.json.encode(operations)).decode()
+    return AdmissionResponse(uid=request.uid, allowed=True, patch=patch, patchType="JSONPatch")
+
+
+def validation(webhook: Webhook[R], request: AdmissionRequest) -> AdmissionResponse:
+    """Return whether the kind's `validate` accepts the object, with what it found."""
+    if webhook.validate is None or not _said_something(request):
+        return AdmissionResponse(uid=request.uid, allowed=True)
+    try:
+        new = msgspec.json.decode(request.object, type=webhook.kind)
+    except msgspec.ValidationError as error:
+        findings = Findings(errors=(_misfit(error),))
+    else:
+        findings = webhook.validate(_old(webhook, request), new)
+    if not findings.errors:
+        return AdmissionResponse(uid=request.uid, allowed=True, warnings=findings.warnings)
+    status = refusal(webhook.kind.kind, request.name, findings.errors)
+    return AdmissionResponse(uid=request.uid, allowed=False, status=status, warnings=findings.warnings)
+
+
+def _said_something(request: AdmissionRequest) -> bool:
+    """Whether the user asks for something new.
+
+    An object that became invalid (by a newer version of its checks) must still be able to lose its finalizers,
+    or it could never be deleted, and a controller must be able to keep its books on it.
+    """
+    if bytes(request.oldObject) == b"null":
+        return True
+    new = msgspec.json.decode(request.object)
+    if new["metadata"].get("deletionTimestamp"):
+        return False
+    return _said(msgspec.json.decode(request.oldObject)) != _said(new)
+
+
+def _said(body: JsonObject) -> JsonObject:
+    metadata = {name: value for name, value in body["metadata"].items() if name not in _BOOKKEEPING}
+    return {**body, "metadata": metadata, "status": None}
+
+
+def _old(webhook: Webhook[R], request: AdmissionRequest) -> R | None:
+    if bytes(request.oldObject) == b"null":
+        return None
+    try:
+        return msgspec.json.decode(request.oldObject, type=webhook.kind)
+    except msgspec.ValidationError as error:
+        # Written by another version. Nothing can be compared with it; the new object is checked as if it were new.
+        _log.warning("the stored object does not fit its type", kind=str(webhook.kind.kind), error=str(error))
+        return None
+
+
+def _fits(kind: type[R], body: msgspec.Raw) -> bool:
+    try:
+        msgspec.json.decode(body, type=kind)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _misfit(error: msgspec.ValidationError) -> FieldError:
+    """Return msgspec's sentence (`Expected int, got str - at `$.spec.size``) as an error of the field."""
+    message, _, place = str(error).partition(" - at ")
+    return FieldError(place.strip("`").removeprefix("$").removeprefix("."), message, reason="FieldValueTypeInvalid")

@@ -1,0 +1,88 @@
+"""What a controller is: a kind, a function that brings one object closer to its spec, and what wakes it.
+
+    async def reconcile(key: Key, context: Context) -> Result | None:
+        website = context.store(Website).get(key)
+        if website is None:
+            return None
+        await context.client.apply(Deployment, deployment_of(website))
+
+    Controller(name="website", kind=Website, reconcile=reconcile, owns=(Deployment,))
+
+A reconcile that returns is a success. `Retry` is tried again with backoff, `Blocked` when something changes;
+a failing server is tried again with backoff; anything else is a bug, logged with its traceback and tried again.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Generic
+
+from structlog.typing import FilteringBoundLogger
+
+from stackwright.kube.client import Client
+from stackwright.kube.events import EventRecorder
+from stackwright.kube.informer import Informers
+from stackwright.kube.predicates import Predicate
+from stackwright.kube.resource import Key, R, Resource
+from stackwright.kube.store import Store
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a reconcile that succeeded asks for: to run again in `after` seconds, if given."""
+
+    after: float | None = None
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a reconcile works with. The client remembers what is written through it: see Workers."""
+
+    client: Client
+    informers: Informers
+    events: EventRecorder
+    controller: str
+    logger: FilteringBoundLogger
+
+    def store(self, kind: type[R]) -> Store[R]:
+        """Return the cache of a kind that the controller owns, watches or reads."""
+        return self.informers.store(kind)
+
+
+Reconcile = Callable[[Key, Context], Awaitable[Result | None]]
+
+
+@dataclass(frozen=True)
+class Watch(Generic[R]):
+    """Another kind whose changes wake objects of the controller's kind: `to` says which.
+
+    Both states of a changed object are asked, so that what it no longer refers to is woken as well.
+    """
+
+    kind: type[R]
+    to: Callable[[R], Iterable[Key]]
+    when: Predicate | None = None
+
+
+@dataclass(frozen=True)
+class Controller:
+    """A controller, as data.
+
+    `owns` are kinds whose objects wake their controlling owner, `watches` map other kinds, `reads` are only
+    kept in the cache. `when` says which changes of the kind itself count. `deadline` is in seconds.
+    """
+
+    name: str
+    kind: type[Resource]
+    reconcile: Reconcile
+    owns: tuple[type[Resource], ...] = ()
+    watches: tuple[Watch[Any], ...] = ()
+    reads: tuple[type[Resource], ...] = ()
+    when: Predicate | None = None
+    workers: int = 4
+    deadline: float = 60.0
+
+    @property
+    def kinds(self) -> tuple[type[Resource], ...]:
+        """All kinds that must be in the cache before this controller can work, its own first."""
+        kinds = (self.kind, *self.owns, *(watch.kind for watch in self.watches), *self.reads)
+        return tuple(dict.fromkeys(kinds))

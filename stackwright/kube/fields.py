@@ -1,0 +1,101 @@
+"""Fields of manifests: whether an object has what a manifest asks for, and a manifest without given fields. Pure."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from stackwright.kube.resource import JsonObject
+
+_KEYED_ITEM = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|[^,\]]+)')
+
+
+def digest(body: JsonObject) -> str:
+    """Return a short name for a manifest's content, the same for the same content."""
+    return hashlib.sha256(msgspec.json.encode(body, order="deterministic")).hexdigest()[:16]
+
+
+def covers(actual: Any, desired: Any) -> bool:
+    """Return whether `actual` has everything that `desired` names; what it has besides (defaults) is its own.
+
+    Of a typed object only the fields that its type knows can be compared; the others count as had.
+    """
+    if isinstance(actual, msgspec.Struct) and isinstance(desired, Mapping):
+        names = ((field.name, field.encode_name) for field in msgspec.structs.fields(actual))
+        return all(covers(getattr(actual, name), desired[key]) for name, key in names if key in desired)
+    if isinstance(desired, Mapping):
+        return isinstance(actual, Mapping) and all(
+            key in actual and covers(actual[key], value) for key, value in desired.items()
+        )
+    if isinstance(desired, list | tuple):
+        return (
+            isinstance(actual, list | tuple)
+            and len(actual) == len(desired)
+            and all(covers(have, want) for have, want in zip(actual, desired, strict=True))
+        )
+    return bool(actual == desired)
+
+
+def without(body: JsonObject, paths: Iterable[str]) -> JsonObject:
+    """Return the manifest less the fields at `paths`, written as the server writes them in a conflict.
+
+    `.spec.replicas`, `.spec.containers[name="api"].image`, `.metadata.finalizers[="a/b"]`; keys may hold dots.
+    """
+    result: Any = body
+    for path in paths:
+        result = _without(result, path)
+    return result if isinstance(result, dict) else {}
+
+
+def _without(value: Any, path: str) -> Any:
+    if isinstance(value, Mapping):
+        return _without_key(value, path)
+    if isinstance(value, list) and path.startswith("["):
+        selector, _, rest = path[1:].partition("]")
+        return _without_item(value, selector, rest)
+    return value
+
+
+def _without_key(value: Mapping[str, Any], path: str) -> JsonObject:
+    # The longest key first: of ".a.b", the key "a.b" is meant where both it and "a" are there.
+    for key in sorted(value, key=len, reverse=True):
+        prefix = f".{key}"
+        if path == prefix:
+            return {other: content for other, content in value.items() if other != key}
+        rest = path.removeprefix(prefix)
+        if rest != path and rest[0] in ".[":
+            smaller = _without(value[key], rest)
+            kept = {**value, key: smaller}
+            if smaller in ({}, []):
+                # An emptied parent would still claim the field; it goes too.
+                del kept[key]
+            return kept
+    return dict(value)
+
+
+def _without_item(items: list[Any], selector: str, rest: str) -> list[Any]:
+    kept = []
+    for position, item in enumerate(items):
+        if not _selected(item, position, selector):
+            kept.append(item)
+        elif rest:
+            kept.append(_without(item, rest))
+    return kept
+
+
+def _selected(item: Any, position: int, selector: str) -> bool:
+    if selector.startswith("="):
+        return bool(item == _literal(selector[1:]))
+    if selector.isdigit():
+        return position == int(selector)
+    pairs = _KEYED_ITEM.findall(selector)
+    return isinstance(item, Mapping) and all(item.get(key) == _literal(text) for key, text in pairs)
+
+
+def _literal(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text

@@ -1,0 +1,47 @@
+"""Finalizers: what keeps an object until its traces outside the cluster are gone.
+
+Neither way touches somebody else's entry: adding is a server-side apply of one entry of a set, removing is a
+JSON patch that tests for the entry in its place and fails, to be tried again, where another one has moved in.
+"""
+
+from stackwright.kube.client import Client
+from stackwright.kube.errors import NotFound
+from stackwright.kube.resource import R
+
+
+async def add(client: Client, resource: R, name: str) -> R:
+    """Keep the object from going before `name` is removed again."""
+    if name in resource.metadata.finalizers:
+        return resource
+    body = {
+        "apiVersion": resource.kind.api_version,
+        "kind": resource.kind.name,
+        "metadata": {
+            "name": resource.metadata.name,
+            "namespace": resource.metadata.namespace,
+            # With the uid the server refuses, instead of creating anew, where the object has just gone.
+            "uid": resource.metadata.uid,
+            "finalizers": [name],
+        },
+    }
+    # A field manager of the finalizer's own, so that other applies of ours do not drop it. The server takes names
+    # of up to 128 characters; the end of a longer one tells finalizers apart.
+    manager = f"{client.field_manager}/{name}"[-128:]
+    return await client.apply(type(resource), body, field_manager=manager)
+
+
+async def remove(client: Client, resource: R, name: str) -> None:
+    """Let the object go, as far as `name` is concerned."""
+    if name not in resource.metadata.finalizers:
+        return
+    path = f"/metadata/finalizers/{resource.metadata.finalizers.index(name)}"
+    patch = [
+        # Never let go one that was made anew under the same name.
+        {"op": "test", "path": "/metadata/uid", "value": resource.metadata.uid},
+        {"op": "test", "path": path, "value": name},
+        {"op": "remove", "path": path},
+    ]
+    try:
+        await client.patch(type(resource), resource.metadata.name, resource.metadata.namespace, patch)
+    except NotFound:
+        return

@@ -1,0 +1,437 @@
+"""Keeps the objects of a kind in memory as the server has them, and tells who wants to know what changed.
+
+An informer lists once and then follows a watch. It asks for the list as the beginning of the watch where the
+server can do that, else in pages. When the stream ends it goes on from the last version that it saw; when the
+server no longer knows that version, it lists again, reports what was deleted meanwhile, and is silent about
+what did not change.
+"""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Generic
+
+import structlog
+
+from stackwright.kube import metrics
+from stackwright.kube.client import Client, WatchEvent
+from stackwright.kube.clock import REAL, Clock
+from stackwright.kube.decoding import Turn
+from stackwright.kube.errors import ApiError, Gone, KubeError
+from stackwright.kube.progress import Progress
+from stackwright.kube.queue import Backoff
+from stackwright.kube.resource import Key, Kind, R
+from stackwright.kube.store import Store
+
+# A stream that lived for so many seconds was a success, even if nothing happened meanwhile.
+LIVED = 60.0
+# After so many refusals in a row to go on from a version, the version itself is doubted.
+REFUSALS = 3
+# Refusals that say that we or the server, not the version, are the reason.
+_NOT_THE_VERSION = (401, 403, 404, 429, 503)
+_STREAM_REFUSED = (400, 405, 406, 422, 501)
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Change(Generic[R]):
+    """What became of one object: `old` is what was reported last, `new` is None when it is gone.
+
+    `initial` marks what the first list brought. An object that was deleted and made anew under the same name
+    is two changes.
+    """
+
+    old: R | None
+    new: R | None
+    initial: bool = False
+
+    @property
+    def resource(self) -> R:
+        """The object, as it is or as it last was."""
+        resource = self.new if self.new is not None else self.old
+        assert resource is not None, "a change is of something"  # noqa: S101  one of the two is always there
+        return resource
+
+
+Handler = Callable[[Change[R]], None]
+
+
+def _random() -> float:
+    return random.random()  # noqa: S311  spreads load in time; nothing is secret about it
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Times of an informer, in seconds, and where it takes time and chance from.
+
+    A watch is renewed after a random time between `shortest` and `longest`, so that not all come back at once.
+    Older servers ignore the wish for a list in the stream, and some never end it: after a silence of
+    `list_silence` it is asked for in pages. A server that sends bookmarks does so about every minute: a stream
+    without one for `bookmark_silence` is dead.
+    """
+
+    shortest: float = 300.0
+    longest: float = 600.0
+    list_silence: float = 30.0
+    bookmark_silence: float = 150.0
+    clock: Clock = REAL
+    chance: Callable[[], float] = _random
+    backoff: Backoff = field(default_factory=lambda: Backoff(first=0.8, limit=30.0))
+
+    def watch_seconds(self) -> float:
+        """Return for how long the next watch shall run."""
+        return self.shortest + (self.longest - self.shortest) * self.chance()
+
+
+class _Listing(Generic[R]):
+    """A list that is under way."""
+
+    def __init__(self, store: Store[R]) -> None:
+        # What was known before and did not come yet; what is left at the end is gone.
+        self.unseen: set[Key] = {resource.key for resource in store.list()}
+        # What came older than it was known.
+        self.stale: list[R] = []
+        self.turn = Turn()
+
+
+class Informer(Generic[R]):
+    """Follows the objects of one kind, all or those of a namespace or selector."""
+
+    def __init__(
+        self,
+        client: Client,
+        kind: type[R],
+        *,
+        namespace: str = "",
+        labels: str = "",
+        transform: Callable[[R], R] | None = None,
+        timing: Timing | None = None,
+    ) -> None:
+        self.kind = kind
+        self.namespace = namespace if kind.kind.namespaced else ""
+        self.labels = labels
+        self.store: Store[R] = Store()
+        self.trouble = ""
+        """Why the informer does not get on, in a sentence; empty when it does."""
+        self._client = client
+        self._transform = transform
+        self._timing = timing or Timing()
+        self._handlers: list[Handler[R]] = []
+        self._synced = asyncio.Event()
+        self._streaming = True
+        self._progress = Progress()
+        self._must_list = True
+        self._list_reason = "start"
+        self._failures = 0
+        self._refusals = 0
+        self._hears_bookmarks = False
+        self._objects = metrics.informer_objects.labels(str(kind.kind))
+
+    def __str__(self) -> str:
+        return f"{self.kind.kind}({self.labels})" if self.labels else str(self.kind.kind)
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether the store was complete once."""
+        return self._synced.is_set()
+
+    @property
+    def version(self) -> int:
+        """Up to which resource version the store has everything."""
+        return self._progress.version
+
+    async def synced(self) -> None:
+        """Wait for the first list to be complete."""
+        await self._synced.wait()
+
+    def subscribe(self, handler: Handler[R]) -> None:
+        """Call `handler` at every change from now on, first with all that is known."""
+        self._handlers.append(handler)
+        for resource in self.store.list():
+            self._call(handler, Change(None, resource, initial=True))
+
+    def covers(self, key: Key) -> bool:
+        """Whether a write to that object will show here.
+
+        A selector hides that from us for an object that we do not have: we cannot know whether it matches.
+        """
+        if self.namespace and key.namespace != self.namespace:
+            return False
+        return not self.labels or self.store.get(key) is not None
+
+    async def reached(self, resource_version: str, timeout: float) -> bool:
+        """Wait until the store has everything up to a version; return False when it has not in time."""
+        return await self._progress.reached(int(resource_version), timeout)
+
+    async def run(self) -> None:
+        """Follow the kind until cancelled. No error ends it: each is said once and tried again with backoff."""
+        now = self._timing.clock.monotonic
+        while True:
+            before, began = self.version, now()
+            failed = await self._try()
+            progressed, lived = before != self.version, now() - began
+            if progressed or lived > LIVED:
+                self._failures = 0
+            # A stream that ends at once and brought nothing would otherwise be opened in a tight loop.
+            if failed or not (progressed or lived > 1.0):
+                await self._timing.clock.sleep(self._timing.backoff.delay(self._failures))
+                self._failures += 1
+
+    async def _try(self) -> bool:
+        """Follow the kind until something ends that; return whether that is a failure."""
+        try:
+            await self._follow()
+        except Gone:
+            self._list_again("gone")
+            return False
+        except KubeError as error:
+            self._complain(error)
+            self._doubt(error)
+            return True
+        except Exception as error:  # noqa: BLE001  our bug, and loud; but the cache must not go stale for ever
+            _log.exception("an informer failed", kind=str(self))
+            self.trouble = f"{type(error).__name__}: {error}"
+            self._list_again("error")
+            return True
+        return False
+
+    async def _follow(self) -> None:
+        """List if needed, then apply what the stream brings until it ends."""
+        if self._must_list and not self._streaming:
+            await self._list_in_pages()
+        listing = _Listing(self.store) if self._must_list else None
+        try:
+            await self._stream(listing)
+        except ApiError as error:
+            if listing is None or not self._must_list or error.code not in _STREAM_REFUSED:
+                raise
+            self._page_from_now_on(error.message)
+            await self._follow()
+
+    async def _stream(self, listing: _Listing[R] | None) -> None:
+        stream = self._client.watch(
+            self.kind,
+            self.namespace,
+            labels=self.labels,
+            resource_version="" if listing else str(self.version),
+            initial=listing is not None,
+            timeout=self._timing.watch_seconds(),
+            silence=self._timing.bookmark_silence if self._hears_bookmarks else 0.0,
+        )
+        async with contextlib.aclosing(stream):
+            try:
+                async with asyncio.timeout(self._timing.list_silence if listing else None) as patience:
+                    async for event in stream:
+                        listing = self._take(event, listing)
+                        self._be_patient(patience, listing)
+            except TimeoutError:
+                if listing is None or not patience.expired():
+                    raise
+                self._page_from_now_on(f"it sent nothing for {self._timing.list_silence:.0f} s")
+
+    def _be_patient(self, patience: asyncio.Timeout, listing: _Listing[R] | None) -> None:
+        """Give a list that gets on more time; after its end there is no limit."""
+        if patience.when() is None:
+            return
+        if listing is None:
+            patience.reschedule(None)
+        elif listing.turn.over():
+            # Not at every object: setting a timer costs a tenth of what decoding an object does.
+            patience.reschedule(asyncio.get_running_loop().time() + self._timing.list_silence)
+            listing.turn = Turn()
+
+    async def _list_in_pages(self) -> None:
+        listing = _Listing(self.store)
+        version = ""
+        pages = self._client.pages(self.kind, self.namespace, labels=self.labels)
+        async with contextlib.aclosing(pages):
+            async for page in pages:
+                version = version or page.resource_version
+                for resource in page.items:
+                    self._list_one(resource, listing)
+                    if listing.turn.over():
+                        await listing.turn.give()
+        self._finish(listing, version)
+
+    def _take(self, event: WatchEvent[R], listing: _Listing[R] | None) -> _Listing[R] | None:
+        """Apply one event; return the list that is still under way after it."""
+        resource = event.object
+        if event.type == "BOOKMARK":
+            if listing is None:
+                self._hears_bookmarks = True
+                self._advance(resource.metadata.resourceVersion)
+            elif event.initial_events_end:
+                self._finish(listing, resource.metadata.resourceVersion)
+                return None
+        elif listing is not None:
+            # Changes may come before the end of the list when the server's cache was behind.
+            if event.type == "DELETED":
+                listing.unseen.discard(resource.key)
+                self._remove(resource.key)
+            else:
+                self._list_one(resource, listing)
+        elif int(resource.metadata.resourceVersion) > self.version:
+            # What is not newer than the stream's own position was sent twice.
+            if event.type == "DELETED":
+                self._remove(resource.key)
+            else:
+                self._put(resource)
+            self._advance(resource.metadata.resourceVersion)
+        return listing
+
+    def _list_one(self, resource: R, listing: _Listing[R]) -> None:
+        listing.unseen.discard(resource.key)
+        known = self.store.get(resource.key)
+        if known is not None and known.metadata.uid == resource.metadata.uid:
+            version, known_version = resource.metadata.resourceVersion, known.metadata.resourceVersion
+            if version == known_version:
+                return
+            if int(version) < int(known_version):
+                listing.stale.append(resource)
+                return
+        self._put(resource)
+
+    def _finish(self, listing: _Listing[R], version: str) -> None:
+        """Take a list as complete: what it did not name is gone."""
+        if int(version) < self.version:
+            # Only a server that was set back to an earlier state has older versions; then they are the truth.
+            _log.warning("the server went back to an earlier state", kind=str(self), version=version)
+            for resource in listing.stale:
+                self._put(resource)
+        for key in listing.unseen:
+            self._remove(key)
+        metrics.informer_relists_total.labels(str(self.kind.kind), self._list_reason).inc()
+        self._must_list = False
+        self._advance(version)
+        self._synced.set()
+
+    def _put(self, resource: R) -> None:
+        if self._transform:
+            resource = self._transformed(resource)
+        old = self.store.get(resource.key)
+        if old is not None and old.metadata.uid != resource.metadata.uid:
+            self._remove(resource.key)
+            old = None
+        self.store.put(resource)
+        if old is None:
+            self._objects.inc()
+        self._tell(Change(old, resource, initial=not self.has_synced))
+
+    def _remove(self, key: Key) -> None:
+        old = self.store.remove(key)
+        if old is not None:
+            self._objects.dec()
+            self._tell(Change(old, None))
+
+    def _transformed(self, resource: R) -> R:
+        assert self._transform is not None  # noqa: S101  asked by the only caller
+        try:
+            return self._transform(resource)
+        except Exception:  # noqa: BLE001  one object that cannot be transformed must not stop the others
+            _log.exception("an object cannot be transformed", kind=str(self), key=str(resource.key))
+            return resource
+
+    def _tell(self, change: Change[R]) -> None:
+        for handler in self._handlers:
+            self._call(handler, change)
+
+    def _call(self, handler: Handler[R], change: Change[R]) -> None:
+        try:
+            handler(change)
+        except Exception:  # noqa: BLE001  a handler's bug must not keep changes from the others
+            _log.exception("a handler failed", kind=str(self), key=str(change.resource.key))
+
+    def _advance(self, version: str) -> None:
+        self._refusals = 0
+        if self.trouble:
+            _log.info("following again", kind=str(self))
+            self.trouble = ""
+        self._progress.advance(int(version))
+
+    def _list_again(self, reason: str) -> None:
+        if not self._must_list:
+            self._must_list = True
+            self._list_reason = reason
+
+    def _doubt(self, error: KubeError) -> None:
+        """List again when the server keeps refusing to go on from our version for a reason of its own."""
+        if isinstance(error, ApiError) and error.code not in _NOT_THE_VERSION:
+            self._refusals += 1
+            if self._refusals >= REFUSALS:
+                self._list_again("refused")
+
+    def _page_from_now_on(self, reason: str) -> None:
+        self._streaming = False
+        _log.info("the server does not list in a stream; listing in pages", kind=str(self), reason=reason)
+
+    def _complain(self, error: KubeError) -> None:
+        """Say what is wrong, once until it changes."""
+        sentence = str(error) or type(error).__name__
+        say = _log.debug if sentence == self.trouble else _log.warning
+        say("cannot follow a kind", kind=str(self), error=sentence)
+        self.trouble = sentence
+
+
+class Informers:
+    """The informers that controllers share: one for each kind and selector, in one namespace or in all."""
+
+    def __init__(self, client: Client, *, namespace: str = "", timing: Timing | None = None) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._timing = timing
+        self._informers: dict[tuple[type[Any], str], Informer[Any]] = {}
+        self._group: asyncio.TaskGroup | None = None
+
+    def of(self, kind: type[R], *, labels: str = "", transform: Callable[[R], R] | None = None) -> Informer[R]:
+        """Return the informer of a kind; the first call makes it, and starts it if the others run."""
+        found = self._informers.get((kind, labels))
+        if found is None:
+            found = Informer(
+                self._client,
+                kind,
+                namespace=self._namespace,
+                labels=labels,
+                transform=transform,
+                timing=self._timing,
+            )
+            self._informers[kind, labels] = found
+            if self._group is not None:
+                self._start(found)
+        return found
+
+    def store(self, kind: type[R], *, labels: str = "") -> Store[R]:
+        """Return the store of a kind that somebody follows."""
+        found = self._informers.get((kind, labels))
+        if found is None:
+            raise LookupError(f"nobody follows {kind.kind}; add it to the controller's owns, watches or reads")
+        return found.store
+
+    def caching(self, kind: Kind) -> list[Informer[Any]]:
+        """Return the informers that keep objects of a kind, whatever part of them they decode."""
+        return [informer for informer in self._informers.values() if informer.kind.kind == kind]
+
+    def all(self) -> list[Informer[Any]]:
+        """Return all informers."""
+        return list(self._informers.values())
+
+    async def start(self, group: asyncio.TaskGroup) -> None:
+        """Run all informers, and those that are asked for later, as tasks of `group`."""
+        self._group = group
+        for informer in self._informers.values():
+            self._start(informer)
+
+    async def synced(self) -> None:
+        """Wait until every informer has synced."""
+        for informer in self.all():
+            await informer.synced()
+
+    def unsynced(self) -> list[Informer[Any]]:
+        """Return the informers that wait for their first list."""
+        return [informer for informer in self._informers.values() if not informer.has_synced]
+
+    def _start(self, informer: Informer[Any]) -> None:
+        assert self._group is not None  # noqa: S101  asked by the callers
+        self._group.create_task(informer.run(), name=f"informer {informer}")

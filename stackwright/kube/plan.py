@@ -1,0 +1,42 @@
+"""What a pure decision returns: steps to take now, waits for what is not there yet.
+
+A step is data with a reason and a message; what it does stands in the controller's `act`. A wait says what
+it waits for. Neither carries counters or times of tries, so that an unchanged state writes nothing.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One thing to do. Subclasses add what `act` needs to know.
+
+    `condition` names the condition of the kind that is not True before this step is done.
+    """
+
+    reason: str
+    message: str = ""
+    condition: str = ""
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Something that must happen elsewhere first. A watch wakes the resource, or `after` seconds pass."""
+
+    reason: str
+    message: str
+    condition: str = ""
+    after: float | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What brings a resource closer to its spec; an empty plan means that it is there.
+
+    Steps of one plan do not depend on each other and run at once. `done` names conditions that hold although
+    one that is declared before them does not.
+    """
+
+    steps: tuple[Step, ...] = ()
+    waits: tuple[Wait, ...] = ()
+    done: tuple[str, ...] = ()

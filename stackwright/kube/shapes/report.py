@@ -1,0 +1,49 @@
+"""The end of every pass: findings become conditions, and the status is written if anything changed."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from stackwright.kube import clock, conditions
+from stackwright.kube.conditions import READY, Finding
+from stackwright.kube.controller import Context
+from stackwright.kube.resource import CustomResource, Status
+
+
+async def report(
+    resource: CustomResource, findings: Iterable[Finding], status: Status, context: Context, *, looked: bool = True
+) -> Status:
+    """Write the status of a resource, unless it says the same already; an event tells when `Ready` turned.
+
+    `looked=False` says that the pass failed before it knew what there is to do.
+    """
+    now = clock.seconds(clock.now())
+    computed = conditions.compute(type(resource).conditions, findings, resource.status.conditions, now, looked=looked)
+    new = msgspec.structs.replace(status, conditions=computed, observedGeneration=resource.metadata.generation)
+    if new == resource.status:
+        return new
+    body = {
+        "apiVersion": resource.kind.api_version,
+        "kind": resource.kind.name,
+        "metadata": {
+            "name": resource.metadata.name,
+            "namespace": resource.metadata.namespace,
+            # Never write the status of one that was made anew under the same name.
+            "uid": resource.metadata.uid,
+        },
+        "status": msgspec.to_builtins(new),
+    }
+    await context.client.apply(type(resource), body, subresource="status")
+    _tell(resource, new, context)
+    return new
+
+
+def _tell(resource: CustomResource, new: Status, context: Context) -> None:
+    before = conditions.find(resource.status.conditions, READY)
+    after = conditions.find(new.conditions, READY)
+    if after is None or (before is not None and (before.status, before.message) == (after.status, after.message)):
+        return
+    if after.status == "True":
+        context.events.event(resource, "Normal", after.reason, after.message)
+    elif after.severity == "Error":
+        context.events.event(resource, "Warning", after.reason, after.message)

@@ -1,0 +1,111 @@
+"""Fixtures of the functional ring: a real API server with its controllers, shared by all workers of a run."""
+
+import asyncio
+import contextlib
+import os
+import re
+import secrets
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from stackwright.kube import config
+from stackwright.kube.builtin import Namespace, Pod, ServiceAccount
+from stackwright.kube.client import Client
+from stackwright.kube.config import Connection
+from stackwright.local import binaries, programs
+from stackwright.local.apiserver.server import ApiServer, Options, Shared, shared
+from stackwright.local.errors import LocalError
+from stackwright.local.progress import Shown
+
+# How long a namespace's controllers may take on a loaded machine.
+PATIENCE = 30.0
+
+
+@pytest.fixture(scope="session")
+def kubernetes(request: pytest.FixtureRequest) -> dict[str, Path]:
+    """Where each of Kubernetes' programs is; the first run on a machine fetches or builds them, and shows how far."""
+    capture = request.config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext(), Shown() as progress:
+        try:
+            return binaries.ensure(programs.ALL, progress=progress)
+        except LocalError as error:
+            reason = str(error)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def apiserver(kubernetes: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Shared:
+    """The server of this run; whichever worker needs it first starts it, and it ends with the run.
+
+    Its programs are never stopped; what must be restarted is a `private_apiserver`.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        return shared(folder.parent / "apiserver", kubernetes, master=os.getppid())
+    return shared(folder / "apiserver", kubernetes, master=os.getpid())
+
+
+@pytest.fixture
+def connection(apiserver: Shared) -> Connection:
+    """The administrator's way to the server."""
+    # When one of its programs has died, say so, and not only that a connection was refused.
+    apiserver.check()
+    return config.load(apiserver.kubeconfig)
+
+
+@pytest.fixture
+async def client(connection: Connection) -> AsyncIterator[Client]:
+    """A client of the server, with all rights."""
+    async with Client(connection) as client:
+        yield client
+
+
+@pytest.fixture
+async def namespace(client: Client, request: pytest.FixtureRequest) -> AsyncIterator[str]:
+    """A fresh namespace, in which pods can be made; it is deleted afterwards, and nobody waits for that."""
+    name = await fresh_namespace(client, request.node.name)
+    yield name
+    await end_namespace(client, name)
+
+
+@pytest.fixture
+def private_apiserver(kubernetes: dict[str, Path], tmp_path: Path) -> Iterator[ApiServer]:
+    """A server for one test alone: its programs may be killed, paused and started again, its requests counted."""
+    with ApiServer(tmp_path / "apiserver", kubernetes, Options(audit=True)) as server:
+        yield server
+
+
+@pytest.fixture
+async def private_client(private_apiserver: ApiServer) -> AsyncIterator[Client]:
+    """A client of the private server, with all rights."""
+    async with Client(config.load(private_apiserver.kubeconfig)) as client:
+        yield client
+
+
+@pytest.fixture
+async def private_namespace(private_client: Client, request: pytest.FixtureRequest) -> str:
+    """A fresh namespace of the private server; it goes away with the server."""
+    return await fresh_namespace(private_client, request.node.name)
+
+
+async def end_namespace(client: Client, name: str) -> None:
+    """Delete a namespace, and confirm the end of its pods in place of a kubelet: it would stay for their sake."""
+    await client.delete(Namespace, name)
+    for pod in await client.list(Pod, name):
+        await client.delete(Pod, pod.metadata.name, name, grace=0)
+
+
+async def fresh_namespace(client: Client, test: str) -> str:
+    """Make a namespace that carries the test's name, and wait until pods can be made in it."""
+    words = re.sub(r"[^a-z0-9]+", "-", test.lower().removeprefix("test_")).strip("-")[:40].strip("-")
+    name = f"{words}-{secrets.token_hex(3)}"
+    await client.create(Namespace, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    async with asyncio.timeout(PATIENCE):
+        events = client.watch(ServiceAccount, name, fields="metadata.name=default", initial=True)
+        async with contextlib.aclosing(events):
+            async for event in events:
+                if event.type == "ADDED":
+                    break
+    return name

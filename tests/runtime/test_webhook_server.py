@@ -1,0 +1,148 @@
+"""The webhook server, asked over TLS as the API server asks it."""
+
+import asyncio
+import io
+import json
+import ssl
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+import structlog
+
+from stackwright.kube import clock
+from stackwright.kube.admission import certificates
+from stackwright.kube.admission.certificate_sources import FileCertificates
+from stackwright.kube.admission.certificates import Material
+from stackwright.kube.admission.server import WebhookServer
+from tests.runtime.widgets import WEBHOOK
+
+VALIDATE = "/validate/admission.example.org/v1/widgets"
+MUTATE = "/mutate/admission.example.org/v1/widgets"
+
+
+def material() -> Material:
+    return certificates.advance(None, clock.now(), names=("127.0.0.1",))
+
+
+def use(server: WebhookServer, made: Material) -> None:
+    server.use(made.serving.certificate_pem, made.serving.key_pem)
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[WebhookServer]:
+    async with WebhookServer([WEBHOOK], host="127.0.0.1", port=0) as server:
+        yield server
+
+
+async def post(server: WebhookServer, path: str, body: bytes, believed: bytes) -> tuple[int, bytes]:
+    trust = ssl.create_default_context(cadata=believed.decode())
+    async with (
+        aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=trust)) as session,
+        session.post(f"https://127.0.0.1:{server.port}{path}", data=io.BytesIO(body)) as response,
+    ):
+        return response.status, await response.read()
+
+
+def review(spec: Any) -> bytes:
+    widget = {"apiVersion": "admission.example.org/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": spec}
+    request = {"uid": "u", "name": "a", "operation": "CREATE", "object": widget, "oldObject": None}
+    return json.dumps({"request": request}).encode()
+
+
+async def test_a_review_is_answered(server: WebhookServer) -> None:
+    made = material()
+    use(server, made)
+    status, body = await post(server, VALIDATE, review({"size": 11}), made.bundle)
+    assert status == 200
+    assert json.loads(body)["response"]["status"]["code"] == 422
+    status, body = await post(server, MUTATE, review({"size": 1}), made.bundle)
+    assert json.loads(body)["response"]["patchType"] == "JSONPatch"
+
+
+async def test_a_bug_is_loud_in_the_log_and_silent_in_the_answer(server: WebhookServer) -> None:
+    made = material()
+    use(server, made)
+    with structlog.testing.capture_logs() as logs:
+        status, body = await post(server, VALIDATE, review({"mode": "bug"}), made.bundle)
+    assert status == 500
+    assert b"secret" not in body
+    assert b"ZeroDivisionError" not in body
+    (entry,) = [entry for entry in logs if entry["log_level"] == "error"]
+    assert entry["exc_info"]
+    assert (await post(server, VALIDATE, review({"size": 1}), made.bundle))[0] == 200
+
+
+@pytest.mark.parametrize("body", [b"", b"nonsense", b"{}"])
+async def test_nonsense_is_a_bad_request(server: WebhookServer, body: bytes) -> None:
+    made = material()
+    use(server, made)
+    assert (await post(server, VALIDATE, body, made.bundle))[0] == 400
+
+
+async def test_a_large_object_is_read_whole(server: WebhookServer) -> None:
+    made = material()
+    use(server, made)
+    status, _ = await post(server, VALIDATE, review({"mode": "x" * 3_000_000}), made.bundle)
+    assert status == 200
+
+
+async def test_an_unknown_kind_is_not_found(server: WebhookServer) -> None:
+    made = material()
+    use(server, made)
+    assert (await post(server, "/validate/example.org/v1/others", review({}), made.bundle))[0] == 404
+
+
+async def test_a_new_certificate_is_served_to_new_connections_while_old_ones_go_on(server: WebhookServer) -> None:
+    first, second = material(), material()
+    use(server, first)
+    trust = ssl.create_default_context(cadata=first.bundle.decode())
+    url = f"https://127.0.0.1:{server.port}{VALIDATE}"
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=trust, limit=1)) as session:
+        async with session.post(url, data=review({"size": 1})) as response:
+            assert response.status == 200
+            await response.read()
+        use(server, second)
+        async with session.post(url, data=review({"size": 1})) as response:
+            assert response.status == 200
+            await response.read()
+    assert (await post(server, VALIDATE, review({"size": 1}), second.bundle))[0] == 200
+    with pytest.raises(aiohttp.ClientConnectorCertificateError):
+        await post(server, VALIDATE, review({"size": 1}), first.bundle)
+
+
+async def test_a_key_that_does_not_fit_is_refused_and_the_server_goes_on(server: WebhookServer) -> None:
+    first, second = material(), material()
+    use(server, first)
+    with pytest.raises(ssl.SSLError):
+        server.use(second.serving.certificate_pem, first.serving.key_pem)
+    assert (await post(server, VALIDATE, review({"size": 1}), first.bundle))[0] == 200
+
+
+async def test_files_are_served_and_served_anew_when_they_change(server: WebhookServer, tmp_path: Path) -> None:
+    source = FileCertificates(tmp_path, use=server.use)
+    assert source.refresh() is False
+    for made in (material(), material()):
+        (tmp_path / "tls.key").write_bytes(made.serving.key_pem)
+        # Until both are there, what was served before is served on.
+        source.refresh()
+        (tmp_path / "tls.crt").write_bytes(made.serving.certificate_pem)
+        assert source.refresh() is True
+        assert source.refresh() is False
+        assert (await post(server, VALIDATE, review({"size": 1}), made.bundle))[0] == 200
+
+
+async def test_files_are_looked_at_again_and_again(tmp_path: Path) -> None:
+    used = asyncio.Event()
+    source = FileCertificates(tmp_path, use=lambda _certificate, _key: used.set(), interval=0.001)
+    run = asyncio.create_task(source.run())
+    made = certificates.advance(None, clock.now() - timedelta(days=1), names=("127.0.0.1",))
+    (tmp_path / "tls.key").write_bytes(made.serving.key_pem)
+    (tmp_path / "tls.crt").write_bytes(made.serving.certificate_pem)
+    async with asyncio.timeout(5):
+        await used.wait()
+    run.cancel()
+    await asyncio.gather(run, return_exceptions=True)

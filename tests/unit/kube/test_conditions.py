@@ -1,0 +1,133 @@
+"""Conditions are computed once, summarised by Ready, and do not flap."""
+
+import pytest
+
+from stackwright.kube import conditions
+from stackwright.kube.conditions import Finding
+from stackwright.kube.errors import ApiError, Blocked, Retry, Unreachable
+from stackwright.kube.plan import Plan, Step, Wait
+from stackwright.kube.resource import Condition
+
+DECLARED = ("InputReady", "DatabaseReady", "AccountReady")
+THEN = "2026-01-01T00:00:00Z"
+NOW = "2026-01-02T00:00:00Z"
+
+
+def states(computed: tuple[Condition, ...]) -> dict[str, str]:
+    return {condition.type: condition.status for condition in computed}
+
+
+@pytest.mark.parametrize(
+    ("findings", "expected"),
+    [
+        pytest.param(
+            (),
+            {"Ready": "True", "InputReady": "True", "DatabaseReady": "True", "AccountReady": "True"},
+            id="nothing-left-to-do-means-ready",
+        ),
+        pytest.param(
+            (Finding("DatabaseReady", "False", "Creating", "Creating the schema", "Info"),),
+            {"Ready": "False", "InputReady": "True", "DatabaseReady": "False", "AccountReady": "Unknown"},
+            id="what-comes-after-an-unmet-one-is-unknown",
+        ),
+        pytest.param(
+            (
+                Finding("DatabaseReady", "False", "Creating", "Creating the schema", "Info"),
+                Finding("AccountReady", "True", "Ready", ""),
+            ),
+            {"Ready": "False", "InputReady": "True", "DatabaseReady": "False", "AccountReady": "True"},
+            id="what-is-found-done-is-true-although-an-earlier-one-is-not",
+        ),
+        pytest.param(
+            (Finding("", "False", "InternalError", "Internal error", "Error"),),
+            {"Ready": "False", "InputReady": "True", "DatabaseReady": "True", "AccountReady": "True"},
+            id="a-finding-about-the-whole-shows-in-ready-alone",
+        ),
+    ],
+)
+def test_first_pass(findings: tuple[Finding, ...], expected: dict[str, str]) -> None:
+    assert states(conditions.compute(DECLARED, findings, (), NOW)) == expected
+
+
+def test_ready_comes_first_and_the_rest_is_sorted() -> None:
+    computed = conditions.compute(DECLARED, (), (), NOW)
+    assert [condition.type for condition in computed] == ["Ready", "AccountReady", "DatabaseReady", "InputReady"]
+
+
+def test_ready_repeats_the_worst() -> None:
+    findings = (
+        Finding("InputReady", "False", "Waiting", "Waiting for Secret a", "Info"),
+        Finding("AccountReady", "False", "Refused", "The server refused the account", "Error"),
+    )
+    ready = conditions.compute(DECLARED, findings, (), NOW)[0]
+    assert (ready.status, ready.severity, ready.reason) == ("False", "Error", "Refused")
+    assert ready.message == "The server refused the account"
+
+
+def test_a_condition_that_nobody_looked_at_keeps_what_it_said() -> None:
+    first = conditions.compute(DECLARED, (), (), THEN)
+    blocked = (Finding("InputReady", "False", "Waiting", "Waiting for Secret a", "Info"),)
+    second = conditions.compute(DECLARED, blocked, first, NOW)
+    assert states(second) == {
+        "Ready": "False",
+        "InputReady": "False",
+        "DatabaseReady": "True",
+        "AccountReady": "True",
+    }
+    times = {condition.type: condition.lastTransitionTime for condition in second}
+    assert times == {"Ready": NOW, "InputReady": NOW, "DatabaseReady": THEN, "AccountReady": THEN}
+
+
+def test_a_new_message_does_not_move_the_time() -> None:
+    first = conditions.compute(DECLARED, (Finding("InputReady", "False", "A", "one", "Info"),), (), THEN)
+    second = conditions.compute(DECLARED, (Finding("InputReady", "False", "B", "two", "Info"),), first, NOW)
+    changed = conditions.find(second, "InputReady")
+    assert changed is not None
+    assert (changed.message, changed.lastTransitionTime) == ("two", THEN)
+
+
+def test_the_same_findings_give_the_same_conditions() -> None:
+    findings = (Finding("DatabaseReady", "False", "Creating", "Creating the schema", "Info"),)
+    first = conditions.compute(DECLARED, findings, (), THEN)
+    assert conditions.compute(DECLARED, findings, first, NOW) == first
+
+
+def test_an_undeclared_condition_is_a_bug() -> None:
+    with pytest.raises(ValueError, match="Nonsense is not declared"):
+        conditions.compute(DECLARED, (Finding("Nonsense", "False", "X", "x"),), (), NOW)
+
+
+def test_a_plan_tells_what_is_left() -> None:
+    plan = Plan(
+        steps=(Step(reason="Creating", message="Creating the schema", condition="DatabaseReady"),),
+        waits=(Wait("Waiting", "Waiting for Secret a", condition="InputReady"),),
+        done=("AccountReady",),
+    )
+    assert states(conditions.compute(DECLARED, conditions.findings_of(plan), (), NOW)) == {
+        "Ready": "False",
+        "InputReady": "False",
+        "DatabaseReady": "False",
+        "AccountReady": "True",
+    }
+
+
+@pytest.mark.parametrize(
+    ("error", "reason", "message"),
+    [
+        pytest.param(
+            Blocked("Create Secret a", reason="InputMissing"), "InputMissing", "Create Secret a", id="blocked"
+        ),
+        pytest.param(Retry("The server is starting"), "Error", "The server is starting", id="retry"),
+        pytest.param(ApiError("no room", code=507, reason="Full"), "Full", "no room", id="the-server-said-no"),
+        pytest.param(Unreachable("no answer"), "Unreachable", "no answer", id="the-server-said-nothing"),
+        pytest.param(
+            KeyError("password=hunter2"),
+            "InternalError",
+            "Internal error (KeyError); the operator's log has the details",
+            id="a-bug-does-not-show-its-insides",
+        ),
+    ],
+)
+def test_an_error_becomes_a_finding(error: Exception, reason: str, message: str) -> None:
+    finding = conditions.finding_of(error, "InputReady")
+    assert (finding.condition, finding.reason, finding.message) == ("InputReady", reason, message)

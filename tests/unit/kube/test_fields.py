@@ -1,0 +1,80 @@
+"""Fields of manifests: comparison by what is asked for, removal by the server's own paths."""
+
+from typing import Any
+
+import pytest
+
+from stackwright.kube import fields
+
+BODY: dict[str, Any] = {
+    "metadata": {"name": "a", "annotations": {"example.org/a.b": "1", "example": "2"}, "finalizers": ["x/y", "z"]},
+    "spec": {
+        "replicas": 3,
+        "containers": [{"name": "api", "image": "one", "ports": [{"port": 80, "protocol": "TCP"}]}, {"name": "log"}],
+        "only": {"child": 1},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        pytest.param(".spec.replicas", {"replicas"}, id="a-plain-field"),
+        pytest.param(".spec.only.child", {"only"}, id="an-emptied-parent-goes-too"),
+    ],
+)
+def test_without_a_field_of_the_spec(path: str, expected: set[str]) -> None:
+    assert BODY["spec"].keys() - fields.without(BODY, [path])["spec"].keys() == expected
+
+
+def test_without_a_key_that_holds_dots_and_a_slash() -> None:
+    left = fields.without(BODY, [".metadata.annotations.example.org/a.b"])
+    assert left["metadata"]["annotations"] == {"example": "2"}
+
+
+def test_without_a_field_of_an_item_found_by_its_key() -> None:
+    left = fields.without(BODY, ['.spec.containers[name="api"].image'])
+    assert left["spec"]["containers"] == [
+        {"name": "api", "ports": [{"port": 80, "protocol": "TCP"}]},
+        {"name": "log"},
+    ]
+
+
+def test_without_an_item_found_by_two_keys() -> None:
+    left = fields.without(BODY, ['.spec.containers[name="api"].ports[port=80,protocol="TCP"]'])
+    assert "ports" not in left["spec"]["containers"][0]
+
+
+def test_without_an_entry_of_a_set() -> None:
+    assert fields.without(BODY, ['.metadata.finalizers[="x/y"]'])["metadata"]["finalizers"] == ["z"]
+
+
+def test_without_leaves_the_original_alone() -> None:
+    fields.without(BODY, [".spec.replicas", ".spec.containers", ".metadata"])
+    assert BODY["spec"]["replicas"] == 3
+    assert "metadata" in BODY
+
+
+def test_an_unknown_path_changes_nothing() -> None:
+    assert fields.without(BODY, [".spec.absent", ".spec.replicas.deeper", '.spec.containers[name="x"].image']) == BODY
+
+
+@pytest.mark.parametrize(
+    ("actual", "desired", "expected"),
+    [
+        pytest.param({"a": 1, "b": 2}, {"a": 1}, True, id="what-it-has-besides-is-its-own"),
+        pytest.param({"a": 1}, {"a": 1, "b": 2}, False, id="a-missing-field"),
+        pytest.param({"a": {"b": 1}}, {"a": {"b": 2}}, False, id="another-value-deep-down"),
+        pytest.param([{"a": 1, "d": 0}], [{"a": 1}], True, id="defaults-inside-an-item"),
+        pytest.param([1, 2], [1], False, id="an-item-too-many"),
+        pytest.param({"a": [1]}, {"a": {"b": 1}}, False, id="another-type"),
+        pytest.param("x", {"a": 1}, False, id="a-scalar-for-an-object"),
+    ],
+)
+def test_covers(actual: Any, desired: Any, expected: bool) -> None:
+    assert fields.covers(actual, desired) is expected
+
+
+def test_a_digest_does_not_depend_on_order() -> None:
+    assert fields.digest({"a": 1, "b": 2}) == fields.digest({"b": 2, "a": 1})
+    assert fields.digest({"a": 1}) != fields.digest({"a": 2})
