@@ -1,0 +1,204 @@
+"""The umbrella: one resource that stands for a whole control plane.
+
+Its fixed part is here. The section of a service is declared in the service's folder; `control_plane_type` adds
+the sections that were found, so that a further service changes nothing here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import msgspec
+
+from stackwright.api.base import (
+    VERSION,
+    CompositeStatus,
+    CustomResource,
+    Definition,
+    Kind,
+    Value,
+    deprecated,
+    describe,
+    list_map,
+    min_length,
+    pattern,
+    shown,
+)
+from stackwright.api.exposure import CaTls
+from stackwright.api.pods import ExtraMountsList, TopologyRef
+from stackwright.api.service import RabbitMqConfig
+
+GROUP = "core.openstack.org"
+
+_Duration = Annotated[str, pattern(r"^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$")]
+_RenewBefore = Annotated[_Duration | None, describe("How long before the end a new one is made; a third of the life.")]
+
+
+class LeafCertificate(Value, frozen=True, kw_only=True):
+    """How long certificates live."""
+
+    duration: Annotated[_Duration, describe("The life of a certificate, such as 43800h.")] = "43800h"
+    renewBefore: _RenewBefore = None
+
+
+class CaCertificate(Value, frozen=True, kw_only=True):
+    """How long a certificate authority lives, or who it is."""
+
+    duration: Annotated[_Duration, describe("The life of the authority, such as 87600h.")] = "87600h"
+    renewBefore: _RenewBefore = None
+    customIssuer: Annotated[
+        str | None,
+        describe("An issuer that exists already, instead of one that is made; its chain goes into the CA bundle."),
+    ] = None
+
+
+class Certificates(Value, frozen=True, kw_only=True):
+    """A certificate authority and the certificates that it signs."""
+
+    ca: CaCertificate = CaCertificate()
+    cert: LeafCertificate = LeafCertificate()
+
+
+class IngressTls(Certificates, frozen=True, kw_only=True):
+    """TLS on public endpoints."""
+
+    enabled: Annotated[bool, describe("Whether public endpoints speak TLS.")] = True
+
+
+class PodLevelTls(Value, frozen=True, kw_only=True):
+    """TLS between the parts of the control plane, up to the pods."""
+
+    enabled: Annotated[bool, describe("Whether the parts speak TLS with each other.")] = True
+    internal: Annotated[Certificates, describe("The authority of internal endpoints.")] = Certificates()
+    libvirt: Annotated[Certificates, describe("The authority of the hypervisors.")] = Certificates()
+    ovn: Annotated[Certificates, describe("The authority of the virtual network's databases.")] = Certificates()
+
+
+class ControlPlaneTls(CaTls, frozen=True, kw_only=True):
+    """TLS of the whole control plane, and further certificate authorities that all pods trust."""
+
+    ingress: IngressTls = IngressTls()
+    podLevel: PodLevelTls = PodLevelTls()
+
+
+class OpenStackControlPlaneSpec(Value, frozen=True, kw_only=True):
+    """What holds for all services: passwords, storage, where pods run, brokers, and how the work is divided."""
+
+    secret: Annotated[
+        str, min_length(1), describe("The Secret with the passwords of all services, one key for each of them.")
+    ]
+    storageClass: Annotated[str, describe("The StorageClass of volumes for which a service names no other.")]
+    nodeSelector: Annotated[
+        dict[str, str], describe("Labels of the nodes that run the control plane, for services that select none.")
+    ] = {}
+    topologyRef: Annotated[
+        TopologyRef | None, describe("The Topology of services that name none: how pods spread over the nodes.")
+    ] = None
+    extraMounts: ExtraMountsList = ()
+    messagingBus: Annotated[RabbitMqConfig | None, describe("The broker of services that name none.")] = None
+    notificationsBus: Annotated[
+        RabbitMqConfig | None, describe("The broker for notifications; absent, services send none.")
+    ] = None
+    notificationsBusInstance: Annotated[
+        str | None,
+        deprecated("set notificationsBus.cluster."),
+        describe("The name of the RabbitMq resource for notifications."),
+    ] = None
+    tls: Annotated[
+        ControlPlaneTls | None, describe("TLS of the whole control plane; absent, everything speaks plain text.")
+    ] = None
+    dependencyPolicy: Annotated[
+        Literal["Deploy", "Refuse"],
+        describe(
+            "What happens when a service needs one that was not asked for: it is deployed too, with its defaults, and "
+            "the status says so (Deploy); or the control plane waits until you add it (Refuse)."
+        ),
+    ] = "Deploy"
+    operatorMode: Annotated[
+        Literal["shared", "perService"],
+        describe(
+            "Who serves the services' resources: the operators that run already (shared), or one operator for each "
+            "service, started and stopped with the service (perService)."
+        ),
+    ] = "shared"
+
+
+class AuthorityStatus(Value, frozen=True, kw_only=True):
+    """A certificate authority in use."""
+
+    name: Annotated[str, describe("What it is called.")]
+    expires: Annotated[str, describe("When it ends.")] = ""
+
+
+class TlsStatus(CaTls, frozen=True, kw_only=True):
+    """The certificate authorities in use."""
+
+    caList: Annotated[
+        tuple[AuthorityStatus, ...], list_map("name"), describe("The authorities that sign certificates.")
+    ] = ()
+
+
+class OpenStackControlPlaneStatus(CompositeStatus, frozen=True, kw_only=True):
+    """How far the control plane is."""
+
+    containerImages: Annotated[dict[str, str], describe("The images in use, by the part that runs them.")] = {}
+    deployedVersion: Annotated[str | None, describe("The release that all services have reached.")] = None
+    tls: Annotated[TlsStatus | None, describe("The certificate authorities in use.")] = None
+
+
+class OpenStackControlPlane(CustomResource, frozen=True, kw_only=True):
+    """A whole OpenStack control plane: which services run, in which shape. One for each namespace."""
+
+    kind: ClassVar[Kind] = Kind(GROUP, VERSION, "OpenStackControlPlane", "openstackcontrolplanes")
+    definition: ClassVar[Definition] = shown(short_names=("osctlplane", "osctlplanes", "oscp", "oscps"))
+    conditions: ClassVar[tuple[str, ...]] = ("InputReady", "OpenStackControlPlaneInfrastructureReady")
+
+    spec: OpenStackControlPlaneSpec
+    status: OpenStackControlPlaneStatus = OpenStackControlPlaneStatus()
+
+
+@dataclass(frozen=True)
+class Section:
+    """What a service adds to the umbrella: the type of its section, what it means, and the conditions it reports.
+
+    The type is a struct with defaults for all of its fields; an absent section means these defaults.
+    """
+
+    type: type[msgspec.Struct]
+    description: str
+    conditions: tuple[str, ...] = ()
+
+
+def control_plane_type(sections: Mapping[str, Section]) -> type[OpenStackControlPlane]:
+    """Return the umbrella with the given sections in its spec; without any it is the fixed part."""
+    if not sections:
+        return OpenStackControlPlane
+    fields: list[tuple[str, Any, Any]] = [
+        (name, Annotated[section.type, describe(section.description)], section.type())
+        for name, section in sorted(sections.items())
+    ]
+    spec = msgspec.defstruct(
+        OpenStackControlPlaneSpec.__name__,
+        fields,
+        bases=(OpenStackControlPlaneSpec,),
+        namespace={"__doc__": OpenStackControlPlaneSpec.__doc__},
+        module=__name__,
+        frozen=True,
+        kw_only=True,
+    )
+    reported = (condition for _, section in sorted(sections.items()) for condition in section.conditions)
+    return msgspec.defstruct(  # type: ignore[return-value]  # a subclass of its base, which the stub does not say
+        OpenStackControlPlane.__name__,
+        [("spec", spec)],
+        bases=(OpenStackControlPlane,),
+        namespace={
+            "__doc__": OpenStackControlPlane.__doc__,
+            "conditions": (*OpenStackControlPlane.conditions, *reported),
+        },
+        module=__name__,
+        frozen=True,
+        kw_only=True,
+    )
+
+
+KINDS: tuple[type[CustomResource], ...] = (OpenStackControlPlane,)

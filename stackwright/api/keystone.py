@@ -1,0 +1,126 @@
+"""The kinds by which a service enters Keystone: its service and user, and its endpoints."""
+
+from typing import Annotated, ClassVar
+
+from stackwright.api.base import (
+    VERSION,
+    Column,
+    CustomResource,
+    Definition,
+    Kind,
+    Status,
+    Value,
+    describe,
+    immutable,
+    keys,
+    list_map,
+    max_length,
+    max_properties,
+    min_length,
+    pattern,
+    shown,
+)
+
+GROUP = "keystone.openstack.org"
+
+_Url = Annotated[str, pattern(r"^https?://\S+$"), max_length(2048)]
+
+
+class KeystoneServiceSpec(Value, frozen=True, kw_only=True):
+    """The entry in the service catalog, and the user that the service works as."""
+
+    serviceType: Annotated[str, min_length(1), describe("The type by which clients find it: image, compute and so on.")]
+    serviceName: Annotated[
+        str,
+        min_length(1),
+        immutable("a service of the catalog cannot be renamed; make another KeystoneService"),
+        describe("The name of the service in the catalog; as a rule the name of this resource."),
+    ]
+    serviceDescription: Annotated[str, describe("What the service does, for who reads the catalog.")] = ""
+    enabled: Annotated[bool, describe("Whether the catalog shows the service.")] = True
+    serviceUser: Annotated[
+        str, min_length(1), describe("The user, in project service with the roles admin and service.")
+    ]
+    secret: Annotated[str, min_length(1), describe("The Secret with the user's password.")]
+    passwordSelector: Annotated[str, min_length(1), describe("The key of the password in that Secret.")]
+
+
+class KeystoneServiceStatus(Status, frozen=True, kw_only=True):
+    """What Keystone has of it."""
+
+    serviceID: Annotated[str, describe("The service's id in Keystone.")] = ""
+
+
+class KeystoneService(CustomResource, frozen=True, kw_only=True):
+    """A service of the catalog and the user that it works as. Deleting this resource removes both from Keystone."""
+
+    kind: ClassVar[Kind] = Kind(GROUP, VERSION, "KeystoneService", "keystoneservices")
+    definition: ClassVar[Definition] = shown(
+        Column("Type", ".spec.serviceType", description="The type by which clients find the service"),
+        Column("User", ".spec.serviceUser", priority=1, description="The user that the service works as"),
+    )
+    conditions: ClassVar[tuple[str, ...]] = (
+        "KeystoneAPIReady",
+        "AdminServiceClientReady",
+        "KeystoneServiceOSServiceReady",
+        "KeystoneServiceOSUserReady",
+    )
+
+    spec: KeystoneServiceSpec
+    status: KeystoneServiceStatus = KeystoneServiceStatus()
+
+
+class KeystoneEndpointSpec(Value, frozen=True, kw_only=True):
+    """The URLs of a service of the catalog."""
+
+    serviceName: Annotated[
+        str,
+        min_length(1),
+        immutable("endpoints cannot move to another service; make another KeystoneEndpoint"),
+        describe("The KeystoneService that the endpoints belong to."),
+    ]
+    endpoints: Annotated[
+        dict[str, _Url],
+        keys("public", "internal", "admin"),
+        max_properties(3),
+        describe("The URLs by interface: public, internal. An interface that is removed here goes from the catalog."),
+    ]
+
+
+class RegisteredEndpoint(Value, frozen=True, kw_only=True):
+    """One endpoint as Keystone has it."""
+
+    interface: Annotated[str, describe("Whom it is for: public or internal.")]
+    url: Annotated[str, describe("The URL that clients get.")] = ""
+    id: Annotated[str, describe("The endpoint's id in Keystone.")] = ""
+
+
+class KeystoneEndpointStatus(Status, frozen=True, kw_only=True):
+    """What Keystone has of it."""
+
+    serviceID: Annotated[str, describe("The id in Keystone of the service that they belong to.")] = ""
+    endpointIDs: Annotated[dict[str, str], describe("The endpoints' ids by interface.")] = {}
+    endpoints: Annotated[
+        tuple[RegisteredEndpoint, ...], list_map("interface"), describe("The endpoints as Keystone has them.")
+    ] = ()
+
+
+class KeystoneEndpoint(CustomResource, frozen=True, kw_only=True):
+    """The endpoints of one service of the catalog. Deleting this resource removes them from Keystone."""
+
+    kind: ClassVar[Kind] = Kind(GROUP, VERSION, "KeystoneEndpoint", "keystoneendpoints")
+    definition: ClassVar[Definition] = shown(
+        Column("Service", ".spec.serviceName", description="The KeystoneService that they belong to"),
+        Column("Public", ".spec.endpoints.public", priority=1, description="The public URL"),
+    )
+    conditions: ClassVar[tuple[str, ...]] = (
+        "KeystoneAPIReady",
+        "AdminServiceClientReady",
+        "KeystoneServiceOSEndpointsReady",
+    )
+
+    spec: KeystoneEndpointSpec
+    status: KeystoneEndpointStatus = KeystoneEndpointStatus()
+
+
+KINDS: tuple[type[CustomResource], ...] = (KeystoneService, KeystoneEndpoint)

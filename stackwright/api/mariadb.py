@@ -1,0 +1,118 @@
+"""The kinds by which a service gets a schema and an account in a MariaDB."""
+
+from typing import Annotated, ClassVar, Literal
+
+from stackwright.api.base import (
+    VERSION,
+    Column,
+    CustomResource,
+    Definition,
+    Kind,
+    Status,
+    Value,
+    deprecated,
+    describe,
+    immutable,
+    max_length,
+    min_length,
+    pattern,
+    shown,
+)
+
+GROUP = "mariadb.openstack.org"
+
+# The labels by which a schema names its server, and an account its schema.
+SERVER_LABEL = "dbName"
+DATABASE_LABEL = "mariaDBDatabaseName"
+
+# Names of this form need no quoting in SQL and mean the same on every file system.
+_Identifier = Annotated[str, pattern(r"^[a-zA-Z0-9_]+$"), max_length(64)]
+
+
+class MariaDBDatabaseSpec(Value, frozen=True, kw_only=True):
+    """Which schema should exist, and how it stores text."""
+
+    name: Annotated[
+        _Identifier,
+        immutable("a schema cannot be renamed; make another MariaDBDatabase and move the data"),
+        describe("The name of the schema on the server."),
+    ]
+    defaultCharacterSet: Annotated[_Identifier, describe("The character set of tables that name none.")] = "utf8"
+    defaultCollation: Annotated[_Identifier, describe("The collation of tables that name none.")] = "utf8_general_ci"
+    secret: Annotated[
+        str | None,
+        deprecated("an account has its own resource, MariaDBAccount."),
+        describe("The Secret with the password of a user called like the schema."),
+    ] = None
+
+
+class MariaDBDatabaseStatus(Status, frozen=True, kw_only=True):
+    """How far the schema is."""
+
+    completed: Annotated[bool, describe("Whether the schema is there.")] = False
+    tlsSupport: Annotated[bool, describe("Whether the server accepts TLS.")] = False
+    enableMultiMaster: Annotated[bool, describe("Whether clients may write to every node of the server.")] = False
+    hash: Annotated[dict[str, str], describe("Digests of what was last done, by what they are of.")] = {}
+
+
+class MariaDBDatabase(CustomResource, frozen=True, kw_only=True):
+    """A schema on the Galera that the label dbName names. Deleting this resource keeps the schema and its data."""
+
+    kind: ClassVar[Kind] = Kind(GROUP, VERSION, "MariaDBDatabase", "mariadbdatabases")
+    definition: ClassVar[Definition] = shown(
+        Column("Schema", ".spec.name", description="The name of the schema on the server"),
+        Column("Server", f".metadata.labels.{SERVER_LABEL}", priority=1, description="The Galera that holds it"),
+    )
+    conditions: ClassVar[tuple[str, ...]] = ("MariaDBServerReady", "MariaDBDatabaseReady")
+
+    spec: MariaDBDatabaseSpec
+    status: MariaDBDatabaseStatus = MariaDBDatabaseStatus()
+
+
+class MariaDBAccountSpec(Value, frozen=True, kw_only=True):
+    """Which user should exist, and where its password is."""
+
+    userName: Annotated[
+        str,
+        min_length(1),
+        max_length(80),
+        immutable("an account cannot be renamed; make another MariaDBAccount and let the service use that"),
+        describe("The name of the user on the server."),
+    ]
+    secret: Annotated[
+        str,
+        min_length(1),
+        describe("The Secret with the password, under the key DatabasePassword. A new Secret changes the password."),
+    ]
+    requireTLS: Annotated[bool, describe("Whether the server refuses this user without TLS.")] = False
+    accountType: Annotated[
+        Literal["User", "System"],
+        immutable("an account cannot change between User and System; make another MariaDBAccount"),
+        describe("User: an account for one schema. System: the server's own, such as root."),
+    ] = "User"
+
+
+class MariaDBAccountStatus(Status, frozen=True, kw_only=True):
+    """How far the account is."""
+
+    currentSecret: Annotated[str, describe("The Secret with the password that the server has now.")] = ""
+    hash: Annotated[dict[str, str], describe("Digests of what was last done, by what they are of.")] = {}
+
+
+class MariaDBAccount(CustomResource, frozen=True, kw_only=True):
+    """A user that may do everything in the schema of the MariaDBDatabase that the label mariaDBDatabaseName names."""
+
+    kind: ClassVar[Kind] = Kind(GROUP, VERSION, "MariaDBAccount", "mariadbaccounts")
+    definition: ClassVar[Definition] = shown(
+        Column("User", ".spec.userName", description="The name of the user on the server"),
+        Column(
+            "Database", f".metadata.labels.{DATABASE_LABEL}", priority=1, description="The MariaDBDatabase it is for"
+        ),
+    )
+    conditions: ClassVar[tuple[str, ...]] = ("MariaDBServerReady", "MariaDBDatabaseReady", "MariaDBAccountReady")
+
+    spec: MariaDBAccountSpec
+    status: MariaDBAccountStatus = MariaDBAccountStatus()
+
+
+KINDS: tuple[type[CustomResource], ...] = (MariaDBDatabase, MariaDBAccount)

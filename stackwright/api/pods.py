@@ -1,0 +1,158 @@
+"""What a user may say about the pods of a service: size, place, probes and further volumes."""
+
+from typing import Annotated, ClassVar, Literal
+
+from stackwright.api.base import (
+    JsonObject,
+    Quantity,
+    Rule,
+    Value,
+    atomic,
+    describe,
+    free_form,
+    list_map,
+    max_items,
+    maximum,
+    minimum,
+    pattern,
+    rule,
+)
+
+
+class ResourceClaim(Value, frozen=True, kw_only=True):
+    """Names one claim of the pod that a container uses."""
+
+    name: Annotated[str, describe("The name of an entry in the pod's resourceClaims.")]
+    request: Annotated[str, describe("One request of that claim; empty for all of it.")] = ""
+
+
+class ResourceRequirements(Value, frozen=True, kw_only=True):
+    """How much CPU and memory each container asks for, and how much it may take."""
+
+    claims: Annotated[
+        tuple[ResourceClaim, ...], list_map("name"), describe("Claims of the pod that the container uses.")
+    ] = ()
+    limits: Annotated[
+        dict[str, Quantity], describe("The most that a container may take, by resource: cpu, memory and so on.")
+    ] = {}
+    requests: Annotated[
+        dict[str, Quantity],
+        describe("What is set aside for a container, by resource; a node without that much free does not get it."),
+    ] = {}
+
+
+class TopologyRef(Value, frozen=True, kw_only=True):
+    """Names a Topology resource that says how pods spread over the nodes."""
+
+    name: Annotated[str, describe("The name of the Topology.")] = ""
+    namespace: Annotated[
+        str, describe("The namespace of the Topology; only the namespace of the resource itself is supported.")
+    ] = ""
+
+
+class PodTemplate(Value, frozen=True, kw_only=True):
+    """Where pods run and how much they may take."""
+
+    nodeSelector: Annotated[
+        dict[str, str] | None,
+        describe(
+            "Labels that a node must have to run the pods. An empty map means any node, also where the control "
+            "plane as a whole selects some; absent means what the control plane says."
+        ),
+    ] = None
+    resources: ResourceRequirements = ResourceRequirements()
+    topologyRef: Annotated[
+        TopologyRef | None,
+        describe("A Topology that says how pods spread over the nodes, instead of our spreading over hosts."),
+    ] = None
+
+
+class Probe(Value, frozen=True, kw_only=True):
+    """Overrides one probe, field by field; what is absent stays as the service has it."""
+
+    validations: ClassVar[tuple[Rule, ...]] = (
+        rule(
+            "!has(self.type) || self.type != 'Exec' || (has(self.command) && size(self.command) > 0)",
+            message="a probe of type Exec needs a command",
+            field_path=".command",
+            reason="FieldValueRequired",
+        ),
+    )
+
+    type: Annotated[
+        Literal["HTTP", "Exec", ""], describe("How to probe: an HTTP request, or a command in the container.")
+    ] = ""
+    path: Annotated[str, pattern(r"^(/.*)?$"), describe("The path of the HTTP request; it starts with a slash.")] = ""
+    command: Annotated[tuple[str, ...], atomic, max_items(64), describe("The command and its arguments.")] = ()
+    port: Annotated[int | None, minimum(1), maximum(65535), describe("The port of the HTTP request.")] = None
+    scheme: Annotated[Literal["HTTP", "HTTPS"] | None, describe("Whether the HTTP request is made over TLS.")] = None
+    initialDelaySeconds: Annotated[
+        int | None, minimum(0), describe("Seconds after the container's start before the first probe.")
+    ] = None
+    timeoutSeconds: Annotated[
+        int | None, minimum(1), describe("Seconds after which a probe without an answer has failed.")
+    ] = None
+    periodSeconds: Annotated[int | None, minimum(1), describe("Seconds from one probe to the next.")] = None
+    failureThreshold: Annotated[
+        int | None, minimum(1), describe("How many failures in a row count as one of the container.")
+    ] = None
+
+
+class Probes(Value, frozen=True, kw_only=True):
+    """Overrides of a service's probes."""
+
+    livenessProbes: Annotated[Probe | None, describe("The probe that restarts a container when it fails.")] = None
+    readinessProbes: Annotated[
+        Probe | None, describe("The probe that takes a pod out of its Services when it fails.")
+    ] = None
+    startupProbes: Annotated[Probe | None, describe("The probe that the others wait for after a start.")] = None
+
+
+class PodOverride(Value, frozen=True, kw_only=True):
+    """Overrides of what we generate for a service without an endpoint of its own."""
+
+    probes: Annotated[Probes | None, describe("Overrides of the probes.")] = None
+
+
+class VolumeMount(Value, frozen=True, kw_only=True):
+    """Says where a volume appears in a container."""
+
+    name: Annotated[str, describe("Which of the volumes beside this list.")]
+    mountPath: Annotated[str, describe("The path in the container.")]
+    subPath: Annotated[str, describe("A path within the volume that is mounted instead of its root.")] = ""
+    subPathExpr: Annotated[str, describe("The same with $(VARIABLES) of the container's environment in it.")] = ""
+    readOnly: Annotated[bool, describe("Whether the container cannot write to it.")] = False
+    recursiveReadOnly: Annotated[str, describe("Whether mounts below it are read-only too.")] = ""
+    mountPropagation: Annotated[str, describe("How mounts pass between the host and the container.")] = ""
+
+
+class ExtraVolumes(Value, frozen=True, kw_only=True):
+    """Volumes, where they are mounted, and in which pods."""
+
+    volumes: Annotated[
+        tuple[Annotated[JsonObject, free_form], ...],
+        atomic,
+        describe("The volumes, as in a pod's spec.volumes: each a name and one source (secret, configMap, nfs, …)."),
+    ]
+    mounts: Annotated[tuple[VolumeMount, ...], atomic, describe("Where the volumes appear in the containers.")]
+    propagation: Annotated[
+        tuple[str, ...],
+        atomic,
+        describe("Which pods get them: names of services, of groups or of instances; empty means all pods."),
+    ] = ()
+    extraVolType: Annotated[str, describe("A word for what this is, such as Ceph; for people.")] = ""
+
+
+class ExtraMounts(Value, frozen=True, kw_only=True):
+    """A named set of further volumes for pods: files, keys and credentials that we know nothing of."""
+
+    extraVol: Annotated[tuple[ExtraVolumes, ...], atomic, describe("The volumes and where they go.")]
+    name: Annotated[str, describe("What this set is called; for people.")] = ""
+    region: Annotated[str, describe("The region that it is for; empty for all.")] = ""
+
+
+ExtraMountsList = Annotated[
+    tuple[ExtraMounts, ...],
+    atomic,
+    describe("Further volumes for the pods, for files, keys and credentials that the service's own snippets name."),
+]

@@ -1,0 +1,67 @@
+"""The kind by which a service gets a user, a virtual host and a URL at a message broker."""
+
+from typing import Annotated, ClassVar
+
+from stackwright.api.base import (
+    VERSION,
+    Column,
+    CustomResource,
+    Definition,
+    Kind,
+    Status,
+    Value,
+    describe,
+    max_length,
+    min_length,
+    shown,
+)
+
+GROUP = "rabbitmq.openstack.org"
+
+
+class TransportURLSpec(Value, frozen=True, kw_only=True):
+    """At which broker, as whom, and in which virtual host a service exchanges its messages."""
+
+    rabbitmqClusterName: Annotated[str, min_length(1), describe("The name of the RabbitMq resource.")]
+    username: Annotated[
+        str,
+        max_length(255),
+        describe(
+            "The user of the service, who is made when missing; empty for the broker's default user. Another name "
+            "makes a second user, and the first one goes when nobody uses it any more."
+        ),
+    ] = ""
+    vhost: Annotated[
+        str, max_length(255), describe("The virtual host, which is made when missing; empty for the broker's default.")
+    ] = ""
+    userRef: Annotated[str, describe("A RabbitMQUser resource to take the user from, instead of username.")] = ""
+
+
+class TransportURLStatus(Status, frozen=True, kw_only=True):
+    """Where the URL is, and what it says."""
+
+    secretName: Annotated[str, describe("The Secret with the URL, under the key transport_url.")] = ""
+    secretHash: Annotated[str, describe("A digest of that Secret's content.")] = ""
+    previousSecretName: Annotated[str, describe("The Secret before a rotation, while somebody may use it.")] = ""
+    rabbitmqUsername: Annotated[str, describe("The user that the URL names.")] = ""
+    rabbitmqVhost: Annotated[str, describe("The virtual host that the URL names.")] = ""
+    rabbitmqUserRef: Annotated[str, describe("The RabbitMQUser resource behind that user, if there is one.")] = ""
+    previousRabbitmqUserRef: Annotated[str, describe("The one before a rotation, while somebody may use it.")] = ""
+    queueType: Annotated[str, describe("The type of queues that the broker makes.")] = ""
+
+
+class TransportURL(CustomResource, frozen=True, kw_only=True):
+    """A user and a virtual host at a message broker, and the Secret with the URL for oslo.messaging."""
+
+    kind: ClassVar[Kind] = Kind(GROUP, VERSION, "TransportURL", "transporturls")
+    definition: ClassVar[Definition] = shown(
+        Column("Broker", ".spec.rabbitmqClusterName", description="The RabbitMq that it is of"),
+        Column("Secret", ".status.secretName", priority=1, description="The Secret with the URL"),
+    )
+    conditions: ClassVar[tuple[str, ...]] = ("TransportURLReady",)
+
+    spec: TransportURLSpec
+    status: TransportURLStatus = TransportURLStatus()
+
+
+KINDS: tuple[type[CustomResource], ...] = (TransportURL,)

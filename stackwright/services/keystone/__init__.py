@@ -1,0 +1,1 @@
+"""Keystone knows users, projects and roles, issues tokens, and holds the catalog of all services."""

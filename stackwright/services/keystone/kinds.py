@@ -1,0 +1,150 @@
+"""The kind of Keystone itself."""
+
+from typing import Annotated, ClassVar
+
+from stackwright.api.base import (
+    VERSION,
+    Column,
+    CustomResource,
+    Definition,
+    Kind,
+    Rule,
+    Value,
+    deprecated,
+    describe,
+    immutable,
+    min_length,
+    minimum,
+    rule,
+    shown,
+)
+from stackwright.api.exposure import ApiOverride, ApiTls
+from stackwright.api.keystone import GROUP
+from stackwright.api.pods import ExtraMountsList
+from stackwright.api.service import RabbitMqConfig, Schedule, ServiceSpec, ServiceStatus
+
+
+class KeystonePasswords(Value, frozen=True, kw_only=True):
+    """Under which keys of the Secret the passwords stand."""
+
+    admin: Annotated[str, min_length(1), describe("The key of the administrator's password.")] = "AdminPassword"
+
+
+class HttpdCustomization(Value, frozen=True, kw_only=True):
+    """How the web server in front of Keystone is set up."""
+
+    processNumber: Annotated[int, minimum(1), describe("How many processes serve requests in each pod.")] = 3
+    customConfigSecret: Annotated[
+        str | None, describe("A Secret with snippets for the web server's configuration, one for each key.")
+    ] = None
+
+
+_EXTERNAL = rule(
+    "!self.externalKeystoneAPI || (has(self.override) && has(self.override.service)"
+    " && ['public', 'internal'].all(endpoint, endpoint in self.override.service"
+    " && has(self.override.service[endpoint].endpointURL)"
+    " && self.override.service[endpoint].endpointURL.matches('^https?://.+')))",
+    message="a Keystone that runs elsewhere needs the URLs of both its endpoints: set endpointURL, beginning with "
+    "http:// or https://, for public and for internal",
+    field_path=".override",
+    reason="FieldValueRequired",
+)
+
+
+class KeystoneAPISpec(ServiceSpec, frozen=True, kw_only=True):
+    """How Keystone runs: its database and cache, its administrator, its keys, and how it is reached."""
+
+    validations: ClassVar[tuple[Rule, ...]] = (_EXTERNAL,)
+
+    databaseInstance: Annotated[
+        str,
+        min_length(1),
+        immutable("Keystone cannot move to another database by name, that would start an empty one"),
+        describe("The Galera that holds Keystone's data."),
+    ]
+    databaseAccount: Annotated[
+        str,
+        min_length(1),
+        describe("The MariaDBAccount that Keystone logs in with. Another name rotates the account without an outage."),
+    ] = "keystone"
+    memcachedInstance: Annotated[str, min_length(1), describe("The Memcached that Keystone caches in.")] = "memcached"
+    region: Annotated[str, min_length(1), describe("The region that endpoints are registered in.")] = "regionOne"
+    adminProject: Annotated[str, min_length(1), describe("The administrator's project.")] = "admin"
+    adminUser: Annotated[str, min_length(1), describe("The administrator's name.")] = "admin"
+    passwordSelectors: KeystonePasswords = KeystonePasswords()
+    enableSecureRBAC: Annotated[
+        bool, describe("Whether the newer default policies hold: scopes, and the roles reader, member and admin.")
+    ] = True
+    apiTimeout: Annotated[int, minimum(10), describe("Seconds that a request may take.")] = 60
+    fernetMaxActiveKeys: Annotated[
+        int, minimum(3), describe("How many Fernet keys there are at most; more keys keep tokens valid for longer.")
+    ] = 5
+    fernetRotationDays: Annotated[int, minimum(1), describe("Days from one rotation of Fernet keys to the next.")] = 1
+    trustFlushSchedule: Annotated[
+        Schedule, describe("When trusts that have expired are removed from the database, as a cron expression.")
+    ] = "1 * * * *"
+    trustFlushArgs: Annotated[str, describe("Further arguments for keystone-manage trust_flush.")] = ""
+    trustFlushSuspend: Annotated[bool, describe("Whether the removal of trusts rests.")] = False
+    httpdCustomization: HttpdCustomization = HttpdCustomization()
+    federatedRealmConfig: Annotated[
+        str, describe("A Secret with the configuration of federated realms; needed where there are several.")
+    ] = ""
+    notificationsBus: Annotated[
+        RabbitMqConfig | None, describe("The broker that notifications go to; absent, Keystone sends none.")
+    ] = None
+    rabbitMqClusterName: Annotated[
+        str | None,
+        deprecated("set notificationsBus.cluster, which wins where both are there."),
+        describe("The name of the RabbitMq resource that notifications go to."),
+    ] = None
+    override: ApiOverride = ApiOverride()
+    tls: ApiTls = ApiTls()
+    extraMounts: ExtraMountsList = ()
+    externalKeystoneAPI: Annotated[
+        bool,
+        immutable("a Keystone cannot turn from ours into another's or back; make another KeystoneAPI"),
+        describe(
+            "Whether Keystone runs elsewhere and is only used: nothing is deployed or changed there, and override "
+            "names its endpoints."
+        ),
+    ] = False
+
+
+class KeystoneAPIStatus(ServiceStatus, frozen=True, kw_only=True):
+    """How far Keystone is, and where it is."""
+
+    apiEndpoints: Annotated[dict[str, str], describe("The URLs of the endpoints: public, internal.")] = {}
+    region: Annotated[str, describe("The region that endpoints are registered in.")] = ""
+    databaseHostname: Annotated[str, describe("The host of the database.")] = ""
+    transportURLSecret: Annotated[str, describe("The Secret with the URL of the notifications' broker.")] = ""
+
+
+class KeystoneAPI(CustomResource, frozen=True, kw_only=True):
+    """Keystone: users, projects, roles, tokens, and the catalog of all services."""
+
+    kind: ClassVar[Kind] = Kind(GROUP, VERSION, "KeystoneAPI", "keystoneapis")
+    definition: ClassVar[Definition] = shown(
+        Column("Endpoint", ".status.apiEndpoints.public", priority=1, description="The public URL"),
+        Column("NetworkAttachments", ".spec.networkAttachments", priority=1, description="Further networks"),
+    )
+    conditions: ClassVar[tuple[str, ...]] = (
+        "InputReady",
+        "MariaDBAccountReady",
+        "DBReady",
+        "RabbitMqTransportURLReady",
+        "MemcachedReady",
+        "TLSInputReady",
+        "ServiceConfigReady",
+        "NetworkAttachmentsReady",
+        "DBSyncReady",
+        "CreateServiceReady",
+        "BootstrapReady",
+        "DeploymentReady",
+        "CronJobReady",
+    )
+
+    spec: KeystoneAPISpec
+    status: KeystoneAPIStatus = KeystoneAPIStatus()
+
+
+KINDS: tuple[type[CustomResource], ...] = (KeystoneAPI,)

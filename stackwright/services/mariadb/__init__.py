@@ -1,0 +1,1 @@
+"""MariaDB holds the services' data; several nodes replicate it with Galera."""

@@ -1,0 +1,104 @@
+"""The kind of a MariaDB server."""
+
+from typing import Annotated, ClassVar, Literal
+
+from stackwright.api.base import (
+    VERSION,
+    Column,
+    CustomResource,
+    Definition,
+    Kind,
+    Rule,
+    Value,
+    describe,
+    immutable,
+    maximum,
+    minimum,
+    shown,
+)
+from stackwright.api.exposure import SimpleTls
+from stackwright.api.mariadb import GROUP
+from stackwright.api.naming import STATEFUL_NAME
+from stackwright.api.service import InfrastructureSpec, WorkloadStatus
+from stackwright.api.storage import StorageRequest
+
+
+class GaleraSpec(InfrastructureSpec, frozen=True, kw_only=True):
+    """How many nodes, on which storage, and how they are configured."""
+
+    secret: Annotated[
+        str, describe("The Secret with the root password, under the key DbRootPassword; absent, one is generated.")
+    ] = ""
+    rootDatabaseAccount: Annotated[
+        str, describe("A MariaDBAccount of type System for root; absent, one is made and called <name>-mariadb-root.")
+    ] = ""
+    storageClass: Annotated[
+        str,
+        immutable("volumes cannot change their StorageClass; make another Galera and move the data"),
+        describe("The StorageClass of the nodes' volumes."),
+    ]
+    storageRequest: Annotated[StorageRequest, describe("The size of each node's volume, such as 10G. It can grow.")]
+    replicas: Annotated[
+        int,
+        minimum(0),
+        maximum(3),
+        describe("How many nodes: one, or three that replicate each other; 0 stops them and keeps the data."),
+    ] = 1
+    customServiceConfig: Annotated[
+        str, describe("A snippet in MariaDB's format (my.cnf). It is read after what we generate, so it wins.")
+    ] = ""
+    sst: Annotated[
+        Literal["rsync", "mariabackup"], describe("How a node gets all data from another when it joins.")
+    ] = "rsync"
+    enableMultiMaster: Annotated[
+        bool, describe("Whether clients may write to every node; else all of them talk to one.")
+    ] = False
+    logToDisk: Annotated[bool, describe("Whether the nodes write their logs to their volumes too.")] = False
+    tls: SimpleTls = SimpleTls()
+    disableNonTLSListeners: Annotated[bool, describe("Whether the server refuses everyone without TLS.")] = False
+
+
+class GaleraAttributes(Value, frozen=True, kw_only=True):
+    """What a node says of its data before the cluster forms."""
+
+    seqno: Annotated[str, describe("The last transaction in its data.")] = ""
+    uuid: Annotated[str, describe("The cluster that its data belongs to.")] = ""
+    gcomm: Annotated[str, describe("The address under which it was told to find the cluster.")] = ""
+    containerID: Annotated[str, describe("The container that was told so.")] = ""
+    safe_to_bootstrap: Annotated[bool, describe("Whether it left the cluster as the last one.")] = False
+    no_grastate: Annotated[bool, describe("Whether the last transaction was read from the data itself.")] = False
+
+
+class GaleraStatus(WorkloadStatus, frozen=True, kw_only=True):
+    """How far the server is."""
+
+    bootstrapped: Annotated[bool, describe("Whether the cluster has formed and accepts clients.")] = False
+    attributes: Annotated[dict[str, GaleraAttributes], describe("What the nodes say of their data, by pod.")] = {}
+    safeToBootstrap: Annotated[str, describe("The pod that forms the cluster, because its data is the newest.")] = ""
+    stopRequired: Annotated[bool, describe("Whether all nodes stop before the next change takes effect.")] = False
+    clusterProperties: Annotated[dict[str, str], describe("Settings that all nodes must agree on.")] = {}
+    rootDatabaseSecret: Annotated[str, describe("The Secret with the password that root has now.")] = ""
+
+
+class Galera(CustomResource, frozen=True, kw_only=True):
+    """A MariaDB server of one node, or of three that replicate each other. Deleting this resource keeps its volumes."""
+
+    kind: ClassVar[Kind] = Kind(GROUP, VERSION, "Galera", "galeras")
+    definition: ClassVar[Definition] = shown(
+        Column("Replicas", ".spec.replicas", "integer", priority=1, description="How many nodes were asked for"),
+        Column("Bootstrapped", ".status.bootstrapped", "boolean", priority=1, description="Whether it accepts clients"),
+    )
+    conditions: ClassVar[tuple[str, ...]] = (
+        "InputReady",
+        "TLSInputReady",
+        "ServiceConfigReady",
+        "CreateServiceReady",
+        "DeploymentReady",
+    )
+    validations: ClassVar[tuple[Rule, ...]] = STATEFUL_NAME
+
+    spec: GaleraSpec
+    status: GaleraStatus = GaleraStatus()
+
+
+KINDS: tuple[type[CustomResource], ...] = (Galera,)

@@ -1,0 +1,1 @@
+"""RabbitMQ carries the messages between the parts of a service."""

@@ -1,0 +1,214 @@
+"""The kind of a message broker."""
+
+from typing import Annotated, ClassVar, Literal
+
+from stackwright.api.base import (
+    VERSION,
+    Column,
+    CustomResource,
+    Definition,
+    JsonObject,
+    Kind,
+    Rule,
+    Value,
+    atomic,
+    deprecated,
+    describe,
+    free_form,
+    immutable,
+    max_items,
+    max_length,
+    minimum,
+    pattern,
+    shown,
+)
+from stackwright.api.exposure import EmbeddedMetadata, ServiceOverride
+from stackwright.api.naming import STATEFUL_NAME
+from stackwright.api.pods import ResourceRequirements
+from stackwright.api.rabbitmq import GROUP
+from stackwright.api.service import InfrastructureSpec, WorkloadStatus
+from stackwright.api.storage import StorageQuantity
+
+_Plugin = Annotated[str, pattern(r"^\w+$"), max_length(100)]
+
+
+class Persistence(Value, frozen=True, kw_only=True):
+    """The volume of each node."""
+
+    storageClassName: Annotated[
+        str | None,
+        immutable("volumes cannot change their StorageClass; make another RabbitMq"),
+        describe("The StorageClass of the volumes; absent, the cluster's default."),
+    ] = None
+    storage: Annotated[StorageQuantity, describe("The size of each node's volume. It can grow.")] = "10Gi"
+
+
+class Configuration(Value, frozen=True, kw_only=True):
+    """Configuration in the broker's own formats; it is read after what we generate."""
+
+    additionalConfig: Annotated[str, max_length(100000), describe("Lines for rabbitmq.conf.")] = ""
+    advancedConfig: Annotated[str, max_length(100000), describe("The file advanced.config, in Erlang terms.")] = ""
+    envConfig: Annotated[str, max_length(100000), describe("Lines for rabbitmq-env.conf.")] = ""
+    erlangInetConfig: Annotated[str, max_length(2000), describe("The file erl_inetrc: how Erlang finds hosts.")] = ""
+    additionalPlugins: Annotated[
+        tuple[_Plugin, ...], atomic, max_items(100), describe("Plugins to enable beside those that we need.")
+    ] = ()
+
+
+class BrokerTls(Value, frozen=True, kw_only=True):
+    """The certificate of the broker, and whom it trusts."""
+
+    secretName: Annotated[str, describe("The Secret with the broker's tls.crt and tls.key.")] = ""
+    caSecretName: Annotated[str, describe("The Secret with the authority of clients' certificates, as ca.crt.")] = ""
+    disableNonTLSListeners: Annotated[bool, describe("Whether the broker refuses everyone without TLS.")] = False
+
+
+class BrokerServiceOverride(Value, frozen=True, kw_only=True):
+    """Overrides of the broker's Kubernetes Service."""
+
+    metadata: Annotated[EmbeddedMetadata | None, describe("Labels and annotations to add to the Service.")] = None
+    spec: Annotated[JsonObject, free_form, describe("Fields of a Service's spec to set.")] = {}
+
+
+class BrokerOverride(Value, frozen=True, kw_only=True):
+    """Overrides of what we generate for the broker."""
+
+    service: Annotated[BrokerServiceOverride | None, describe("Overrides of the broker's Service.")] = None
+    statefulSet: Annotated[
+        JsonObject,
+        free_form,
+        deprecated("say it in the fields beside this one."),
+        describe("Overrides of the broker's StatefulSet."),
+    ] = {}
+
+
+class NodeServices(Value, frozen=True, kw_only=True):
+    """A Kubernetes Service for each node, for clients outside the cluster."""
+
+    services: Annotated[
+        tuple[ServiceOverride, ...], atomic, describe("One entry for each node: how its Service is reached.")
+    ] = ()
+
+
+class ServiceOptions(Value, frozen=True, kw_only=True):
+    """The former way to set fields of the broker's Service."""
+
+    type: Annotated[Literal["ClusterIP", "LoadBalancer", "NodePort"], describe("How the Service is reached.")] = (
+        "ClusterIP"
+    )
+    annotations: Annotated[dict[str, str], describe("Annotations to add.")] = {}
+    labels: Annotated[dict[str, str], describe("Labels to add.")] = {}
+    ipFamilyPolicy: Annotated[
+        Literal["SingleStack", "PreferDualStack", "RequireDualStack"] | None,
+        describe("Whether the Service has an IPv4 address, an IPv6 address, or both."),
+    ] = None
+
+
+_RESOURCES = ResourceRequirements(limits={"cpu": "2000m", "memory": "2Gi"}, requests={"cpu": "1000m", "memory": "2Gi"})
+
+
+class RabbitMqSpec(InfrastructureSpec, frozen=True, kw_only=True):
+    """How many nodes, on which storage, and how they are configured."""
+
+    replicas: Annotated[
+        int, minimum(0), describe("How many nodes: one, or an odd number, so that a majority can always be told.")
+    ] = 1
+    queueType: Annotated[
+        Literal["Quorum", "Mirrored", ""],
+        describe("How queues survive the loss of a node: replicated by a majority (Quorum), or mirrored as before."),
+    ] = "Quorum"
+    resources: ResourceRequirements = _RESOURCES
+    persistence: Persistence = Persistence()
+    rabbitmq: Configuration = Configuration()
+    tls: BrokerTls = BrokerTls()
+    targetVersion: Annotated[
+        str | None,
+        pattern(r"^\d+\.\d+(\.\d+)?$"),
+        describe("The version to upgrade to, such as 4.2; absent, the one of the image."),
+    ] = None
+    override: BrokerOverride = BrokerOverride()
+    podOverride: Annotated[
+        NodeServices | None, describe("Services for single nodes; the transport URL then names these.")
+    ] = None
+    affinity: Annotated[JsonObject, free_form, describe("The pods' affinity, as in a pod's spec.")] = {}
+    tolerations: Annotated[
+        tuple[Annotated[JsonObject, free_form], ...], atomic, describe("The pods' tolerations, as in a pod's spec.")
+    ] = ()
+    delayStartSeconds: Annotated[
+        int, minimum(0), describe("Seconds that a node waits before its start, until DNS knows it.")
+    ] = 30
+    terminationGracePeriodSeconds: Annotated[
+        int, minimum(0), describe("Seconds that a node has to hand over its queues before it is killed.")
+    ] = 60
+    skipPostDeploySteps: Annotated[
+        bool, describe("Whether queues are left where they are after an update, instead of spread anew.")
+    ] = False
+    service: Annotated[
+        ServiceOptions | None,
+        deprecated("set override.service."),
+        describe("How the broker's Service is reached."),
+    ] = None
+    secretBackend: Annotated[
+        JsonObject,
+        free_form,
+        deprecated("nothing replaces it; the default user is always in a Secret."),
+        describe("Where the default user's password comes from."),
+    ] = {}
+
+
+class SecretReference(Value, frozen=True, kw_only=True):
+    """Names a Secret and its keys."""
+
+    name: Annotated[str, describe("The name of the Secret.")] = ""
+    namespace: Annotated[str, describe("The namespace of the Secret.")] = ""
+    keys: Annotated[dict[str, str], describe("The keys in it, by what they hold.")] = {}
+
+
+class ServiceReference(Value, frozen=True, kw_only=True):
+    """Names a Kubernetes Service."""
+
+    name: Annotated[str, describe("The name of the Service.")] = ""
+    namespace: Annotated[str, describe("The namespace of the Service.")] = ""
+
+
+class DefaultUser(Value, frozen=True, kw_only=True):
+    """Where the default user's name and password are, and where the broker is."""
+
+    secretReference: Annotated[SecretReference | None, describe("The Secret with name and password.")] = None
+    serviceReference: Annotated[ServiceReference | None, describe("The Service of the broker.")] = None
+
+
+class RabbitMqStatus(WorkloadStatus, frozen=True, kw_only=True):
+    """How far the broker is."""
+
+    queueType: Annotated[str, describe("The type of queues that the broker makes.")] = ""
+    defaultUser: Annotated[DefaultUser | None, describe("Where the default user's credentials are.")] = None
+    serviceHostnames: Annotated[
+        tuple[str, ...], atomic, describe("The host names of the nodes' own Services, if they have any.")
+    ] = ()
+    currentVersion: Annotated[str, describe("The version that runs.")] = ""
+    upgradePhase: Annotated[str, describe("How far an upgrade is; empty while there is none.")] = ""
+
+
+class RabbitMq(CustomResource, frozen=True, kw_only=True):
+    """A message broker of one node, or of several that form a cluster. Deleting this resource keeps its volumes."""
+
+    kind: ClassVar[Kind] = Kind(GROUP, VERSION, "RabbitMq", "rabbitmqs")
+    definition: ClassVar[Definition] = shown(
+        Column("Replicas", ".spec.replicas", "integer", priority=1, description="How many nodes were asked for"),
+        Column("Version", ".status.currentVersion", priority=1, description="The version that runs"),
+    )
+    conditions: ClassVar[tuple[str, ...]] = (
+        "TLSInputReady",
+        "ServiceConfigReady",
+        "CreateServiceReady",
+        "ClusterAvailable",
+        "DeploymentReady",
+    )
+    validations: ClassVar[tuple[Rule, ...]] = STATEFUL_NAME
+
+    spec: RabbitMqSpec = RabbitMqSpec()
+    status: RabbitMqStatus = RabbitMqStatus()
+
+
+KINDS: tuple[type[CustomResource], ...] = (RabbitMq,)
