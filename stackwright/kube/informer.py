@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic
 
+import msgspec
 import structlog
 
 from stackwright.kube import metrics
@@ -36,8 +37,7 @@ _STREAM_REFUSED = (400, 405, 406, 422, 501)
 _log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class Change(Generic[R]):
+class Change(msgspec.Struct, Generic[R], frozen=True, gc=False):
     """What became of one object: `old` is what was reported last, `new` is None when it is gone.
 
     `initial` marks what the first list brought. An object that was deleted and made anew under the same name
@@ -283,8 +283,9 @@ class Informer(Generic[R]):
         return listing
 
     def _list_one(self, resource: R, listing: _Listing[R]) -> None:
-        listing.unseen.discard(resource.key)
-        known = self.store.get(resource.key)
+        key = resource.key
+        listing.unseen.discard(key)
+        known = self.store.get(key)
         if known is not None and known.metadata.uid == resource.metadata.uid:
             version, known_version = resource.metadata.resourceVersion, known.metadata.resourceVersion
             if version == known_version:
@@ -311,9 +312,10 @@ class Informer(Generic[R]):
     def _put(self, resource: R) -> None:
         if self._transform:
             resource = self._transformed(resource)
-        old = self.store.get(resource.key)
+        key = resource.key
+        old = self.store.get(key)
         if old is not None and old.metadata.uid != resource.metadata.uid:
-            self._remove(resource.key)
+            self._remove(key)
             old = None
         self.store.put(resource)
         if old is None:

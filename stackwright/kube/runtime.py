@@ -172,14 +172,19 @@ class Runtime:
                 await asyncio.gather(*(recorder.flush() for recorder in self._recorders))
 
     async def _follow_sync(self) -> None:
-        """Say what is not synced, again and again until all is; then leave what was read to itself."""
+        """Say what is not synced, again and again until all is."""
         synced = asyncio.ensure_future(self.informers.synced())
         try:
             while not (await asyncio.wait((synced,), timeout=self._settings.patience))[0]:
                 _log.warning("caches are not complete", missing=self.unready())
+                self._settle_memory()
         finally:
             synced.cancel()
         _log.info("all caches are complete", kinds=len(self.informers.all()))
+        self._settle_memory()
+
+    def _settle_memory(self) -> None:
+        """Take what was read so far out of the collector's sight: nearly all of it is there to stay."""
         if self._settings.own_process:
             gc.collect()
             gc.freeze()

@@ -94,8 +94,8 @@ class Store(Generic[R]):
 
     def put(self, resource: R) -> None:
         """Keep an object in place of what was known of its key; for the informer alone."""
-        namespace, name = resource.key
-        space = self._spaces.setdefault(namespace, {})
+        name = resource.metadata.name
+        space = self._spaces.setdefault(resource.metadata.namespace, {})
         old = space.get(name)
         space[name] = resource
         self._length += old is None

@@ -7,7 +7,7 @@ another ApiError when the server says so in the stream, and with Unreachable whe
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import cache
-from typing import Generic, Literal, NamedTuple, TypeVar, cast
+from typing import Generic, Literal, TypeVar, cast
 
 import msgspec
 
@@ -26,8 +26,8 @@ EventType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
 T = TypeVar("T")
 
 
-class WatchEvent(NamedTuple, Generic[T]):
-    """Something that happened.
+class WatchEvent(msgspec.Struct, Generic[T], frozen=True, gc=False):
+    """Something that happened; a line of the stream is decoded right into it.
 
     A bookmark's object has metadata alone: the version reached. So has a deleted one that does not fit its type.
     """
@@ -35,11 +35,6 @@ class WatchEvent(NamedTuple, Generic[T]):
     type: EventType
     object: T
     initial_events_end: bool = False
-
-
-class _Event(msgspec.Struct, Generic[T], gc=False):
-    type: EventType
-    object: T
 
 
 class _Raw(msgspec.Struct, frozen=True):
@@ -51,8 +46,8 @@ _raw = msgspec.json.Decoder(_Raw)
 
 
 @cache
-def _decoder(kind: type[Resource]) -> msgspec.json.Decoder[_Event[Resource]]:
-    return msgspec.json.Decoder(_Event[kind])  # type: ignore[valid-type]  # msgspec takes types made at run time
+def _decoder(kind: type[Resource]) -> msgspec.json.Decoder[WatchEvent[Resource]]:
+    return msgspec.json.Decoder(WatchEvent[kind])  # type: ignore[valid-type]  # msgspec takes types made at run time
 
 
 class Lines:
@@ -79,7 +74,7 @@ def event_of(kind: type[R], line: bytes) -> WatchEvent[R] | None:
     try:
         event = _decoder(kind).decode(line)
         if event.type != "BOOKMARK":
-            return WatchEvent(event.type, cast("R", event.object))
+            return cast("WatchEvent[R]", event)
     except msgspec.ValidationError:
         pass  # An error, or a bookmark without the fields that the type needs, or an object that does not fit.
     return _special(kind, line)

@@ -22,8 +22,15 @@ from stackwright.kube.workers import Verdict, judge
 from tests.runtime.conftest import Pauses
 from tests.runtime.fault_server import Answer, FaultServer
 
-SECONDS = 5.0
+SECONDS = 30.0
 Step = Callable[[Key, Context], Awaitable[Result | None]]
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """Bugs are logged on purpose here, and structlog takes half a second to draw a traceback for a terminal."""
+    with capture_logs():
+        yield
 
 
 def body(name: str, content: str = "1", **metadata: Any) -> JsonObject:

@@ -24,7 +24,7 @@ from stackwright.kube.runtime import GC_THRESHOLDS, Runtime, Settings, serve
 from tests.runtime.conftest import Pauses
 from tests.runtime.fault_server import FaultServer
 
-SECONDS = 5.0
+SECONDS = 30.0
 NAMED = {"metadata": {"name": "a", "namespace": "one"}}
 
 

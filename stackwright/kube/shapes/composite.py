@@ -7,7 +7,8 @@ it out and lists it, with its manager, in `status.overridden`.
 
 import asyncio
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar, get_type_hints
 
 import msgspec
@@ -34,6 +35,8 @@ from stackwright.kube.shapes.report import report
 
 C = TypeVar("C", bound=CustomResource)
 Facts = TypeVar("Facts")
+# Which object of all.
+Identity = tuple[Kind, Key]
 
 # How often a child that belongs to somebody else is looked at again: what becomes of it wakes its owner, not us.
 FOREIGN_SECONDS = 30.0
@@ -58,7 +61,7 @@ class Child:
         return Key(self.body["metadata"].get("namespace", ""), self.body["metadata"]["name"])
 
     @property
-    def identity(self) -> tuple[Kind, Key]:
+    def identity(self) -> Identity:
         """Which object of all this is."""
         return self.of.kind, self.key
 
@@ -92,7 +95,7 @@ class Apply:
     child: Child
 
     @property
-    def identity(self) -> tuple[Kind, Key]:
+    def identity(self) -> Identity:
         """Which object this step is about."""
         return self.child.identity
 
@@ -104,7 +107,7 @@ class Prune:
     resource: Resource
 
     @property
-    def identity(self) -> tuple[Kind, Key]:
+    def identity(self) -> Identity:
         """Which object this step is about."""
         return self.resource.kind, self.resource.key
 
@@ -115,18 +118,24 @@ def decide(
     *,
     prune: bool,
     mark: str,
-    doubtful: Container[tuple[Kind, Key]] = (),
+    doubtful: Container[Identity] = (),
+    settled: Mapping[Identity, str] = MappingProxyType({}),
 ) -> tuple[Apply | Prune, ...]:
     """Return what differs between the children that should be and those that are.
 
-    Only what carries our mark is pruned: others may own things by the parent too. `doubtful` are applied in any case.
+    Only what carries our mark is pruned: others may own things by the parent too. `doubtful` are applied even if
+    they look right; not so those that are still as their last apply left them, whose fingerprints are `settled`.
     """
     wanted = {child.identity: child for child in desired}
     present = {(resource.kind, resource.key): resource for resource in seen}
     applies = (
         Apply(child)
         for identity, child in wanted.items()
-        if identity in doubtful or identity not in present or not is_applied(present[identity], child, mark)
+        if identity not in present
+        or not (
+            (identity not in doubtful and is_applied(present[identity], child, mark))
+            or (identity in settled and settled[identity] == fingerprint(present[identity], child))
+        )
     )
     prunes = (
         Prune(resource)
@@ -145,12 +154,25 @@ def is_applied(present: Resource, child: Child, mark: str) -> bool:
     return present.metadata.annotations.get(mark) == fields.digest(child.body) and fields.covers(present, child.body)
 
 
+def fingerprint(present: Resource, child: Child) -> str:
+    """Return a short name for what a child is and what is asked of it, the same until one of the two changes."""
+    body = manifest(present)
+    metadata = {
+        name: value for name, value in body["metadata"].items() if name not in ("resourceVersion", "generation")
+    }
+    return fields.digest({"asked": child.body, "is": {**body, "metadata": metadata, "status": None}})
+
+
 @dataclass(frozen=True)
 class Composite(Generic[C, Facts]):
     """A kind of this shape, as data; `controller` makes it run.
 
     `children` is pure and returns children and waits; while it waits for anything, nothing is pruned, because a
     missing fact is no reason to delete. `read` takes from the caches what `children` needs to know.
+
+    `settled` remembers, of each parent, the children that an apply did not make what was asked for, because the
+    server writes it in another way (`500m` for `0.5`) or because others own a part: they are not applied again
+    before something changes.
     """
 
     of: type[C]
@@ -158,6 +180,7 @@ class Composite(Generic[C, Facts]):
     children: Callable[[C, Facts], Iterable[Child | Wait]]
     read: Callable[[C, Context], Facts] | None = None
     tell: Callable[[C, Facts], CompositeStatus] | None = None
+    settled: dict[Key, dict[Identity, str]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def controller(self, *, watches: tuple[Watch[Any], ...] = (), workers: int = 4) -> Controller:
         """Return the controller that keeps the children of this kind."""
@@ -176,6 +199,7 @@ class Composite(Generic[C, Facts]):
         parent = context.store(self.of).get(key)
         if parent is None or parent.deleting:
             # The garbage collector takes the children: they have an owner.
+            self.settled.pop(key, None)
             return None
         try:
             facts: Facts = self.read(parent, context) if self.read else None  # type: ignore[assignment]  # without read, Facts is None
@@ -189,6 +213,7 @@ class Composite(Generic[C, Facts]):
         waits = [item for item in found if isinstance(item, Wait)]
         desired = [_owned(item, parent) for item in found if isinstance(item, Child)]
         outcome = await self._approach(parent, desired, context, prune=not waits)
+        self._remember(parent, desired, outcome, mark_of(context))
         findings = (
             *(Finding(wait.condition, "False", wait.reason, wait.message, "Info") for wait in waits),
             *_states(desired, context, outcome),
@@ -207,15 +232,28 @@ class Composite(Generic[C, Facts]):
         """Apply what differs and prune what is gone, all at once; return what was overridden and what failed."""
         owned = (resource for kind in self.owns for resource in context.store(kind).owned_by(parent.metadata.uid))
         seen = [resource for resource in owned if _controls(parent, resource)]
-        # Whose a field is, only the server knows: it is asked until nothing is overridden any more.
+        # Whose a field is, only the server knows: it is asked after each change, until nothing is overridden any more.
         shown = {entry.resource for entry in _status_of(parent).overridden}
         doubtful = {item.identity for item in desired if _label(item, parent) in shown}
-        steps = decide(desired, seen, prune=prune, mark=mark_of(context), doubtful=doubtful)
+        settled = self.settled.get(parent.key, {})
+        steps = decide(desired, seen, prune=prune, mark=mark_of(context), doubtful=doubtful, settled=settled)
         outcome = _Outcome({}, {})
         async with asyncio.TaskGroup() as group:
             for step in steps:
                 group.create_task(_take(step, parent, context, outcome))
         return outcome
+
+    def _remember(self, parent: C, desired: list[Child], outcome: "_Outcome", mark: str) -> None:
+        before = self.settled.pop(parent.key, {})
+        now = {item.identity: before[item.identity] for item in desired if item.identity in before}
+        for item in desired:
+            if item.identity in outcome.applied:
+                now.pop(item.identity, None)
+                applied = outcome.applied[item.identity]
+                if applied.left_out or not is_applied(applied.resource, item, mark):
+                    now[item.identity] = fingerprint(applied.resource, item)
+        if now:
+            self.settled[parent.key] = now
 
 
 @dataclass(frozen=True)
@@ -230,18 +268,18 @@ class Applied:
 class _Outcome:
     """What a pass came to; filled by the steps that run beside each other."""
 
-    failed: dict[tuple[Kind, Key], Exception]
-    applied: dict[tuple[Kind, Key], Applied]
+    failed: dict[Identity, Exception]
+    applied: dict[Identity, Applied]
 
     def overridden_now(self, desired: Iterable[Child], parent: CustomResource) -> tuple[Overridden, ...]:
-        """Return all that is overridden: found just now, or before on children that could not be applied."""
-        failed = {_label(item, parent) for item in desired if item.identity in self.failed}
-        known = [entry for entry in _status_of(parent).overridden if entry.resource in failed]
+        """Return all that is overridden: found just now, or before on children that were not applied this time."""
+        others = {_label(item, parent) for item in desired if item.identity not in self.applied}
+        known = [entry for entry in _status_of(parent).overridden if entry.resource in others]
         found = [
-            Overridden(resource=_label(item, parent), field=field, manager=manager)
+            Overridden(resource=_label(item, parent), field=path, manager=manager)
             for item in desired
             if item.identity in self.applied
-            for field, manager in self.applied[item.identity].left_out.items()
+            for path, manager in self.applied[item.identity].left_out.items()
         ]
         return tuple(sorted((*known, *found), key=lambda entry: (entry.resource, entry.field)))
 

@@ -8,7 +8,7 @@ from stackwright.kube import fields
 from stackwright.kube.builtin import ConfigMap
 from stackwright.kube.plan import Wait
 from stackwright.kube.resource import Condition, CustomResource, Kind, ObjectMeta, Status
-from stackwright.kube.shapes.composite import Apply, Child, Prune, child, composite, decide, state_of
+from stackwright.kube.shapes.composite import Apply, Child, Prune, child, composite, decide, fingerprint, state_of
 
 MARK = "test/applied-configuration"
 
@@ -53,8 +53,31 @@ def test_nothing_is_pruned_while_something_is_waited_for() -> None:
     assert steps([A], [present(A), present(B)], prune=False) == []
 
 
+def test_what_others_made_by_the_parent_is_not_pruned() -> None:
+    theirs = ConfigMap(metadata=ObjectMeta(name="theirs", namespace="n"))
+    assert steps([], [theirs]) == []
+
+
+def test_a_child_is_not_asked_about_again_before_it_changes() -> None:
+    # Somebody owns the text; the apply left it out.
+    theirs = present(A, text="9")
+    settled = {A.identity: fingerprint(theirs, A)}
+
+    def asked(seen: ConfigMap) -> int:
+        return len(decide([A], [seen], prune=True, mark=MARK, doubtful={A.identity}, settled=settled))
+
+    assert asked(theirs) == 0
+    assert asked(present(A, text="8")) == 1
+    assert asked(present(A, text="1")) == 1
+
+
+def test_what_the_status_calls_overridden_is_asked_about_even_if_it_looks_right() -> None:
+    assert len(decide([A], [present(A)], prune=True, mark=MARK, doubtful={A.identity})) == 1
+
+
 def test_what_goes_already_is_not_deleted_again() -> None:
-    going = ConfigMap(metadata=ObjectMeta(name="b", namespace="n", deletionTimestamp="2026-01-01T00:00:00Z"))
+    metadata = ObjectMeta(name="b", namespace="n", annotations={MARK: "x"}, deletionTimestamp="2026-01-01T00:00:00Z")
+    going = ConfigMap(metadata=metadata)
     assert steps([], [going]) == []
 
 

@@ -92,6 +92,44 @@ def test_the_same_findings_give_the_same_conditions() -> None:
     assert conditions.compute(DECLARED, findings, first, NOW) == first
 
 
+def test_nothing_is_said_to_hold_when_nobody_looked() -> None:
+    failed = (Finding("", "False", "Unreachable", "The database does not answer", "Error"),)
+    first = conditions.compute(DECLARED, failed, (), THEN, looked=False)
+    assert states(first) == {
+        "Ready": "False",
+        "InputReady": "Unknown",
+        "DatabaseReady": "Unknown",
+        "AccountReady": "Unknown",
+    }
+    before = conditions.compute(
+        DECLARED, (Finding("DatabaseReady", "False", "Creating", "Creating it", "Info"),), (), THEN
+    )
+    after = conditions.compute(DECLARED, failed, before, NOW, looked=False)
+    assert states(after) == {**states(before), "Ready": "False"}
+    assert after[0].message == "The database does not answer"
+
+
+def test_ready_says_what_was_found_now_and_not_what_is_only_remembered() -> None:
+    refused = (Finding("AccountReady", "False", "Refused", "The server refused the account", "Error"),)
+    before = conditions.compute(DECLARED, refused, (), THEN)
+    waiting = (Finding("InputReady", "False", "Waiting", "Waiting for Secret a", "Info"),)
+    ready = conditions.compute(DECLARED, waiting, before, NOW)[0]
+    assert (ready.reason, ready.severity, ready.message) == ("Waiting", "Info", "Waiting for Secret a")
+
+
+def test_what_waits_names_what_it_waits_for_now() -> None:
+    before = conditions.compute(DECLARED, (Finding("InputReady", "False", "A", "a", "Info"),), (), THEN)
+    after = conditions.compute(DECLARED, (Finding("DatabaseReady", "False", "B", "b", "Info"),), before, NOW)
+    account = conditions.find(after, "AccountReady")
+    assert account is not None
+    assert (account.status, account.message) == ("Unknown", "Waits for DatabaseReady")
+
+
+def test_what_holds_does_not_hide_what_is_unknown() -> None:
+    findings = (Finding("InputReady", "True", "Ready", ""), Finding("InputReady", "Unknown", "Odd", "odd", "Info"))
+    assert states(conditions.compute(DECLARED, findings, (), NOW))["InputReady"] == "Unknown"
+
+
 def test_an_undeclared_condition_is_a_bug() -> None:
     with pytest.raises(ValueError, match="Nonsense is not declared"):
         conditions.compute(DECLARED, (Finding("Nonsense", "False", "X", "x"),), (), NOW)
@@ -120,6 +158,12 @@ def test_a_plan_tells_what_is_left() -> None:
         pytest.param(Retry("The server is starting"), "Error", "The server is starting", id="retry"),
         pytest.param(ApiError("no room", code=507, reason="Full"), "Full", "no room", id="the-server-said-no"),
         pytest.param(Unreachable("no answer"), "Unreachable", "no answer", id="the-server-said-nothing"),
+        pytest.param(
+            ExceptionGroup("several", [Blocked("Pay"), ExceptionGroup("more", [Retry("Late", reason="Late")])]),
+            "Late",
+            "Late",
+            id="of-several-the-worst",
+        ),
         pytest.param(
             KeyError("password=hunter2"),
             "InternalError",

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from stackwright.kube import fields
+from stackwright.kube.builtin import ConfigMap
+from stackwright.kube.resource import ObjectMeta
 
 BODY: dict[str, Any] = {
     "metadata": {"name": "a", "annotations": {"example.org/a.b": "1", "example": "2"}, "finalizers": ["x/y", "z"]},
@@ -72,6 +74,21 @@ def test_an_unknown_path_changes_nothing() -> None:
     ],
 )
 def test_covers(actual: Any, desired: Any, expected: bool) -> None:
+    assert fields.covers(actual, desired) is expected
+
+
+@pytest.mark.parametrize(
+    ("desired", "expected"),
+    [
+        pytest.param({"metadata": {"name": "a"}, "immutable": False}, True, id="a-value-that-equals-the-default"),
+        pytest.param({"immutable": True}, False, id="another-value-than-the-default"),
+        pytest.param({"kind": "ConfigMap", "new": 1}, True, id="what-the-type-does-not-know"),
+        pytest.param({"data": {"b": "2"}}, False, id="a-missing-key"),
+        pytest.param({"metadata": {"finalizers": ["x/y"]}}, True, id="a-list-in-a-struct"),
+    ],
+)
+def test_covers_of_a_typed_object(desired: Any, expected: bool) -> None:
+    actual = ConfigMap(metadata=ObjectMeta(name="a", finalizers=("x/y",)), data={"a": "1"})
     assert fields.covers(actual, desired) is expected
 
 

@@ -1,0 +1,435 @@
+"""What the shapes say and do when the world is not as it should be, on a real API server."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar
+
+import pytest
+import structlog
+from prometheus_client import REGISTRY
+
+from stackwright.kube import finalizers
+from stackwright.kube.builtin import ConfigMap, Deployment
+from stackwright.kube.client import Client
+from stackwright.kube.conditions import find, is_true
+from stackwright.kube.controller import Context, Controller
+from stackwright.kube.crd import generate, install
+from stackwright.kube.crd.markers import Definition, describe
+from stackwright.kube.errors import Blocked, Invalid, Retry
+from stackwright.kube.events import EventRecorder
+from stackwright.kube.informer import Informers
+from stackwright.kube.plan import Plan, Step, Wait
+from stackwright.kube.resource import (
+    CompositeStatus,
+    CustomResource,
+    JsonObject,
+    Kind,
+    ObjectMeta,
+    Resource,
+    Value,
+    owner_reference,
+)
+from stackwright.kube.runtime import Runtime
+from stackwright.kube.shapes import composite as composites
+from stackwright.kube.shapes.composite import Child, child, composite
+from stackwright.kube.shapes.external import External, external
+
+PATIENCE = 20.0
+
+
+class FruitSpec(Value, frozen=True, kw_only=True):
+    """How a fruit is."""
+
+    colour: Annotated[str, describe("Its colour.")] = "green"
+    pieces: Annotated[int, describe("How many there are.")] = 1
+
+
+class Fruit(CustomResource, frozen=True, kw_only=True):
+    """Something in a basket, or on its own."""
+
+    kind: ClassVar[Kind] = Kind("shapes.example.org", "v1", "Fruit", "fruits")
+    definition: ClassVar[Definition] = Definition()
+    conditions: ClassVar[tuple[str, ...]] = ("RipeReady", "SoldReady")
+
+    spec: FruitSpec = FruitSpec()
+
+
+class BasketSpec(Value, frozen=True, kw_only=True):
+    """What is in a basket."""
+
+    fruits: Annotated[dict[str, str], describe("Colours by names.")] = {}
+    elsewhere: Annotated[str, describe("A namespace in which a fruit is wanted.")] = ""
+    label: Annotated[str, describe("What stands on the label.")] = ""
+
+
+class Basket(CustomResource, frozen=True, kw_only=True):
+    """Stands for some fruits and a label."""
+
+    kind: ClassVar[Kind] = Kind("shapes.example.org", "v1", "Basket", "baskets")
+    definition: ClassVar[Definition] = Definition()
+    conditions: ClassVar[tuple[str, ...]] = ("FruitsReady", "LabelReady")
+
+    spec: BasketSpec = BasketSpec()
+    status: CompositeStatus = CompositeStatus()
+
+
+@composite(of=Basket, owns=(Fruit, ConfigMap))
+def basket(resource: Basket, facts: None) -> Iterable[Child | Wait]:
+    """Return the fruits and the label."""
+    for name, colour in resource.spec.fruits.items():
+        body = {"metadata": {"name": name}, "spec": {"colour": colour, "pieces": 1}}
+        yield Child(Fruit, body, "FruitsReady")
+    if resource.spec.elsewhere:
+        yield child(Fruit(metadata=ObjectMeta(name="far", namespace=resource.spec.elsewhere)), condition="FruitsReady")
+    if resource.spec.label:
+        label = ConfigMap(metadata=ObjectMeta(name="label"), data={"text": resource.spec.label})
+        yield child(label, condition="LabelReady")
+
+
+@contextlib.asynccontextmanager
+async def running(client: Client, controller: Controller, namespace: str) -> AsyncIterator[None]:
+    runtime = Runtime(client, (controller,), namespace=namespace)
+    task = asyncio.create_task(runtime.run())
+    try:
+        yield
+    finally:
+        runtime.stop()
+        await asyncio.wait_for(task, PATIENCE)
+
+
+@pytest.fixture
+async def kinds(client: Client) -> None:
+    await install.install(client, [generate.manifest(kind) for kind in (Fruit, Basket)])
+
+
+async def until(client: Client, resource: Resource, holds: Callable[[Any], bool]) -> Any:
+    """Wait by a watch until an object is as asked, and return it."""
+    kind, last = type(resource), None
+    name, namespace = resource.metadata.name, resource.metadata.namespace
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                events = client.watch(kind, namespace, fields=f"metadata.name={name}")
+                async with contextlib.aclosing(events):
+                    async for event in events:
+                        if event.type in ("ADDED", "MODIFIED"):
+                            last = event.object
+                            if holds(last):
+                                return last
+    raise AssertionError(f"{kind.kind} {name} did not get there; it is {last}")
+
+
+async def put(client: Client, kind: type[Any], name: str, namespace: str, spec: JsonObject) -> Any:
+    return await client.apply(
+        kind, {"metadata": {"name": name, "namespace": namespace}, "spec": spec}, field_manager="user"
+    )
+
+
+async def ripen(client: Client, fruit: Fruit) -> None:
+    """Do what the fruit's own operator would."""
+    condition = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    status = {"conditions": [condition], "observedGeneration": fruit.metadata.generation}
+    metadata = {"name": fruit.metadata.name, "namespace": fruit.metadata.namespace}
+    await client.apply(Fruit, {"metadata": metadata, "status": status}, subresource="status", field_manager="fruit")
+
+
+def fruit(name: str, namespace: str) -> Fruit:
+    return Fruit(metadata=ObjectMeta(name=name, namespace=namespace))
+
+
+def answered(resource: Any) -> bool:
+    return bool(resource.status.observedGeneration == resource.metadata.generation)
+
+
+def is_ready(resource: Any) -> bool:
+    return answered(resource) and is_true(resource.status.conditions)
+
+
+def condition(resource: Any, name: str) -> tuple[str, str, str]:
+    found = find(resource.status.conditions, name)
+    assert found is not None
+    return found.status, found.reason, found.message
+
+
+@pytest.mark.usefixtures("kinds")
+async def test_a_parent_is_not_ready_for_a_spec_that_its_child_has_not_seen(client: Client, namespace: str) -> None:
+    made = await put(client, Basket, "b", namespace, {"fruits": {"apple": "green"}})
+    async with running(client, basket.controller(), namespace):
+        await ripen(client, await until(client, fruit("apple", namespace), lambda _: True))
+        await until(client, made, is_ready)
+    await put(client, Basket, "b", namespace, {"fruits": {"apple": "red"}})
+
+    # A pass whose cache has the new parent, and of the child only what was there before the pass.
+    await basket.controller().reconcile(made.key, await standing_still(client, namespace))
+    first = await client.get(Basket, "b", namespace)
+    assert first.status.observedGeneration == 2
+    message = "Fruit apple was not looked at by its operator yet"
+    assert condition(first, "FruitsReady") == ("False", "Requested", message)
+
+
+async def standing_still(client: Client, namespace: str) -> Context:
+    """Return a context whose caches have what is there now, and learn nothing more."""
+    informers = Informers(client, namespace=namespace)
+    following = [asyncio.create_task(informers.of(kind).run()) for kind in (Basket, Fruit, ConfigMap, Deployment)]
+    async with asyncio.timeout(PATIENCE):
+        await informers.synced()
+    for task in following:
+        task.cancel()
+    await asyncio.wait(following)
+    return Context(client, informers, EventRecorder(client, "test"), "test", structlog.get_logger())
+
+
+@pytest.mark.usefixtures("kinds")
+async def test_a_child_of_somebody_else_is_taken_once_it_is_free(
+    client: Client, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(composites, "FOREIGN_SECONDS", 0.2, raising=False)
+    owner = await client.apply(ConfigMap, {"metadata": {"name": "owner", "namespace": namespace}})
+    theirs = {"name": "label", "namespace": namespace, "ownerReferences": [owner_reference(owner)]}
+    await client.apply(ConfigMap, {"metadata": theirs}, field_manager="somebody")
+    async with running(client, basket.controller(), namespace):
+        made = await put(client, Basket, "b", namespace, {"label": "ripe"})
+        refused = await until(client, made, answered)
+        assert condition(refused, "LabelReady")[:2] == ("False", "OwnedByAnother")
+
+        await client.delete(ConfigMap, "label", namespace)
+        await until(client, made, is_ready)
+
+
+@pytest.mark.usefixtures("kinds")
+async def test_a_parent_made_anew_waits_for_the_children_of_the_one_before(client: Client, namespace: str) -> None:
+    async with running(client, basket.controller(), namespace):
+        made = await put(client, Basket, "b", namespace, {"fruits": {"apple": "red"}})
+        apple = await until(client, fruit("apple", namespace), lambda _: True)
+        apple = await finalizers.add(client, apple, "shapes.example.org/slow")
+        await client.delete(Basket, "b", namespace)
+        await put(client, Basket, "b", namespace, {"fruits": {"apple": "red"}})
+        waiting = await until(client, made, lambda seen: seen.metadata.uid != made.metadata.uid and answered(seen))
+        message = "Fruit apple belongs to a Basket of the same name that was deleted; it is made anew when it is gone"
+        assert condition(waiting, "FruitsReady") == ("False", "Replacing", message)
+
+        await until(client, apple, lambda seen: seen.deleting)
+        await finalizers.remove(client, apple, "shapes.example.org/slow")
+        anew = await until(client, apple, lambda seen: seen.metadata.uid != apple.metadata.uid)
+        assert anew.metadata.controller.uid == waiting.metadata.uid
+
+
+@pytest.mark.usefixtures("kinds")
+async def test_what_the_parent_did_not_make_is_not_pruned(client: Client, namespace: str) -> None:
+    async with running(client, basket.controller(), namespace):
+        made = await put(client, Basket, "b", namespace, {"label": "ripe"})
+        await until(client, made, is_ready)
+        for name, controller in (("goes-along", False), ("of-another-controller", True)):
+            reference = owner_reference(made, controller=controller)
+            metadata = {"name": name, "namespace": namespace, "ownerReferences": [reference]}
+            await client.apply(ConfigMap, {"metadata": metadata}, field_manager="user")
+        await put(client, Basket, "b", namespace, {"label": "", "fruits": {}})
+        async with asyncio.timeout(PATIENCE):
+            while await client.find(ConfigMap, "label", namespace) is not None:
+                await asyncio.sleep(0.05)
+        await client.get(ConfigMap, "goes-along", namespace)
+        await client.get(ConfigMap, "of-another-controller", namespace)
+
+
+@pytest.mark.usefixtures("kinds")
+async def test_a_child_that_is_being_deleted_is_not_ready(client: Client, namespace: str) -> None:
+    async with running(client, basket.controller(), namespace):
+        made = await put(client, Basket, "b", namespace, {"fruits": {"apple": "red"}})
+        apple = await until(client, fruit("apple", namespace), lambda _: True)
+        await finalizers.add(client, apple, "shapes.example.org/slow")
+        await ripen(client, apple)
+        await until(client, made, is_ready)
+
+        await client.delete(Fruit, "apple", namespace)
+        going = await until(client, made, lambda seen: not is_true(seen.status.conditions))
+        message = "Fruit apple is being deleted; it is made anew when it is gone"
+        assert condition(going, "FruitsReady") == ("False", "Deleting", message)
+        await finalizers.remove(client, await client.get(Fruit, "apple", namespace), "shapes.example.org/slow")
+        await until(client, fruit("apple", namespace), lambda seen: seen.metadata.uid != apple.metadata.uid)
+
+
+@pytest.mark.usefixtures("kinds")
+async def test_what_others_agree_to_is_no_longer_overridden(client: Client, namespace: str) -> None:
+    async with running(client, basket.controller(), namespace):
+        made = await put(client, Basket, "b", namespace, {"label": "ripe"})
+        await until(client, made, is_ready)
+        theirs: JsonObject = {"metadata": {"name": "label", "namespace": namespace}, "data": {"text": "sour"}}
+        await client.apply(ConfigMap, theirs, field_manager="ada")
+        await until(client, made, lambda seen: len(seen.status.overridden) == 1)
+
+        await client.apply(ConfigMap, {**theirs, "data": {"text": "ripe"}}, field_manager="ada")
+        await until(client, made, lambda seen: not seen.status.overridden)
+
+
+CONTAINER = {"name": "a", "image": "a", "resources": {"requests": {"cpu": "0.5"}}}
+
+
+@composite(of=Basket, owns=(Deployment,))
+def shop(resource: Basket, facts: None) -> Iterable[Child | Wait]:
+    """Return a workload of which the server writes some fields in another way than we do."""
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [CONTAINER], "hostNetwork": False}}
+    spec = {"replicas": 0, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    yield Child(Deployment, {"metadata": {"name": "shop"}, "spec": spec}, "LabelReady")
+
+
+@pytest.mark.usefixtures("kinds")
+async def test_what_the_server_writes_in_another_way_is_not_applied_again_and_again(
+    client: Client, namespace: str
+) -> None:
+    made = await put(client, Basket, "b", namespace, {})
+    await shop.controller().reconcile(made.key, await standing_still(client, namespace))
+    # The Deployment's own controller writes an annotation, once: a change like any other.
+    workload = Deployment(metadata=ObjectMeta(name="shop", namespace=namespace))
+    await until(client, workload, lambda seen: "deployment.kubernetes.io/revision" in seen.metadata.annotations)
+    await shop.controller().reconcile(made.key, await standing_still(client, namespace))
+    before = patches()
+    await shop.controller().reconcile(made.key, await standing_still(client, namespace))
+    assert patches() == before
+    await client.patch(Deployment, "shop", namespace, {"spec": {"replicas": 1}})
+    await shop.controller().reconcile(made.key, await standing_still(client, namespace))
+    shown = await client.get(Basket, "b", namespace)
+    assert [entry.field for entry in shown.status.overridden] == [".spec.replicas"]
+
+    await client.delete(Basket, "b", namespace)
+    await shop.controller().reconcile(made.key, await standing_still(client, namespace))
+    assert shop.settled == {}
+
+
+def patches() -> float:
+    """How many patches this process has sent, whatever was said to them."""
+    return sum(
+        sample.value
+        for family in REGISTRY.collect()
+        for sample in family.samples
+        if sample.name == "rest_client_requests_total" and sample.labels["method"] == "PATCH"
+    )
+
+
+@pytest.mark.usefixtures("kinds")
+async def test_a_value_that_equals_the_types_default_is_kept_as_well(client: Client, namespace: str) -> None:
+    async with running(client, basket.controller(), namespace):
+        made = await put(client, Basket, "b", namespace, {"fruits": {"apple": "green"}})
+        apple = await until(client, fruit("apple", namespace), lambda _: True)
+        await ripen(client, apple)
+        await until(client, made, is_ready)
+        await client.patch(Fruit, "apple", namespace, {"spec": {"pieces": 3}})
+        shown = await until(client, made, lambda seen: bool(seen.status.overridden))
+        assert shown.status.overridden[0].field == ".spec.pieces"
+
+
+@pytest.mark.usefixtures("kinds")
+async def test_a_child_in_another_namespace_is_refused(client: Client, namespace: str) -> None:
+    async with running(client, basket.controller(), namespace):
+        made = await put(client, Basket, "b", namespace, {"elsewhere": "default"})
+        refused = await until(client, made, answered)
+        assert condition(refused, "FruitsReady") == (
+            "False",
+            "CannotOwn",
+            "Fruit far is wanted in namespace default, and Basket b is in "
+            f"{namespace}: what is owned lives where its owner does",
+        )
+        assert await client.find(Fruit, "far", "default") is None
+
+
+@pytest.mark.usefixtures("kinds")
+async def test_finalizers_do_not_get_into_each_others_way(client: Client, namespace: str) -> None:
+    apple = await put(client, Fruit, "apple", namespace, {})
+    await finalizers.add(client, apple, "one.example.org/cleanup")
+    both = await finalizers.add(client, apple, "two.example.org/cleanup")
+    assert set(both.metadata.finalizers) == {"one.example.org/cleanup", "two.example.org/cleanup"}
+
+    with pytest.raises(Invalid):
+        await finalizers.remove(client, _of_another_uid(both), "one.example.org/cleanup")
+    await finalizers.remove(client, both, "one.example.org/cleanup")
+    left = await client.get(Fruit, "apple", namespace)
+    assert left.metadata.finalizers == ("two.example.org/cleanup",)
+    await finalizers.remove(client, left, "two.example.org/cleanup")
+
+
+def _of_another_uid(resource: Fruit) -> Fruit:
+    metadata = ObjectMeta(
+        name=resource.metadata.name,
+        namespace=resource.metadata.namespace,
+        uid="another",
+        finalizers=resource.metadata.finalizers,
+    )
+    return Fruit(metadata=metadata)
+
+
+@dataclass(frozen=True)
+class Sell(Step):
+    """Sell the fruit."""
+
+
+@dataclass
+class Market:
+    """What the fruit controller works on, and what a test lets it find there."""
+
+    looks: int = 0
+    sold: bool = False
+    error: Exception | None = None
+    hangs: bool = False
+    waits: tuple[Wait, ...] = ()
+
+
+async def look(_: Fruit, market: Market) -> Market:
+    market.looks += 1
+    if market.hangs:
+        await asyncio.Event().wait()
+    if market.error is not None:
+        raise market.error
+    return market
+
+
+def sell_all(_: Fruit, market: Market) -> Plan:
+    steps = () if market.sold else (Sell(reason="Selling", condition="SoldReady"),)
+    return Plan(steps=steps, waits=market.waits)
+
+
+@external(of=Fruit, read=look, decide=sell_all)
+async def sale(_step: Sell, market: Market) -> None:
+    """Find nobody who buys."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(_refuse())
+
+
+async def _refuse() -> None:
+    raise Blocked("Nobody wants it; lower the price", reason="TooDear")
+
+
+async def told(client: Client, namespace: str, shape: External[Any, Any, Any], market: Market) -> Any:
+    """Return a fruit with what its controller first said of it."""
+    async with running(client, shape.controller(lambda _context: market), namespace):
+        return await until(client, await put(client, Fruit, "apple", namespace, {}), answered)
+
+
+@pytest.mark.usefixtures("kinds")
+async def test_nothing_is_said_to_hold_when_nothing_could_be_looked_at(client: Client, namespace: str) -> None:
+    shown = await told(client, namespace, sale, Market(error=Retry("The market is closed", reason="Closed")))
+    assert condition(shown, "Ready") == ("False", "Closed", "The market is closed")
+    assert condition(shown, "RipeReady")[0] == "Unknown"
+    assert condition(shown, "SoldReady")[0] == "Unknown"
+
+
+@pytest.mark.usefixtures("kinds")
+async def test_a_world_that_does_not_answer_shows_in_the_status(client: Client, namespace: str) -> None:
+    shown = await told(client, namespace, replace(sale, deadline=0.2), Market(hangs=True))
+    assert condition(shown, "Ready") == ("False", "Timeout", "Not finished after 0.2 s; it is tried again")
+
+
+@pytest.mark.usefixtures("kinds")
+async def test_an_error_out_of_a_group_is_told_as_what_it_is(client: Client, namespace: str) -> None:
+    shown = await told(client, namespace, sale, Market())
+    assert condition(shown, "SoldReady") == ("False", "TooDear", "Nobody wants it; lower the price")
+
+
+@pytest.mark.usefixtures("kinds")
+async def test_a_block_does_not_end_a_wait_that_has_a_time(client: Client, namespace: str) -> None:
+    market = Market(waits=(Wait("Unripe", "Waiting for the sun", "RipeReady", after=0.1),))
+    async with running(client, sale.controller(lambda _context: market), namespace):
+        await put(client, Fruit, "apple", namespace, {})
+        async with asyncio.timeout(PATIENCE):
+            while market.looks < 4:
+                await asyncio.sleep(0.05)
