@@ -17,7 +17,7 @@ from stackwright.kube.conditions import find, is_true
 from stackwright.kube.controller import Context, Controller
 from stackwright.kube.crd import generate, install
 from stackwright.kube.crd.markers import Definition, describe
-from stackwright.kube.errors import Blocked, Invalid, Retry
+from stackwright.kube.errors import Blocked, Conflict, Invalid, Retry
 from stackwright.kube.events import EventRecorder
 from stackwright.kube.informer import Informers
 from stackwright.kube.plan import Plan, Step, Wait
@@ -169,6 +169,17 @@ async def test_a_parent_is_not_ready_for_a_spec_that_its_child_has_not_seen(clie
     assert condition(first, "FruitsReady") == ("False", "Requested", message)
 
 
+@pytest.mark.usefixtures("kinds")
+async def test_one_that_was_made_anew_does_not_get_the_status_of_the_one_before(client: Client, namespace: str) -> None:
+    before = await put(client, Basket, "b", namespace, {})
+    context = await standing_still(client, namespace)
+    await client.delete(Basket, "b", namespace)
+    await put(client, Basket, "b", namespace, {"label": "ripe"})
+    with pytest.raises(Conflict):
+        await basket.controller().reconcile(before.key, context)
+    assert (await client.get(Basket, "b", namespace)).status == CompositeStatus()
+
+
 async def standing_still(client: Client, namespace: str) -> Context:
     """Return a context whose caches have what is there now, and learn nothing more."""
     informers = Informers(client, namespace=namespace)
@@ -210,7 +221,8 @@ async def test_a_parent_made_anew_waits_for_the_children_of_the_one_before(clien
         message = "Fruit apple belongs to a Basket of the same name that was deleted; it is made anew when it is gone"
         assert condition(waiting, "FruitsReady") == ("False", "Replacing", message)
 
-        await until(client, apple, lambda seen: seen.deleting)
+        # The garbage collector may not know of so new a kind yet.
+        await client.delete(Fruit, "apple", namespace)
         await finalizers.remove(client, apple, "shapes.example.org/slow")
         anew = await until(client, apple, lambda seen: seen.metadata.uid != apple.metadata.uid)
         assert anew.metadata.controller.uid == waiting.metadata.uid

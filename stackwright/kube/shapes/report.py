@@ -28,8 +28,9 @@ async def report(
         "metadata": {
             "name": resource.metadata.name,
             "namespace": resource.metadata.namespace,
-            # Never write the status of one that was made anew under the same name.
-            "uid": resource.metadata.uid,
+            # Never write the status of one that was made anew under the same name. The uid does not guard that:
+            # on the status of a custom resource the server does not look at it. The version it does look at.
+            "resourceVersion": resource.metadata.resourceVersion,
         },
         "status": msgspec.to_builtins(new),
     }

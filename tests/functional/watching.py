@@ -1,0 +1,73 @@
+"""Waits for something to become true in the cluster, woken by a watch and never by a clock."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+
+from stackwright.kube.builtin import Event
+from stackwright.kube.client import Client
+from stackwright.kube.resource import R
+
+# How long a loaded machine may take; a test that passes never waits that long.
+PATIENCE = 60.0
+
+
+async def eventually(
+    client: Client,
+    kind: type[R],
+    name: str,
+    namespace: str,
+    holds: Callable[[R], object],
+    *,
+    patience: float = PATIENCE,
+) -> R:
+    """Return the object as soon as `holds` says so of it; fail with its last state when that does not come."""
+    last: R | None = None
+    events = client.watch(kind, namespace, fields=f"metadata.name={name}", initial=True)
+    try:
+        async with asyncio.timeout(patience), contextlib.aclosing(events):
+            async for event in events:
+                if event.type in {"ADDED", "MODIFIED"}:
+                    last = event.object
+                    if holds(last):
+                        return last
+    except TimeoutError:
+        pass
+    raise AssertionError(f"{kind.kind} {name} did not come to be as expected within {patience:g} s: {last}")
+
+
+async def some(
+    client: Client, kind: type[R], namespace: str, holds: Callable[[list[R]], object], *, labels: str = ""
+) -> list[R]:
+    """Return all objects of a kind as soon as `holds` says so of them together."""
+    found: dict[str, R] = {}
+    listed = False
+    events = client.watch(kind, namespace, labels=labels, initial=True)
+    try:
+        async with asyncio.timeout(PATIENCE), contextlib.aclosing(events):
+            async for event in events:
+                listed = listed or event.initial_events_end
+                if event.type == "DELETED":
+                    found.pop(event.object.metadata.name, None)
+                elif event.type != "BOOKMARK":
+                    found[event.object.metadata.name] = event.object
+                if listed and holds(list(found.values())):
+                    return list(found.values())
+    except TimeoutError:
+        pass
+    raise AssertionError(f"the objects of {kind.kind} did not come to be as expected: {list(found.values())}")
+
+
+async def told(client: Client, namespace: str, of: str, reason: str, note: str = "") -> Event:
+    """Return the first event with that reason about an object of that name, once somebody tells it."""
+    found = await some(
+        client,
+        Event,
+        namespace,
+        lambda events: any(_matches(event, of, reason, note) for event in events),
+    )
+    return next(event for event in found if _matches(event, of, reason, note))
+
+
+def _matches(event: Event, of: str, reason: str, note: str) -> bool:
+    return event.reason == reason and event.regarding.get("name", "") == of and note in event.note
