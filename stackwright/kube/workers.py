@@ -48,7 +48,7 @@ def judge(error: BaseException) -> tuple[Verdict, BaseException]:
             return Verdict.BLOCKED, error
         case Retry():
             return Verdict.RETRY, error
-        case KubeError():
+        case KubeError() | TimeoutError():
             return Verdict.TROUBLE, error
         case _:
             return Verdict.BUG, error
@@ -98,6 +98,7 @@ class Workers:
         self._stopping = asyncio.Event()
         self._settling: set[asyncio.Task[None]] = set()
         self._turn = Turn()
+        self._active = False
         self._following = [informers.of(kind) for kind in controller.kinds]
         self._subscribe()
 
@@ -111,6 +112,13 @@ class Workers:
         """
         if not await self._ready():
             return
+        self._active = True
+        try:
+            await self._run(drain)
+        finally:
+            self._active = False
+
+    async def _run(self, drain: float) -> None:
         # Whoever led meanwhile may have left anything behind, so everything is looked at, after what changed.
         for resource in self._informers.store(self.controller.kind).list():
             self._changed(Change(None, resource, initial=True))
@@ -182,6 +190,9 @@ class Workers:
             self._add(self._keys(change, watch.to), change)
 
     def _add(self, keys: Iterable[Key], change: Change[Any]) -> None:
+        if not self._active:
+            # Who stands by would collect every key that ever was; `run` begins with all that there is.
+            return
         for key in keys:
             self.queue.add(key, Priority.LOW if change.initial else Priority.NORMAL)
 

@@ -355,7 +355,8 @@ async def test_a_timeout_of_the_reconcile_itself_is_not_its_deadline(client: Cli
     with capture_logs() as logs:
         async with running(client, controller(runs)):
             await runs.reach("a", "a")
-    assert [entry["log_level"] for entry in logs if "key" in entry] == ["error"]
+    told = [(entry["log_level"], entry["error"]) for entry in logs if "key" in entry]
+    assert told == [("warning", "TimeoutError")]
 
 
 @pytest.mark.parametrize(
@@ -364,6 +365,7 @@ async def test_a_timeout_of_the_reconcile_itself_is_not_its_deadline(client: Cli
         pytest.param(Blocked("x"), Verdict.BLOCKED, id="blocked"),
         pytest.param(Retry("x"), Verdict.RETRY, id="retry"),
         pytest.param(NotFound("x"), Verdict.TROUBLE, id="an-answer-of-the-server"),
+        pytest.param(TimeoutError(), Verdict.TROUBLE, id="something-that-took-too-long"),
         pytest.param(ValueError("x"), Verdict.BUG, id="anything-else"),
         pytest.param(ExceptionGroup("x", [Blocked("x"), Retry("x")]), Verdict.RETRY, id="a-retry-beside-a-block"),
         pytest.param(

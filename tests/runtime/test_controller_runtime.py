@@ -303,16 +303,39 @@ async def test_work_goes_on_after_the_lead_was_lost_and_won_back(
     async with asyncio.TaskGroup() as group:
         informers = group.create_task(_informers(runtime))
         await asyncio.wait_for(runtime.informers.synced(), SECONDS)
-        server.put(ConfigMap, {**NAMED, "data": {"content": "2"}})
-        for _ in range(3):
+        for time in range(3):
             begun.clear()
             lead = asyncio.create_task(runtime._lead())
+            if time == 0:
+                while not runtime.workers[0]._active:
+                    await asyncio.sleep(0)
+                server.put(ConfigMap, {**NAMED, "data": {"content": "2"}})
             await asyncio.wait_for(begun.wait(), SECONDS)
             lead.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await lead
         informers.cancel()
     assert count == 3
+
+
+async def test_who_stands_by_collects_no_keys(client: Client, server: FaultServer) -> None:
+    idle = Controller(name="idle", kind=ConfigMap, reconcile=_nothing)
+    runtime = Runtime(client, (idle,), settings=quick())
+    async with asyncio.TaskGroup() as group:
+        informers = group.create_task(_informers(runtime))
+        await asyncio.wait_for(runtime.informers.synced(), SECONDS)
+        server.put(ConfigMap, NAMED)
+        server.put(ConfigMap, {**NAMED, "data": {"content": "2"}})
+        server.remove(ConfigMap, NAMED["metadata"]["name"], NAMED["metadata"]["namespace"])
+        last = server.put(ConfigMap, {**NAMED, "data": {"content": "3"}})
+        version = last["metadata"]["resourceVersion"]
+        assert await runtime.informers.of(ConfigMap).reached(version, SECONDS)
+        assert len(runtime.workers[0].queue) == 0
+        informers.cancel()
+
+
+async def _nothing(_key: Key, _context: Context) -> None:
+    return
 
 
 async def _informers(runtime: Runtime) -> None:

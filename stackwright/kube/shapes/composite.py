@@ -15,7 +15,7 @@ import msgspec
 
 from stackwright.kube import conditions, fields
 from stackwright.kube.client import Conflicts
-from stackwright.kube.conditions import READY, Finding
+from stackwright.kube.conditions import Finding
 from stackwright.kube.controller import Context, Controller, Result, Watch
 from stackwright.kube.errors import Blocked, Retry
 from stackwright.kube.plan import Wait
@@ -32,6 +32,7 @@ from stackwright.kube.resource import (
     owner_reference,
 )
 from stackwright.kube.shapes.report import report
+from stackwright.kube.shapes.states import state_of
 
 C = TypeVar("C", bound=CustomResource)
 Facts = TypeVar("Facts")
@@ -72,20 +73,6 @@ class Child:
 def child(resource: Resource, *, condition: str = "", state: Callable[[Resource], Finding] | None = None) -> Child:
     """Return a typed resource as a child."""
     return Child(type(resource), manifest(resource), condition, state)
-
-
-def state_of(resource: Resource) -> Finding:
-    """Return what a child's own Ready condition says, once its controller has seen the child's present spec."""
-    if not isinstance(resource, CustomResource):
-        # A kind without conditions has nothing to wait for: being there is all it does.
-        return Finding("", "True", READY, "")
-    ready = conditions.find(resource.status.conditions, READY)
-    name = f"{resource.kind.name} {resource.metadata.name}"
-    if ready is None or resource.status.observedGeneration < resource.metadata.generation:
-        return Finding("", "False", "Requested", f"{name} was not looked at by its operator yet", "Info")
-    if ready.status == "True":
-        return Finding("", "True", READY, "")
-    return Finding("", "False", ready.reason, f"{name}: {ready.message}", ready.severity or "Info")
 
 
 @dataclass(frozen=True)

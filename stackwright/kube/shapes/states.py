@@ -1,0 +1,95 @@
+"""Whether a child is there: by its own Ready condition, or by what Kubernetes' own controllers say of it. Pure."""
+
+from collections.abc import Callable
+from typing import Any
+
+from stackwright.kube import conditions
+from stackwright.kube.builtin import DaemonSet, Deployment, Job, PersistentVolumeClaim, Plain, StatefulSet
+from stackwright.kube.conditions import READY, Finding
+from stackwright.kube.resource import CustomResource, Resource
+
+_THERE = Finding("", "True", READY, "")
+
+
+def state_of(resource: Resource) -> Finding:
+    """Return a child's state, once its controller has seen the child's present spec."""
+    if isinstance(resource, CustomResource):
+        return _custom(resource)
+    reader = _READERS.get(type(resource))
+    if reader is None or not isinstance(resource, Plain):
+        # A kind that nobody works on has nothing to wait for: being there is all it does.
+        return _THERE
+    return reader(resource)
+
+
+def _custom(resource: CustomResource) -> Finding:
+    ready = conditions.find(resource.status.conditions, READY)
+    if ready is None or resource.status.observedGeneration < resource.metadata.generation:
+        return _waiting("Requested", f"{_name(resource)} was not looked at by its operator yet")
+    if ready.status == "True":
+        return _THERE
+    return Finding("", "False", ready.reason, f"{_name(resource)}: {ready.message}", ready.severity or "Info")
+
+
+def _replicas(resource: Plain) -> Finding:
+    """Read a Deployment or StatefulSet: all replicas are of the present template, and available."""
+    wanted = resource.spec.get("replicas", 1)
+    return _counted(resource, wanted, resource.status.get("updatedReplicas", 0), "availableReplicas")
+
+
+def _daemon_set(resource: Plain) -> Finding:
+    wanted = resource.status.get("desiredNumberScheduled", 0)
+    return _counted(resource, wanted, resource.status.get("updatedNumberScheduled", 0), "numberAvailable")
+
+
+def _counted(resource: Plain, wanted: int, updated: int, available: str) -> Finding:
+    if resource.status.get("observedGeneration", 0) < resource.metadata.generation:
+        return _waiting("Requested", f"{_name(resource)} was not looked at by its controller yet")
+    ready = min(updated, resource.status.get(available, 0))
+    if ready >= wanted:
+        return _THERE
+    stuck = _condition(resource, "Progressing")
+    if stuck.get("status") == "False":
+        return Finding("", "False", stuck.get("reason", "Stuck"), f"{_name(resource)}: {stuck.get('message')}", "Error")
+    return _waiting("Progressing", f"{_name(resource)} has {ready} of {wanted} pods ready")
+
+
+def _job(resource: Plain) -> Finding:
+    if _condition(resource, "Complete").get("status") == "True":
+        return _THERE
+    failed = _condition(resource, "Failed")
+    if failed.get("status") == "True":
+        reason = failed.get("reason", "Failed")
+        return Finding("", "False", reason, f"{_name(resource)} failed: {failed.get('message', '')}", "Error")
+    return _waiting("Running", f"{_name(resource)} is not finished")
+
+
+def _claim(resource: Plain) -> Finding:
+    phase = resource.status.get("phase", "Pending")
+    if phase == "Bound":
+        return _THERE
+    if phase == "Lost":
+        return Finding("", "False", "VolumeLost", f"{_name(resource)} has lost its volume", "Error")
+    return _waiting("VolumeUnbound", f"{_name(resource)} has no volume yet")
+
+
+_READERS: dict[type[Resource], Callable[[Plain], Finding]] = {
+    Deployment: _replicas,
+    StatefulSet: _replicas,
+    DaemonSet: _daemon_set,
+    Job: _job,
+    PersistentVolumeClaim: _claim,
+}
+
+
+def _condition(resource: Plain, name: str) -> dict[str, Any]:
+    stated = resource.status.get("conditions") or ()
+    return next((entry for entry in stated if entry.get("type") == name), {})
+
+
+def _waiting(reason: str, message: str) -> Finding:
+    return Finding("", "False", reason, message, "Info")
+
+
+def _name(resource: Resource) -> str:
+    return f"{resource.kind.name} {resource.metadata.name}"

@@ -1,0 +1,87 @@
+"""Whether a workload is there follows from what its controller reports of it."""
+
+from typing import Any
+
+import pytest
+
+from stackwright.kube.builtin import (
+    ConfigMap,
+    DaemonSet,
+    Deployment,
+    Job,
+    PersistentVolumeClaim,
+    Plain,
+    Service,
+    StatefulSet,
+)
+from stackwright.kube.resource import ObjectMeta
+from stackwright.kube.shapes.states import state_of
+
+
+def of(kind: type[Plain], status: dict[str, Any], *, replicas: int = 2) -> Plain:
+    spec = {"replicas": replicas} if kind in (Deployment, StatefulSet) else {}
+    return kind(metadata=ObjectMeta(name="a", generation=2), spec=spec, status=status)
+
+
+DONE = {"observedGeneration": 2, "updatedReplicas": 2, "availableReplicas": 2}
+STUCK = {"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": "too slow"}
+FAILED = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": "no more tries"}
+
+
+@pytest.mark.parametrize(
+    ("resource", "status", "reason", "severity"),
+    [
+        pytest.param(of(Deployment, DONE), "True", "Ready", "", id="all-replicas-are-available"),
+        pytest.param(of(Deployment, {}), "False", "Requested", "Info", id="nobody-looked-at-a-new-one"),
+        pytest.param(
+            of(Deployment, {**DONE, "observedGeneration": 1}), "False", "Requested", "Info", id="seen-before-the-change"
+        ),
+        pytest.param(
+            of(Deployment, {**DONE, "updatedReplicas": 1}), "False", "Progressing", "Info", id="old-pods-still-run"
+        ),
+        pytest.param(
+            of(Deployment, {"observedGeneration": 2, "conditions": [STUCK]}),
+            "False",
+            "ProgressDeadlineExceeded",
+            "Error",
+            id="a-rollout-that-is-stuck",
+        ),
+        pytest.param(of(Deployment, {"observedGeneration": 2}, replicas=0), "True", "Ready", "", id="none-are-wanted"),
+        pytest.param(
+            of(StatefulSet, {**DONE, "availableReplicas": 1}), "False", "Progressing", "Info", id="one-is-not-available"
+        ),
+        pytest.param(
+            of(
+                DaemonSet,
+                {
+                    "observedGeneration": 2,
+                    "desiredNumberScheduled": 3,
+                    "updatedNumberScheduled": 3,
+                    "numberAvailable": 3,
+                },
+            ),
+            "True",
+            "Ready",
+            "",
+            id="a-pod-on-every-node",
+        ),
+        pytest.param(of(Job, {}), "False", "Running", "Info", id="a-job-that-runs"),
+        pytest.param(
+            of(Job, {"conditions": [{"type": "Complete", "status": "True"}]}), "True", "Ready", "", id="a-finished-job"
+        ),
+        pytest.param(of(Job, {"conditions": [FAILED]}), "False", "BackoffLimitExceeded", "Error", id="a-failed-job"),
+        pytest.param(of(PersistentVolumeClaim, {"phase": "Bound"}), "True", "Ready", "", id="a-bound-claim"),
+        pytest.param(of(PersistentVolumeClaim, {}), "False", "VolumeUnbound", "Info", id="a-claim-without-volume"),
+        pytest.param(of(PersistentVolumeClaim, {"phase": "Lost"}), "False", "VolumeLost", "Error", id="a-lost-volume"),
+        pytest.param(of(Service, {}), "True", "Ready", "", id="a-kind-that-nobody-works-on"),
+        pytest.param(ConfigMap(metadata=ObjectMeta(name="a")), "True", "Ready", "", id="plain-data"),
+    ],
+)
+def test_state_of(resource: Plain | ConfigMap, status: str, reason: str, severity: str) -> None:
+    finding = state_of(resource)
+    assert (finding.status, finding.reason, finding.severity) == (status, reason, severity)
+
+
+def test_a_rollout_says_how_far_it_is() -> None:
+    message = state_of(of(Deployment, {**DONE, "availableReplicas": 1})).message
+    assert message == "Deployment a has 1 of 2 pods ready"
