@@ -1,0 +1,107 @@
+"""Chooses the addresses of a cluster so that they collide with nothing on this machine; pure."""
+
+import ipaddress
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from ipaddress import IPv4Network
+
+import msgspec
+
+from stackwright.local.errors import Collision
+
+# A route that is wider than this is a way to the internet and not somebody's network.
+_WIDEST = 8
+
+
+class Network(msgspec.Struct, frozen=True):
+    """The address ranges of one cluster: one for its nodes and the host, one for pods, one for Services."""
+
+    nodes: str
+    pods: str
+    services: str
+
+    @property
+    def host(self) -> str:
+        """The host's own address among the nodes."""
+        return str(IPv4Network(self.nodes)[1])
+
+    @property
+    def api_service(self) -> str:
+        """The address of the API server's Service; Kubernetes always takes the first."""
+        return str(IPv4Network(self.services)[1])
+
+    @property
+    def dns_service(self) -> str:
+        """The address of the Service that answers for names."""
+        return str(IPv4Network(self.services)[10])
+
+    def node(self, index: int) -> str:
+        """Return the address of a node, counted from zero."""
+        return str(IPv4Network(self.nodes)[index + 2])
+
+    def pods_of(self, index: int) -> str:
+        """Return the range of the pods of a node, counted from zero."""
+        first = IPv4Network(self.pods)[index * 256]
+        return f"{first}/24"
+
+    @property
+    def ranges(self) -> tuple[IPv4Network, ...]:
+        """All three."""
+        return IPv4Network(self.nodes), IPv4Network(self.pods), IPv4Network(self.services)
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A range that somebody has, and who."""
+
+    range: IPv4Network
+    by: str
+
+
+def candidates() -> Iterator[Network]:
+    """Return the networks that a cluster may get, in the order in which they are tried."""
+    for slot in range(16):
+        yield Network(f"10.{192 + slot}.0.0/24", f"10.{176 + slot}.0.0/16", f"10.{160 + slot}.0.0/16")
+    for slot in range(5):
+        second = 16 + 3 * slot
+        yield Network(f"172.{second + 2}.0.0/24", f"172.{second + 1}.0.0/16", f"172.{second}.0.0/16")
+
+
+def collisions(network: Network, taken: Iterable[Taken]) -> list[Taken]:
+    """Return what of others a network would cover."""
+    narrow = [one for one in taken if one.range.prefixlen >= _WIDEST]
+    return [one for one in narrow if any(own.overlaps(one.range) for own in network.ranges)]
+
+
+def choose(taken: Iterable[Taken]) -> Network:
+    """Return the first network that collides with nothing."""
+    taken = list(taken)
+    for network in candidates():
+        if not collisions(network, taken):
+            return network
+    first = next(candidates())
+    raise Collision(
+        "There are no addresses left for a cluster: each range that it could use is taken on this machine. "
+        f"For one, {_described(collisions(first, taken))}. Remove one of these, or take down another instance."
+    )
+
+
+def check(network: Network, taken: Iterable[Taken], *, name: str) -> None:
+    """Raise when the addresses that an instance has had until now are somebody else's."""
+    if found := collisions(network, taken):
+        raise Collision(
+            f"The cluster {name} cannot have its addresses back: {_described(found)}. "
+            f"Remove that, or give up the cluster's data by `stackwright local down --name {name}`."
+        )
+
+
+def _described(found: list[Taken]) -> str:
+    return " and ".join(dict.fromkeys(f"{one.range} belongs to {one.by}" for one in found[:3]))
+
+
+def parse(text: str) -> IPv4Network | None:
+    """Return the range that `ip` names, such as 10.0.0.1 or 10.0.0.0/8; nothing for a default route."""
+    try:
+        return ipaddress.IPv4Network(text, strict=False)
+    except ValueError:
+        return None

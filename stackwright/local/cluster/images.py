@@ -1,0 +1,54 @@
+"""Puts images into a cluster's containerd: the two that every cluster needs, and archives of others."""
+
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from stackwright.local import oci, pause, versions
+from stackwright.local.cluster.addons import coredns_image
+from stackwright.local.cluster.configuration import CONTAINERD_SOCKET, PAUSE
+from stackwright.local.errors import ClusterFailed
+
+NOBODY = "65532"
+
+
+def ensure(first: int, binaries: Mapping[str, str]) -> None:
+    """Load the images that every cluster needs, unless they are there; `first` is the node's first process."""
+    there = present(first)
+    for image in wanted(binaries):
+        if image.name not in there:
+            with tempfile.TemporaryDirectory(prefix="stackwright-") as folder:
+                archive = Path(folder) / "image.tar"
+                oci.write(image, archive, architecture=versions.architecture())
+                load(first, archive)
+
+
+def wanted(binaries: Mapping[str, str]) -> Iterator[oci.Image]:
+    """Return the images that every cluster needs."""
+    program = oci.File("/pause", pause.program(versions.architecture()))
+    yield oci.Image(PAUSE, (program,), entrypoint=("/pause",), user=f"{NOBODY}:{NOBODY}")
+    coredns = oci.File("/coredns", Path(binaries["coredns"]))
+    yield oci.Image(coredns_image(), (coredns,), entrypoint=("/coredns",))
+
+
+def present(first: int) -> set[str]:
+    """Return the names of the images that a node has."""
+    return set(_ctr(first, "images", "list", "--quiet").split())
+
+
+def load(first: int, archive: Path) -> None:
+    """Put the images of an OCI archive into a node."""
+    _ctr(first, "images", "import", str(archive))
+
+
+def _ctr(first: int, *arguments: str) -> str:
+    # The node's own /run, as the host sees it.
+    socket = f"/proc/{first}/root{CONTAINERD_SOCKET}"
+    command = ["ctr", "--address", socket, "--namespace", "k8s.io", *arguments]
+    try:
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603  no shell
+    except OSError as error:
+        raise ClusterFailed(f"ctr cannot be run: {error.strerror}.") from error
+    except subprocess.CalledProcessError as error:
+        raise ClusterFailed(f"containerd refused `ctr {' '.join(arguments)}`: {error.stderr.strip()}") from error

@@ -1,0 +1,91 @@
+"""Connects a node with the host: a cable, two routes, and nothing in the host's firewall."""
+
+import json
+import subprocess
+from collections.abc import Iterable, Sequence
+from ipaddress import IPv4Network
+from typing import Any
+
+from stackwright.local.cluster.addresses import Taken, parse
+from stackwright.local.cluster.layout import Settings
+from stackwright.local.errors import ClusterFailed
+
+# What the cable is called inside of the node.
+INNER = "eth0"
+
+
+def own_addresses() -> list[str]:
+    """Return this machine's addresses."""
+    return [address["local"] for link in _json("-4", "address") for address in link.get("addr_info", [])]
+
+
+def taken(own: str = "") -> list[Taken]:
+    """Return the ranges that this machine uses, but for those of one link."""
+    addresses = [Taken(range_, f"this machine's link {link}") for link, range_ in _addresses()]
+    routes = [Taken(range_, f"a route on {link}") for link, range_ in _routes()]
+    return [one for one in (*addresses, *routes) if not one.by.endswith(f" {own}")]
+
+
+def _addresses() -> Iterable[tuple[str, IPv4Network]]:
+    for link in _json("-4", "address"):
+        for address in link.get("addr_info", []):
+            yield link["ifname"], IPv4Network(f"{address['local']}/{address['prefixlen']}", strict=False)
+
+
+def _routes() -> Iterable[tuple[str, IPv4Network]]:
+    for route in _json("-4", "route", "show", "table", "all"):
+        range_ = parse(route["dst"])
+        if range_ is not None:
+            yield route.get("dev", "nothing"), range_
+
+
+def attach(settings: Settings, first: int) -> None:
+    """Connect the node of that first process; what is connected already stays as it is."""
+    if not has_link(settings):
+        _ip("link", "add", settings.link, "type", "veth", "peer", "name", INNER, "netns", str(first))
+    network = settings.network
+    length = IPv4Network(network.nodes).prefixlen
+    _ip("address", "replace", f"{network.host}/{length}", "dev", settings.link)
+    _ip("link", "set", settings.link, "up")
+    inner = ("nsenter", "--net", "--target", str(first), "ip")
+    _run([*inner, "link", "set", "lo", "up"])
+    _run([*inner, "address", "replace", f"{settings.address}/{length}", "dev", INNER])
+    _run([*inner, "link", "set", INNER, "up"])
+    _run([*inner, "route", "replace", "default", "via", network.host])
+    for range_ in (network.services, network.pods):
+        _ip("route", "replace", range_, "via", settings.address, "dev", settings.link)
+
+
+def detach(settings: Settings) -> None:
+    """Take the cable away; its routes go with it."""
+    if not has_link(settings):
+        return
+    try:
+        _ip("link", "delete", settings.link)
+    except ClusterFailed:
+        # The kernel takes it away by itself, a moment after the node's end; that may be this moment.
+        if has_link(settings):
+            raise
+
+
+def has_link(settings: Settings) -> bool:
+    """Return whether the host's end of the cable is there."""
+    return any(link["ifname"] == settings.link for link in _json("link"))
+
+
+def _json(*arguments: str) -> list[dict[str, Any]]:
+    answer: list[dict[str, Any]] = json.loads(_run(["ip", "-json", *arguments]) or "[]")
+    return answer
+
+
+def _ip(*arguments: str) -> None:
+    _run(["ip", *arguments])
+
+
+def _run(command: Sequence[str]) -> str:
+    try:
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603  no shell
+    except OSError as error:
+        raise ClusterFailed(f"{command[0]} cannot be run: {error.strerror}.") from error
+    except subprocess.CalledProcessError as error:
+        raise ClusterFailed(f"`{' '.join(command)}` failed: {error.stderr.strip()}") from error

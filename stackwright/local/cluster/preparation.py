@@ -1,0 +1,87 @@
+"""Fills a cluster's folder with certificates and configuration, and says how each of its programs is run."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackwright.local import probe
+from stackwright.local.cluster import configuration, credentials, flags
+from stackwright.local.cluster.flags import Credentials
+from stackwright.local.cluster.layout import Layout, Settings
+from stackwright.local.running import Plan
+
+BRIDGE_FILTER = Path("/proc/sys/net/bridge")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A program of the cluster, and those that must be ready before it is started."""
+
+    plan: Plan
+    needs: tuple[str, ...] = ()
+
+
+def prepare(layout: Layout, settings: Settings) -> list[Part]:
+    """Return how each program is run, in the order in which they are told of; the last ones are ended first."""
+    signed = credentials.sign(layout, settings)
+    for folder in (layout.logs, layout.etcd):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    written = _configure(layout, settings, signed)
+    commands = _commands(layout, settings, signed, written)
+    questions = _questions(signed)
+    needs = {
+        "kube-apiserver": ("etcd",),
+        "kubelet": ("kube-apiserver", "containerd"),
+        **dict.fromkeys(("kube-controller-manager", "kube-scheduler", "kube-proxy", "volumes"), ("kube-apiserver",)),
+    }
+    return [
+        Part(Plan(name, command, layout.log(name), questions[name]), needs.get(name, ()))
+        for name, command in commands.items()
+    ]
+
+
+def _configure(layout: Layout, settings: Settings, signed: Credentials) -> dict[str, Path]:
+    folder = layout.configuration
+    networks = folder / "networks"
+    networks.mkdir(exist_ok=True)
+    files = {name: folder / name for name in ("kubelet.yaml", "containerd.toml", "resolv.conf")}
+    files["resolv.conf"].write_text(configuration.resolv_conf(settings.nameservers))
+    files["kubelet.yaml"].write_text(configuration.kubelet(settings, signed, nameservers=str(files["resolv.conf"])))
+    files["containerd.toml"].write_text(configuration.containerd(settings, networks=str(networks)))
+    network = configuration.network(settings, bridge_filter=BRIDGE_FILTER.exists())
+    (networks / "pods.conflist").write_text(network)
+    return files
+
+
+def _commands(
+    layout: Layout, settings: Settings, signed: Credentials, written: dict[str, Path]
+) -> dict[str, list[str]]:
+    own = {
+        "etcd": flags.etcd(layout.etcd, signed),
+        "kube-apiserver": flags.apiserver(settings, signed, layout.certificates),
+        "kube-controller-manager": flags.controller_manager(settings, signed),
+        "kube-scheduler": flags.scheduler(signed),
+        "kubelet": flags.kubelet(settings, signed, written["kubelet.yaml"]),
+        "kube-proxy": flags.proxy(settings, signed),
+    }
+    volumes = ["--kubeconfig", str(signed.kubeconfigs["volumes"]), "--node", settings.node.name]
+    return {
+        "etcd": [settings.binaries["etcd"], *own.pop("etcd")],
+        "containerd": ["containerd", "--config", str(written["containerd.toml"])],
+        **{name: [settings.binaries[name], *line] for name, line in own.items()},
+        "volumes": [sys.executable, "-m", "stackwright.local.cluster.volumes", *volumes],
+    }
+
+
+def _questions(signed: Credentials) -> dict[str, probe.Question]:
+    trusting = probe.context(signed.authority, signed.etcd_client)
+    return {
+        "etcd": probe.question(flags.ETCD_HEALTH, "/readyz", None),
+        "containerd": probe.question(flags.CONTAINERD_HEALTH, "/v1/metrics", None),
+        "kube-apiserver": probe.question(flags.API_SERVER, "/readyz", trusting),
+        "kube-controller-manager": probe.question(flags.CONTROLLER_MANAGER, "/healthz", trusting),
+        "kube-scheduler": probe.question(flags.SCHEDULER, "/readyz", trusting),
+        "kubelet": probe.question(flags.KUBELET_HEALTH, "/healthz", None),
+        "kube-proxy": probe.question(flags.PROXY_HEALTH, "/healthz", None),
+        "volumes": probe.question(flags.VOLUMES_HEALTH, "/readyz", None),
+    }

@@ -1,0 +1,17 @@
+"""Buries orphans: the first process of a node inherits every process whose parent has ended."""
+
+import os
+from collections.abc import Callable
+
+
+def reap(is_own: Callable[[int], bool]) -> None:
+    """Take note of the end of all children that are nobody's; our own programs are left to who started them."""
+    while True:
+        try:
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return
+        if ended is None or is_own(ended.si_pid):
+            # Behind one of our own others may wait; who takes note of its end asks us again.
+            return
+        os.waitpid(ended.si_pid, 0)

@@ -1,0 +1,159 @@
+"""The local cluster does what a cluster does: Services, names, volumes, logs, Jobs, probes, privileges, scheduling."""
+
+import os
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+from stackwright.local.cluster.configuration import VOLUMES
+from stackwright.local.cluster.lifecycle import Cluster
+from tests.e2e import workloads
+from tests.e2e.conftest import Kubectl
+
+PATIENCE = 120.0
+
+
+def fetched(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310  addresses of our own cluster
+        return str(answer.read().decode().strip())
+
+
+def eventually(question: Callable[[], bool], what: str) -> None:
+    """Wait for something that nobody tells us of."""
+    deadline = time.monotonic() + PATIENCE
+    while not question():
+        assert time.monotonic() < deadline, f"not within {PATIENCE} s: {what}"
+        time.sleep(0.1)
+
+
+def test_a_service_is_reached_by_name_from_a_pod_and_by_ports_from_the_host(cluster: Cluster, kubectl: Kubectl) -> None:
+    kubectl.apply(*workloads.web("web"), workloads.sleeper("client"))
+    kubectl.wait("deployment/web", "condition=Available")
+    kubectl.wait("pod/client", "condition=Ready")
+    pods = set(kubectl.get("pods", "{.items[?(@.metadata.labels.app=='web')].metadata.name}").split())
+    assert len(pods) == 2
+    for name in ("web", f"web.{kubectl.namespace}.svc.cluster.local"):
+        assert kubectl("exec", "client", "--", "wget", "-qO-", f"http://{name}/").strip() in pods
+    port = kubectl.get("service/web", "{.spec.ports[0].nodePort}")
+    assert fetched(f"http://{cluster.settings.address}:{port}/") in pods
+    assert fetched(f"http://{kubectl.get('service/web', '{.spec.clusterIP}')}/") in pods
+    address = kubectl.get("pods", "{.items[?(@.metadata.labels.app=='web')].status.podIP}").split()[0]
+    assert fetched(f"http://{address}:8080/") in pods
+
+
+def test_a_pod_reaches_itself_through_its_service(kubectl: Kubectl) -> None:
+    kubectl.apply(*workloads.web("alone", replicas=1))
+    kubectl.wait("deployment/alone", "condition=Available")
+    assert kubectl("exec", "deploy/alone", "--", "wget", "-qO-", "http://alone/").startswith("alone-")
+
+
+def test_a_volume_survives_its_pod_and_goes_with_its_claim(cluster: Cluster, kubectl: Kubectl) -> None:
+    kubectl.apply(workloads.claim("data"), workloads.with_claim("first", "data"))
+    kubectl.wait("pod/first", "condition=Ready")
+    kubectl("exec", "first", "--", "sh", "-c", "echo kept > /data/file")
+    assert kubectl("exec", "first", "--", "stat", "-c", "%g", "/data").strip() == "2000"
+    kubectl("delete", "pod", "first")
+    kubectl.apply(workloads.with_claim("second", "data"))
+    kubectl.wait("pod/second", "condition=Ready")
+    assert kubectl("exec", "second", "--", "cat", "/data/file").strip() == "kept"
+    name = kubectl.get("pvc/data", "{.spec.volumeName}")
+    folder = cluster.layout.var(cluster.settings.node) / Path(VOLUMES).relative_to("/var") / name
+    assert (folder / "file").read_text() == "kept\n"
+    kubectl("delete", "pod", "second")
+    kubectl("delete", "pvc", "data")
+    eventually(lambda: not folder.exists(), "the volume's folder is removed")
+    kubectl("wait", "pv", name, "--for=delete", "--timeout=120s")
+
+
+def test_logs_are_read_and_ports_forwarded(kubectl: Kubectl) -> None:
+    talk = "echo first line; exec httpd -f -p 8080 -h /bin"
+    kubectl.apply(workloads.pod("talker", workloads.container("sh", "-c", talk)))
+    kubectl.wait("pod/talker", "condition=Ready")
+    assert kubectl("logs", "talker") == "first line\n"
+    assert kubectl("exec", "--stdin", "talker", "--", "cat", given="there and back") == "there and back"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    forwarding = subprocess.Popen(
+        kubectl.command("port-forward", "pod/talker", f"{port}:8080"), stdout=subprocess.PIPE, text=True
+    )
+    with forwarding:
+        assert forwarding.stdout is not None
+        assert "Forwarding from" in forwarding.stdout.readline()
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/busybox", timeout=10) as answer:
+            assert answer.read(4) == b"\x7fELF"
+        forwarding.terminate()
+
+
+def test_a_job_runs_after_its_init_container(kubectl: Kubectl) -> None:
+    shared = [{"name": "shared", "mountPath": "/shared"}]
+    before = workloads.container("sh", "-c", "echo prepared > /shared/file", volumeMounts=shared) | {"name": "before"}
+    main = workloads.container("cat", "/shared/file", volumeMounts=shared)
+    spec = {
+        "initContainers": [before],
+        "containers": [main],
+        "restartPolicy": "Never",
+        "volumes": [{"name": "shared", "emptyDir": {}}],
+    }
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "work"}, "spec": {"template": {"spec": spec}}}
+    kubectl.apply(job)
+    kubectl.wait("job/work", "condition=Complete")
+    assert kubectl("logs", "job/work") == "prepared\n"
+
+
+def test_a_container_that_fails_its_probe_is_restarted(kubectl: Kubectl) -> None:
+    # The first life takes the file along; the volume keeps a trace, so that the second life stays well.
+    script = "if [ -e /trace/was ]; then touch /tmp/well; fi; touch /trace/was; sleep 3600"
+    probe = {"exec": {"command": ["cat", "/tmp/well"]}, "periodSeconds": 1, "failureThreshold": 2}
+    trace = [{"name": "trace", "mountPath": "/trace"}]
+    main = workloads.container("sh", "-c", script, livenessProbe=probe, volumeMounts=trace)
+    kubectl.apply(workloads.pod("moody", main, volumes=[{"name": "trace", "emptyDir": {}}]))
+    kubectl.wait("pod/moody", "jsonpath={.status.containerStatuses[0].restartCount}=1")
+    kubectl.wait("pod/moody", "condition=Ready")
+
+
+def test_pods_may_share_the_nodes_network_and_be_privileged(cluster: Cluster, kubectl: Kubectl) -> None:
+    strong = workloads.container("sleep", "3600", securityContext={"privileged": True})
+    kubectl.apply(workloads.sleeper("neighbour", hostNetwork=True), workloads.pod("strong", strong))
+    kubectl.wait("pod/neighbour", "condition=Ready")
+    kubectl.wait("pod/strong", "condition=Ready")
+    assert kubectl.get("pod/neighbour", "{.status.podIP}") == cluster.settings.address
+    assert cluster.settings.address in kubectl("exec", "neighbour", "--", "ip", "address", "show", "eth0")
+    kubectl("exec", "strong", "--", "mount", "-t", "tmpfs", "tmpfs", "/tmp")
+
+
+def test_labels_and_taints_steer_the_scheduler(cluster: Cluster, kubectl: Kubectl) -> None:
+    node, label = cluster.settings.node.name, f"trial-{kubectl.namespace}"
+    kubectl.apply(workloads.sleeper("choosy", nodeSelector={label: "yes"}))
+    kubectl.wait("pod/choosy", "jsonpath={.status.conditions[0].reason}=Unschedulable")
+    kubectl("label", "node", node, f"{label}=yes")
+    kubectl.wait("pod/choosy", "condition=Ready")
+    taint = f"{label}=yes:NoSchedule"
+    kubectl("taint", "node", node, taint)
+    try:
+        kubectl.apply(
+            workloads.sleeper("repelled"),
+            workloads.sleeper("tolerant", tolerations=[{"key": label, "operator": "Exists"}]),
+        )
+        kubectl.wait("pod/tolerant", "condition=Ready")
+        kubectl.wait("pod/repelled", "jsonpath={.status.conditions[0].reason}=Unschedulable")
+    finally:
+        kubectl("taint", "node", node, f"{taint}-")
+    kubectl.wait("pod/repelled", "condition=Ready")
+
+
+def test_a_pod_without_rights_is_refused_by_the_api(kubectl: Kubectl) -> None:
+    account = f"system:serviceaccount:{kubectl.namespace}:default"
+    done = subprocess.run(
+        kubectl.command("get", "secrets", f"--as={account}"), capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    assert "forbidden" in done.stderr
+
+
+def test_the_users_own_kubeconfig_is_left_alone(cluster: Cluster) -> None:
+    own = Path(os.environ.get("HOME", "/root")) / ".kube" / "config"
+    assert not own.exists() or cluster.settings.url not in own.read_text()

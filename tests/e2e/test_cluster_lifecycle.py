@@ -1,0 +1,181 @@
+"""A cluster goes without a trace, lives beside another, keeps its data when asked to, and says what is wrong."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from stackwright.cli.local import local
+from stackwright.local.cluster import layout, status
+from stackwright.local.cluster.lifecycle import Cluster
+from stackwright.local.errors import Collision
+from tests.e2e import workloads
+from tests.e2e.conftest import NAME, Kubectl, bring_up, take_down
+from tests.e2e.test_cluster import eventually
+from tests.e2e.test_cluster_chaos import killed
+
+OTHER = "e2e-other"
+
+
+@pytest.fixture
+def other() -> Iterator[str]:
+    """The name of a further cluster, of which nothing is there before and after."""
+    take_down(OTHER)
+    yield OTHER
+    take_down(OTHER)
+
+
+def traces() -> dict[str, list[str]]:
+    """All that a cluster could leave behind on the machine; numbers that only count up are left out."""
+
+    def lines(*command: str) -> list[str]:
+        text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        return sorted(re.sub(r"^\d+: |\[\d+:\d+\]|^#.*", "", line) for line in text.splitlines())
+
+    return {
+        "links": lines("ip", "-brief", "link"),
+        "routes": lines("ip", "route", "show", "table", "all"),
+        "firewall": lines("iptables-save"),
+        # Images may be built meanwhile, elsewhere on the machine.
+        "mounts": [line for line in lines("mount") if "/images/storage/" not in line and "buildah" not in line],
+        "namespaces": lines("ip", "netns", "list"),
+        "processes": [line for line in lines("ps", "-eo", "args") if OTHER in line],
+        "groups": sorted(
+            str(path) for path in Path("/sys/fs/cgroup").rglob("*") if path.name.startswith("stackwright")
+        ),
+        "folders": [
+            str(path) for folder in ("/var/lib", "/run", "/var/log", "/opt") for path in Path(folder).iterdir()
+        ],
+        "clusters": sorted(path.name for path in layout.root().iterdir()),
+    }
+
+
+def of(cluster: Cluster, kubectl: Kubectl) -> Kubectl:
+    return Kubectl(kubectl.program, cluster.layout.kubeconfig)
+
+
+def test_two_live_side_by_side_and_one_goes_without_a_trace(cluster: Cluster, kubectl: Kubectl, other: str) -> None:
+    before = traces()
+    second = bring_up(other)
+    assert not [own for own in second.settings.network.ranges if own in cluster.settings.network.ranges]
+    of(second, kubectl).apply(*workloads.web("web", replicas=1), workloads.claim("data"))
+    of(second, kubectl).wait("deployment/web", "condition=Available")
+    during = traces()
+    assert during["firewall"] == before["firewall"]
+    assert during["mounts"] == before["mounts"]
+    assert during["folders"] == before["folders"]
+    take_down(other)
+    assert traces() == before
+    assert status.read(NAME).ready
+
+
+def test_data_is_kept_when_asked_for(kubectl: Kubectl, other: str) -> None:
+    first = bring_up(other)
+    inside = of(first, kubectl)
+    inside.apply(workloads.claim("data"), workloads.with_claim("writer", "data"))
+    inside.wait("pod/writer", "condition=Ready")
+    inside("exec", "writer", "--", "sh", "-c", "echo kept > /data/file")
+    take_down(other, keep_data=True)
+    found = status.read(other)
+    assert not found.running
+    assert status.lines(found) == [f"The cluster {other} is not running; its data is in {first.layout.directory}."]
+    again = bring_up(other)
+    assert again.settings.network == first.settings.network
+    inside.wait("pod/writer", "condition=Ready")
+    assert inside("exec", "writer", "--", "cat", "/data/file") == "kept\n"
+
+
+def test_up_goes_on_where_one_that_was_killed_stopped(other: str) -> None:
+    program = "from stackwright.cli.main import main; main()"
+    command = [sys.executable, "-c", program, "local", "up", "--name", other]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as killed_one:
+        eventually(layout.of(other).state.exists, "the first process is there")
+        killed_one.kill()
+    bring_up(other)
+    assert status.read(other).ready
+
+
+def test_the_command_line_shows_every_program(cluster: Cluster) -> None:
+    shown = CliRunner().invoke(local, ["status", "--name", NAME])
+    assert shown.exit_code == 0, shown.output
+    for name in ("etcd", "kubelet", "volumes"):
+        assert re.search(rf"^{name} +ready +\d+ +[1-9]\d* MB +\d+ +/.*{name}\.log$", shown.output, re.MULTILINE)
+    as_json = CliRunner().invoke(local, ["status", "--name", NAME, "-o", "json"])
+    assert '"running": true' in as_json.output
+    absent = CliRunner().invoke(local, ["status", "--name", "nowhere"])
+    assert (absent.exit_code, absent.output) == (1, "The cluster nowhere is not running.\n")
+
+
+def test_the_same_name_from_another_folder_is_refused(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with pytest.raises(Collision, match=f"Another cluster called {NAME} runs on this machine"):
+        bring_up(NAME)
+    monkeypatch.undo()
+    assert status.read(NAME).ready
+
+
+def test_a_port_that_is_taken_is_told_and_healed(cluster: Cluster) -> None:
+    first = status.read(NAME).programs[0].pid
+    # It tries until the scheduler has gone, and so has the port before the scheduler is back.
+    taking = """
+import socket, sys, time
+while True:
+    try:
+        taken = socket.create_server(("127.0.0.1", 10259))
+    except OSError:
+        time.sleep(0.001)
+    else:
+        print("taken", flush=True)
+        sys.stdin.read()
+        break
+"""
+    taker = subprocess.Popen(
+        ["nsenter", "--net", "--target", str(first), sys.executable, "-c", taking],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with taker:
+        assert taker.stdout is not None
+        killed(("kube-scheduler",))
+        assert taker.stdout.readline() == "taken\n"
+        eventually(lambda: "address already in use" in _trouble("kube-scheduler"), "the port is told")
+    eventually(lambda: status.read(NAME).ready, "the scheduler is back")
+
+
+def _trouble(name: str) -> str:
+    return next(program.trouble for program in status.read(NAME).programs if program.name == name)
+
+
+def test_a_full_disk_is_told_and_healed(kubectl: Kubectl, other: str) -> None:
+    data = layout.of(other).etcd
+    data.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300m", "tmpfs", str(data)], check=True)
+    try:
+        full = bring_up(other)
+        inside = of(full, kubectl)
+        filler = data / "filler"
+        subprocess.run(["dd", "if=/dev/zero", f"of={filler}", "bs=1M"], check=False, capture_output=True)
+        pid = next(program.pid for program in status.read(other).programs if program.name == "etcd")
+        os.kill(pid, signal.SIGKILL)
+
+        def told() -> bool:
+            etcd = next(program for program in status.read(other).programs if program.name == "etcd")
+            return "no space left on device" in etcd.trouble
+
+        eventually(told, "the full disk is told")
+        filler.unlink()
+        eventually(lambda: status.read(other).ready, "etcd is back")
+        inside("create", "configmap", "after")
+    finally:
+        if status.read(other).running:
+            os.kill(status.read(other).programs[0].pid, signal.SIGKILL)
+        subprocess.run(["umount", "--lazy", str(data)], check=True)

@@ -1,0 +1,104 @@
+"""The supervisor on small real programs: it starts what is needed first, starts again what ended, and tells."""
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from stackwright.local.cluster.layout import Identity, Layout, ProgramState
+from stackwright.local.cluster.preparation import Part
+from stackwright.local.cluster.supervisor import Supervisor, pause
+from stackwright.local.running import Plan
+
+PATIENCE = 20.0
+
+
+@pytest.mark.parametrize(
+    ("ends", "seconds"),
+    [
+        pytest.param(1, 0.1, id="the-first-end-costs-nearly-nothing"),
+        pytest.param(2, 0.2, id="the-second-twice-that"),
+        pytest.param(100, 30.0, id="never-more-than-half-a-minute"),
+    ],
+)
+def test_the_pause_grows_with_every_end(ends: int, seconds: float) -> None:
+    assert pause(ends) == pytest.approx(seconds)
+
+
+def part(
+    place: Layout, name: str, *command: str, needs: tuple[str, ...] = (), ready: asyncio.Event | None = None
+) -> Part:
+    async def question() -> bool:
+        return ready is None or ready.is_set()
+
+    return Part(Plan(name, list(command), place.directory / f"{name}.log", question), needs)
+
+
+@contextlib.asynccontextmanager
+async def running(place: Layout, *parts: Part) -> AsyncIterator[None]:
+    supervisor = Supervisor(place, parts, Identity(os.getpid(), 0))
+    task = asyncio.create_task(supervisor.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+        asyncio.get_running_loop().remove_signal_handler(signal.SIGCHLD)
+        await supervisor.stop(lambda: ())
+
+
+async def told(place: Layout, question: Callable[[dict[str, ProgramState]], bool]) -> dict[str, ProgramState]:
+    """Wait until the state file says something."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            state = place.read_state()
+            programs = {one.name: one for one in state.programs} if state else {}
+            if programs and question(programs):
+                return programs
+            await asyncio.sleep(0.02)
+
+
+async def test_a_program_waits_for_what_it_needs(tmp_path: Path) -> None:
+    place, sign = Layout(tmp_path), asyncio.Event()
+    first = part(place, "first", "sleep", "60", ready=sign)
+    second = part(place, "second", "sleep", "60", needs=("first",))
+    async with running(place, first, second):
+        found = await told(place, lambda programs: programs["first"].state == "starting")
+        assert found["second"].state == "waiting"
+        assert found["second"].pid == 0
+        sign.set()
+        await told(place, lambda programs: programs["second"].state == "ready")
+
+
+async def test_a_program_that_is_killed_is_started_again(tmp_path: Path) -> None:
+    place = Layout(tmp_path)
+    async with running(place, part(place, "one", "sleep", "60")):
+        before = (await told(place, lambda programs: programs["one"].state == "ready"))["one"]
+        os.kill(before.pid, signal.SIGKILL)
+        after = (await told(place, lambda programs: programs["one"].pid not in (0, before.pid)))["one"]
+        assert after.restarts == 1
+        assert "one was killed by SIGKILL" in after.trouble
+
+
+async def test_a_program_that_cannot_be_started_says_why(tmp_path: Path) -> None:
+    place = Layout(tmp_path)
+    async with running(place, part(place, "one", "/nowhere/program")):
+        found = await told(place, lambda programs: programs["one"].restarts > 1)
+        assert "one cannot be started" in found["one"].trouble
+
+
+async def test_a_large_log_begins_anew(tmp_path: Path) -> None:
+    place = Layout(tmp_path)
+    with (tmp_path / "one.log").open("wb") as log:
+        log.truncate(65 << 20)
+    async with running(place, part(place, "one", "sh", "-c", "echo fresh; sleep 60")):
+        await told(place, lambda programs: programs["one"].state == "ready")
+        async with asyncio.timeout(PATIENCE):
+            while (tmp_path / "one.log").read_bytes() != b"fresh\n":
+                await asyncio.sleep(0.02)
+    assert (tmp_path / "one.log.1").stat().st_size == 65 << 20
