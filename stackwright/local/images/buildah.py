@@ -1,0 +1,119 @@
+"""buildah, with a storage of its own: nothing here touches the images of the user."""
+
+import os
+import re
+import subprocess
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from stackwright.local import process
+from stackwright.local.errors import ImageFailed
+from stackwright.local.images.archives import Image
+from stackwright.local.progress import Progress, duration
+
+_STEP = re.compile(r"(?:\[(\d+)/(\d+)\] )?STEP (\d+)/(\d+): (.*)")
+
+# buildah writes its steps to one stream and what they say to the other; the order matters to who reads the log.
+_ONE_STREAM = ("sh", "-c", 'exec "$@" >&2', "sh")
+# What buildah mounts is seen by itself alone, and gone with it, even when it is killed.
+_OWN_MOUNTS = ("unshare", "--mount", "--propagation", "private")
+
+
+class Buildah:
+    """One storage, and the log of what is done in it."""
+
+    def __init__(self, folder: Path, progress: Progress) -> None:
+        own_mounts = _OWN_MOUNTS if os.geteuid() == 0 else ()
+        self._command = [*own_mounts, "buildah", "--root", str(folder / "storage"), "--runroot", str(folder / "run")]
+        self._folder = folder
+        self._progress = progress
+
+    def has(self, image: Image) -> bool:
+        """Tell whether an image is in the storage."""
+        words = [*self._command, "inspect", image.reference]
+        return subprocess.run(words, capture_output=True, check=False).returncode == 0  # noqa: S603  a name of ours
+
+    def build(self, image: Image, *, context: Path, containerfile: Path, options: Iterable[str] = ()) -> None:
+        """Make an image from a Containerfile; its layers stay, so that a changed line repeats only what follows it."""
+        # chroot needs no network, no cgroups and no runtime of its own, so that it works in a container, too.
+        words = ["bud", "--isolation", "chroot", "--layers", "--format", "oci", *options]
+        self.run(
+            image, [*words, "--tag", image.reference, "--file", str(containerfile), str(context)], doing="starting"
+        )
+
+    def export(self, image: Image, archive: Path) -> None:
+        """Write an image as an OCI archive."""
+        # An archive of OCI's is always compressed by buildah; zstd is smaller than gzip, and faster to read.
+        words = ["push", "--compression-format", "zstd", "--format", "oci"]
+        self.run(
+            image, [*words, image.reference, f"oci-archive:{archive}:{image.reference}"], doing="writing its archive"
+        )
+
+    def restore(self, image: Image, archive: Path) -> None:
+        """Read an image back from its archive, which has its name in it."""
+        self.run(image, ["pull", "--quiet", f"oci-archive:{archive}"], doing="reading its archive")
+
+    def clean(self, image: Image) -> None:
+        """Remove the containers that an interrupted build left, and the image's old log; finished layers stay."""
+        self._log(image).unlink(missing_ok=True)
+        self._quietly("rm", "--all")
+
+    def tidy(self, image: Image) -> None:
+        """Remove an image's earlier versions, and layers that no image has."""
+        listed = self._quietly("images", "--format", "{{.Name}}:{{.Tag}}")
+        name = image.reference.rpartition(":")[0]
+        old = [line for line in listed.split() if line.rpartition(":")[0] == name and line != image.reference]
+        if old:
+            self._quietly("rmi", *old)
+        self._quietly("rmi", "--prune")
+
+    def _log(self, image: Image) -> Path:
+        return self._folder / f"{image.name}.log"
+
+    def _quietly(self, *words: str) -> str:
+        done = subprocess.run([*self._command, *words], capture_output=True, text=True, check=False)  # noqa: S603  words of ours
+        return done.stdout
+
+    def run(self, image: Image, words: Sequence[str], *, doing: str, program: Sequence[str] = ()) -> None:
+        """Run buildah, or another program, to its end, while the user sees how far it is."""
+        log = self._log(image)
+        following = Following(image.name, doing, self._progress)
+        with log.open("ab") as output:
+
+            def line(text: str) -> None:
+                output.write(f"{text}\n".encode())
+                output.flush()
+                following.line(text)
+
+            code = process.stream(
+                [*_ONE_STREAM, *(program or self._command), *words],
+                directory=self._folder,
+                environment=os.environ,
+                listener=process.Listener(line=line, tick=following.tick),
+            )
+        if code != 0:
+            raise ImageFailed(f"The image {image.name} was not built. The end of {log}:\n{process.tail(log)}")
+
+
+class Following:
+    """What a build is seen to do: the step that it is at, and for how long."""
+
+    def __init__(self, name: str, doing: str, progress: Progress) -> None:
+        self._name = name
+        self._progress = progress
+        self._begin = time.monotonic()
+        self._doing = doing
+
+    def line(self, text: str) -> None:
+        """Take one line that the program wrote."""
+        if step := _STEP.match(text):
+            stage, stages, number, total, instruction = step.groups()
+            of = f" of stage {stage} of {stages}" if stage else ""
+            self._doing = f"step {number} of {total}{of}: {instruction[:60]}"
+        elif text.startswith("I: "):
+            self._doing = text[3:]
+
+    def tick(self) -> None:
+        """Tell how far it is."""
+        self._progress.update(f"{self._name}: {self._doing}, {duration(time.monotonic() - self._begin)} so far")

@@ -1,0 +1,230 @@
+"""The recipes of images: what is refused, in which order they are made, and what makes another hash."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from stackwright.local.errors import RecipeInvalid
+from stackwright.local.images import composing, context, hashing, recipes
+
+SERVICES = """
+[[service]]
+name = "keystone"
+package = "keystone"
+version = "30.0.0"
+uid = 42425
+[[service]]
+name = "placement"
+package = "openstack-placement"
+version = "16.0.0"
+uid = 42482
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A repository with a chain of three images, and one beside."""
+    write(tmp_path, "debian", 'description = "d"\ndate = "today"\n[bootstrap]\nsuite = "trixie"\n')
+    write(tmp_path, "base", 'description = "b"\nneeds = ["debian"]\n', "FROM ${DEBIAN}\n")
+    top = 'description = "t"\nneeds = ["base"]\ninputs = ["start"]\nservices = "services.toml"\nprograms = ["helm"]\n'
+    write(tmp_path, "top", top, "FROM ${BASE}\n# for each service\nRUN add {name} {uid} {package}=={version}\n# end\n")
+    write(tmp_path, "pause", 'description = "p"\n[scratch]\nprogram = "pause"\npath = "/pause"\nuser = "1"\n')
+    (tmp_path / "services.toml").write_text(SERVICES)
+    (tmp_path / "start").mkdir()
+    (tmp_path / "start" / "script").write_text("one")
+    (tmp_path / "images" / "build").mkdir()
+    (tmp_path / "images" / "build" / "install").write_text("apt")
+    return tmp_path
+
+
+def write(root: Path, name: str, recipe: str, containerfile: str = "") -> None:
+    folder = root / "images" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "recipe.toml").write_text(recipe)
+    if containerfile:
+        (folder / "Containerfile").write_text(containerfile)
+
+
+def hashes(root: Path, *, architecture: str = "amd64", program: str = "v1", debian: str = "") -> dict[str, str]:
+    around = hashing.Circumstances(root, architecture, lambda _: program, {"debian": debian} if debian else {})
+    return {name: found.whole for name, found in hashing.hashes(recipes.ordered(recipes.read(root)), around).items()}
+
+
+def names(root: Path, *wanted: str) -> list[str]:
+    return [recipe.name for recipe in recipes.ordered(recipes.read(root), wanted)]
+
+
+def test_each_image_comes_after_what_it_needs(root: Path) -> None:
+    order = names(root)
+    assert sorted(order) == ["base", "debian", "pause", "top"]
+    assert order.index("debian") < order.index("base") < order.index("top")
+
+
+def test_only_what_is_asked_for_and_what_that_needs(root: Path) -> None:
+    assert names(root, "base") == ["debian", "base"]
+
+
+def test_images_in_a_circle_are_refused(root: Path) -> None:
+    write(root, "debian", 'description = "d"\nneeds = ["top"]\n', "FROM ${TOP}\n")
+    with pytest.raises(RecipeInvalid, match=r"in a circle: .* needs "):
+        names(root)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "message"),
+    [
+        pytest.param('description = "x', "images/top/recipe.toml: ", id="not-toml"),
+        pytest.param('description = "x"\nparent = "base"', "unknown field `parent`", id="an-unknown-key"),
+        pytest.param("needs = []", "missing required field `description`", id="no-description"),
+        pytest.param('description = "x"\nneeds = ["gone"]', "needs gone, which is no image", id="an-unknown-need"),
+        pytest.param('description = "x"\nneeds = "base"', "Expected `array`", id="a-text-for-a-list"),
+    ],
+)
+def test_a_bad_recipe_is_named(root: Path, recipe: str, message: str) -> None:
+    write(root, "top", recipe)
+    with pytest.raises(RecipeInvalid) as refused:
+        recipes.read(root)
+    assert message in str(refused.value)
+    assert "images/top/recipe.toml" in str(refused.value)
+
+
+def test_a_recipe_without_a_containerfile_is_refused(root: Path) -> None:
+    write(root, "lost", 'description = "x"')
+    with pytest.raises(RecipeInvalid, match=r"images/lost/recipe\.toml has no Containerfile"):
+        recipes.read(root)
+
+
+def test_an_unknown_image_is_answered_with_those_there_are(root: Path) -> None:
+    with pytest.raises(RecipeInvalid, match="no image nova; there are base, debian, pause, top"):
+        names(root, "nova")
+
+
+def test_the_lines_for_each_service_are_written_out(root: Path) -> None:
+    text = composing.containerfile(root, recipes.read(root)["top"])
+    assert text.splitlines() == [
+        "FROM ${BASE}",
+        "RUN add keystone 42425 keystone==30.0.0",
+        "RUN add placement 42482 openstack-placement==16.0.0",
+    ]
+
+
+def test_braces_of_the_containerfile_itself_stay() -> None:
+    service = composing.ServicePackage("nova", "nova", "34.0.0", 42436)
+    text = "# for each service\nRUN find {name} -exec rm {} + ${HOME}\n# end\nUSER 1\n"
+    assert composing.compose(text, [service]) == "RUN find nova -exec rm {} + ${HOME}\nUSER 1\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        pytest.param("42482", "42425", "two services have the uid 42425", id="one-uid-twice"),
+        pytest.param('name = "placement"', 'name = "keystone"', "two services have the name", id="one-name-twice"),
+        pytest.param("16.0.0", "16; reboot", 'has version "16; reboot"', id="a-word-for-the-shell"),
+        pytest.param("uid = 42482", "", "missing required field `uid`", id="no-uid"),
+    ],
+)
+def test_bad_services_are_refused(old: str, new: str, message: str) -> None:
+    with pytest.raises(RecipeInvalid) as refused:
+        composing.parse_services(SERVICES.replace(old, new).encode(), "services.toml")
+    assert message in str(refused.value)
+    assert str(refused.value).startswith("services.toml: ")
+
+
+def test_every_stage_begins_with_the_hash_of_what_goes_in(root: Path, tmp_path: Path) -> None:
+    write(root, "base", 'description = "b"\n', "ARG X\nFROM ${X} AS one\nRUN a\n\nFROM ${X}\nCOPY --from=one /a /b\n")
+    path = context.containerfile(root, recipes.read(root)["base"], tmp_path / "context", inputs="abc")
+    label = "LABEL stackwright.inputs=abc"
+    assert path.read_text().splitlines() == [
+        *("ARG X", "FROM ${X} AS one", label, "RUN a", "", "FROM ${X}", label, "COPY --from=one /a /b")
+    ]
+
+
+def test_the_hash_of_what_goes_in_stays_when_only_a_pin_changes(root: Path) -> None:
+    def inputs() -> str:
+        around = hashing.Circumstances(root, "amd64", lambda _: "v1", {})
+        return hashing.hashes(recipes.ordered(recipes.read(root)), around)["top"].inputs
+
+    before = inputs()
+    (root / "services.toml").write_text(SERVICES.replace("16.0.0", "16.0.1"))
+    assert inputs() == before
+    (root / "images" / "build" / "install").write_text("dnf")
+    assert inputs() != before
+
+
+def test_the_same_content_has_the_same_hash(root: Path) -> None:
+    before = hashes(root)
+    (root / "start" / "script").write_text("one")
+    (root / "start" / "__pycache__").mkdir()
+    (root / "start" / "__pycache__" / "script.pyc").write_text("compiled")
+    write(root, "base", 'description = "in other words"\nneeds = ["debian"]\n')
+    assert hashes(root) == before
+
+
+CHANGES: dict[str, tuple[Callable[[Path], object], set[str]]] = {
+    "an-input": (lambda root: (root / "start" / "script").write_text("two"), {"top"}),
+    "an-input-more": (lambda root: (root / "start" / "more").write_text(""), {"top"}),
+    "who-may-run-it": (lambda root: (root / "start" / "script").chmod(0o755), {"top"}),
+    "a-pin": (lambda root: (root / "services.toml").write_text(SERVICES.replace("16.0.0", "16.0.1")), {"top"}),
+    "a-uid": (lambda root: (root / "services.toml").write_text(SERVICES.replace("42482", "42483")), {"top"}),
+    "a-containerfile": (lambda root: write(root, "base", "", "FROM scratch\n"), {"base", "top"}),
+    "a-date": (
+        lambda root: write(root, "debian", 'description = "d"\ndate = "now"\n[bootstrap]\nsuite = "trixie"\n'),
+        {"debian", "base", "top"},
+    ),
+    "a-script-of-the-builds": (lambda root: (root / "images/build/install").write_text("dnf"), {"base", "top"}),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_makes_other_images_of_those_that_it_reaches(root: Path, change: str) -> None:
+    act, expected = CHANGES[change]
+    before = hashes(root)
+    recipe = (root / "images" / "base" / "recipe.toml").read_text()
+    act(root)
+    if change == "a-containerfile":
+        write(root, "base", recipe)
+    after = hashes(root)
+    assert {name for name in before if before[name] != after[name]} == expected
+
+
+def test_another_machine_program_or_base_makes_other_images(root: Path) -> None:
+    before = hashes(root)
+    assert not set(before.values()) & set(hashes(root, architecture="arm64").values())
+    assert changed(before, hashes(root, program="v2")) == {"top", "pause"}
+    assert changed(before, hashes(root, debian="debian:trixie-slim")) == {"debian", "base", "top"}
+
+
+def changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
+    return {name for name in before if before[name] != after[name]}
+
+
+def test_an_input_that_is_not_there_is_named(root: Path) -> None:
+    (root / "start" / "script").unlink()
+    (root / "start").rmdir()
+    with pytest.raises(RecipeInvalid, match="start is named by a recipe, but is not there"):
+        hashes(root)
+
+
+def test_our_own_recipes_can_be_read() -> None:
+    root = recipes.folder()
+    known = recipes.read(root)
+    assert {"openstack", "mariadb", "rabbitmq", "memcached", "operator", "coredns", "pause"} <= set(known)
+    for recipe in known.values():
+        text = composing.containerfile(root, recipe)
+        assert "{name}" not in text
+        for need in recipe.needs:
+            assert f"ARG {need.upper().replace('-', '_')}\n" in text
+
+
+def pins(path: Path) -> dict[str, str]:
+    """Return the pinned versions of a file, by the package's name."""
+    return dict(re.findall(r"^([a-z0-9._-]+)==([^ ;\\\n]+)", path.read_text(), re.MULTILINE))
+
+
+def test_the_operator_s_image_has_the_libraries_that_it_is_tested_with() -> None:
+    root = recipes.folder()
+    ours, image = pins(root / "requirements.lock"), pins(root / "images" / "operator" / "requirements.txt")
+    assert image
+    assert image == {name: ours.get(name) for name in image}
