@@ -10,12 +10,19 @@ UNIT_MINUTES ?= 10
 RUNTIME_MINUTES ?= 15
 FUNCTIONAL_MINUTES ?= 30
 CHARTS_MINUTES ?= 10
+E2E_MINUTES ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help setup binaries lint format unit runtime functional charts fast test crds lock benchmarks clean
+.PHONY: help up down setup binaries lint format unit runtime functional charts fast test e2e crds lock benchmarks clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+up: setup ## A Kubernetes on this machine with all images in it (needs root)
+	@$(STACKWRIGHT) up --yes
+
+down: setup ## End it, and remove everything that it made
+	@$(STACKWRIGHT) local down
 
 setup: $(VENV)/installed ## Make the Python environment in .venv
 
@@ -65,6 +72,12 @@ charts: setup ## Ring 4: charts with the real helm, images' start contract
 fast: lint unit runtime ## What to run all the time: lint and rings 1 and 2
 
 test: lint unit runtime functional charts ## Everything that needs no running cluster: lint and rings 1 to 4
+
+# One cluster for the whole ring, of a name of its own, so the tests run one after the other.
+e2e: setup ## Ring 5: a real cluster on this machine, brought up and taken down (needs root)
+	@echo "==> ring 5: end to end"
+	@$(MAKE) --no-print-directory binaries || [ -z "$$CI" ]
+	@timeout $(E2E_MINUTES)m $(PYTEST) -q tests/e2e
 
 crds: setup ## Write the CRDs of the operators' chart anew from the types
 	@$(STACKWRIGHT) crds --write charts/stackwright/crds

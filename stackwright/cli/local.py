@@ -1,9 +1,10 @@
 """`stackwright local`: a Kubernetes on this machine."""
 
-import sys
 from pathlib import Path
 
 import click
+
+from stackwright.cli.asking import asking
 
 
 @click.group()
@@ -31,14 +32,9 @@ def up(name: str, yes: bool) -> None:  # noqa: FBT001  click's way
     from stackwright.local.cluster import lifecycle  # noqa: PLC0415  likewise
     from stackwright.local.progress import Shown, duration  # noqa: PLC0415  likewise
 
-    def ask(question: str) -> bool:
-        if yes or not sys.stdin.isatty():
-            return True
-        return click.confirm(question, default=True, err=True)
-
     began = time.monotonic()
     with Shown() as progress:
-        cluster = lifecycle.up(name, progress=progress, ask=ask)
+        cluster = lifecycle.up(name, progress=progress, ask=asking(yes=yes))
     took = duration(time.monotonic() - began)
     click.echo(f"The cluster {name} is up{f' after {took}' if cluster.new else ''}, at {cluster.settings.url}.")
     click.echo(f"Use it:  export KUBECONFIG={cluster.layout.kubeconfig}")

@@ -11,8 +11,9 @@ COMMANDS = {
     "crds": ("stackwright.cli.crds:crds", "Print the CustomResourceDefinitions as YAML, or install them."),
     "image": (
         "stackwright.cli.image:image",
-        "Build the container images, and bring them into the cluster on this machine.",
+        "Build the container images and load them into the local cluster.",
     ),
+    "up": ("stackwright.cli.up:up", "Bring up a Kubernetes on this machine with all images in it."),
     "local": ("stackwright.cli.local:local", "Run Kubernetes on this machine."),
 }
 

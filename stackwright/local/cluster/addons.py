@@ -7,10 +7,10 @@ from stackwright.kube.builtin import ConfigMap, Deployment, Service, ServiceAcco
 from stackwright.kube.client import Client
 from stackwright.kube.resource import JsonObject, Kind, Resource
 from stackwright.local import versions
+from stackwright.local.cluster.configuration import PROVISIONER
 from stackwright.local.cluster.credentials import KUBELET_CLIENT, VOLUMES
 from stackwright.local.cluster.flags import DOMAIN
 from stackwright.local.cluster.layout import Node, Settings
-from stackwright.local.cluster.volumes import PROVISIONER
 
 NAMESPACE = "kube-system"
 COREDNS = "coredns"

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable
-from ipaddress import ip_address
 
 import yaml
 
@@ -14,6 +13,8 @@ CONTAINERD_SOCKET = "/run/containerd/containerd.sock"
 CONTAINERD_ROOT = "/var/lib/containerd"
 VOLUMES = "/var/lib/stackwright/volumes"
 PAUSE = "stackwright.local/pause:1"
+# Who makes the volumes of the storage class.
+PROVISIONER = "stackwright.org/local"
 
 
 def kubelet(settings: Settings, credentials: flags.Credentials, *, nameservers: str) -> str:
@@ -106,25 +107,6 @@ def network(settings: Settings, *, bridge_filter: bool) -> str:
         {"type": "portmap", "capabilities": {"portMappings": True}},
     ]
     return json.dumps({"cniVersion": "0.4.0", "name": "pods", "plugins": plugins}, indent=2)
-
-
-def usable_nameservers(text: str, *, forwards: bool, own: Iterable[str]) -> tuple[str, ...]:
-    """Return the nameservers of a resolv.conf that a node can ask.
-
-    One on loopback answers the host alone, and one beyond the host only where the host forwards packets. To ask
-    a server that cannot answer would make every wrong name a wait.
-    """
-    reachable = set(own)
-    words = [line.split() for line in text.splitlines()]
-    named = [word[1] for word in words if len(word) > 1 and word[0] == "nameserver"]
-    return tuple(name for name in named if not _is_loopback(name) and (forwards or name in reachable))[:3]
-
-
-def _is_loopback(name: str) -> bool:
-    try:
-        return ip_address(name.partition("%")[0]).is_loopback
-    except ValueError:
-        return True
 
 
 def resolv_conf(nameservers: Iterable[str]) -> str:

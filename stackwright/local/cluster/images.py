@@ -1,11 +1,12 @@
 """Puts images into a cluster's containerd: the two that every cluster needs, and archives of others."""
 
+import hashlib
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from stackwright.local import oci, pause, versions
+from stackwright.local import cache, oci, pause, versions
 from stackwright.local.cluster.addons import coredns_image
 from stackwright.local.cluster.configuration import CONTAINERD_SOCKET, PAUSE
 from stackwright.local.errors import ClusterFailed
@@ -18,10 +19,33 @@ def ensure(first: int, binaries: Mapping[str, str]) -> None:
     there = present(first)
     for image in wanted(binaries):
         if image.name not in there:
-            with tempfile.TemporaryDirectory(prefix="stackwright-") as folder:
-                archive = Path(folder) / "image.tar"
-                oci.write(image, archive, architecture=versions.architecture())
-                load(first, archive)
+            load(first, archive_of(image, cache.root() / "images"))
+
+
+def archive_of(image: oci.Image, folder: Path) -> Path:
+    """Return the archive of an image of ours; it is kept in that folder until what is in the image changes.
+
+    To write one while etcd starts would make etcd wait for the disk.
+    """
+    name = image.name.replace("/", "_").replace(":", "_")
+    kept = folder / f"{name}-{_fingerprint(image)}.tar"
+    if not kept.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as staging:
+            made = Path(staging) / kept.name
+            oci.write(image, made, architecture=versions.architecture())
+            for outdated in folder.glob(f"{name}-*.tar"):
+                outdated.unlink(missing_ok=True)
+            made.replace(kept)
+    return kept
+
+
+def _fingerprint(image: oci.Image) -> str:
+    """Return what changes with the image; a file of this machine is known by its place, size and time."""
+    files = [entry.content for entry in image.entries if isinstance(entry, oci.File)]
+    places = [path.resolve() for path in files if isinstance(path, Path)]
+    known = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in places]
+    return hashlib.sha256(f"{image} {known} {versions.architecture()}".encode()).hexdigest()[:16]
 
 
 def wanted(binaries: Mapping[str, str]) -> Iterator[oci.Image]:

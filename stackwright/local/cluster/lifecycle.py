@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackwright.local import binaries, process
-from stackwright.local.cluster import addresses, cgroups, configuration, layout, network, packages, processes, settling
+from stackwright.local.cluster import addresses, cgroups, layout, nameservers, network, packages, processes
 from stackwright.local.cluster.addresses import Taken
 from stackwright.local.cluster.layout import CONNECTED, Identity, Layout, Node, Settings, State
 from stackwright.local.distribution import Ask
@@ -56,6 +56,10 @@ def up(name: str, *, progress: Progress, ask: Ask) -> Cluster:
         else:
             first = state.first
             network.attach(settings, first.pid)
+        # A client of Kubernetes takes long to import: by now the node starts meanwhile, and who takes a cluster down
+        # needs none.
+        from stackwright.local.cluster import settling  # noqa: PLC0415  see above
+
         settling.settle(place, settings, first, progress)
     return Cluster(place, settings, first, new)
 
@@ -132,7 +136,7 @@ def _nameservers() -> tuple[str, ...]:
     forwards = Path("/proc/sys/net/ipv4/ip_forward").read_text().strip() == "1"
     for path in _RESOLVERS:
         with suppress(OSError):
-            return configuration.usable_nameservers(path.read_text(), forwards=forwards, own=network.own_addresses())
+            return nameservers.usable(path.read_text(), forwards=forwards, own=network.own_addresses())
     return ()
 
 

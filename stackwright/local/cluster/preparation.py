@@ -32,7 +32,9 @@ def prepare(layout: Layout, settings: Settings) -> list[Part]:
     needs = {
         "kube-apiserver": ("etcd",),
         "kubelet": ("kube-apiserver", "containerd"),
-        **dict.fromkeys(("kube-controller-manager", "kube-scheduler", "kube-proxy", "volumes"), ("kube-apiserver",)),
+        **dict.fromkeys(("kube-controller-manager", "kube-scheduler", "kube-proxy"), ("kube-apiserver",)),
+        # It could start sooner, but nobody needs it before there are pods, and the kubelet needs the processor.
+        "volumes": ("kube-apiserver", "kubelet"),
     }
     return [
         Part(Plan(name, command, layout.log(name), questions[name]), needs.get(name, ()))

@@ -20,11 +20,10 @@ from stackwright.kube.health import HealthServer
 from stackwright.kube.plan import Plan, Step, Wait
 from stackwright.kube.resource import JsonObject, Key, Kind, Resource
 from stackwright.kube.runtime import Runtime, Settings, serve
-from stackwright.local.cluster.configuration import VOLUMES
+from stackwright.local.cluster.configuration import PROVISIONER, VOLUMES
 from stackwright.local.cluster.flags import VOLUMES_HEALTH
 from stackwright.local.probe import LOOPBACK
 
-PROVISIONER = "stackwright.org/local"
 WANTED = "volume.kubernetes.io/storage-provisioner"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"

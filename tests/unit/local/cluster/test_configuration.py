@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from stackwright.local.cluster import configuration, flags
+from stackwright.local.cluster import configuration, flags, nameservers
 from tests.unit.local.cluster.samples import CREDENTIALS, SETTINGS
 
 
@@ -74,4 +74,4 @@ def test_the_network_of_pods_fits_the_kernel(bridge_filter: bool, kind: str) -> 
     ],
 )
 def test_only_nameservers_that_answer_are_asked(text: str, forwards: bool, usable: tuple[str, ...]) -> None:
-    assert configuration.usable_nameservers(text, forwards=forwards, own=["192.0.2.2"]) == usable
+    assert nameservers.usable(text, forwards=forwards, own=["192.0.2.2"]) == usable

@@ -7,7 +7,8 @@ import pytest
 from stackwright.kube.builtin import PersistentVolume, PersistentVolumeClaim
 from stackwright.kube.resource import ObjectMeta
 from stackwright.local.cluster import volumes
-from stackwright.local.cluster.volumes import PROVISIONED_BY, PROVISIONER, SELECTED_NODE, WANTED, StorageClass
+from stackwright.local.cluster.configuration import PROVISIONER
+from stackwright.local.cluster.volumes import PROVISIONED_BY, SELECTED_NODE, WANTED, StorageClass
 
 CLASS = StorageClass(metadata=ObjectMeta(name="local"), reclaimPolicy="Delete")
 ASKED = {WANTED: PROVISIONER, SELECTED_NODE: "node-1"}

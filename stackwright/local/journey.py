@@ -1,0 +1,117 @@
+"""From an empty machine to a Kubernetes that runs our images, in one call: what `make up` does.
+
+What takes long is compiling Kubernetes and building the images. Where the machine has room for both they run beside
+each other; only the images that carry a program of Kubernetes wait for the compiler.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackwright.local import binaries, programs
+from stackwright.local.cluster import layout, lifecycle
+from stackwright.local.cluster.lifecycle import Cluster
+from stackwright.local.distribution import Ask
+from stackwright.local.images import archives, building, loading
+from stackwright.local.images.building import Catalogue
+from stackwright.local.images.recipes import Recipe
+from stackwright.local.progress import Progress
+
+# Measured on two idle cores, in minutes, so that nobody wonders whether it hangs.
+COMPILING = 8
+BUILDING = 8
+# Linking Kubernetes takes 2.7 GB; with less than this, one thing after the other is faster than swapping.
+ROOM = 6 * 2**30
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What a machine does not have yet."""
+
+    programs: tuple[str, ...]
+    images: tuple[str, ...]
+    cluster: bool
+
+
+def announcement(name: str, missing: Missing) -> list[str]:
+    """Return what will be done, and about how long that takes on two cores. Pure."""
+    lines = [f"To do, for a Kubernetes named {name} on this machine (times are for two cores):"]
+    if missing.programs:
+        lines.append(f"  - get {len(missing.programs)} programs of Kubernetes: seconds where they can be downloaded, ")
+        lines[-1] += f"else about {COMPILING} minutes of compiling, once"
+    if missing.images:
+        lines.append(f"  - build what is missing of the images ({', '.join(missing.images)}): ")
+        lines[-1] += f"about {BUILDING} minutes for all of them, seconds for one that changed a little"
+    if missing.cluster:
+        lines.append("  - start etcd, the Kubernetes servers and a node: about half a minute")
+    lines.append("  - load the images that the cluster lacks, and try it with a Deployment: about a minute")
+    return lines
+
+
+def look(name: str, known: Catalogue) -> Missing:
+    """Return what is missing on this machine."""
+    there = binaries.find(programs.ALL)
+    return Missing(
+        programs=tuple(sorted(set(programs.ALL) - set(there))),
+        images=tuple(image.name for image in building.chosen(known) if not image.built),
+        cluster=lifecycle.running(layout.of(name)) is None,
+    )
+
+
+def travel(name: str, *, ask: Ask, progress: Progress) -> Cluster:
+    """Bring up the cluster `name` with all images in it; whatever is there already costs nothing."""
+    known = building.catalogue()
+    missing = look(name, known)
+    for line in announcement(name, missing):
+        progress.say(line)
+    with _beside(missing, known, progress):
+        binaries.ensure(programs.ALL, progress=progress)
+    images = building.build((), known, ask=ask, progress=progress)
+    cluster = lifecycle.up(name, progress=progress, ask=ask)
+    loading.load(images, cluster.first.pid, progress=progress)
+    return cluster
+
+
+@contextmanager
+def _beside(missing: Missing, known: Catalogue, progress: Progress) -> Iterator[None]:
+    """Build in a process of its own the images that need no compiler's result, while the block compiles."""
+    early = [name for name in missing.images if not _carries_program(name, known.recipes)]
+    if not (missing.programs and early and _has_room()):
+        yield
+        return
+    log = archives.folder() / "beside.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    progress.say(f"Building {', '.join(early)} beside it; log: {log}")
+    command = [sys.executable, "-m", "stackwright.cli", "image", "build", "--yes", *early]
+    with log.open("wb") as output:
+        builder = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)  # noqa: S603  our own program
+    try:
+        yield
+    except BaseException:
+        builder.terminate()
+        raise
+    finally:
+        # How it ended does not matter here: what it did not build is built next, and says why where that fails.
+        builder.wait()
+
+
+def _carries_program(name: str, recipes: Mapping[str, Recipe]) -> bool:
+    recipe = recipes[name]
+    from_compiler = recipe.scratch is not None and recipe.scratch.program in programs.ALL
+    return bool(recipe.programs) or from_compiler or any(_carries_program(need, recipes) for need in recipe.needs)
+
+
+def _has_room(available: Callable[[], int] | None = None) -> bool:
+    cores = os.cpu_count() or 1
+    return cores >= 2 and (available or _available)() >= ROOM
+
+
+def _available() -> int:
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return 0
