@@ -64,9 +64,11 @@ functional: setup ## Ring 3: controllers on a real API server
 	@$(MAKE) --no-print-directory binaries || [ -z "$$CI" ]
 	@timeout $(FUNCTIONAL_MINUTES)m $(PYTEST) -q -n auto tests/functional
 
-charts: setup ## Ring 4: charts with the real helm, images' start contract
-	@echo "==> ring 4: charts"
+# The built images are tried where they are built; CI builds them, a person may with `stackwright image build`.
+charts: setup ## Ring 4: charts with the real helm, and the images
+	@echo "==> ring 4: charts and images"
 	@$(MAKE) --no-print-directory binaries || [ -z "$$CI" ]
+	@[ -z "$$CI" ] || $(STACKWRIGHT) image build --yes
 	@timeout $(CHARTS_MINUTES)m $(PYTEST) -q -n auto tests/charts tests/images
 
 fast: lint unit runtime ## What to run all the time: lint and rings 1 and 2
@@ -86,6 +88,9 @@ lock: setup ## Write requirements.lock anew from pyproject.toml
 	@$(BIN)/pip install --quiet uv
 	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	  --python-version 3.11 --extra dev pyproject.toml -o requirements.lock
+	@grep -E '^[A-Za-z0-9]' requirements.lock | sed 's/ \\$$//' > $(VENV)/constraints.txt
+	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	  --python-version 3.13 --constraint $(VENV)/constraints.txt pyproject.toml -o images/operator/requirements.txt
 
 benchmarks: binaries ## Measure what we promise, beside what it is compared with
 	@for program in benchmarks/[a-z]*.py; do echo "==> $$program"; $(BIN)/python $$program || exit 1; done
