@@ -54,6 +54,9 @@ def etcd(data: Path, credentials: Credentials) -> list[str]:
         f"--key-file={credentials.server.key}",
         f"--trusted-ca-file={credentials.authority.certificate}",
         "--client-cert-auth",
+        # A single member waits for its own election alone, at every start; with the defaults that is about a second.
+        "--heartbeat-interval=10",
+        "--election-timeout=100",
         "--log-level=warn",
     ]
 

@@ -12,6 +12,8 @@ from stackwright.local.cluster.configuration import CONTAINERD_SOCKET, PAUSE
 from stackwright.local.errors import ClusterFailed
 
 NOBODY = "65532"
+# How many characters tell one content from another.
+_FINGERPRINT = 16
 
 
 def ensure(first: int, binaries: Mapping[str, str]) -> None:
@@ -27,14 +29,14 @@ def archive_of(image: oci.Image, folder: Path) -> Path:
 
     To write one while etcd starts would make etcd wait for the disk.
     """
-    name = image.name.replace("/", "_").replace(":", "_")
+    name = image.name.rpartition(":")[0].replace("/", "_")
     kept = folder / f"{name}-{_fingerprint(image)}.tar"
     if not kept.exists():
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder) as staging:
             made = Path(staging) / kept.name
             oci.write(image, made, architecture=versions.architecture())
-            for outdated in folder.glob(f"{name}-*.tar"):
+            for outdated in folder.glob(f"{name}-{'?' * _FINGERPRINT}.tar"):
                 outdated.unlink(missing_ok=True)
             made.replace(kept)
     return kept
@@ -45,7 +47,7 @@ def _fingerprint(image: oci.Image) -> str:
     files = [entry.content for entry in image.entries if isinstance(entry, oci.File)]
     places = [path.resolve() for path in files if isinstance(path, Path)]
     known = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in places]
-    return hashlib.sha256(f"{image} {known} {versions.architecture()}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{image} {known} {versions.architecture()}".encode()).hexdigest()[:_FINGERPRINT]
 
 
 def wanted(binaries: Mapping[str, str]) -> Iterator[oci.Image]:
