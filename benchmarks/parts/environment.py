@@ -9,7 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from benchmarks.parts.running import ROOT
+from benchmarks.parts.running import ROOT, ProgramFailed
 from stackwright.local import cache
 from stackwright.local.progress import Progress
 
@@ -34,7 +34,10 @@ def interpreter(package: str, progress: Progress) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not installed.exists():
             progress.say(f"Installing {package} {version} into {folder}.")
-            subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
-            subprocess.run([found, "-m", "pip", "install", "--quiet", f"{package}=={version}"], check=True)
+            try:
+                subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
+                subprocess.run([found, "-m", "pip", "install", "--quiet", f"{package}=={version}"], check=True)
+            except subprocess.CalledProcessError as error:
+                raise ProgramFailed(f"{package} {version} cannot be installed; what pip said stands above") from error
             installed.touch()
     return found

@@ -24,6 +24,7 @@ from stackwright.kube.answers import Lost
 from stackwright.kube.config import Connection
 from stackwright.kube.credentials import Credentials, Identity
 from stackwright.kube.errors import ApiError, Unreachable
+from stackwright.kube.gathering import Gathering
 from stackwright.kube.resource import Kind
 
 ATTEMPTS = 5
@@ -172,10 +173,13 @@ class Transport:
                 async with self._open(call, identity, limits) as response:
                     metrics.request(str(response.status), call.method, self._host).inc()
                     if response.status < 300:
+                        gathering = Gathering(response.connection.transport if response.connection else None)
                         try:
                             async for chunk in response.content.iter_any():
+                                gathering.read()
                                 yield chunk
                         finally:
+                            gathering.close()
                             _cut(response)
                         return
                     reply = Reply(response.status, await response.read(), retry_after(response.headers))
