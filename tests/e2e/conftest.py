@@ -8,6 +8,7 @@ import shutil
 import struct
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,8 @@ NAME = "e2e"
 IMAGE = "stackwright.local/busybox:test"
 APPLETS = ("sh", "httpd", "wget", "nslookup", "cat", "echo", "sleep", "id", "stat", "hostname", "ip", "touch", "mount")
 PATIENCE = "180s"
+# For how many seconds a command in a pod is tried again.
+RETRIED = 60.0
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,26 @@ class Kubectl:
         )
         assert done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stderr}{self._pods()}"
         return done.stdout
+
+    def inside(self, pod: str, *command: str) -> str:
+        """Run a command in a pod and return what it printed; tried again for a while when it fails.
+
+        Kubernetes says that a pod is ready before kube-proxy sends its Service's connections there, and after a node's
+        restart the old states of its pods stand until the kubelet has looked.
+        """
+        deadline = time.monotonic() + RETRIED
+        while True:
+            words = self.command("exec", pod, "--", *command)
+            try:
+                done = subprocess.run(words, capture_output=True, text=True, timeout=10, check=False)
+            except subprocess.TimeoutExpired:
+                trouble = "no answer within 10 s"
+            else:
+                if done.returncode == 0:
+                    return done.stdout
+                trouble = done.stderr
+            assert time.monotonic() < deadline, f"{' '.join(command)} in {pod}: {trouble}{self._pods()}"
+            time.sleep(0.2)
 
     def apply(self, *manifests: dict[str, Any]) -> None:
         listed = {"apiVersion": "v1", "kind": "List", "items": list(manifests)}

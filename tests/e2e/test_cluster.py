@@ -36,7 +36,7 @@ def test_a_service_is_reached_by_name_from_a_pod_and_by_ports_from_the_host(clus
     pods = set(kubectl.get("pods", "{.items[?(@.metadata.labels.app=='web')].metadata.name}").split())
     assert len(pods) == 2
     for name in ("web", f"web.{kubectl.namespace}.svc.cluster.local"):
-        assert kubectl("exec", "client", "--", "wget", "-qO-", f"http://{name}/").strip() in pods
+        assert kubectl.inside("client", "wget", "-qO-", f"http://{name}/").strip() in pods
     port = kubectl.get("service/web", "{.spec.ports[0].nodePort}")
     assert fetched(f"http://{cluster.settings.address}:{port}/") in pods
     assert fetched(f"http://{kubectl.get('service/web', '{.spec.clusterIP}')}/") in pods
@@ -47,7 +47,7 @@ def test_a_service_is_reached_by_name_from_a_pod_and_by_ports_from_the_host(clus
 def test_a_pod_reaches_itself_through_its_service(kubectl: Kubectl) -> None:
     kubectl.apply(*workloads.web("alone", replicas=1))
     kubectl.wait("deployment/alone", "condition=Available")
-    assert kubectl("exec", "deploy/alone", "--", "wget", "-qO-", "http://alone/").startswith("alone-")
+    assert kubectl.inside("deploy/alone", "wget", "-qO-", "http://alone/").startswith("alone-")
 
 
 def test_a_volume_survives_its_pod_and_goes_with_its_claim(cluster: Cluster, kubectl: Kubectl) -> None:

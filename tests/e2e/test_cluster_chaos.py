@@ -50,7 +50,7 @@ def works(kubectl: Kubectl, name: str) -> None:
     """Have a new Deployment made, its pods run, its Service answer by name."""
     kubectl.apply(*workloads.web(name, replicas=1))
     kubectl.wait(f"deployment/{name}", "condition=Available")
-    kubectl("exec", f"deploy/{name}", "--", "wget", "-qO-", f"http://{name}/")
+    kubectl.inside(f"deploy/{name}", "wget", "-qO-", f"http://{name}/")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -105,7 +105,7 @@ def test_up_repairs_what_was_killed_as_a_whole(cluster: Cluster, kubectl: Kubect
     port = kubectl.get("service/web", "{.spec.ports[0].nodePort}")
     eventually(lambda: _answers(f"http://{again.settings.address}:{port}/"), "the service answers again")
     kubectl.wait("pod/writer", "condition=Ready")
-    assert kubectl("exec", "writer", "--", "cat", "/data/file") == "kept\n"
+    assert kubectl.inside("writer", "cat", "/data/file") == "kept\n"
     works(kubectl, "after")
 
 

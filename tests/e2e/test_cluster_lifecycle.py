@@ -88,7 +88,7 @@ def test_data_is_kept_when_asked_for(kubectl: Kubectl, other: str) -> None:
     again = bring_up(other)
     assert again.settings.network == first.settings.network
     inside.wait("pod/writer", "condition=Ready")
-    assert inside("exec", "writer", "--", "cat", "/data/file") == "kept\n"
+    assert inside.inside("writer", "cat", "/data/file") == "kept\n"
 
 
 def test_up_goes_on_where_one_that_was_killed_stopped(other: str) -> None:

@@ -1,14 +1,12 @@
 """What the shapes say and do when the world is not as it should be, on a real API server."""
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 import pytest
 import structlog
-from prometheus_client import REGISTRY
 
 from stackwright.kube import finalizers
 from stackwright.kube.builtin import ConfigMap, Deployment
@@ -35,8 +33,8 @@ from stackwright.kube.runtime import Runtime
 from stackwright.kube.shapes import composite as composites
 from stackwright.kube.shapes.composite import Child, child, composite
 from stackwright.kube.shapes.external import External, external
-
-PATIENCE = 20.0
+from tests.functional.running import patches, running
+from tests.functional.watching import PATIENCE, eventually
 
 
 class FruitSpec(Value, frozen=True, kw_only=True):
@@ -88,15 +86,8 @@ def basket(resource: Basket, facts: None) -> Iterable[Child | Wait]:
         yield child(label, condition="LabelReady")
 
 
-@contextlib.asynccontextmanager
-async def running(client: Client, controller: Controller, namespace: str) -> AsyncIterator[None]:
-    runtime = Runtime(client, (controller,), namespace=namespace)
-    task = asyncio.create_task(runtime.run())
-    try:
-        yield
-    finally:
-        runtime.stop()
-        await asyncio.wait_for(task, PATIENCE)
+def one(client: Client, controller: Controller, namespace: str) -> Runtime:
+    return Runtime(client, (controller,), namespace=namespace)
 
 
 @pytest.fixture
@@ -105,20 +96,8 @@ async def kinds(client: Client) -> None:
 
 
 async def until(client: Client, resource: Resource, holds: Callable[[Any], bool]) -> Any:
-    """Wait by a watch until an object is as asked, and return it."""
-    kind, last = type(resource), None
-    name, namespace = resource.metadata.name, resource.metadata.namespace
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(PATIENCE):
-            while True:
-                events = client.watch(kind, namespace, fields=f"metadata.name={name}")
-                async with contextlib.aclosing(events):
-                    async for event in events:
-                        if event.type in ("ADDED", "MODIFIED"):
-                            last = event.object
-                            if holds(last):
-                                return last
-    raise AssertionError(f"{kind.kind} {name} did not get there; it is {last}")
+    metadata = resource.metadata
+    return await eventually(client, type(resource), metadata.name, metadata.namespace, holds)
 
 
 async def put(client: Client, kind: type[Any], name: str, namespace: str, spec: JsonObject) -> Any:
@@ -156,7 +135,7 @@ def condition(resource: Any, name: str) -> tuple[str, str, str]:
 @pytest.mark.usefixtures("kinds")
 async def test_a_parent_is_not_ready_for_a_spec_that_its_child_has_not_seen(client: Client, namespace: str) -> None:
     made = await put(client, Basket, "b", namespace, {"fruits": {"apple": "green"}})
-    async with running(client, basket.controller(), namespace):
+    async with running(one(client, basket.controller(), namespace)):
         await ripen(client, await until(client, fruit("apple", namespace), lambda _: True))
         await until(client, made, is_ready)
     await put(client, Basket, "b", namespace, {"fruits": {"apple": "red"}})
@@ -200,7 +179,7 @@ async def test_a_child_of_somebody_else_is_taken_once_it_is_free(
     owner = await client.apply(ConfigMap, {"metadata": {"name": "owner", "namespace": namespace}})
     theirs = {"name": "label", "namespace": namespace, "ownerReferences": [owner_reference(owner)]}
     await client.apply(ConfigMap, {"metadata": theirs}, field_manager="somebody")
-    async with running(client, basket.controller(), namespace):
+    async with running(one(client, basket.controller(), namespace)):
         made = await put(client, Basket, "b", namespace, {"label": "ripe"})
         refused = await until(client, made, answered)
         assert condition(refused, "LabelReady")[:2] == ("False", "OwnedByAnother")
@@ -211,7 +190,7 @@ async def test_a_child_of_somebody_else_is_taken_once_it_is_free(
 
 @pytest.mark.usefixtures("kinds")
 async def test_a_parent_made_anew_waits_for_the_children_of_the_one_before(client: Client, namespace: str) -> None:
-    async with running(client, basket.controller(), namespace):
+    async with running(one(client, basket.controller(), namespace)):
         made = await put(client, Basket, "b", namespace, {"fruits": {"apple": "red"}})
         apple = await until(client, fruit("apple", namespace), lambda _: True)
         apple = await finalizers.add(client, apple, "shapes.example.org/slow")
@@ -230,7 +209,7 @@ async def test_a_parent_made_anew_waits_for_the_children_of_the_one_before(clien
 
 @pytest.mark.usefixtures("kinds")
 async def test_what_the_parent_did_not_make_is_not_pruned(client: Client, namespace: str) -> None:
-    async with running(client, basket.controller(), namespace):
+    async with running(one(client, basket.controller(), namespace)):
         made = await put(client, Basket, "b", namespace, {"label": "ripe"})
         await until(client, made, is_ready)
         for name, controller in (("goes-along", False), ("of-another-controller", True)):
@@ -247,7 +226,7 @@ async def test_what_the_parent_did_not_make_is_not_pruned(client: Client, namesp
 
 @pytest.mark.usefixtures("kinds")
 async def test_a_child_that_is_being_deleted_is_not_ready(client: Client, namespace: str) -> None:
-    async with running(client, basket.controller(), namespace):
+    async with running(one(client, basket.controller(), namespace)):
         made = await put(client, Basket, "b", namespace, {"fruits": {"apple": "red"}})
         apple = await until(client, fruit("apple", namespace), lambda _: True)
         await finalizers.add(client, apple, "shapes.example.org/slow")
@@ -264,7 +243,7 @@ async def test_a_child_that_is_being_deleted_is_not_ready(client: Client, namesp
 
 @pytest.mark.usefixtures("kinds")
 async def test_what_others_agree_to_is_no_longer_overridden(client: Client, namespace: str) -> None:
-    async with running(client, basket.controller(), namespace):
+    async with running(one(client, basket.controller(), namespace)):
         made = await put(client, Basket, "b", namespace, {"label": "ripe"})
         await until(client, made, is_ready)
         theirs: JsonObject = {"metadata": {"name": "label", "namespace": namespace}, "data": {"text": "sour"}}
@@ -309,19 +288,9 @@ async def test_what_the_server_writes_in_another_way_is_not_applied_again_and_ag
     assert shop.settled == {}
 
 
-def patches() -> float:
-    """How many patches this process has sent, whatever was said to them."""
-    return sum(
-        sample.value
-        for family in REGISTRY.collect()
-        for sample in family.samples
-        if sample.name == "rest_client_requests_total" and sample.labels["method"] == "PATCH"
-    )
-
-
 @pytest.mark.usefixtures("kinds")
 async def test_a_value_that_equals_the_types_default_is_kept_as_well(client: Client, namespace: str) -> None:
-    async with running(client, basket.controller(), namespace):
+    async with running(one(client, basket.controller(), namespace)):
         made = await put(client, Basket, "b", namespace, {"fruits": {"apple": "green"}})
         apple = await until(client, fruit("apple", namespace), lambda _: True)
         await ripen(client, apple)
@@ -333,7 +302,7 @@ async def test_a_value_that_equals_the_types_default_is_kept_as_well(client: Cli
 
 @pytest.mark.usefixtures("kinds")
 async def test_a_child_in_another_namespace_is_refused(client: Client, namespace: str) -> None:
-    async with running(client, basket.controller(), namespace):
+    async with running(one(client, basket.controller(), namespace)):
         made = await put(client, Basket, "b", namespace, {"elsewhere": "default"})
         refused = await until(client, made, answered)
         assert condition(refused, "FruitsReady") == (
@@ -413,7 +382,7 @@ async def _refuse() -> None:
 
 async def told(client: Client, namespace: str, shape: External[Any, Any, Any], market: Market) -> Any:
     """Return a fruit with what its controller first said of it."""
-    async with running(client, shape.controller(lambda _context: market), namespace):
+    async with running(one(client, shape.controller(lambda _context: market), namespace)):
         return await until(client, await put(client, Fruit, "apple", namespace, {}), answered)
 
 
@@ -440,7 +409,7 @@ async def test_an_error_out_of_a_group_is_told_as_what_it_is(client: Client, nam
 @pytest.mark.usefixtures("kinds")
 async def test_a_block_does_not_end_a_wait_that_has_a_time(client: Client, namespace: str) -> None:
     market = Market(waits=(Wait("Unripe", "Waiting for the sun", "RipeReady", after=0.1),))
-    async with running(client, sale.controller(lambda _context: market), namespace):
+    async with running(one(client, sale.controller(lambda _context: market), namespace)):
         await put(client, Fruit, "apple", namespace, {})
         async with asyncio.timeout(PATIENCE):
             while market.looks < 4:

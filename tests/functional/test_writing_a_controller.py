@@ -5,7 +5,7 @@ import contextlib
 import importlib
 import re
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -21,10 +21,11 @@ from stackwright.kube.crd import generate, install
 from stackwright.kube.errors import Blocked, Retry
 from stackwright.kube.resource import CustomResource, owner_reference
 from stackwright.kube.runtime import Runtime
+from tests.functional.running import patches, running
+from tests.functional.watching import PATIENCE, eventually
 
 PAGE = Path(__file__).parents[2] / "docs" / "writing-a-controller.md"
 CODE = re.compile(r"<!-- file: (\w+\.py) -->\n```python\n(.*?)```", re.DOTALL)
-PATIENCE = 20.0
 
 
 @pytest.fixture
@@ -52,39 +53,12 @@ def directory(tmp_path: Path) -> Path:
     return made
 
 
-@contextlib.asynccontextmanager
-async def running(runtime: Runtime) -> AsyncIterator[None]:
-    task = asyncio.create_task(runtime.run())
-    try:
-        yield
-    finally:
-        runtime.stop()
-        await asyncio.wait_for(task, PATIENCE)
-
-
 @pytest.fixture
 async def kinds(client: Client, page: ModuleType) -> ModuleType:
     """The page's kinds, installed."""
     kinds = (sys.modules["greeting"].Greeting, sys.modules["note"].Note)
     await install.install(client, [generate.manifest(kind) for kind in kinds])
     return page
-
-
-async def until(client: Client, kind: type[Any], name: str, namespace: str, holds: Callable[[Any], bool]) -> Any:
-    """Wait by a watch until an object is as asked, and return it."""
-    last: Any = None
-    try:
-        async with asyncio.timeout(PATIENCE):
-            events = client.watch(kind, namespace, fields=f"metadata.name={name}", initial=True)
-            async with contextlib.aclosing(events):
-                async for event in events:
-                    if event.type in ("ADDED", "MODIFIED"):
-                        last = event.object
-                        if holds(last):
-                            return last
-    except TimeoutError:
-        pass
-    raise AssertionError(f"{kind.kind} {name} did not get there; it is {last}")
 
 
 async def until_gone(client: Client, kind: type[Any], name: str, namespace: str) -> None:
@@ -118,7 +92,7 @@ async def test_a_composite_applies_prunes_and_repairs(
     greetings = sys.modules["greeting"].Greeting
     async with running(kinds.runtime(client, directory, namespace)):
         await client.apply(greetings, greeting(namespace, "en", "de"))
-        await until(client, greetings, "hello", namespace, ready)
+        await eventually(client, greetings, "hello", namespace, ready)
         texts = {
             child.metadata.name: child.data["text"]
             for child in await client.list(ConfigMap, namespace)
@@ -130,7 +104,7 @@ async def test_a_composite_applies_prunes_and_repairs(
         await until_gone(client, ConfigMap, "hello-de", namespace)
 
         await client.delete(ConfigMap, "hello-en", namespace)
-        await until(client, ConfigMap, "hello-en", namespace, lambda child: child.data["text"] == "Hello, Ada!")
+        await eventually(client, ConfigMap, "hello-en", namespace, lambda child: child.data["text"] == "Hello, Ada!")
 
 
 async def test_a_wait_shows_and_nothing_is_pruned_meanwhile(
@@ -139,10 +113,12 @@ async def test_a_wait_shows_and_nothing_is_pruned_meanwhile(
     greetings = sys.modules["greeting"].Greeting
     async with running(kinds.runtime(client, directory, namespace)):
         await client.apply(greetings, greeting(namespace, "en", "de"))
-        await until(client, greetings, "hello", namespace, ready)
+        await eventually(client, greetings, "hello", namespace, ready)
 
         await client.apply(greetings, greeting(namespace, "en", "tlh"))
-        waiting = await until(client, greetings, "hello", namespace, lambda found: not is_true(found.status.conditions))
+        waiting = await eventually(
+            client, greetings, "hello", namespace, lambda found: not is_true(found.status.conditions)
+        )
         words = find(waiting.status.conditions, "WordsReady")
         assert words is not None
         assert (words.status, words.reason) == ("False", "UnknownLanguage")
@@ -151,7 +127,7 @@ async def test_a_wait_shows_and_nothing_is_pruned_meanwhile(
         await client.get(ConfigMap, "hello-de", namespace)
 
         await client.apply(greetings, greeting(namespace, "en", "fr"))
-        await until(client, greetings, "hello", namespace, ready)
+        await eventually(client, greetings, "hello", namespace, ready)
         await until_gone(client, ConfigMap, "hello-de", namespace)
 
 
@@ -161,11 +137,11 @@ async def test_what_somebody_else_set_on_a_child_stays_theirs(
     greetings = sys.modules["greeting"].Greeting
     async with running(kinds.runtime(client, directory, namespace)):
         await client.apply(greetings, greeting(namespace, "en"))
-        await until(client, greetings, "hello", namespace, ready)
+        await eventually(client, greetings, "hello", namespace, ready)
 
         theirs = {"metadata": {"name": "hello-en", "namespace": namespace}, "data": {"text": "Hi!"}}
         await client.apply(ConfigMap, theirs, field_manager="ada")
-        shown = await until(client, greetings, "hello", namespace, lambda found: bool(found.status.overridden))
+        shown = await eventually(client, greetings, "hello", namespace, lambda found: bool(found.status.overridden))
         entry = shown.status.overridden[0]
         assert (entry.resource, entry.field, entry.manager) == ("ConfigMap/hello-en", ".data.text", "ada")
         assert is_true(shown.status.conditions)
@@ -181,7 +157,7 @@ async def test_a_child_of_somebody_else_is_not_taken(
     await client.apply(ConfigMap, {"metadata": theirs, "data": {"text": "mine"}}, field_manager="somebody")
     async with running(kinds.runtime(client, directory, namespace)):
         await client.apply(greetings, greeting(namespace, "en"))
-        refused = await until(client, greetings, "hello", namespace, lambda found: bool(found.status.conditions))
+        refused = await eventually(client, greetings, "hello", namespace, lambda found: bool(found.status.conditions))
     condition = find(refused.status.conditions, "MapsReady")
     assert condition is not None
     assert (condition.status, condition.reason) == ("False", "OwnedByAnother")
@@ -195,7 +171,7 @@ async def test_a_settled_composite_makes_no_write(
     greetings = sys.modules["greeting"].Greeting
     async with running(kinds.runtime(client, directory, namespace)):
         await client.apply(greetings, greeting(namespace, "en", "fr"))
-        await until(client, greetings, "hello", namespace, ready)
+        await eventually(client, greetings, "hello", namespace, ready)
     looked, written = runs(), patches()
     async with running(kinds.runtime(client, directory, namespace)), asyncio.timeout(PATIENCE):
         while runs() == looked:
@@ -208,16 +184,6 @@ def runs() -> float:
     return REGISTRY.get_sample_value("controller_runtime_reconcile_total", labels) or 0.0
 
 
-def patches() -> float:
-    """How many patches this process has sent, whatever was said to them."""
-    return sum(
-        sample.value
-        for family in REGISTRY.collect()
-        for sample in family.samples
-        if sample.name == "rest_client_requests_total" and sample.labels["method"] == "PATCH"
-    )
-
-
 async def test_an_external_writes_repairs_and_removes(
     client: Client, namespace: str, kinds: ModuleType, directory: Path
 ) -> None:
@@ -226,7 +192,7 @@ async def test_an_external_writes_repairs_and_removes(
     runtime = Runtime(client, (shape.controller(lambda _context: directory),), namespace=namespace)
     async with running(runtime):
         await client.apply(notes, note(namespace, "buy milk"))
-        written = await until(client, notes, "memo", namespace, ready)
+        written = await eventually(client, notes, "memo", namespace, ready)
         assert (directory / "memo").read_text() == "buy milk"
         assert written.metadata.finalizers == ("example.org/note",)
 
@@ -273,10 +239,10 @@ async def test_a_failing_step_says_why_and_heals(
     runtime = Runtime(client, (shape.controller(lambda _context: directory),), namespace=namespace)
     async with running(runtime):
         await client.apply(notes, note(namespace, "buy milk"))
-        failed = await until(client, notes, "memo", namespace, lambda found: bool(found.status.conditions))
+        failed = await eventually(client, notes, "memo", namespace, lambda found: bool(found.status.conditions))
         condition = find(failed.status.conditions, "FileReady")
         assert condition is not None
         assert (condition.status, condition.severity, condition.reason) == ("False", "Error", reason)
         assert condition.message == message
         broken = False
-        await until(client, notes, "memo", namespace, ready)
+        await eventually(client, notes, "memo", namespace, ready)
