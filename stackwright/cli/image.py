@@ -1,10 +1,11 @@
 """`stackwright image`: the container images, from the recipes in images/."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import click
+
+from stackwright.cli.asking import asking
 
 F = Callable[..., None]
 
@@ -102,10 +103,3 @@ def manifest(debian: str, overlay: Path | None) -> None:
     width = max(len(component) for component in resolved)
     for component, found in resolved.items():
         click.echo(f"{component:{width}}  {found.reference}{'  (starts with sudo)' if found.sudo else ''}")
-
-
-def asking(*, yes: bool) -> Callable[[str], bool]:
-    """Return how a question is asked: not at all after --yes, or where nobody sits who could answer."""
-    if yes or not sys.stdin.isatty():
-        return lambda _: True
-    return lambda question: click.confirm(question, default=True, err=True)

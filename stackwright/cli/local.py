@@ -12,13 +12,13 @@ def local() -> None:
     """Run Kubernetes on this machine."""
 
 
-_named = click.option(
+named = click.option(
     "--name", default="default", show_default=True, metavar="NAME", help="Which cluster; several live side by side."
 )
 
 
 @local.command()
-@_named
+@named
 @click.option("--yes", is_flag=True, help="Install what is missing without asking.")
 def up(name: str, yes: bool) -> None:  # noqa: FBT001  click's way
     """Bring up a Kubernetes with one node; a second time, bring back what of it has ended.
@@ -43,7 +43,7 @@ def up(name: str, yes: bool) -> None:  # noqa: FBT001  click's way
 
 
 @local.command()
-@_named
+@named
 @click.option("--keep-data", is_flag=True, help="Keep etcd, volumes and images for the next time.")
 def down(name: str, keep_data: bool) -> None:  # noqa: FBT001  click's way
     """End a cluster, and remove everything that it made."""
@@ -61,7 +61,7 @@ def down(name: str, keep_data: bool) -> None:  # noqa: FBT001  click's way
 
 
 @local.command()
-@_named
+@named
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def status(name: str, output: str) -> None:
     """Show each program of a cluster: its health, memory and log. Exit with 1 unless all are ready."""

@@ -1,14 +1,13 @@
-"""`stackwright up` and `down`: from an empty machine to a cluster, and back."""
+"""`stackwright up`: from an empty machine to a cluster that runs our images."""
 
 import click
 
-_named = click.option(
-    "--name", default="default", show_default=True, metavar="NAME", help="Which cluster; several live side by side."
-)
+from stackwright.cli.asking import asking
+from stackwright.cli.local import named
 
 
 @click.command()
-@_named
+@named
 @click.option("--yes", is_flag=True, help="Install what is missing without asking.")
 def up(name: str, yes: bool) -> None:  # noqa: FBT001  click's way
     """Bring up a Kubernetes on this machine with all images in it.
@@ -18,15 +17,12 @@ def up(name: str, yes: bool) -> None:  # noqa: FBT001  click's way
     """
     import time  # noqa: PLC0415  only to say how long it took
 
-    from stackwright.cli.asking import asking  # noqa: PLC0415  a help text needs none of it
-    from stackwright.local import journey, smoke  # noqa: PLC0415  likewise
-    from stackwright.local.images import building  # noqa: PLC0415  likewise
+    from stackwright.local import journey  # noqa: PLC0415  a help text needs none of it
     from stackwright.local.progress import Shown, duration  # noqa: PLC0415  likewise
 
     began = time.monotonic()
     with Shown() as progress:
         cluster = journey.travel(name, ask=asking(yes=yes), progress=progress)
-        smoke.smoke(cluster.layout.kubeconfig, building.catalogue().images["memcached"].reference, progress)
     click.echo(f"The cluster {name} is up and runs our images, after {duration(time.monotonic() - began)}.")
     click.echo(f"Use it:  export KUBECONFIG={cluster.layout.kubeconfig}")
     click.echo("State:   stackwright local status     End it: stackwright local down")

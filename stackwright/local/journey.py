@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackwright.local import binaries, programs
+from stackwright.local import binaries, programs, smoke
 from stackwright.local.cluster import layout, lifecycle
 from stackwright.local.cluster.lifecycle import Cluster
 from stackwright.local.distribution import Ask
@@ -24,6 +24,8 @@ from stackwright.local.progress import Progress
 # Measured on two idle cores, in minutes, so that nobody wonders whether it hangs.
 COMPILING = 8
 BUILDING = 8
+# The image whose pods show that the cluster works: small, and ready at once.
+TRIED = "memcached"
 # Linking Kubernetes takes 2.7 GB; with less than this, one thing after the other is faster than swapping.
 ROOM = 6 * 2**30
 
@@ -63,7 +65,7 @@ def look(name: str, known: Catalogue) -> Missing:
 
 
 def travel(name: str, *, ask: Ask, progress: Progress) -> Cluster:
-    """Bring up the cluster `name` with all images in it; whatever is there already costs nothing."""
+    """Bring up the cluster `name` with all images in it, and try it; whatever is there already costs nothing."""
     known = building.catalogue()
     missing = look(name, known)
     for line in announcement(name, missing):
@@ -73,6 +75,8 @@ def travel(name: str, *, ask: Ask, progress: Progress) -> Cluster:
     images = building.build((), known, ask=ask, progress=progress)
     cluster = lifecycle.up(name, progress=progress, ask=ask)
     loading.load(images, cluster.first.pid, progress=progress)
+    tried = next(image for image in images if image.name == TRIED)
+    smoke.smoke(cluster.layout.kubeconfig, tried.reference, progress)
     return cluster
 
 
