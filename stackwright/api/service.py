@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from stackwright.api.base import (
-    Status,
+    CompositeStatus,
     Value,
     atomic,
     describe,
@@ -141,7 +141,7 @@ class RabbitMqConfig(Value, frozen=True, kw_only=True):
     vhost: Annotated[str, describe("The virtual host; empty for the broker's default one.")] = ""
 
 
-class WorkloadStatus(Status, frozen=True, kw_only=True):
+class WorkloadStatus(CompositeStatus, frozen=True, kw_only=True):
     """What every kind that runs pods reports."""
 
     readyCount: Annotated[int, describe("How many pods are ready.")] = 0
