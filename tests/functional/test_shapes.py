@@ -30,7 +30,7 @@ from stackwright.kube.resource import (
     owner_reference,
 )
 from stackwright.kube.runtime import Runtime
-from stackwright.kube.shapes import composite as composites
+from stackwright.kube.shapes import children as composites
 from stackwright.kube.shapes.composite import Child, child, composite
 from stackwright.kube.shapes.external import External, external
 from tests.functional.running import patches, running
@@ -285,7 +285,7 @@ async def test_what_the_server_writes_in_another_way_is_not_applied_again_and_ag
 
     await client.delete(Basket, "b", namespace)
     await shop.controller().reconcile(made.key, await standing_still(client, namespace))
-    assert shop.settled == {}
+    assert shop.family.settled == {}
 
 
 @pytest.mark.usefixtures("kinds")

@@ -1,153 +1,32 @@
 """The shape of a resource that stands for other resources: say which, and the rest follows.
 
-The shape applies the children as their owner and without force, prunes what is gone, and folds the children's
-states into the parent's conditions. A field that somebody else set on a child stays theirs: the parent leaves
-it out and lists it, with its manager, in `status.overridden`.
+The shape keeps the children (`children.py`) and folds their states into the parent's conditions. Who pauses a parent
+pauses what it stands for as well (`pausing.py`).
 """
 
-import asyncio
-from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+import inspect
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, get_type_hints
 
 import msgspec
 
-from stackwright.kube import conditions, fields
-from stackwright.kube.client import Conflicts
+from stackwright.kube import conditions
 from stackwright.kube.conditions import Finding
 from stackwright.kube.controller import Context, Controller, Result, Watch
-from stackwright.kube.errors import Blocked, Retry
 from stackwright.kube.plan import Wait
 from stackwright.kube.predicates import asked_differently
-from stackwright.kube.resource import (
-    CompositeStatus,
-    CustomResource,
-    JsonObject,
-    Key,
-    Kind,
-    Overridden,
-    Resource,
-    manifest,
-    owner_reference,
-)
+from stackwright.kube.resource import CompositeStatus, CustomResource, Key, Resource
+from stackwright.kube.shapes import pausing
+from stackwright.kube.shapes.children import Child, Children, child, status_of
 from stackwright.kube.shapes.report import report
-from stackwright.kube.shapes.states import state_of
+
+__all__ = ["Child", "Composite", "child", "composite"]
 
 C = TypeVar("C", bound=CustomResource)
 Facts = TypeVar("Facts")
-# Which object of all.
-Identity = tuple[Kind, Key]
 
-# How often a child that belongs to somebody else is looked at again: what becomes of it wakes its owner, not us.
-FOREIGN_SECONDS = 30.0
-
-
-@dataclass(frozen=True, eq=False)
-class Child:
-    """One resource that the parent stands for.
-
-    `condition` is the parent's condition that follows the child's state; `state` reads that state, by
-    default from the child's own Ready condition.
-    """
-
-    of: type[Resource]
-    body: JsonObject
-    condition: str = ""
-    state: Callable[[Resource], Finding] | None = None
-
-    @property
-    def key(self) -> Key:
-        """Which object this is."""
-        return Key(self.body["metadata"].get("namespace", ""), self.body["metadata"]["name"])
-
-    @property
-    def identity(self) -> Identity:
-        """Which object of all this is."""
-        return self.of.kind, self.key
-
-    def __str__(self) -> str:
-        return f"{self.of.kind.name} {self.key.name}"
-
-
-def child(resource: Resource, *, condition: str = "", state: Callable[[Resource], Finding] | None = None) -> Child:
-    """Return a typed resource as a child."""
-    return Child(type(resource), manifest(resource), condition, state)
-
-
-@dataclass(frozen=True)
-class Apply:
-    """Bring a child to what its parent says."""
-
-    child: Child
-
-    @property
-    def identity(self) -> Identity:
-        """Which object this step is about."""
-        return self.child.identity
-
-
-@dataclass(frozen=True)
-class Prune:
-    """Delete a resource that the parent no longer stands for."""
-
-    resource: Resource
-
-    @property
-    def identity(self) -> Identity:
-        """Which object this step is about."""
-        return self.resource.kind, self.resource.key
-
-
-def decide(
-    desired: Iterable[Child],
-    seen: Iterable[Resource],
-    *,
-    prune: bool,
-    mark: str,
-    doubtful: Container[Identity] = (),
-    settled: Mapping[Identity, str] = MappingProxyType({}),
-) -> tuple[Apply | Prune, ...]:
-    """Return what differs between the children that should be and those that are.
-
-    Only what carries our mark is pruned: others may own things by the parent too. `doubtful` are applied even if
-    they look right; not so those that are still as their last apply left them, whose fingerprints are `settled`.
-    """
-    wanted = {child.identity: child for child in desired}
-    present = {(resource.kind, resource.key): resource for resource in seen}
-    applies = (
-        Apply(child)
-        for identity, child in wanted.items()
-        if identity not in present
-        or not (
-            (identity not in doubtful and is_applied(present[identity], child, mark))
-            or (identity in settled and settled[identity] == fingerprint(present[identity], child))
-        )
-    )
-    prunes = (
-        Prune(resource)
-        for identity, resource in present.items()
-        if prune and identity not in wanted and not resource.deleting and mark in resource.metadata.annotations
-    )
-    return (*applies, *prunes)
-
-
-def is_applied(present: Resource, child: Child, mark: str) -> bool:
-    """Return whether a child is as its parent last asked, and still asks, for it.
-
-    The mark (an annotation with the manifest's digest) notices what the parent no longer asks for, and speaks for
-    the fields that the type does not know; the comparison notices what others changed.
-    """
-    return present.metadata.annotations.get(mark) == fields.digest(child.body) and fields.covers(present, child.body)
-
-
-def fingerprint(present: Resource, child: Child) -> str:
-    """Return a short name for what a child is and what is asked of it, the same until one of the two changes."""
-    body = manifest(present)
-    metadata = {
-        name: value for name, value in body["metadata"].items() if name not in ("resourceVersion", "generation")
-    }
-    return fields.digest({"asked": child.body, "is": {**body, "metadata": metadata, "status": None}})
+Found = Iterable[Child | Wait]
 
 
 @dataclass(frozen=True)
@@ -155,21 +34,24 @@ class Composite(Generic[C, Facts]):
     """A kind of this shape, as data; `controller` makes it run.
 
     `children` is pure and returns children and waits; while it waits for anything, nothing is pruned, because a
-    missing fact is no reason to delete. `read` takes from the caches what `children` needs to know.
-
-    `settled` remembers, of each parent, the children that an apply did not make what was asked for, because the
-    server writes it in another way (`500m` for `0.5`) or because others own a part: they are not applied again
-    before something changes.
+    missing fact is no reason to delete. It may be asynchronous, where a program that is as good as pure must be asked.
+    `read` takes from the caches what `children` needs to know. `pause` is the annotation that stops the work.
     """
 
     of: type[C]
     owns: tuple[type[Resource], ...]
-    children: Callable[[C, Facts], Iterable[Child | Wait]]
+    children: Callable[[C, Facts], Found | Awaitable[Found]]
     read: Callable[[C, Context], Facts] | None = None
     tell: Callable[[C, Facts], CompositeStatus] | None = None
-    settled: dict[Key, dict[Identity, str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    pause: str = ""
+    family: Children = field(init=False, repr=False, compare=False)
 
-    def controller(self, *, watches: tuple[Watch[Any], ...] = (), workers: int = 4) -> Controller:
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "family", Children(self.owns))
+
+    def controller(
+        self, *, watches: tuple[Watch[Any], ...] = (), reads: tuple[type[Resource], ...] = (), workers: int = 4
+    ) -> Controller:
         """Return the controller that keeps the children of this kind."""
         return Controller(
             name=self.of.kind.name.lower(),
@@ -177,6 +59,7 @@ class Composite(Generic[C, Facts]):
             reconcile=self._reconcile,
             owns=self.owns,
             watches=watches,
+            reads=reads,
             # The status is what we write ourselves; a change of it is nothing to work on.
             when=asked_differently,
             workers=workers,
@@ -186,203 +69,32 @@ class Composite(Generic[C, Facts]):
         parent = context.store(self.of).get(key)
         if parent is None or parent.deleting:
             # The garbage collector takes the children: they have an owner.
-            self.settled.pop(key, None)
+            self.family.forget(key)
+            return None
+        if await pausing.hand_down(self.pause, parent, self.owns, context):
             return None
         try:
             facts: Facts = self.read(parent, context) if self.read else None  # type: ignore[assignment]  # without read, Facts is None
-            status = self.tell(parent, facts) if self.tell else _status_of(parent)
-            found = tuple(self.children(parent, facts))
+            status = self.tell(parent, facts) if self.tell else status_of(parent)
+            answer = self.children(parent, facts)
+            found = tuple(await answer if inspect.isawaitable(answer) else answer)
         except Exception as error:
             finding = conditions.finding_of(error)
             # An error that names no condition says nothing of any.
             await report(parent, (finding,), parent.status, context, looked=bool(finding.condition))
             raise
         waits = [item for item in found if isinstance(item, Wait)]
-        desired = [_owned(item, parent) for item in found if isinstance(item, Child)]
-        outcome = await self._approach(parent, desired, context, prune=not waits)
-        self._remember(parent, desired, outcome, mark_of(context))
+        desired = [item for item in found if isinstance(item, Child)]
+        outcome = await self.family.keep(parent, desired, context, prune=not waits)
         findings = (
             *(Finding(wait.condition, "False", wait.reason, wait.message, "Info") for wait in waits),
-            *_states(desired, context, outcome),
+            *outcome.findings(context),
         )
-        overridden = outcome.overridden_now(desired, parent)
-        await report(parent, findings, msgspec.structs.replace(status, overridden=overridden), context)
+        await report(parent, findings, msgspec.structs.replace(status, overridden=outcome.overridden()), context)
         delays = [wait.after for wait in waits if wait.after is not None]
-        # What heals by trying again decides over what waits for the user.
-        for failure in sorted(outcome.failed.values(), key=conditions.mildness):
-            if isinstance(failure, Blocked) and delays:
-                break
+        if failure := outcome.failure(waiting=bool(delays)):
             raise failure
         return Result(after=min(delays)) if delays else None
-
-    async def _approach(self, parent: C, desired: list[Child], context: Context, *, prune: bool) -> "_Outcome":
-        """Apply what differs and prune what is gone, all at once; return what was overridden and what failed."""
-        owned = (resource for kind in self.owns for resource in context.store(kind).owned_by(parent.metadata.uid))
-        seen = [resource for resource in owned if _controls(parent, resource)]
-        # Whose a field is, only the server knows: it is asked after each change, until nothing is overridden any more.
-        shown = {entry.resource for entry in _status_of(parent).overridden}
-        doubtful = {item.identity for item in desired if _label(item, parent) in shown}
-        settled = self.settled.get(parent.key, {})
-        steps = decide(desired, seen, prune=prune, mark=mark_of(context), doubtful=doubtful, settled=settled)
-        outcome = _Outcome({}, {})
-        async with asyncio.TaskGroup() as group:
-            for step in steps:
-                group.create_task(_take(step, parent, context, outcome))
-        return outcome
-
-    def _remember(self, parent: C, desired: list[Child], outcome: "_Outcome", mark: str) -> None:
-        before = self.settled.pop(parent.key, {})
-        now = {item.identity: before[item.identity] for item in desired if item.identity in before}
-        for item in desired:
-            if item.identity in outcome.applied:
-                now.pop(item.identity, None)
-                applied = outcome.applied[item.identity]
-                if applied.left_out or not is_applied(applied.resource, item, mark):
-                    now[item.identity] = fingerprint(applied.resource, item)
-        if now:
-            self.settled[parent.key] = now
-
-
-@dataclass(frozen=True)
-class Applied:
-    """A child as the server has it after an apply, and which of its fields, by path, are whose."""
-
-    resource: Resource
-    left_out: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class _Outcome:
-    """What a pass came to; filled by the steps that run beside each other."""
-
-    failed: dict[Identity, Exception]
-    applied: dict[Identity, Applied]
-
-    def overridden_now(self, desired: Iterable[Child], parent: CustomResource) -> tuple[Overridden, ...]:
-        """Return all that is overridden: found just now, or before on children that were not applied this time."""
-        others = {_label(item, parent) for item in desired if item.identity not in self.applied}
-        known = [entry for entry in _status_of(parent).overridden if entry.resource in others]
-        found = [
-            Overridden(resource=_label(item, parent), field=path, manager=manager)
-            for item in desired
-            if item.identity in self.applied
-            for path, manager in self.applied[item.identity].left_out.items()
-        ]
-        return tuple(sorted((*known, *found), key=lambda entry: (entry.resource, entry.field)))
-
-    def latest(self, item: Child, cached: Resource | None) -> Resource | None:
-        """Return a child as it is: the cache may not have what was applied just now, or have more."""
-        if item.identity not in self.applied:
-            return cached
-        applied = self.applied[item.identity].resource
-        return applied if cached is None or _version(cached) < _version(applied) else cached
-
-
-def _version(resource: Resource) -> int:
-    return int(resource.metadata.resourceVersion)
-
-
-def _label(item: Child, parent: Resource) -> str:
-    """Return what a status calls a child; one of a cluster-wide parent may be in any namespace."""
-    return f"{item.of.kind.name}/{item.key.name if parent.metadata.namespace else item.key}"
-
-
-def _controls(parent: Resource, resource: Resource) -> bool:
-    owner = resource.metadata.controller
-    return owner is not None and owner.uid == parent.metadata.uid
-
-
-async def _take(step: Apply | Prune, parent: Resource, context: Context, outcome: _Outcome) -> None:
-    """Carry out one step; one that fails does not stop its neighbours."""
-    try:
-        match step:
-            case Prune(resource):
-                metadata = resource.metadata
-                await context.client.delete(type(resource), metadata.name, metadata.namespace, uid=metadata.uid)
-            case Apply(item):
-                outcome.applied[step.identity] = await apply_unforced(item, parent, context)
-    except Exception as error:  # noqa: BLE001  told in the status, then raised again by _reconcile
-        outcome.failed[step.identity] = error
-
-
-def _states(desired: list[Child], context: Context, outcome: _Outcome) -> Iterable[Finding]:
-    """Return what is known of each child, and of what could not be pruned."""
-    for item in desired:
-        present = outcome.latest(item, context.store(item.of).get(item.key))
-        if item.identity in outcome.failed:
-            yield conditions.finding_of(outcome.failed[item.identity], item.condition)
-        elif present is None:
-            yield Finding(item.condition, "False", "Requested", f"{item} is gone; it is made anew", "Info")
-        elif present.deleting:
-            message = f"{item} is being deleted; it is made anew when it is gone"
-            yield Finding(item.condition, "False", "Deleting", message, "Info")
-        else:
-            yield replace((item.state or state_of)(present), condition=item.condition)
-    wanted = {item.identity for item in desired}
-    yield from (conditions.finding_of(error) for identity, error in outcome.failed.items() if identity not in wanted)
-
-
-def _status_of(parent: CustomResource) -> CompositeStatus:
-    assert isinstance(parent.status, CompositeStatus)  # noqa: S101  `composite` has checked the kind
-    return parent.status
-
-
-def mark_of(context: Context) -> str:
-    """Return the annotation that remembers what was applied."""
-    return f"{context.client.field_manager}/applied-configuration"
-
-
-async def apply_unforced(child: Child, parent: Resource, context: Context) -> Applied:
-    """Apply a child, leaving out what others own of it; return it with what was left out."""
-    _refuse_elsewhere(child, parent)
-    _refuse_foreign(child, parent, context)
-    marked = _with_annotation(child.body, mark_of(context), fields.digest(child.body))
-    left_out: dict[str, str] = {}
-    # Twice at most: the first answer names every conflict. A third manager in between is the next pass's matter.
-    for _ in range(3):
-        result = await context.client.try_apply(child.of, fields.without(marked, left_out))
-        if not isinstance(result, Conflicts):
-            return Applied(result, left_out)
-        left_out |= {conflict.field: conflict.manager for conflict in result.fields}
-    raise Retry(f"{child} is being changed by others right now: {', '.join(sorted(left_out))}", reason="Conflict")
-
-
-def _refuse_elsewhere(child: Child, parent: Resource) -> None:
-    """Refuse what the garbage collector would take at once, or never, because it does not find the owner there."""
-    namespace = parent.metadata.namespace
-    if namespace and child.key.namespace != namespace:
-        wanted = f"in namespace {child.key.namespace}" if child.key.namespace else "without a namespace"
-        raise Blocked(
-            f"{child} is wanted {wanted}, and {parent.kind.name} {parent.metadata.name} is in {namespace}: "
-            "what is owned lives where its owner does",
-            reason="CannotOwn",
-        )
-
-
-def _refuse_foreign(child: Child, parent: Resource, context: Context) -> None:
-    present = context.store(child.of).get(child.key)
-    owner = present.metadata.controller if present is not None else None
-    if owner is None or owner.uid == parent.metadata.uid:
-        return
-    if (owner.kind, owner.name) == (parent.kind.name, parent.metadata.name):
-        message = (
-            f"{child} belongs to a {owner.kind} of the same name that was deleted; it is made anew when it is gone"
-        )
-        raise Retry(message, reason="Replacing", after=FOREIGN_SECONDS)
-    message = f"{child} belongs to {owner.kind} {owner.name}; rename or delete one of the two"
-    raise Retry(message, reason="OwnedByAnother", after=FOREIGN_SECONDS)
-
-
-def _owned(item: Child, parent: Resource) -> Child:
-    metadata = {**item.body["metadata"], "ownerReferences": [owner_reference(parent)]}
-    if item.of.kind.namespaced:
-        metadata.setdefault("namespace", parent.metadata.namespace)
-    return replace(item, body={**item.body, "metadata": metadata})
-
-
-def _with_annotation(body: JsonObject, name: str, value: str) -> JsonObject:
-    metadata = body["metadata"]
-    return {**body, "metadata": {**metadata, "annotations": {**metadata.get("annotations", {}), name: value}}}
 
 
 def composite(
@@ -391,12 +103,13 @@ def composite(
     owns: tuple[type[Resource], ...],
     read: Callable[[C, Context], Facts] | None = None,
     tell: Callable[[C, Facts], CompositeStatus] | None = None,
-) -> Callable[[Callable[[C, Facts], Iterable[Child | Wait]]], Composite[C, Facts]]:
+    pause: str = "",
+) -> Callable[[Callable[[C, Facts], Found | Awaitable[Found]]], Composite[C, Facts]]:
     """Make the decorated `children` a composite controller of the kind `of`, whose status is a CompositeStatus."""
     if not issubclass(get_type_hints(of)["status"], CompositeStatus):
         raise TypeError(f"{of.kind}: the status of a composite is a CompositeStatus, to show what others overrode")
 
-    def shape(children: Callable[[C, Facts], Iterable[Child | Wait]]) -> Composite[C, Facts]:
-        return Composite(of=of, owns=owns, children=children, read=read, tell=tell)
+    def shape(children: Callable[[C, Facts], Found | Awaitable[Found]]) -> Composite[C, Facts]:
+        return Composite(of=of, owns=owns, children=children, read=read, tell=tell, pause=pause)
 
     return shape

@@ -17,6 +17,7 @@ from stackwright.kube.errors import Blocked, Denied, Retry
 from stackwright.kube.plan import Plan, Step
 from stackwright.kube.predicates import asked_differently
 from stackwright.kube.resource import CustomResource, Key, Resource, Status
+from stackwright.kube.shapes import pausing
 from stackwright.kube.shapes.report import report
 
 C = TypeVar("C", bound=CustomResource)
@@ -35,7 +36,8 @@ class External(Generic[C, Seen, World]):
 
     `remove`, where given, is what `decide` is when the resource goes: the finalizer `finalizer` holds the
     resource until its plan is empty. `every` seconds the world is read again, because it cannot be watched.
-    `tell` adds what was seen to the status. Reading and acting may take `deadline` seconds in one pass.
+    `tell` adds what was seen to the status. Reading and acting may take `deadline` seconds in one pass. `pause` is
+    the annotation that stops the work.
     """
 
     of: type[C]
@@ -47,6 +49,7 @@ class External(Generic[C, Seen, World]):
     tell: Callable[[C, Seen], Status] | None = None
     every: float | None = None
     deadline: float = 50.0
+    pause: str = ""
 
     def controller(
         self,
@@ -77,6 +80,8 @@ class External(Generic[C, Seen, World]):
     async def _pass(self, resource: C, context: Context, world: World) -> Result | None:
         if resource.deleting:
             return await self._removal(resource, context, world)
+        if pausing.is_paused(self.pause, resource):
+            return None
         if self.finalizer:
             resource = await self._held(resource, context)
         outcome = await self._approach(resource, self.decide, world)
@@ -179,6 +184,7 @@ def external(  # noqa: PLR0913  the words of the shape; all but three may be lef
     tell: Callable[[C, Seen], Status] | None = None,
     every: float | None = None,
     deadline: float = 50.0,
+    pause: str = "",
 ) -> Callable[[Callable[[Any, World], Awaitable[None]]], External[C, Seen, World]]:
     """Make the decorated `act` an external controller of the kind `of`."""
     if bool(remove) != bool(finalizer):
@@ -195,6 +201,7 @@ def external(  # noqa: PLR0913  the words of the shape; all but three may be lef
             tell=tell,
             every=every,
             deadline=deadline,
+            pause=pause,
         )
 
     return shape

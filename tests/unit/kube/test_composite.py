@@ -8,7 +8,8 @@ from stackwright.kube import fields
 from stackwright.kube.builtin import ConfigMap
 from stackwright.kube.plan import Wait
 from stackwright.kube.resource import Condition, CustomResource, Kind, ObjectMeta, Status
-from stackwright.kube.shapes.composite import Apply, Child, Prune, child, composite, decide, fingerprint
+from stackwright.kube.shapes.children import Apply, Child, Prune, child, decide, fingerprint
+from stackwright.kube.shapes.composite import composite
 from stackwright.kube.shapes.states import state_of
 
 MARK = "test/applied-configuration"

@@ -1,0 +1,6 @@
+"""The annotations by which a person steers an operator."""
+
+# Stops the work on a resource and on what it stands for: "true".
+PAUSED = "openstack.org/paused"
+# Who owns a service's release: "operator", or "helm" for who works by hand.
+RELEASE_OWNER = "openstack.org/release-owner"

@@ -1,0 +1,354 @@
+"""The children of a resource: applied without force as their owner, pruned when gone, and read for their state.
+
+A field that somebody else set on a child stays theirs: it is left out of the apply, and told with its manager. What
+must outlive its parent is `kept`: it has no owner, and nothing here deletes it.
+"""
+
+import asyncio
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from stackwright.kube import conditions, fields
+from stackwright.kube.client import Conflicts
+from stackwright.kube.conditions import Finding
+from stackwright.kube.controller import Context
+from stackwright.kube.errors import Blocked, Retry
+from stackwright.kube.resource import (
+    CompositeStatus,
+    CustomResource,
+    JsonObject,
+    Key,
+    Kind,
+    Overridden,
+    Resource,
+    manifest,
+    owner_reference,
+)
+from stackwright.kube.shapes.states import state_of
+
+# Which object of all.
+Identity = tuple[Kind, Key]
+
+# How often a child that belongs to somebody else is looked at again: what becomes of it wakes its owner, not us.
+FOREIGN_SECONDS = 30.0
+
+
+@dataclass(frozen=True, eq=False)
+class Child:
+    """One resource that the parent stands for.
+
+    `condition` is the parent's condition that follows the child's state; `state` reads that state, by
+    default from the child's own Ready condition. A child that is `kept` has no owner and outlives its parent.
+    """
+
+    of: type[Resource]
+    body: JsonObject
+    condition: str = ""
+    state: Callable[[Resource], Finding] | None = None
+    kept: bool = False
+
+    @property
+    def key(self) -> Key:
+        """Which object this is."""
+        return Key(self.body["metadata"].get("namespace", ""), self.body["metadata"]["name"])
+
+    @property
+    def identity(self) -> Identity:
+        """Which object of all this is."""
+        return self.of.kind, self.key
+
+    def __str__(self) -> str:
+        return f"{self.of.kind.name} {self.key.name}"
+
+
+def child(
+    resource: Resource,
+    *,
+    condition: str = "",
+    state: Callable[[Resource], Finding] | None = None,
+    kept: bool = False,
+) -> Child:
+    """Return a typed resource as a child."""
+    return Child(type(resource), manifest(resource), condition, state, kept)
+
+
+@dataclass(frozen=True)
+class Apply:
+    """Bring a child to what its parent says."""
+
+    child: Child
+
+    @property
+    def identity(self) -> Identity:
+        """Which object this step is about."""
+        return self.child.identity
+
+
+@dataclass(frozen=True)
+class Prune:
+    """Delete a resource that the parent no longer stands for."""
+
+    resource: Resource
+
+    @property
+    def identity(self) -> Identity:
+        """Which object this step is about."""
+        return self.resource.kind, self.resource.key
+
+
+def decide(
+    desired: Iterable[Child],
+    seen: Iterable[Resource],
+    *,
+    prune: bool,
+    mark: str,
+    doubtful: Container[Identity] = (),
+    settled: Mapping[Identity, str] = MappingProxyType({}),
+) -> tuple[Apply | Prune, ...]:
+    """Return what differs between the children that should be and those that are.
+
+    Only what carries our mark is pruned: others may own things by the parent too. `doubtful` are applied even if
+    they look right; not so those that are still as their last apply left them, whose fingerprints are `settled`.
+    """
+    wanted = {child.identity: child for child in desired}
+    present = {(resource.kind, resource.key): resource for resource in seen}
+    applies = (
+        Apply(child)
+        for identity, child in wanted.items()
+        if identity not in present
+        or not (
+            (identity not in doubtful and is_applied(present[identity], child, mark))
+            or (identity in settled and settled[identity] == fingerprint(present[identity], child))
+        )
+    )
+    prunes = (
+        Prune(resource)
+        for identity, resource in present.items()
+        if prune and identity not in wanted and not resource.deleting and mark in resource.metadata.annotations
+    )
+    return (*applies, *prunes)
+
+
+def is_applied(present: Resource, child: Child, mark: str) -> bool:
+    """Return whether a child is as its parent last asked, and still asks, for it.
+
+    The mark (an annotation with the manifest's digest) notices what the parent no longer asks for, and speaks for
+    the fields that the type does not know; the comparison notices what others changed.
+    """
+    return present.metadata.annotations.get(mark) == fields.digest(child.body) and fields.covers(present, child.body)
+
+
+def fingerprint(present: Resource, child: Child) -> str:
+    """Return a short name for what a child is and what is asked of it, the same until one of the two changes."""
+    body = manifest(present)
+    metadata = {
+        name: value for name, value in body["metadata"].items() if name not in ("resourceVersion", "generation")
+    }
+    return fields.digest({"asked": child.body, "is": {**body, "metadata": metadata, "status": None}})
+
+
+@dataclass(frozen=True)
+class Children:
+    """Keeps the children of all parents of one kind.
+
+    `settled` remembers, of each parent, the children that an apply did not make what was asked for, because the
+    server writes it in another way (`500m` for `0.5`) or because others own a part: they are not applied again
+    before something changes.
+    """
+
+    owns: tuple[type[Resource], ...]
+    settled: dict[Key, dict[Identity, str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    async def keep(
+        self, parent: CustomResource, children: Iterable[Child], context: Context, *, prune: bool
+    ) -> "Outcome":
+        """Apply what differs and prune what is gone, all at once; return what came of it."""
+        desired = tuple(_placed(item, parent) for item in children)
+        owned = (resource for kind in self.owns for resource in context.store(kind).owned_by(parent.metadata.uid))
+        kept = (context.store(item.of).get(item.key) for item in desired if item.kept)
+        seen = [resource for resource in owned if _controls(parent, resource)]
+        seen.extend(resource for resource in kept if resource is not None)
+        # Whose a field is, only the server knows: it is asked after each change, until nothing is overridden any more.
+        shown = {entry.resource for entry in status_of(parent).overridden}
+        doubtful = {item.identity for item in desired if _label(item, parent) in shown}
+        settled = self.settled.get(parent.key, {})
+        steps = decide(desired, seen, prune=prune, mark=mark_of(context), doubtful=doubtful, settled=settled)
+        outcome = Outcome(parent, desired, {}, {})
+        async with asyncio.TaskGroup() as group:
+            for step in steps:
+                group.create_task(_take(step, parent, context, outcome))
+        self._remember(outcome, mark_of(context))
+        return outcome
+
+    def forget(self, key: Key) -> None:
+        """Drop what is remembered of a parent that is gone."""
+        self.settled.pop(key, None)
+
+    def _remember(self, outcome: "Outcome", mark: str) -> None:
+        before = self.settled.pop(outcome.parent.key, {})
+        now = {item.identity: before[item.identity] for item in outcome.desired if item.identity in before}
+        for item in outcome.desired:
+            if item.identity in outcome.applied:
+                now.pop(item.identity, None)
+                applied = outcome.applied[item.identity]
+                if applied.left_out or not is_applied(applied.resource, item, mark):
+                    now[item.identity] = fingerprint(applied.resource, item)
+        if now:
+            self.settled[outcome.parent.key] = now
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A child as the server has it after an apply, and which of its fields, by path, are whose."""
+
+    resource: Resource
+    left_out: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a pass over the children came to; filled by the steps that run beside each other."""
+
+    parent: CustomResource
+    desired: Sequence[Child]
+    failed: dict[Identity, Exception]
+    applied: dict[Identity, Applied]
+
+    def overridden(self) -> tuple[Overridden, ...]:
+        """Return all that is overridden: found just now, or before on children that were not applied this time."""
+        others = {_label(item, self.parent) for item in self.desired if item.identity not in self.applied}
+        known = [entry for entry in status_of(self.parent).overridden if entry.resource in others]
+        found = [
+            Overridden(resource=_label(item, self.parent), field=path, manager=manager)
+            for item in self.desired
+            if item.identity in self.applied
+            for path, manager in self.applied[item.identity].left_out.items()
+        ]
+        return tuple(sorted((*known, *found), key=lambda entry: (entry.resource, entry.field)))
+
+    def findings(self, context: Context) -> Iterable[Finding]:
+        """Return what is known of each child, and of what could not be pruned."""
+        for item in self.desired:
+            present = self.latest(item, context.store(item.of).get(item.key))
+            if item.identity in self.failed:
+                yield conditions.finding_of(self.failed[item.identity], item.condition)
+            elif present is None:
+                yield Finding(item.condition, "False", "Requested", f"{item} is gone; it is made anew", "Info")
+            elif present.deleting:
+                message = f"{item} is being deleted; it is made anew when it is gone"
+                yield Finding(item.condition, "False", "Deleting", message, "Info")
+            else:
+                yield replace((item.state or state_of)(present), condition=item.condition)
+        wanted = {item.identity for item in self.desired}
+        yield from (conditions.finding_of(error) for identity, error in self.failed.items() if identity not in wanted)
+
+    def failure(self, *, waiting: bool) -> Exception | None:
+        """Return the failure that decides: what heals by trying again goes before what waits for the user.
+
+        Who is `waiting` comes back on his own, so a block need not be told to the queue.
+        """
+        for failure in sorted(self.failed.values(), key=conditions.mildness):
+            return None if isinstance(failure, Blocked) and waiting else failure
+        return None
+
+    def latest(self, item: Child, cached: Resource | None) -> Resource | None:
+        """Return a child as it is: the cache may not have what was applied just now, or have more."""
+        if item.identity not in self.applied:
+            return cached
+        applied = self.applied[item.identity].resource
+        return applied if cached is None or _version(cached) < _version(applied) else cached
+
+
+def _version(resource: Resource) -> int:
+    return int(resource.metadata.resourceVersion)
+
+
+def _label(item: Child, parent: Resource) -> str:
+    """Return what a status calls a child; one of a cluster-wide parent may be in any namespace."""
+    return f"{item.of.kind.name}/{item.key.name if parent.metadata.namespace else item.key}"
+
+
+def _controls(parent: Resource, resource: Resource) -> bool:
+    owner = resource.metadata.controller
+    return owner is not None and owner.uid == parent.metadata.uid
+
+
+async def _take(step: Apply | Prune, parent: Resource, context: Context, outcome: Outcome) -> None:
+    """Carry out one step; one that fails does not stop its neighbours."""
+    try:
+        match step:
+            case Prune(resource):
+                metadata = resource.metadata
+                await context.client.delete(type(resource), metadata.name, metadata.namespace, uid=metadata.uid)
+            case Apply(item):
+                outcome.applied[step.identity] = await apply_unforced(item, parent, context)
+    except Exception as error:  # noqa: BLE001  told in the status, then raised again by the shape
+        outcome.failed[step.identity] = error
+
+
+def status_of(parent: CustomResource) -> CompositeStatus:
+    """Return the status of a kind that has children."""
+    assert isinstance(parent.status, CompositeStatus)  # noqa: S101  a shape checks its kind
+    return parent.status
+
+
+def mark_of(context: Context) -> str:
+    """Return the annotation that remembers what was applied."""
+    return f"{context.client.field_manager}/applied-configuration"
+
+
+async def apply_unforced(child: Child, parent: Resource, context: Context) -> Applied:
+    """Apply a child, leaving out what others own of it; return it with what was left out."""
+    _refuse_elsewhere(child, parent)
+    _refuse_foreign(child, parent, context)
+    marked = _with_annotation(child.body, mark_of(context), fields.digest(child.body))
+    left_out: dict[str, str] = {}
+    # Twice at most: the first answer names every conflict. A third manager in between is the next pass's matter.
+    for _ in range(3):
+        result = await context.client.try_apply(child.of, fields.without(marked, left_out))
+        if not isinstance(result, Conflicts):
+            return Applied(result, left_out)
+        left_out |= {conflict.field: conflict.manager for conflict in result.fields}
+    raise Retry(f"{child} is being changed by others right now: {', '.join(sorted(left_out))}", reason="Conflict")
+
+
+def _refuse_elsewhere(child: Child, parent: Resource) -> None:
+    """Refuse what the garbage collector would take at once, or never, because it does not find the owner there."""
+    namespace = parent.metadata.namespace
+    if namespace and child.key.namespace != namespace:
+        wanted = f"in namespace {child.key.namespace}" if child.key.namespace else "without a namespace"
+        raise Blocked(
+            f"{child} is wanted {wanted}, and {parent.kind.name} {parent.metadata.name} is in {namespace}: "
+            "what is owned lives where its owner does",
+            reason="CannotOwn",
+        )
+
+
+def _refuse_foreign(child: Child, parent: Resource, context: Context) -> None:
+    present = context.store(child.of).get(child.key)
+    owner = present.metadata.controller if present is not None else None
+    if owner is None or owner.uid == parent.metadata.uid:
+        return
+    if (owner.kind, owner.name) == (parent.kind.name, parent.metadata.name):
+        message = (
+            f"{child} belongs to a {owner.kind} of the same name that was deleted; it is made anew when it is gone"
+        )
+        raise Retry(message, reason="Replacing", after=FOREIGN_SECONDS)
+    message = f"{child} belongs to {owner.kind} {owner.name}; rename or delete one of the two"
+    raise Retry(message, reason="OwnedByAnother", after=FOREIGN_SECONDS)
+
+
+def _placed(item: Child, parent: Resource) -> Child:
+    """Return a child with its owner, unless it is kept, and in its parent's namespace."""
+    metadata = dict(item.body["metadata"])
+    if not item.kept:
+        metadata["ownerReferences"] = [owner_reference(parent)]
+    if item.of.kind.namespaced:
+        metadata.setdefault("namespace", parent.metadata.namespace)
+    return replace(item, body={**item.body, "metadata": metadata})
+
+
+def _with_annotation(body: JsonObject, name: str, value: str) -> JsonObject:
+    metadata = body["metadata"]
+    return {**body, "metadata": {**metadata, "annotations": {**metadata.get("annotations", {}), name: value}}}

@@ -1,0 +1,60 @@
+"""Children that outlive their parent, and parents whose work rests, on a real API server."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from stackwright.kube.builtin import ConfigMap
+from stackwright.kube.client import Client
+from stackwright.kube.plan import Wait
+from stackwright.kube.resource import ObjectMeta
+from stackwright.kube.shapes.composite import Child, child, composite
+from tests.functional.running import running
+from tests.functional.test_shapes import Basket, Fruit, answered, fruit, kinds, one, put, until
+from tests.functional.watching import eventually
+
+PAUSED = "example.org/paused"
+
+__all__ = ["kinds"]
+
+
+@composite(of=Basket, owns=(Fruit, ConfigMap), pause=PAUSED)
+def basket(resource: Basket, facts: None) -> Iterable[Child | Wait]:
+    """Return the fruits, and a label that is kept."""
+    for name, colour in resource.spec.fruits.items():
+        yield Child(Fruit, {"metadata": {"name": name}, "spec": {"colour": colour}}, "FruitsReady")
+    label = ConfigMap(metadata=ObjectMeta(name="label"), data={"text": resource.spec.label})
+    yield child(label, condition="LabelReady", kept=True)
+
+
+@pytest.mark.usefixtures("kinds")
+async def test_what_is_kept_has_no_owner_and_is_kept_as_it_should_be(client: Client, namespace: str) -> None:
+    made = await put(client, Basket, "b", namespace, {"label": "fresh"})
+    async with running(one(client, basket.controller(), namespace)):
+        await until(client, made, answered)
+        label = await client.get(ConfigMap, "label", namespace)
+        assert label.metadata.ownerReferences == ()
+        await put(client, Basket, "b", namespace, {"label": "old"})
+        await until(client, label, lambda seen: seen.data == {"text": "old"})
+
+
+@pytest.mark.usefixtures("kinds")
+async def test_a_paused_parent_rests_with_all_that_it_owns_and_both_go_on_together(
+    client: Client, namespace: str
+) -> None:
+    made = await put(client, Basket, "b", namespace, {"fruits": {"apple": "green"}})
+    async with running(one(client, basket.controller(), namespace)):
+        await until(client, fruit("apple", namespace), lambda _: True)
+        await _annotate(client, made, "true")
+        await until(client, fruit("apple", namespace), lambda seen: seen.metadata.annotations.get(PAUSED) == "parent")
+        changed = {"fruits": {"apple": "red", "pear": "yellow"}}
+        await put(client, Basket, "b", namespace, changed)
+        await _annotate(client, made, "false")
+        await until(client, fruit("pear", namespace), lambda _: True)
+        apple = await eventually(client, Fruit, "apple", namespace, lambda seen: seen.spec.colour == "red")
+        assert PAUSED not in apple.metadata.annotations
+
+
+async def _annotate(client: Client, basket: Basket, value: str) -> None:
+    metadata = {"name": basket.metadata.name, "namespace": basket.metadata.namespace, "annotations": {PAUSED: value}}
+    await client.apply(Basket, {"metadata": metadata}, field_manager="user-pause")
