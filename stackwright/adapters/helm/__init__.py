@@ -1,0 +1,13 @@
+"""Helm: charts rendered by the real helm, and release records as it keeps them.
+
+    rendered = await helm.render(Path("charts/keystone"), "keystone", "openstack", {"image": "..."})
+    rendered.objects          # what to apply, in helm's order
+
+`render` remembers what it rendered, and starts helm once for those who ask for the same at once. Records are pure
+data: see `records`.
+"""
+
+from stackwright.adapters.helm.charts import Chart
+from stackwright.adapters.helm.rendering import Rendered, Renderer, render
+
+__all__ = ["Chart", "Rendered", "Renderer", "render"]

@@ -1,0 +1,92 @@
+"""Charts as they lie on disk: their digest, and what a release record keeps of them."""
+
+import base64
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from stackwright.adapters.errors import Rejected
+
+JsonObject = dict[str, Any]
+
+_Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class Loader(_Base):  # type: ignore[misc]  # which of the two it is depends on how PyYAML was built
+    """Reads YAML as helm does: a date is a text, because JSON has no dates."""
+
+
+Loader.yaml_implicit_resolvers = {
+    letter: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for letter, resolvers in _Base.yaml_implicit_resolvers.items()
+}
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart: a digest of all its files, and its part of a release record."""
+
+    digest: str
+    record: JsonObject
+
+    @property
+    def name(self) -> str:
+        """What the chart calls itself."""
+        return str(self.record["metadata"]["name"])
+
+
+def read(directory: Path) -> Chart:
+    """Return a chart; what it links to, such as the library chart, counts as its own."""
+    files = dict(_files(directory))
+    metadata = _mapping(directory, files.get("Chart.yaml"), "Chart.yaml")
+    if "name" not in metadata:
+        raise Rejected(f"{directory} is no chart: it has no Chart.yaml with a name")
+    digest = hashlib.sha256()
+    for name, content in files.items():
+        digest.update(f"{name}\0{len(content)}\0".encode())
+        digest.update(content)
+    schema = files.get("values.schema.json")
+    record = {
+        "metadata": metadata,
+        "lock": None,
+        "templates": [
+            {"name": name, "data": _encoded(content)}
+            for name, content in files.items()
+            if name.startswith("templates/")
+        ],
+        "values": _mapping(directory, files.get("values.yaml"), "values.yaml"),
+        "schema": None if schema is None else _encoded(schema),
+        # Nobody asks a record for a README.
+        "files": None,
+    }
+    return Chart(digest.hexdigest(), record)
+
+
+def _files(directory: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield all files of a chart in the order of their names."""
+    try:
+        found = sorted(
+            Path(folder, name) for folder, _, names in os.walk(directory, followlinks=True) for name in names
+        )
+        for path in found:
+            yield path.relative_to(directory).as_posix(), path.read_bytes()
+    except OSError as error:
+        raise Rejected(f"chart {directory} cannot be read: {error.strerror}: {error.filename}") from error
+
+
+def _mapping(directory: Path, content: bytes | None, name: str) -> JsonObject:
+    try:
+        found = yaml.load(content or b"", Loader)  # noqa: S506  the loader is a safe one
+    except yaml.YAMLError as error:
+        line = f" in line {mark.line + 1}" if (mark := getattr(error, "problem_mark", None)) else ""
+        raise Rejected(f"{directory / name} is no YAML{line}") from error
+    return found if isinstance(found, dict) else {}
+
+
+def _encoded(content: bytes) -> str:
+    return base64.b64encode(content).decode()

@@ -1,0 +1,129 @@
+"""Release records: what helm keeps of each revision of a release, as Secrets of the release's namespace. Pure."""
+
+import base64
+import gzip
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from stackwright.adapters.errors import Rejected
+from stackwright.adapters.helm.charts import JsonObject
+from stackwright.adapters.helm.rendering import Rendered
+
+TYPE = "helm.sh/release.v1"
+# The key of the Secret's data.
+KEY = "release"
+
+DEPLOYED = "deployed"
+SUPERSEDED = "superseded"
+UNINSTALLED = "uninstalled"
+# While a revision is in one of these, a helm is at work on it, or was killed at it.
+BUSY = ("pending-install", "pending-upgrade", "pending-rollback", "uninstalling")
+
+_GZIP = b"\x1f\x8b\x08"
+
+
+@dataclass(frozen=True)
+class Record:
+    """One revision's record. `body` is all that helm wrote, so that what we do not know of is kept."""
+
+    body: JsonObject
+
+    @property
+    def version(self) -> int:
+        """The number of the revision."""
+        return int(self.body["version"])
+
+    @property
+    def status(self) -> str:
+        """What became of the revision: deployed, superseded, failed and so on."""
+        return str(self._info.get("status", ""))
+
+    @property
+    def description(self) -> str:
+        """What `helm history` says of the revision."""
+        return str(self._info.get("description", ""))
+
+    @property
+    def first_deployed(self) -> str:
+        """When the release was installed."""
+        return str(self._info.get("first_deployed", ""))
+
+    @property
+    def manifest(self) -> str:
+        """What was rendered."""
+        return str(self.body.get("manifest", ""))
+
+    @property
+    def values(self) -> JsonObject:
+        """The user's values."""
+        return self.body.get("config") or {}
+
+    @property
+    def _info(self) -> JsonObject:
+        return self.body.get("info") or {}
+
+    def become(self, status: str) -> "Record":
+        """Return the record with another status."""
+        return Record({**self.body, "info": {**self._info, "status": status}})
+
+
+def record_of(
+    rendered: Rendered, values: JsonObject, *, version: int, description: str, first_deployed: str, now: datetime
+) -> Record:
+    """Return the record of a revision that is deployed."""
+    moment = now.isoformat().replace("+00:00", "Z")
+    info = {
+        "first_deployed": first_deployed or moment,
+        "last_deployed": moment,
+        "description": description,
+        "status": DEPLOYED,
+    }
+    return Record(
+        {
+            "name": rendered.name,
+            "info": info,
+            "chart": rendered.chart.record,
+            "config": values,
+            "manifest": rendered.manifest,
+            "version": version,
+            "namespace": rendered.namespace,
+            "apply_method": "ssa",
+        }
+    )
+
+
+def secret_name(name: str, version: int) -> str:
+    """Return the name of the Secret that keeps a revision."""
+    return f"sh.helm.release.v1.{name}.v{version}"
+
+
+def labels_of(record: Record, now: datetime) -> dict[str, str]:
+    """Return the labels by which helm finds a record."""
+    return {
+        "owner": "helm",
+        "name": str(record.body["name"]),
+        "version": str(record.version),
+        "status": record.status,
+        "modifiedAt": str(int(now.timestamp())),
+    }
+
+
+def encode(record: Record) -> str:
+    """Return a record as the value of a Secret's `data`; the same record always gives the same text."""
+    packed = gzip.compress(json.dumps(record.body, separators=(",", ":")).encode(), mtime=0)
+    return base64.b64encode(base64.b64encode(packed)).decode()
+
+
+def decode(data: str) -> Record:
+    """Return the record in the value of a Secret's `data`; raise Rejected when it is none."""
+    try:
+        packed = base64.b64decode(base64.b64decode(data))
+        # Very old helms did not compress.
+        body: Any = json.loads(gzip.decompress(packed) if packed.startswith(_GZIP) else packed)
+    except (ValueError, OSError, EOFError) as error:
+        raise Rejected("what the Secret holds is no record of a Helm release") from error
+    if not isinstance(body, dict) or not isinstance(body.get("version"), int):
+        raise Rejected("what the Secret holds is no record of a Helm release")
+    return Record(body)

@@ -1,0 +1,194 @@
+"""Hands the objects of a release over, between the operator and who uses helm by hand."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from stackwright.controllers.release import field_owners, kinds
+from stackwright.controllers.release.history import Revision, history_of
+from stackwright.controllers.release.ownership import Owner, belongs, release_of, who_owns, why_contested
+from stackwright.kube.builtin import PersistentVolumeClaim, Secret
+from stackwright.kube.client import Client
+from stackwright.kube.controller import Context
+from stackwright.kube.errors import Blocked, Conflict, NotFound, Retry
+from stackwright.kube.resource import JsonObject, Key, Kind, ObjectMeta, Resource
+from stackwright.kube.shapes.children import mark_of
+
+# The name under which helm applies.
+HELM = "helm"
+# Helm leaves what says so where it is when the release goes.
+POLICY = "helm.sh/resource-policy"
+# What may hold something that cannot be made again is not deleted for us.
+HOLDS_DATA = (PersistentVolumeClaim.kind, Secret.kind)
+# How often an object that others change at the same time is tried.
+TRIES = 5
+
+Identity = tuple[Kind, Key]
+
+
+class _Metadata(ObjectMeta, frozen=True, kw_only=True):
+    """The metadata with who manages which field."""
+
+    managedFields: tuple[JsonObject, ...] = ()
+
+
+class _Managed(Resource, frozen=True, kw_only=True):
+    """Any object, as far as its managers are concerned."""
+
+    metadata: _Metadata = _Metadata()
+
+
+@cache
+def _managed(kind: Kind) -> type[_Managed]:
+    made = msgspec.defstruct(kind.name, [], bases=(_Managed,), namespace={"kind": kind}, frozen=True, kw_only=True)
+    assert issubclass(made, _Managed)  # noqa: S101  tells mypy what its base is
+    return made
+
+
+async def settle(
+    resource: Resource, context: Context, objects: Iterable[JsonObject] = (), *, condition: str = ""
+) -> Owner:
+    """Make the release whose it should be, and return whose that is: OPERATOR or HELM.
+
+    `objects` are those rendered; who gives a release back need not render. Raises Blocked, told in `condition`, where
+    the user must say. Call it before the objects are applied, and apply nothing where it returns HELM.
+    """
+    history = history_of(context.store(Secret).list(resource.metadata.namespace), resource.metadata.name)
+    wanted = {_identity(body, resource) for body in objects if kinds.is_known(body)}
+    there = _there(wanted, context)
+    owner = who_owns(resource, history, there)
+    match owner:
+        case Owner.CONTESTED:
+            raise Blocked(why_contested(resource, history, there), reason="ReleaseContested", condition=condition)
+        case Owner.HELM:
+            await _give_back(resource, history, wanted, context)
+            return Owner.HELM
+        case _:
+            await _take_over(resource, history, wanted, context)
+            return Owner.OPERATOR
+
+
+async def _take_over(resource: Resource, history: Sequence[Revision], wanted: set[Identity], context: Context) -> None:
+    """Take the fields of objects that helm applied, and delete what its release held and ours does not."""
+    foreign = [revision for revision in history if not revision.owner and not revision.ours]
+    if foreign:
+        # A hand may have changed objects that are ours already; only the server knows which.
+        taken = wanted
+        held = {_identity(body, resource) for revision in foreign for body in revision.objects if kinds.is_known(body)}
+        await _all(_prune(identity, resource, context) for identity in held - wanted)
+    else:
+        taken = {(item.kind, item.key) for item in _there(wanted, context) if not belongs(item, resource)}
+    manager = context.client.field_manager
+    await _all(_hand(context.client, identity, HELM, manager) for identity in taken)
+
+
+async def _give_back(resource: Resource, history: Sequence[Revision], wanted: set[Identity], context: Context) -> None:
+    """Leave the objects and the records to helm: without our name on their fields, our mark, and their owner."""
+    mark = mark_of(context)
+    recorded = {
+        _identity(body, resource) for revision in history[-1:] for body in revision.objects if kinds.is_known(body)
+    }
+    ours = [item for item in _there(wanted | recorded, context) if belongs(item, resource)]
+    await _all(_release(context.client, (item.kind, item.key), resource, mark) for item in ours)
+    kept = [revision.secret for revision in history if revision.owner == resource.metadata.uid]
+    await _all(_disown(context.client, secret, resource) for secret in kept)
+
+
+async def _hand(client: Client, identity: Identity, giver: str, taker: str) -> None:
+    """Hand all fields of an object over."""
+
+    def change(seen: _Metadata) -> JsonObject:
+        if not field_owners.manages(seen.managedFields, giver):
+            return {}
+        return {"managedFields": field_owners.handed(seen.managedFields, giver, taker)}
+
+    await _change(client, identity, change)
+
+
+async def _release(client: Client, identity: Identity, resource: Resource, mark: str) -> None:
+    """Hand all fields of an object to helm, and take our mark and its owner away in the same write."""
+    uid = resource.metadata.uid
+    less = (
+        ("f:metadata", "f:annotations", f"f:{mark}"),
+        ("f:metadata", "f:ownerReferences", f'k:{{"uid":"{uid}"}}'),
+    )
+
+    def change(seen: _Metadata) -> JsonObject:
+        return {
+            "managedFields": field_owners.handed(seen.managedFields, client.field_manager, HELM, less=less),
+            "annotations": {mark: None},
+            "ownerReferences": _others(seen, uid),
+        }
+
+    await _change(client, identity, change)
+
+
+async def _disown(client: Client, secret: Secret, resource: Resource) -> None:
+    def change(seen: _Metadata) -> JsonObject:
+        return {"ownerReferences": _others(seen, resource.metadata.uid)}
+
+    await _change(client, (Secret.kind, secret.key), change)
+
+
+async def _change(client: Client, identity: Identity, change: Callable[[_Metadata], JsonObject]) -> None:
+    """Change an object's metadata as long as nobody else does; an object that is gone needs no change."""
+    kind, key = identity
+    of = _managed(kind)
+    for _ in range(TRIES):
+        try:
+            seen = (await client.get(of, key.name, key.namespace)).metadata
+            if changed := change(seen):
+                body = {"metadata": {**changed, "uid": seen.uid, "resourceVersion": seen.resourceVersion}}
+                await client.patch(of, key.name, key.namespace, body)
+        except NotFound:
+            return
+        except Conflict:
+            continue
+        return
+    raise Retry(f"{kind.name} {key.name} is being changed by others right now", reason="Conflict")
+
+
+async def _prune(identity: Identity, resource: Resource, context: Context) -> None:
+    """Delete an object of a hand-made revision, unless it is somebody else's or to be kept."""
+    kind, key = identity
+    of = _managed(kind)
+    found = await context.client.find(of, key.name, key.namespace)
+    if found is None or release_of(found) != resource.metadata.name or found.deleting:
+        return
+    metadata = found.metadata
+    if metadata.controller is not None or metadata.annotations.get(POLICY) == "keep":
+        return
+    if kind in HOLDS_DATA:
+        note = f"{kind.name} {key.name} of a revision made by helm by hand was left; delete it if nothing needs it"
+        context.events.event(resource, "Normal", "StrayLeft", note)
+        return
+    await context.client.delete(of, key.name, key.namespace, uid=metadata.uid)
+    note = f"{kind.name} {key.name} of a revision made by helm by hand was deleted: the resource does not ask for it"
+    context.events.event(resource, "Normal", "StrayDeleted", note)
+
+
+def _there(identities: Iterable[Identity], context: Context) -> list[Resource]:
+    """Return those of the objects that the caches have."""
+    types = {kind.kind: kind for kind in kinds.KINDS}
+    found = (context.store(types[kind]).get(key) for kind, key in identities)
+    return [item for item in found if item is not None]
+
+
+def _identity(body: JsonObject, resource: Resource) -> Identity:
+    metadata = body.get("metadata") or {}
+    namespace = metadata.get("namespace") or resource.metadata.namespace
+    return kinds.type_of(body).kind, Key(namespace, metadata.get("name", ""))
+
+
+def _others(seen: ObjectMeta, uid: str) -> list[JsonObject]:
+    return [msgspec.to_builtins(owner) for owner in seen.ownerReferences if owner.uid != uid]
+
+
+async def _all(doings: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Do all at once; one that fails does not stop its neighbours, and the first failure is raised."""
+    for outcome in await asyncio.gather(*doings, return_exceptions=True):
+        if isinstance(outcome, BaseException):
+            raise outcome

@@ -1,0 +1,212 @@
+"""The history of a release: which revisions there are, and what has to be written so that it tells the truth. Pure."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cached_property, lru_cache
+
+import msgspec
+
+from stackwright.adapters.errors import Rejected
+from stackwright.adapters.helm import Rendered, records
+from stackwright.adapters.helm.records import BUSY, DEPLOYED, SUPERSEDED, Record
+from stackwright.adapters.helm.rendering import objects_of
+from stackwright.kube.builtin import Secret
+from stackwright.kube.plan import Plan, Step, Wait
+from stackwright.kube.resource import JsonObject, Key, Resource
+
+# On a record of ours: what it records, so that it need not be unpacked to be compared.
+DIGEST = "openstack.org/release-digest"
+# What `helm history` shows of a revision of ours. Helm keeps it when it supersedes the revision.
+DESCRIPTION = "Applied by the operator"
+# As many as helm keeps by itself.
+KEPT = 10
+# Helm's own deadline for an operation, and a little more: who has not ended by then was killed.
+BUSY_SECONDS = 330.0
+# The garbage collector takes about this long.
+REPLACING_SECONDS = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """What a resource wants its release to be."""
+
+    resource: Resource
+    rendered: Rendered
+    values: JsonObject
+
+    @cached_property
+    def digest(self) -> str:
+        """A short name for the manifest and the values."""
+        return digest_of(self.rendered.manifest, self.values)
+
+
+@dataclass(frozen=True, eq=False)
+class Revision:
+    """One revision of a release, as the Secret that keeps it."""
+
+    secret: Secret
+
+    @cached_property
+    def version(self) -> int:
+        """Its number."""
+        return int(self.secret.metadata.labels["version"])
+
+    @property
+    def status(self) -> str:
+        """What became of it: deployed, superseded, failed and so on."""
+        return self.secret.metadata.labels.get("status", "")
+
+    @property
+    def modified(self) -> datetime:
+        """When it was written last; long ago, if it does not say."""
+        stamp = self.secret.metadata.labels.get("modifiedAt", "")
+        return datetime.fromtimestamp(int(stamp) if stamp.isdecimal() else 0, UTC)
+
+    @property
+    def owner(self) -> str:
+        """The uid of the resource that it goes with; a helm at work by hand leaves none."""
+        controller = self.secret.metadata.controller
+        return controller.uid if controller is not None else ""
+
+    @property
+    def record(self) -> Record | None:
+        """What it records, or None where that cannot be read."""
+        return _record(self.secret.data.get(records.KEY, ""))
+
+    @property
+    def digest(self) -> str:
+        """A short name for what it records."""
+        if noted := self.secret.metadata.annotations.get(DIGEST, ""):
+            return noted
+        return digest_of(self.record.manifest, self.record.values) if self.record is not None else ""
+
+    @property
+    def ours(self) -> bool:
+        """Whether an operator made it, and not a hand."""
+        return self.record is not None and self.record.description == DESCRIPTION
+
+    @property
+    def objects(self) -> tuple[JsonObject, ...]:
+        """What it holds; nothing where that cannot be read."""
+        return _objects(self.record.manifest) if self.record is not None else ()
+
+
+# A record is unpacked once, and not on each pass.
+@lru_cache(maxsize=256)
+def _record(data: str) -> Record | None:
+    try:
+        return records.decode(data)
+    except Rejected:
+        return None
+
+
+@lru_cache(maxsize=64)
+def _objects(manifest: str) -> tuple[JsonObject, ...]:
+    try:
+        return objects_of(manifest)
+    except Rejected:
+        return ()
+
+
+def digest_of(manifest: str, values: JsonObject) -> str:
+    """Return a short name for what a revision records; the empty lines at the end differ between helm's commands."""
+    content = msgspec.json.encode([manifest.strip(), values], order="deterministic")
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def history_of(secrets: Iterable[Secret], name: str) -> tuple[Revision, ...]:
+    """Return the revisions of a release, the newest last."""
+    found = (
+        Revision(secret)
+        for secret in secrets
+        if secret.type == records.TYPE
+        and secret.metadata.labels.get("name") == name
+        and secret.metadata.labels.get("version", "").isdecimal()
+        and not secret.deleting
+    )
+    return tuple(sorted(found, key=lambda revision: revision.version))
+
+
+def woken_by(secret: Secret) -> Iterable[Key]:
+    """Return the resource that a record is about, if the Secret is one: a hand's record has no owner to wake."""
+    if secret.type == records.TYPE and (name := secret.metadata.labels.get("name", "")):
+        yield Key(secret.metadata.namespace, name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Write(Step):
+    """Write a new revision that is deployed."""
+
+    version: int
+    first_deployed: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tell(Step):
+    """Tell that a hand made a revision."""
+
+    revision: Revision
+
+
+@dataclass(frozen=True, kw_only=True)
+class Keep(Step):
+    """Make a revision go with the resource, and give it this status."""
+
+    revision: Revision
+    status: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forget(Step):
+    """Delete a revision: there are enough newer ones."""
+
+    revision: Revision
+
+
+def decide(history: tuple[Revision, ...], wanted: Wanted, now: datetime) -> Plan:
+    """Return what makes the history say what is deployed, in order; an empty plan means that it does.
+
+    The new revision is written before the older ones are superseded, so that a crash in between leaves two that are
+    deployed, which helm can read, and not none.
+    """
+    newest = history[-1] if history else None
+    if wait := _wait(history, wanted, now):
+        return Plan(waits=(wait,))
+    current = newest is not None and newest.status == DEPLOYED and newest.digest == wanted.digest
+    steps: list[Step] = [_tell(revision) for revision in history if not revision.owner and not revision.ours]
+    if not current:
+        version = newest.version + 1 if newest is not None else 1
+        first = newest.record.first_deployed if newest is not None and newest.record is not None else ""
+        steps.append(Write(version=version, first_deployed=first, reason="Recording"))
+    older = history[:-1] if current else history
+    kept = older[-(KEPT - 1) :]
+    for revision in (*kept, *history[len(older) :]):
+        status = SUPERSEDED if revision in kept and revision.status == DEPLOYED else revision.status
+        if status != revision.status or not revision.owner:
+            steps.append(Keep(revision=revision, status=status, reason="Recording"))
+    steps.extend(Forget(revision=revision, reason="Recording") for revision in older[: -(KEPT - 1)])
+    return Plan(steps=tuple(steps))
+
+
+def _wait(history: tuple[Revision, ...], wanted: Wanted, now: datetime) -> Wait | None:
+    if any(revision.owner not in ("", wanted.resource.metadata.uid) for revision in history):
+        message = "the records of the release of a deleted resource of the same name go first"
+        return Wait("Replacing", message, after=REPLACING_SECONDS)
+    newest = history[-1] if history else None
+    if newest is None or newest.status not in BUSY:
+        return None
+    left = timedelta(seconds=BUSY_SECONDS) - (now - newest.modified)
+    if left <= timedelta():
+        return None
+    message = f"a helm command by hand is at work on revision {newest.version} ({newest.status}); it is waited for"
+    return Wait("HelmAtWork", message, after=left.total_seconds())
+
+
+def _tell(revision: Revision) -> Tell:
+    note = (
+        f"Revision {revision.version} ({revision.status}) of the release was made by helm by hand; "
+        "the operator keeps the release and numbers on from there"
+    )
+    return Tell(revision=revision, reason="ForeignRevision", message=note)

@@ -1,0 +1,55 @@
+"""The kinds that a release may hold: what our charts render."""
+
+from stackwright.kube.builtin import (
+    ConfigMap,
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Job,
+    PersistentVolumeClaim,
+    Secret,
+    Service,
+    ServiceAccount,
+    StatefulSet,
+)
+from stackwright.kube.discovery import type_of as metadata_of
+from stackwright.kube.errors import Blocked
+from stackwright.kube.resource import JsonObject, Kind, Resource
+
+# Of these we read the metadata alone; the mark of what was applied speaks for the rest.
+Role = metadata_of(Kind("rbac.authorization.k8s.io", "v1", "Role", "roles"))
+RoleBinding = metadata_of(Kind("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings"))
+PodDisruptionBudget = metadata_of(Kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets"))
+Ingress = metadata_of(Kind("networking.k8s.io", "v1", "Ingress", "ingresses"))
+
+KINDS: tuple[type[Resource], ...] = (
+    ConfigMap,
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Ingress,
+    Job,
+    PersistentVolumeClaim,
+    PodDisruptionBudget,
+    Role,
+    RoleBinding,
+    Secret,
+    Service,
+    ServiceAccount,
+    StatefulSet,
+)
+
+_BY_NAME = {(kind.kind.api_version, kind.kind.name): kind for kind in KINDS}
+
+
+def type_of(body: JsonObject) -> type[Resource]:
+    """Return the type of a rendered object; raise Blocked for a kind that a release of ours does not hold."""
+    name = (body.get("apiVersion", ""), body.get("kind", ""))
+    if name not in _BY_NAME:
+        raise Blocked(f"the chart renders a {name[1]} of {name[0]}, which the operator does not apply; take it out")
+    return _BY_NAME[name]
+
+
+def is_known(body: JsonObject) -> bool:
+    """Return whether an object is of a kind that a release of ours may hold."""
+    return (body.get("apiVersion", ""), body.get("kind", "")) in _BY_NAME

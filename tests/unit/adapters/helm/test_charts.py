@@ -1,0 +1,106 @@
+"""Charts as they lie on disk, where helm is found, and what is made of its complaints."""
+
+from pathlib import Path
+
+import pytest
+
+from stackwright.adapters.errors import Rejected, Unavailable
+from stackwright.adapters.helm import charts, rendering
+
+
+def chart(folder: Path) -> Path:
+    (folder / "templates").mkdir(parents=True)
+    (folder / "Chart.yaml").write_text("apiVersion: v2\nname: small\nversion: 0.1.0\n")
+    (folder / "values.yaml").write_text("since: 2026-11-15\n")
+    (folder / "templates" / "one.yaml").write_text("kind: One\n")
+    return folder
+
+
+def test_a_chart_is_read_as_a_record_keeps_it(tmp_path: Path) -> None:
+    found = charts.read(chart(tmp_path / "small"))
+    assert found.name == "small"
+    # A date is a text: JSON has no dates.
+    assert found.record["values"] == {"since": "2026-11-15"}
+    assert found.record["templates"] == [{"name": "templates/one.yaml", "data": "a2luZDogT25lCg=="}]
+    assert found.record["schema"] is None
+
+
+def test_the_digest_is_of_the_content(tmp_path: Path) -> None:
+    one, other = chart(tmp_path / "one"), chart(tmp_path / "other")
+    assert charts.read(one).digest == charts.read(other).digest
+    (other / "templates" / "one.yaml").rename(other / "templates" / "two.yaml")
+    assert charts.read(one).digest != charts.read(other).digest
+
+
+def test_a_link_counts_as_what_it_links_to(tmp_path: Path) -> None:
+    small, library = chart(tmp_path / "small"), chart(tmp_path / "library")
+    (small / "charts").mkdir()
+    (small / "charts" / "library").symlink_to("../../library")
+    before = charts.read(small)
+    (library / "values.yaml").write_text("a: 1\n")
+    assert charts.read(small).digest != before.digest
+    # What another chart brings is not in the record, as helm has it.
+    assert len(before.record["templates"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        pytest.param("Chart.yaml", "version: 0.1.0", "is no chart", id="a-chart-without-a-name"),
+        pytest.param("values.yaml", "a: 1\nb: c: d", "values.yaml is no YAML in line 2", id="broken-values"),
+    ],
+)
+def test_what_is_wrong_with_a_chart_is_told(tmp_path: Path, name: str, content: str, said: str) -> None:
+    (chart(tmp_path / "small") / name).write_text(content)
+    with pytest.raises(Rejected, match=said):
+        charts.read(tmp_path / "small")
+
+
+def test_a_link_to_nothing_is_told(tmp_path: Path) -> None:
+    small = chart(tmp_path / "small")
+    (small / "templates" / "two.yaml").symlink_to("nowhere")
+    with pytest.raises(Rejected, match="cannot be read"):
+        charts.read(small)
+
+
+def program(path: Path) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.touch(mode=0o755)
+    return path
+
+
+def test_helm_is_the_one_given_then_the_one_named_then_the_one_on_the_path(tmp_path: Path) -> None:
+    given, named, found = (program(tmp_path / place / "helm") for place in ("given", "named", "found"))
+    path = {"PATH": str(found.parent)}
+    assert rendering.find(given, {**path, "STACKWRIGHT_HELM": str(named)}) == given
+    assert rendering.find(None, {**path, "STACKWRIGHT_HELM": str(named)}) == named
+    assert rendering.find(None, path) == found
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        pytest.param({}, "helm is not on the PATH; install helm 4, or name it in STACKWRIGHT_HELM", id="nowhere"),
+        pytest.param({"STACKWRIGHT_HELM": "/no/helm"}, "/no/helm is not a program", id="named-and-not-there"),
+    ],
+)
+def test_a_missing_helm_is_told(tmp_path: Path, environment: dict[str, str], said: str) -> None:
+    with pytest.raises(Unavailable, match=said):
+        rendering.find(None, {"PATH": str(tmp_path), **environment})
+
+
+@pytest.mark.parametrize(
+    ("printed", "complaint"),
+    [
+        pytest.param(
+            "Error: values don't meet the specifications\nsmall:\n- at '/replicas': got string, want integer\n\n",
+            "values don't meet the specifications small: - at '/replicas': got string, want integer",
+            id="several-lines-become-one",
+        ),
+        pytest.param("WARN x\nError: no\n\nUse --debug flag to render out\n", "no", id="advice-for-others-is-left-out"),
+        pytest.param("Error: 'correct horse' is wrong", "'<value>' is wrong", id="a-value-is-hidden"),
+        pytest.param("", "helm failed and did not say why", id="silence"),
+    ],
+)
+def test_a_complaint_is_one_line_without_values(printed: str, complaint: str) -> None:
+    assert rendering.complaint_of(printed, '{"a": [{"b": "correct horse"}], "c": "no"}') == complaint

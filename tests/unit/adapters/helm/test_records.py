@@ -1,0 +1,87 @@
+"""Release records: packed, unpacked, and changed in nothing but what was meant."""
+
+import base64
+import gzip
+import json
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stackwright.adapters.errors import Rejected
+from stackwright.adapters.helm import Chart, Rendered, records
+from stackwright.adapters.helm.records import Record
+
+NOW = datetime(2026, 11, 15, 10, 0, 0, 500, tzinfo=UTC)
+CHART = Chart("digest", {"metadata": {"name": "small", "version": "0.1.0"}, "templates": [], "values": {}})
+RENDERED = Rendered("small", "here", "kind: ConfigMap\n", ({"kind": "ConfigMap"},), CHART)
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)
+
+
+def made(version: int = 3, first: str = "") -> Record:
+    return records.record_of(
+        RENDERED, {"replicas": 1}, version=version, description="Made", first_deployed=first, now=NOW
+    )
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.dictionaries(st.text(), json_values))
+def test_what_is_packed_is_unpacked(body: dict[str, object]) -> None:
+    record = Record({**body, "version": 1})
+    assert records.decode(records.encode(record)) == record
+
+
+def test_a_record_says_what_was_deployed() -> None:
+    record = made()
+    assert (record.version, record.status, record.description) == (3, "deployed", "Made")
+    assert (record.manifest, record.values) == ("kind: ConfigMap\n", {"replicas": 1})
+    assert record.first_deployed == "2026-11-15T10:00:00.000500Z"
+    assert made(first="2026-01-01T00:00:00Z").first_deployed == "2026-01-01T00:00:00Z"
+
+
+def test_the_same_record_is_always_packed_the_same() -> None:
+    assert records.encode(made()) == records.encode(made())
+
+
+def test_another_status_changes_nothing_else() -> None:
+    changed = made().become("superseded")
+    assert changed.status == "superseded"
+    assert changed.become("deployed") == made()
+
+
+def test_helm_finds_a_record_by_its_labels() -> None:
+    assert records.labels_of(made(), NOW) == {
+        "owner": "helm",
+        "name": "small",
+        "version": "3",
+        "status": "deployed",
+        "modifiedAt": "1794736800",
+    }
+    assert records.secret_name("small", 3) == "sh.helm.release.v1.small.v3"
+
+
+def test_a_record_of_a_very_old_helm_is_not_compressed() -> None:
+    plain = base64.b64encode(base64.b64encode(b'{"version": 7}')).decode()
+    assert records.decode(plain).version == 7
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param("", id="nothing"),
+        pytest.param("%%%", id="no-base64"),
+        pytest.param(base64.b64encode(base64.b64encode(b"\x1f\x8b\x08broken")).decode(), id="a-broken-archive"),
+        pytest.param(base64.b64encode(base64.b64encode(gzip.compress(b"[]"))).decode(), id="another-json"),
+        pytest.param(base64.b64encode(base64.b64encode(json.dumps({}).encode())).decode(), id="no-version"),
+        pytest.param(base64.b64encode(base64.b64encode(b"\xff\xfe")).decode(), id="no-text"),
+    ],
+)
+def test_what_is_no_record_is_rejected(data: str) -> None:
+    with pytest.raises(Rejected, match="no record of a Helm release"):
+        records.decode(data)

@@ -1,0 +1,147 @@
+"""What is written into a release's history, and when nothing is."""
+
+from datetime import timedelta
+
+import msgspec
+import pytest
+
+from stackwright.adapters.helm import records
+from stackwright.controllers.release.history import (
+    BUSY_SECONDS,
+    KEPT,
+    Forget,
+    Keep,
+    Revision,
+    Tell,
+    Write,
+    decide,
+    history_of,
+    woken_by,
+)
+from stackwright.kube.builtin import Secret
+from stackwright.kube.plan import Step
+from stackwright.kube.resource import Key, ObjectMeta
+from tests.unit.controllers.release.histories import NOW, history, owned_by, revision, wanted
+
+OLD = "---\nkind: Older\n"
+
+
+def said(step: Step) -> str:
+    match step:
+        case Write(version=version):
+            return f"write {version}"
+        case Tell(revision=of):
+            return f"tell {of.version}"
+        case Keep(revision=of, status=status):
+            return f"keep {of.version} {status}"
+        case Forget(revision=of):
+            return f"forget {of.version}"
+    raise AssertionError(step)
+
+
+@pytest.mark.parametrize(
+    ("revisions", "steps"),
+    [
+        pytest.param([], ["write 1"], id="the-first-revision"),
+        pytest.param([revision(1)], [], id="nothing-changed"),
+        pytest.param([revision(1, manifest=OLD)], ["write 2", "keep 1 superseded"], id="a-change-is-a-new-revision"),
+        pytest.param(
+            [revision(1, manifest=OLD), revision(2)], ["keep 1 superseded"], id="a-crash-before-the-old-was-superseded"
+        ),
+        pytest.param(
+            [revision(1, "superseded", manifest=OLD), revision(2, hand=True)],
+            ["tell 2", "keep 2 deployed"],
+            id="an-unchanged-upgrade-by-hand-is-kept-and-told",
+        ),
+        pytest.param(
+            [revision(1, "superseded"), revision(2, hand=True, manifest=OLD)],
+            ["tell 2", "write 3", "keep 2 superseded"],
+            id="a-change-by-hand-is-numbered-past",
+        ),
+        pytest.param(
+            [revision(1), revision(2, "failed", hand=True)],
+            ["tell 2", "write 3", "keep 1 superseded", "keep 2 failed"],
+            id="a-failure-by-hand-stays-in-the-history",
+        ),
+        pytest.param([revision(1, "uninstalled")], ["write 2"], id="an-uninstall-that-kept-the-history"),
+    ],
+)
+def test_the_history_says_what_is_deployed(revisions: list[Revision], steps: list[str]) -> None:
+    plan = decide(history(revisions), wanted(), NOW)
+    assert [said(step) for step in plan.steps] == steps
+    assert plan.waits == ()
+
+
+def test_a_changed_value_is_a_new_revision_although_it_renders_the_same() -> None:
+    asked = wanted()
+    asked.values["replicas"] = 2
+    assert [said(step) for step in decide(history([revision(1)]), asked, NOW).steps] == ["write 2", "keep 1 superseded"]
+
+
+def test_a_revision_of_ours_that_helm_rewrote_is_kept_and_not_told() -> None:
+    # When helm supersedes a record it drops owner and annotations.
+    rewritten = revision(1, "superseded")
+    bare = msgspec.structs.replace(rewritten.secret.metadata, annotations={}, ownerReferences=())
+    secret = msgspec.structs.replace(rewritten.secret, metadata=bare)
+    plan = decide(history([Revision(secret), revision(2)]), wanted(), NOW)
+    assert [said(step) for step in plan.steps] == ["keep 1 superseded"]
+
+
+def test_the_release_keeps_the_day_of_its_installation() -> None:
+    (write, _) = decide(history([revision(1, manifest=OLD)]), wanted(), NOW).steps
+    assert isinstance(write, Write)
+    assert write.first_deployed == "2026-01-01T00:00:00Z"
+
+
+def test_the_oldest_go() -> None:
+    many = [*(revision(version, "superseded", manifest=OLD) for version in range(1, KEPT + 2)), revision(KEPT + 2)]
+    plan = decide(history(many), wanted(), NOW)
+    assert [said(step) for step in plan.steps] == ["forget 1", "forget 2"]
+
+
+def test_a_new_revision_counts_among_those_that_are_kept() -> None:
+    many = [
+        *(revision(version, "superseded", manifest=OLD) for version in range(1, KEPT)),
+        revision(KEPT, manifest=OLD),
+    ]
+    plan = decide(history(many), wanted(), NOW)
+    assert [said(step) for step in plan.steps] == [f"write {KEPT + 1}", f"keep {KEPT} superseded", "forget 1"]
+
+
+@pytest.mark.parametrize("status", ["pending-install", "pending-upgrade", "pending-rollback", "uninstalling"])
+def test_a_helm_at_work_is_waited_for_until_it_must_be_dead(status: str) -> None:
+    seen = history([revision(1), revision(2, status, hand=True)])
+    (wait,) = decide(seen, wanted(), NOW + timedelta(seconds=30)).waits
+    assert wait.after == BUSY_SECONDS - 30
+    assert "revision 2" in wait.message
+    late = decide(seen, wanted(), NOW + timedelta(seconds=BUSY_SECONDS))
+    assert [said(step) for step in late.steps] == ["tell 2", "write 3", "keep 1 superseded", f"keep 2 {status}"]
+
+
+def test_the_records_of_a_resource_that_was_deleted_go_first() -> None:
+    other = revision(1)
+    metadata = msgspec.structs.replace(other.secret.metadata, ownerReferences=(owned_by("gone"),))
+    seen = history([Revision(msgspec.structs.replace(other.secret, metadata=metadata))])
+    plan = decide(seen, wanted(), NOW)
+    assert plan.steps == ()
+    assert [wait.reason for wait in plan.waits] == ["Replacing"]
+
+
+def test_a_record_that_cannot_be_read_is_numbered_past() -> None:
+    broken = msgspec.structs.replace(revision(4, hand=True).secret, data={records.KEY: "broken"})
+    plan = decide(history([Revision(broken)]), wanted(), NOW)
+    assert [said(step) for step in plan.steps][:2] == ["tell 4", "write 5"]
+
+
+def test_a_history_is_of_one_release_and_in_order() -> None:
+    secrets = [revision(version).secret for version in (10, 9, 2)]
+    other = Secret(metadata=ObjectMeta(name="config", labels={"name": "small", "version": "1"}), type="Opaque")
+    labels = {**secrets[0].metadata.labels, "name": "large"}
+    metadata = msgspec.structs.replace(secrets[0].metadata, labels=labels)
+    large = msgspec.structs.replace(secrets[0], metadata=metadata)
+    assert [item.version for item in history_of([*secrets, other, large], "small")] == [2, 9, 10]
+
+
+def test_a_record_wakes_the_resource_of_its_name() -> None:
+    assert list(woken_by(revision(1, hand=True).secret)) == [Key("here", "small")]
+    assert list(woken_by(Secret(metadata=ObjectMeta(name="small", namespace="here", labels={"name": "small"})))) == []

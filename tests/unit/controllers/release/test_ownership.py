@@ -1,0 +1,64 @@
+"""Whose a release is."""
+
+import msgspec
+import pytest
+
+from stackwright.controllers.release.history import Revision
+from stackwright.controllers.release.ownership import RELEASE_NAME, RELEASE_OWNER, Owner, who_owns, why_contested
+from stackwright.kube.builtin import ConfigMap
+from stackwright.kube.resource import ObjectMeta
+from tests.unit.controllers.release.histories import THING, Thing, owned_by, revision
+
+OURS = ConfigMap(metadata=ObjectMeta(name="small", ownerReferences=(owned_by("thing"),)))
+NOBODYS = ConfigMap(metadata=ObjectMeta(name="small"))
+HELMS = ConfigMap(metadata=ObjectMeta(name="small", annotations={RELEASE_NAME: "small"}))
+ANOTHERS = ConfigMap(metadata=ObjectMeta(name="small", annotations={RELEASE_NAME: "large"}))
+BY_HAND = revision(1, hand=True)
+
+
+def thing(said: str | None) -> Thing:
+    annotations = {} if said is None else {RELEASE_OWNER: said}
+    return msgspec.structs.replace(THING, metadata=msgspec.structs.replace(THING.metadata, annotations=annotations))
+
+
+@pytest.mark.parametrize(
+    ("said", "history", "objects", "owner"),
+    [
+        pytest.param(None, (), (), Owner.NOBODY, id="there-is-nothing"),
+        pytest.param(None, (), (NOBODYS,), Owner.NOBODY, id="an-object-without-a-release"),
+        pytest.param(None, (), (HELMS,), Owner.NOBODY, id="what-is-left-when-the-records-are-lost"),
+        pytest.param(None, (), (ANOTHERS,), Owner.CONTESTED, id="an-object-of-another-release"),
+        pytest.param(None, (revision(1),), (OURS,), Owner.OPERATOR, id="what-the-operator-made"),
+        pytest.param(None, (revision(1),), (NOBODYS,), Owner.OPERATOR, id="given-back-and-not-touched"),
+        pytest.param(None, (BY_HAND,), (HELMS,), Owner.CONTESTED, id="made-by-hand"),
+        pytest.param(None, (BY_HAND,), (), Owner.CONTESTED, id="made-by-hand-by-another-chart"),
+        pytest.param(None, (revision(1), revision(2, hand=True)), (OURS,), Owner.OPERATOR, id="upgraded-by-hand"),
+        pytest.param(
+            None, (revision(1, "uninstalled", hand=True),), (), Owner.NOBODY, id="uninstalled-and-its-history-kept"
+        ),
+        pytest.param("operator", (BY_HAND,), (HELMS,), Owner.OPERATOR, id="taken-over"),
+        pytest.param("operator", (), (ANOTHERS,), Owner.OPERATOR, id="taken-over-from-another-release"),
+        pytest.param("helm", (revision(1),), (OURS,), Owner.HELM, id="given-back"),
+        pytest.param("helm", (), (), Owner.HELM, id="given-before-it-was-there"),
+        pytest.param("me", (revision(1),), (OURS,), Owner.CONTESTED, id="an-unknown-word"),
+    ],
+)
+def test_whose_a_release_is(
+    said: str | None, history: tuple[Revision, ...], objects: tuple[ConfigMap, ...], owner: Owner
+) -> None:
+    assert who_owns(thing(said), history, objects) is owner
+
+
+@pytest.mark.parametrize(
+    ("said", "history", "objects", "words"),
+    [
+        pytest.param("me", (), (), ("'me'", "write helm or operator"), id="an-unknown-word"),
+        pytest.param(None, (BY_HAND,), (), ("release small made by hand", "revision 1"), id="made-by-hand"),
+        pytest.param(None, (), (ANOTHERS, HELMS), ("ConfigMap small of release large",), id="of-another-release"),
+    ],
+)
+def test_the_user_is_told_what_to_do(
+    said: str | None, history: tuple[Revision, ...], objects: tuple[ConfigMap, ...], words: tuple[str, ...]
+) -> None:
+    sentence = why_contested(thing(said), history, objects)
+    assert all(word in sentence for word in (*words, RELEASE_OWNER))
