@@ -6,7 +6,10 @@ import subprocess
 import time
 import urllib.request
 from collections.abc import Callable
+from ipaddress import IPv4Network
 from pathlib import Path
+
+import pytest
 
 from stackwright.local.cluster.configuration import VOLUMES
 from stackwright.local.cluster.lifecycle import Cluster
@@ -48,6 +51,12 @@ def test_a_pod_reaches_itself_through_its_service(kubectl: Kubectl) -> None:
     kubectl.apply(*workloads.web("alone", replicas=1))
     kubectl.wait("deployment/alone", "condition=Available")
     assert kubectl.inside("deploy/alone", "wget", "-qO-", "http://alone/").startswith("alone-")
+
+
+def test_an_address_of_no_service_refuses_at_once(cluster: Cluster) -> None:
+    *_, last = IPv4Network(cluster.settings.network.services).hosts()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((str(last), 80), timeout=10)
 
 
 def test_a_volume_survives_its_pod_and_goes_with_its_claim(cluster: Cluster, kubectl: Kubectl) -> None:

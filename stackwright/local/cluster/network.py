@@ -52,8 +52,22 @@ def attach(settings: Settings, first: int) -> None:
     _run([*inner, "address", "replace", f"{settings.address}/{length}", "dev", INNER])
     _run([*inner, "link", "set", INNER, "up"])
     _run([*inner, "route", "replace", "default", "via", network.host])
+    _refuse_unknown(network.services, first)
     for range_ in (network.services, network.pods):
         _ip("route", "replace", range_, "via", settings.address, "dev", settings.link)
+
+
+def _refuse_unknown(services: str, first: int) -> None:
+    """Refuse, in the node's firewall, connections to a Service's address that kube-proxy does not know yet.
+
+    They would leave the node unchanged and be lost, and the kernel would send each further try of the same connection
+    the same way: whoever is a moment too early would wait for minutes, where he should try again.
+    """
+    rule = ("FORWARD", "--destination", services, "--jump", "REJECT")
+    firewall = ("nsenter", "--net", "--target", str(first), "iptables", "--wait")
+    known = subprocess.run([*firewall, "--check", *rule], check=False, capture_output=True)  # noqa: S603  no shell
+    if known.returncode:
+        _run([*firewall, "--append", *rule])
 
 
 def detach(settings: Settings) -> None:
