@@ -1,36 +1,85 @@
 """Every chart passes the real helm: lint, template, and an install that the server tries without keeping it."""
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from stackwright.local.apiserver.server import Shared
-from tests.charts.conftest import Helm
+from tests.charts.conftest import CHARTS, VALUES, Helm
 
-CHARTS = sorted(path.parent for path in (Path(__file__).parents[2] / "charts").glob("*/Chart.yaml"))
+ALL = sorted(path.parent for path in CHARTS.glob("*/Chart.yaml"))
+# A library renders nothing by itself.
+INSTALLED = [chart for chart in ALL if yaml.safe_load((chart / "Chart.yaml").read_text())["type"] == "application"]
 
-each_chart = pytest.mark.parametrize("chart", [pytest.param(chart, id=chart.name) for chart in CHARTS])
+each_chart = pytest.mark.parametrize("chart", [pytest.param(chart, id=chart.name) for chart in ALL])
+each_installed_chart = pytest.mark.parametrize("chart", [pytest.param(chart, id=chart.name) for chart in INSTALLED])
+
+
+def given(chart: Path) -> list[str]:
+    """What a chart has to be told, for it to render all that it can."""
+    values = VALUES / f"{chart.name}.yaml"
+    return ["--values", str(values)] if values.exists() else []
 
 
 def test_there_are_charts() -> None:
-    assert "stackwright" in [chart.name for chart in CHARTS]
+    assert {"keystone", "library", "memcached", "stackwright"} <= {chart.name for chart in ALL}
+    assert "library" not in {chart.name for chart in INSTALLED}
 
 
 @each_chart
 def test_lint(helm: Helm, chart: Path) -> None:
-    assert "0 chart(s) failed" in helm("lint", "--strict", chart)
+    assert "0 chart(s) failed" in helm("lint", "--strict", chart, *given(chart))
 
 
-@each_chart
+@each_installed_chart
 def test_template_gives_manifests_of_known_form(helm: Helm, chart: Path) -> None:
-    manifests = [body for body in yaml.safe_load_all(helm("template", "test", chart, "--include-crds")) if body]
+    printed = helm("template", "test", chart, "--include-crds", *given(chart))
+    manifests = [body for body in yaml.safe_load_all(printed) if body]
     assert manifests
     for body in manifests:
         assert {"apiVersion", "kind", "metadata"} <= body.keys()
 
 
-@each_chart
+@each_installed_chart
 def test_the_server_would_install_it(helm: Helm, chart: Path, apiserver: Shared) -> None:
-    printed = helm("install", "test", chart, "--dry-run=server", "--namespace", "default", server=apiserver)
-    assert "STATUS: pending-install" in printed
+    options = ["--dry-run=server", "--namespace", "default", *given(chart)]
+    assert "STATUS: pending-install" in helm("install", "test", chart, *options, server=apiserver)
+
+
+@each_installed_chart
+def test_a_packaged_chart_is_whole(helm: Helm, chart: Path, tmp_path: Path) -> None:
+    helm("package", chart, "--destination", tmp_path)
+    (package,) = tmp_path.glob("*.tgz")
+    assert helm("template", "test", package, *given(chart)) == helm("template", "test", chart, *given(chart))
+
+
+def pods(bodies: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The pods that workloads make."""
+    for body in bodies:
+        spec = body.get("spec", {})
+        spec = spec.get("jobTemplate", {}).get("spec", spec)
+        if "template" in spec:
+            yield spec["template"]["spec"]
+
+
+@each_installed_chart
+def test_its_pods_are_restricted_and_say_what_they_need(helm: Helm, chart: Path) -> None:
+    for pod in pods(body for body in yaml.safe_load_all(helm("template", "test", chart, *given(chart))) if body):
+        assert pod["automountServiceAccountToken"] is False
+        assert pod["enableServiceLinks"] is False
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        for container in (*pod.get("initContainers", []), *pod["containers"]):
+            assert container["securityContext"]["allowPrivilegeEscalation"] is False, container["name"]
+            assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}, container["name"]
+            assert {"cpu", "memory"} <= container["resources"]["requests"].keys(), container["name"]
+
+
+@each_installed_chart
+def test_it_depends_on_its_values_alone(chart: Path) -> None:
+    forbidden = ("helm.sh/hook", "lookup ", "randAlpha", "genCA", "genPrivateKey", "uuidv4", "now |", "(now")
+    for template in chart.glob("templates/*"):
+        assert not [word for word in forbidden if word in template.read_text()], template.name

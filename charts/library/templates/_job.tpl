@@ -1,0 +1,97 @@
+{{/* The name of a Job ends in the hash of its inputs: the one that the values say, else of the values themselves. */}}
+{{- define "stackwright.jobName" -}}
+{{- $inputs := list .root.Chart.Version (pick .root.Values "image" "sudo" "keyRings" "provision") .values | toJson }}
+{{- printf "%s-%s-%s" .root.Release.Name .job (.values.hash | default ($inputs | sha256sum | trunc 8)) }}
+{{- end }}
+
+{{/* The pod of a Job: one container that runs what the start contract says for the component, after what it waits for. */}}
+{{- define "stackwright.jobPod" -}}
+metadata:
+  labels:
+    {{- include "stackwright.selectorLabels" . | nindent 4 }}
+  {{- with .values.annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  {{- include "stackwright.podSettings" . | nindent 2 }}
+  {{- with .values.nodeSelector }}
+  nodeSelector:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  restartPolicy: Never
+  serviceAccountName: {{ .root.Release.Name }}
+  {{- if .wait }}
+  initContainers:
+    {{- include "stackwright.waitContainer" (dict "root" .root "job" .wait) | nindent 4 }}
+  {{- end }}
+  containers:
+    - name: {{ .component }}
+      image: {{ include "stackwright.image" (dict "root" .root) }}
+      args: [kolla_start]
+      env:
+        {{- include "stackwright.kollaEnvironment" . | nindent 8 }}
+        {{- range $name, $value := .values.environment }}
+        - name: {{ $name }}
+          value: {{ $value | quote }}
+        {{- end }}
+        {{- with .environment }}
+        {{- . | nindent 8 }}
+        {{- end }}
+      securityContext:
+        {{- include "stackwright.containerSecurityContext" . | nindent 8 }}
+      resources:
+        {{- $requests := dict "requests" (dict "cpu" "100m" "memory" "128Mi") }}
+        {{- include "stackwright.resources" (dict "default" $requests "values" .values) | nindent 8 }}
+      volumeMounts:
+        {{- include "stackwright.kollaMounts" . | nindent 8 }}
+        {{- with .mounts }}
+        {{- . | nindent 8 }}
+        {{- end }}
+  volumes:
+    {{- include "stackwright.kollaVolumes" . | nindent 4 }}
+    {{- if .wait }}
+    {{- include "stackwright.waitVolumes" . | nindent 4 }}
+    {{- end }}
+    {{- with .volumes }}
+    {{- . | nindent 4 }}
+    {{- end }}
+{{- end }}
+
+{{/* A Job. A failed pod stays, with its log, and another is tried, later each time. */}}
+{{- define "stackwright.job" -}}
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{ .name }}
+  labels:
+    {{- include "stackwright.labels" . | nindent 4 }}
+spec:
+  backoffLimit: {{ hasKey .values "backoffLimit" | ternary .values.backoffLimit 6 }}
+  template:
+    {{- include "stackwright.jobPod" . | nindent 4 }}
+{{- end }}
+
+{{/* A CronJob; it never runs twice at a time. */}}
+{{- define "stackwright.cronJob" -}}
+apiVersion: batch/v1
+kind: CronJob
+metadata:
+  name: {{ .name }}
+  labels:
+    {{- include "stackwright.labels" . | nindent 4 }}
+spec:
+  schedule: {{ .values.schedule | quote }}
+  suspend: {{ .values.suspend | default false }}
+  concurrencyPolicy: Forbid
+  successfulJobsHistoryLimit: 1
+  failedJobsHistoryLimit: 1
+  jobTemplate:
+    metadata:
+      labels:
+        {{- include "stackwright.labels" . | nindent 8 }}
+    spec:
+      backoffLimit: 2
+      template:
+        {{- include "stackwright.jobPod" . | nindent 8 }}
+{{- end }}

@@ -1,0 +1,39 @@
+{{/* A Service; what the values say in `spec` is merged over the chart's. */}}
+{{- define "stackwright.service" -}}
+{{- $spec := dict "type" (.values.type | default "ClusterIP") "ports" .ports }}
+{{- $_ := set $spec "selector" (include "stackwright.selectorLabels" . | fromYaml) }}
+{{- $spec = mergeOverwrite $spec (deepCopy (.spec | default dict)) (deepCopy (.values.spec | default dict)) -}}
+apiVersion: v1
+kind: Service
+metadata:
+  name: {{ .name }}
+  labels:
+    {{- include "stackwright.labels" . | nindent 4 }}
+    {{- with .values.labels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- with .values.annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  {{- toYaml $spec | nindent 2 }}
+{{- end }}
+
+{{/* A PodDisruptionBudget, where there is more than one replica: with one it would only forbid to drain a node. */}}
+{{- define "stackwright.podDisruptionBudget" -}}
+{{- if gt (.replicas | int) 1 -}}
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: {{ .name }}
+  labels:
+    {{- include "stackwright.labels" . | nindent 4 }}
+spec:
+  maxUnavailable: 1
+  unhealthyPodEvictionPolicy: AlwaysAllow
+  selector:
+    matchLabels:
+      {{- include "stackwright.selectorLabels" . | nindent 6 }}
+{{- end }}
+{{- end }}

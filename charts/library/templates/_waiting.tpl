@@ -1,0 +1,115 @@
+{{/* A file of the library; a chart's own .Files does not have it, the sub-chart that the library is does. */}}
+{{- define "stackwright.file" -}}
+{{- (index .root.Subcharts "stackwright-library").Files.Get (printf "files/%s" .name) }}
+{{- end }}
+
+{{/* An init container that waits until a Job is complete. Its full name is not here: it changes, pods and Jobs need not. */}}
+{{- define "stackwright.waitContainer" -}}
+- name: wait-for-{{ .job }}
+  image: {{ include "stackwright.image" (dict "root" .root) }}
+  args: [python3, /var/lib/stackwright/wait_for_job.py]
+  env:
+    - name: CONFIG_MAP
+      value: {{ .root.Release.Name }}-wait
+    - name: JOB
+      value: {{ .job }}
+  securityContext:
+    allowPrivilegeEscalation: false
+    capabilities:
+      drop: [ALL]
+    readOnlyRootFilesystem: true
+  resources:
+    requests:
+      cpu: 10m
+      memory: 32Mi
+  volumeMounts:
+    - name: wait-script
+      mountPath: /var/lib/stackwright
+      readOnly: true
+    - name: wait-token
+      mountPath: /var/run/secrets/kubernetes.io/serviceaccount
+      readOnly: true
+{{- end }}
+
+{{/* The volumes of that container: the script, and a token that no other container mounts. */}}
+{{- define "stackwright.waitVolumes" -}}
+- name: wait-script
+  configMap:
+    name: {{ .root.Release.Name }}-wait
+    items:
+      - key: wait_for_job.py
+        path: wait_for_job.py
+- name: wait-token
+  projected:
+    defaultMode: 0440
+    sources:
+      - serviceAccountToken:
+          path: token
+          expirationSeconds: 3600
+      - configMap:
+          name: kube-root-ca.crt
+          items:
+            - key: ca.crt
+              path: ca.crt
+      - downwardAPI:
+          items:
+            - path: namespace
+              fieldRef:
+                fieldPath: metadata.namespace
+{{- end }}
+
+{{/* What waiting needs: account, script, names of the Jobs, and the right to see these alone. */}}
+{{- define "stackwright.waitObjects" -}}
+{{- $labels := include "stackwright.labels" (dict "root" .root "component" "wait") -}}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {{ .root.Release.Name }}
+  labels:
+    {{- $labels | nindent 4 }}
+automountServiceAccountToken: false
+{{- if .jobs }}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ .root.Release.Name }}-wait
+  labels:
+    {{- $labels | nindent 4 }}
+data:
+  {{- toYaml .jobs | nindent 2 }}
+  wait_for_job.py: |
+    {{- include "stackwright.file" (dict "root" .root "name" "wait_for_job.py") | nindent 4 }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: {{ .root.Release.Name }}-wait
+  labels:
+    {{- $labels | nindent 4 }}
+rules:
+  - apiGroups: [""]
+    resources: [configmaps]
+    resourceNames: [{{ .root.Release.Name }}-wait]
+    verbs: [get]
+  - apiGroups: [batch]
+    resources: [jobs]
+    resourceNames: {{ values .jobs | sortAlpha | toJson }}
+    verbs: [get, watch]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: {{ .root.Release.Name }}-wait
+  labels:
+    {{- $labels | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: Role
+  name: {{ .root.Release.Name }}-wait
+subjects:
+  - kind: ServiceAccount
+    name: {{ .root.Release.Name }}
+    namespace: {{ .root.Release.Namespace }}
+{{- end }}
+{{- end }}
