@@ -19,9 +19,15 @@ from stackwright.api.base import (
     min_length,
     pattern,
     shown,
+    string_format,
 )
 
 GROUP = "keystone.openstack.org"
+
+_KeystoneInstance = Annotated[
+    str, describe("The KeystoneAPI that it is registered with; empty for the only one of the namespace.")
+]
+_Registered = Annotated[str, describe("The KeystoneAPI that it is registered with.")]
 
 _Url = Annotated[str, pattern(r"^https?://\S+$"), max_length(2048)]
 
@@ -41,14 +47,24 @@ class KeystoneServiceSpec(Value, frozen=True, kw_only=True):
     serviceUser: Annotated[
         str, min_length(1), describe("The user, in project service with the roles admin and service.")
     ]
-    secret: Annotated[str, min_length(1), describe("The Secret with the user's password.")]
+    secret: Annotated[
+        str,
+        min_length(1),
+        describe("The Secret with the user's password. A password that is changed there is changed in Keystone."),
+    ]
     passwordSelector: Annotated[str, min_length(1), describe("The key of the password in that Secret.")]
+    keystoneInstance: _KeystoneInstance = ""
 
 
 class KeystoneServiceStatus(Status, frozen=True, kw_only=True):
     """What Keystone has of it."""
 
     serviceID: Annotated[str, describe("The service's id in Keystone.")] = ""
+    userID: Annotated[str, describe("The user's id in Keystone.")] = ""
+    keystoneInstance: _Registered = ""
+    passwordChanged: Annotated[
+        str | None, string_format("date-time"), describe("When the user's password was last changed in Keystone.")
+    ] = None
 
 
 class KeystoneService(CustomResource, frozen=True, kw_only=True):
@@ -85,6 +101,7 @@ class KeystoneEndpointSpec(Value, frozen=True, kw_only=True):
         max_properties(3),
         describe("The URLs by interface: public, internal. An interface that is removed here goes from the catalog."),
     ]
+    keystoneInstance: _KeystoneInstance = ""
 
 
 class RegisteredEndpoint(Value, frozen=True, kw_only=True):
@@ -99,6 +116,7 @@ class KeystoneEndpointStatus(Status, frozen=True, kw_only=True):
     """What Keystone has of it."""
 
     serviceID: Annotated[str, describe("The id in Keystone of the service that they belong to.")] = ""
+    keystoneInstance: _Registered = ""
     endpointIDs: Annotated[dict[str, str], describe("The endpoints' ids by interface.")] = {}
     endpoints: Annotated[
         tuple[RegisteredEndpoint, ...], list_map("interface"), describe("The endpoints as Keystone has them.")

@@ -1,0 +1,15 @@
+"""Keystone's API, version 3, over HTTP: the catalog, users, projects and roles, and whether a password works.
+
+    values.py       what Keystone has, as plain values
+    connections.py  HTTP connections, dialled where we are told
+    session.py      requests as one user: token, renewal, remembered answers, errors
+    keystone.py     what we ask of Keystone
+
+No secret stands in an error, a `repr` or a log line of this package.
+"""
+
+from stackwright.adapters.identity.keystone import Keystone
+from stackwright.adapters.identity.session import Session
+from stackwright.adapters.identity.values import Credentials, Endpoint, Grant, Project, Service, Token, User
+
+__all__ = ["Credentials", "Endpoint", "Grant", "Keystone", "Project", "Service", "Session", "Token", "User"]

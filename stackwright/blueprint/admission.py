@@ -1,0 +1,92 @@
+"""What is checked in the snippets of configuration that users write into resources. Pure.
+
+Admission asks it early, and every controller that reads a snippet asks again: a webhook may have been down.
+"""
+
+import functools
+import typing
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any
+
+import msgspec
+
+from stackwright.api.snippets import SnippetFormat
+from stackwright.blueprint import ini, my_cnf
+from stackwright.kube.admission.checks import FieldError, Findings, Webhook
+from stackwright.kube.resource import CustomResource, R
+
+SNIPPET = "customServiceConfig"
+
+
+def problems(resource: CustomResource) -> tuple[tuple[str, str], ...]:
+    """Return the path of every snippet that its service could not read, with a sentence that says why."""
+    found = ((path, _problem(kind, text)) for path, kind, text in _snippets("spec", getattr(resource, "spec", None)))
+    return tuple((path, str(problem)) for path, problem in found if problem is not None)
+
+
+def check(old: R | None, new: R) -> Findings:  # noqa: ARG001  the form of a webhook's function
+    """Return the problems as admission tells them; the text itself may hold a secret and is not repeated."""
+    if not isinstance(new, CustomResource):
+        return Findings()
+    return Findings(errors=tuple(FieldError(path, sentence) for path, sentence in problems(new)))
+
+
+def checks(kinds: Iterable[type[CustomResource]]) -> tuple[Webhook[Any], ...]:
+    """Return the webhooks of all those kinds that have a snippet somewhere in their spec."""
+    return tuple(Webhook(kind, validate=check) for kind in kinds if has_snippets(kind))
+
+
+def has_snippets(kind: type[CustomResource]) -> bool:
+    """Return whether a spec of the kind has a place for a snippet."""
+    return SNIPPET in {name for struct in _structs(_hints(kind).get("spec"), set()) for name in _hints(struct)}
+
+
+def _problem(kind: SnippetFormat, text: str) -> ini.Problem | None:
+    if kind is SnippetFormat.MY_CNF:
+        return my_cnf.problem(text)
+    parsed = ini.parse(text)
+    return parsed if isinstance(parsed, ini.Problem) else None
+
+
+def _snippets(path: str, value: object) -> Iterator[tuple[str, SnippetFormat, str]]:
+    """Yield path, format and text of every snippet in a value, as deep as it goes."""
+    match value:
+        case msgspec.Struct():
+            for name in value.__struct_fields__:
+                entry = getattr(value, name)
+                if name == SNIPPET and isinstance(entry, str):
+                    yield f"{path}.{name}", _format(type(value)), entry
+                else:
+                    yield from _snippets(f"{path}.{name}", entry)
+        case dict():
+            for key, entry in value.items():
+                yield from _snippets(f"{path}[{key}]", entry)
+        case tuple() | list():
+            for position, entry in enumerate(value):
+                yield from _snippets(f"{path}[{position}]", entry)
+
+
+def _format(struct: type[msgspec.Struct]) -> SnippetFormat:
+    annotation = _hints(struct)[SNIPPET]
+    markers = typing.get_args(annotation)[1:] if typing.get_origin(annotation) is Annotated else ()
+    return next((marker for marker in markers if isinstance(marker, SnippetFormat)), SnippetFormat.OSLO)
+
+
+@functools.cache
+def _hints(struct: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the annotations of a struct's fields; types of classes are no part of its values."""
+    hints = typing.get_type_hints(struct, include_extras=True)
+    return {name: hints[name] for name in struct.__struct_fields__}
+
+
+def _structs(annotation: Any, seen: set[type]) -> Iterator[type[msgspec.Struct]]:
+    """Yield every struct that a value of this annotation may hold, each once."""
+    if isinstance(annotation, type):
+        if issubclass(annotation, msgspec.Struct) and annotation not in seen:
+            seen.add(annotation)
+            yield annotation
+            for hint in _hints(annotation).values():
+                yield from _structs(hint, seen)
+        return
+    for argument in typing.get_args(annotation):
+        yield from _structs(argument, seen)

@@ -1,0 +1,56 @@
+"""MariaDB's option files (my.cnf), read as far as needed to say what is wrong with one. Pure.
+
+They look like oslo.config's and are not: an option needs no value, blanks before it mean nothing, a comment
+may follow on the same line, and `!include` names another file.
+"""
+
+from stackwright.blueprint.ini import Problem, shown
+
+_DIRECTIVES = ("include", "includedir")
+
+
+def problem(text: str) -> Problem | None:
+    """Return the first thing that MariaDB would refuse, or pass over in silence; None when there is none."""
+    section = ""
+    for number, whole in enumerate(text.splitlines(), 1):
+        line = whole.strip()
+        if not line or line.startswith(("#", ";")):
+            continue
+        if line.startswith("["):
+            section, _, rest = line[1:].partition("]")
+            message = _section(line, section.strip(), rest)
+        elif line.startswith("!"):
+            message = _directive(line)
+        else:
+            message = _option(line, section)
+        if message:
+            return Problem(number, message)
+    return None
+
+
+def _section(line: str, name: str, rest: str) -> str:
+    if "]" not in line:
+        return f"the section {shown(line)} does not end with ]"
+    if not name:
+        return "the section [] has no name"
+    if rest.strip() and not rest.strip().startswith(("#", ";")):
+        return f"{shown(rest.strip())} stands after the section [{name}]; write it on a line of its own"
+    return ""
+
+
+def _directive(line: str) -> str:
+    word, _, path = line[1:].strip().partition(" ")
+    if word not in _DIRECTIVES:
+        return f"{shown(line)} is no directive; there are !include and !includedir"
+    return "" if path.strip() else f"!{word} needs a path"
+
+
+def _option(line: str, section: str) -> str:
+    name = line.partition("=")[0].partition("#")[0].strip()
+    if not name:
+        return 'there is no name of an option before "="'
+    if not section:
+        return f"the option {shown(name)} stands before any section; write [mysqld] above it"
+    if len(name.split()) > 1:
+        return f"{shown(name)} is no name of an option; write option = value"
+    return ""

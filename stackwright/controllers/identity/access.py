@@ -1,0 +1,125 @@
+"""Which Keystone a resource is registered with, and how its administrator logs in there."""
+
+import base64
+import binascii
+from dataclasses import dataclass, field
+
+from stackwright.adapters.errors import AdapterError, Refused, Unavailable
+from stackwright.adapters.identity import Credentials
+from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
+from stackwright.controllers.looking import Looker
+from stackwright.controllers.translation import REFUSED_SECONDS, translate
+from stackwright.kube.builtin import Secret
+from stackwright.kube.conditions import is_true
+from stackwright.kube.errors import Blocked, Retry
+from stackwright.kube.plan import Wait
+from stackwright.services.keystone.kinds import KeystoneAPI
+
+KEYSTONE_READY = "KeystoneAPIReady"
+CLIENT_READY = "AdminServiceClientReady"
+
+# Seconds after which a Keystone that did not answer is asked again.
+TRY_AGAIN = 5.0
+
+Registered = KeystoneService | KeystoneEndpoint
+
+
+@dataclass(frozen=True)
+class Access:
+    """A Keystone, and its administrator's login; `ready` is what its KeystoneAPI says of itself."""
+
+    namespace: str
+    name: str
+    url: str
+    region: str
+    credentials: Credentials = field(repr=False)
+    source: str
+    ready: bool = True
+
+    def explain(self, error: AdapterError, condition: str = CLIENT_READY) -> Blocked | Retry:
+        """Return an adapter's error as a reconcile raises it; a refused login says where the password is from."""
+        match error:
+            case Refused():
+                message = f"{error}; KeystoneAPI {self.name} takes the password from {self.source}"
+                return Retry(message, reason="Refused", condition=CLIENT_READY, after=REFUSED_SECONDS)
+            case Unavailable():
+                return Retry(str(error), reason="Unavailable", condition=CLIENT_READY, after=TRY_AGAIN)
+        return translate(error, condition)
+
+
+@dataclass(frozen=True)
+class Absent:
+    """There is no Keystone to ask: `wait` says why; `gone` that what was registered there went with it."""
+
+    wait: Wait
+    gone: bool = False
+
+
+# What goes without ever having been registered need ask nobody.
+NOTHING = Absent(Wait("NotRegistered", "Nothing was registered", KEYSTONE_READY), gone=True)
+
+
+def find_keystone(resource: Registered, look: Looker) -> Access | Absent:
+    """Return the Keystone of a resource, or why there is none to ask."""
+    keystone = _choose(resource, look.all(KeystoneAPI))
+    if isinstance(keystone, Absent):
+        return keystone
+    name = keystone.metadata.name
+    if keystone.deleting:
+        return Absent(Wait("KeystoneGoing", f"KeystoneAPI {name} is being deleted", KEYSTONE_READY), gone=True)
+    ready = is_true(keystone.status.conditions)
+    url = keystone.status.apiEndpoints.get("internal", "")
+    if not url or not (ready or resource.status.keystoneInstance == name):
+        # While it only rolls, what is registered with it already can still be looked after.
+        return Absent(not_ready(name))
+    secret, key = keystone.spec.secret, keystone.spec.passwordSelectors.admin
+    password = read_value(look(Secret, secret), secret, key, CLIENT_READY)
+    if isinstance(password, Wait):
+        return Absent(password)
+    return Access(
+        namespace=keystone.metadata.namespace,
+        name=name,
+        url=url,
+        region=keystone.status.region or keystone.spec.region,
+        credentials=Credentials(keystone.spec.adminUser, password, keystone.spec.adminProject),
+        source=f"Secret {secret}, key {key}",
+        ready=ready,
+    )
+
+
+def not_ready(name: str) -> Wait:
+    """Return the wait for a Keystone that is there and does not serve yet."""
+    return Wait("KeystoneNotReady", f"KeystoneAPI {name} is not ready yet", KEYSTONE_READY)
+
+
+def _choose(resource: Registered, found: list[KeystoneAPI]) -> KeystoneAPI | Absent:
+    """Return the KeystoneAPI that is named, or was chosen before, or is the only one."""
+    by_name = {keystone.metadata.name: keystone for keystone in found}
+    before = resource.status.keystoneInstance
+    named = resource.spec.keystoneInstance
+    if not named and before and (before in by_name or resource.deleting):
+        named = before
+    if named:
+        message = f"spec.keystoneInstance: KeystoneAPI {named} does not exist; create it, or correct the name"
+        return by_name.get(named) or Absent(Wait("KeystoneMissing", message, KEYSTONE_READY), gone=True)
+    names = sorted(name for name, keystone in by_name.items() if not keystone.deleting)
+    if len(names) > 1:
+        message = f"There are several KeystoneAPIs: set spec.keystoneInstance to one of {', '.join(names)}"
+        raise Blocked(message, reason="KeystoneAmbiguous", condition=KEYSTONE_READY)
+    if names:
+        return by_name[names[0]]
+    message = f"There is no KeystoneAPI in namespace {resource.metadata.namespace} yet; create one"
+    return Absent(Wait("KeystoneMissing", message, KEYSTONE_READY), gone=True)
+
+
+def read_value(secret: Secret | None, name: str, key: str, condition: str) -> str | Wait:
+    """Return a value of a Secret, or what is to be waited for."""
+    if secret is None:
+        return Wait("SecretMissing", f"Secret {name} does not exist; create it with the key {key}", condition)
+    try:
+        value = base64.b64decode(secret.data.get(key, ""), validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return Wait("SecretInvalid", f"Secret {name}: the value of the key {key} is no text; correct it", condition)
+    if not value:
+        return Wait("SecretIncomplete", f"Secret {name} has no value under the key {key}; add it", condition)
+    return value

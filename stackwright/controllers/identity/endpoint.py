@@ -1,0 +1,243 @@
+"""KeystoneEndpoint: the URLs of one service in the catalog, each interface once."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from stackwright.adapters.errors import AdapterError
+from stackwright.adapters.identity import Endpoint
+from stackwright.api.annotations import PAUSED
+from stackwright.api.keystone import KeystoneEndpoint, KeystoneEndpointStatus, KeystoneService, RegisteredEndpoint
+from stackwright.controllers.identity.access import NOTHING, Absent, Access, find_keystone, not_ready
+from stackwright.controllers.identity.world import KeystoneStep, World, elder_of
+from stackwright.kube.errors import Blocked
+from stackwright.kube.plan import Plan, Wait
+from stackwright.kube.shapes.external import external
+
+ENDPOINTS_READY = "KeystoneServiceOSEndpointsReady"
+FINALIZER = "openstack.org/keystoneendpoint"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What there is. `service` is the id of the service in Keystone, or what is waited for before there is one.
+
+    `claims` says for interfaces of the same service which other resource asks for them; `elders` only where that one
+    has the better right.
+    """
+
+    keystone: Access | Absent
+    service: str | Wait = ""
+    claims: dict[str, str] = field(default_factory=dict)
+    elders: dict[str, str] = field(default_factory=dict)
+    endpoints: tuple[Endpoint, ...] = ()
+
+
+@dataclass(frozen=True)
+class CreateEndpoint(KeystoneStep):
+    """Put an endpoint into the catalog."""
+
+    endpoint: Endpoint
+
+
+@dataclass(frozen=True)
+class UpdateEndpoint(KeystoneStep):
+    """Make an endpoint of the catalog as it should be."""
+
+    endpoint: Endpoint
+
+
+@dataclass(frozen=True)
+class DeleteEndpoint(KeystoneStep):
+    """Take an endpoint out of the catalog."""
+
+    endpoint_id: str
+
+
+async def observe(resource: KeystoneEndpoint, world: World) -> Seen:
+    """Look for Keystone and the service, then for the endpoints."""
+    if resource.deleting and not resource.status.endpointIDs:
+        return Seen(NOTHING)
+    seen = _inputs(resource, world)
+    if isinstance(seen.keystone, Absent):
+        return seen
+    keystone = world.keystones.client(seen.keystone)
+    try:
+        return replace(seen, endpoints=await keystone.endpoints())
+    except AdapterError as error:
+        if not seen.keystone.ready:
+            return replace(seen, keystone=Absent(not_ready(seen.keystone.name)))
+        raise seen.keystone.explain(error) from error
+
+
+def _inputs(resource: KeystoneEndpoint, world: World) -> Seen:
+    """Read from the caches; all of it before the first await, so that no change is missed."""
+    look, name = world.looker(resource), resource.spec.serviceName
+    others = [
+        other
+        for other in look.all(KeystoneEndpoint)
+        if other.spec.serviceName == name and other.key != resource.key and not other.deleting
+    ]
+    return Seen(
+        find_keystone(resource, look),
+        _service(name, look(KeystoneService, name)),
+        claims={interface: other.metadata.name for other in others for interface in other.spec.endpoints},
+        elders={
+            interface: elder.metadata.name
+            for interface in resource.spec.endpoints
+            if (elder := _elder(resource, others, interface)) is not None
+        },
+    )
+
+
+def _elder(resource: KeystoneEndpoint, others: list[KeystoneEndpoint], interface: str) -> KeystoneEndpoint | None:
+    claiming = (other for other in others if interface in other.spec.endpoints)
+    return elder_of(resource, claiming, lambda one: interface in one.status.endpointIDs)
+
+
+def _service(name: str, service: KeystoneService | None) -> str | Wait:
+    if service is None or service.deleting:
+        message = f"spec.serviceName: KeystoneService {name} does not exist; create it, or correct the name"
+        return Wait("ServiceMissing", message, ENDPOINTS_READY)
+    if not service.status.serviceID:
+        return Wait("ServiceNotReady", f"KeystoneService {name} is not registered yet", ENDPOINTS_READY)
+    return service.status.serviceID
+
+
+def decide(resource: KeystoneEndpoint, seen: Seen) -> Plan:
+    """Return what brings the catalog to what the resource says."""
+    if isinstance(seen.keystone, Absent):
+        return Plan(waits=(seen.keystone.wait,))
+    for interface in resource.spec.endpoints:
+        if interface in seen.elders:
+            message = (
+                f"spec.endpoints.{interface}: KeystoneEndpoint {seen.elders[interface]} registers that interface of "
+                f"{resource.spec.serviceName} already; remove it from one of them"
+            )
+            raise Blocked(message, reason="InterfaceTaken", condition=ENDPOINTS_READY)
+    if isinstance(seen.service, Wait):
+        return Plan(waits=(seen.service,))
+    access, service = seen.keystone, seen.service
+    wanted = [
+        Endpoint("", service, access.region, interface, url)
+        for interface, url in sorted(resource.spec.endpoints.items())
+    ]
+    steps = [step for endpoint in wanted for step in _interface(resource, seen, access, endpoint)]
+    return Plan(steps=(*steps, *_superfluous(resource, seen, access)))
+
+
+def kept(resource: KeystoneEndpoint, seen: Seen, service: str, region: str) -> dict[str, Endpoint]:
+    """Return for each interface of the service which endpoint stays: the one that was registered, else the first."""
+    chosen: dict[str, Endpoint] = {}
+    for endpoint in seen.endpoints:
+        if (endpoint.service_id, endpoint.region) != (service, region):
+            continue
+        registered = resource.status.endpointIDs.get(endpoint.interface) == endpoint.id
+        if endpoint.interface not in chosen or registered:
+            chosen[endpoint.interface] = endpoint
+    return chosen
+
+
+def _interface(resource: KeystoneEndpoint, seen: Seen, access: Access, wanted: Endpoint) -> Iterator[KeystoneStep]:
+    there = kept(resource, seen, wanted.service_id, access.region).get(wanted.interface)
+    known = wanted.interface in resource.status.endpointIDs
+    place = f"{wanted.interface} endpoint of {resource.spec.serviceName}"
+    if there is None:
+        message = f"The {place} is not in the catalog and is made"
+        yield CreateEndpoint(
+            access, resource, wanted, reason="CreatingEndpoint", message=message, condition=ENDPOINTS_READY, told=known
+        )
+    elif there != replace(wanted, id=there.id):
+        message = f"The {place} is another in the catalog and becomes {wanted.url}"
+        yield UpdateEndpoint(
+            access,
+            resource,
+            replace(wanted, id=there.id),
+            reason="ChangingEndpoint",
+            message=message,
+            condition=ENDPOINTS_READY,
+            told=True,
+        )
+
+
+def _superfluous(resource: KeystoneEndpoint, seen: Seen, access: Access) -> Iterator[KeystoneStep]:
+    """Yield the end of endpoints that nobody asks for: removed interfaces, second ones, those of another region."""
+    service, name = str(seen.service), resource.spec.serviceName
+    stay = {endpoint.id for endpoint in kept(resource, seen, service, access.region).values()}
+    registered = set(resource.status.endpointIDs.values())
+    for endpoint in seen.endpoints:
+        here = (endpoint.service_id, endpoint.region) == (service, access.region)
+        if not here and endpoint.id not in registered:
+            continue
+        if here and endpoint.interface in seen.claims and endpoint.interface not in resource.spec.endpoints:
+            continue
+        if here and endpoint.interface in resource.spec.endpoints and endpoint.id in stay:
+            continue
+        again = here and endpoint.interface in resource.spec.endpoints
+        why = "stands there more than once" if again else "is not asked for"
+        yield DeleteEndpoint(
+            access,
+            resource,
+            endpoint.id,
+            reason="DeletingEndpoint",
+            message=f"The {endpoint.interface} endpoint of {name} in {endpoint.region} {why}; {endpoint.id} is deleted",
+            condition=ENDPOINTS_READY,
+            told=True,
+        )
+
+
+def remove(resource: KeystoneEndpoint, seen: Seen) -> Plan:
+    """Return what is left to do before the resource may go: its endpoints go, where Keystone stays."""
+    access = seen.keystone
+    if isinstance(access, Absent):
+        return Plan() if access.gone else Plan(waits=(access.wait,))
+    registered = resource.status.endpointIDs
+    return Plan(
+        steps=tuple(
+            DeleteEndpoint(access, resource, endpoint.id, reason="DeletingEndpoint", condition=ENDPOINTS_READY)
+            for endpoint in seen.endpoints
+            if registered.get(endpoint.interface) == endpoint.id and endpoint.interface not in seen.claims
+        )
+    )
+
+
+def tell(resource: KeystoneEndpoint, seen: Seen) -> KeystoneEndpointStatus:
+    """Return the status with what was seen in the catalog."""
+    if isinstance(seen.keystone, Absent) or isinstance(seen.service, Wait):
+        return resource.status
+    found = kept(resource, seen, seen.service, seen.keystone.region)
+    # What is not asked for stays in the status until it is out of the catalog.
+    ours = {
+        interface: endpoint
+        for interface, endpoint in sorted(found.items())
+        if (interface in resource.spec.endpoints and interface not in seen.elders)
+        or resource.status.endpointIDs.get(interface) == endpoint.id
+    }
+    return msgspec.structs.replace(
+        resource.status,
+        serviceID=seen.service,
+        keystoneInstance=seen.keystone.name,
+        endpointIDs={interface: endpoint.id for interface, endpoint in ours.items()},
+        endpoints=tuple(
+            RegisteredEndpoint(interface=interface, url=endpoint.url, id=endpoint.id)
+            for interface, endpoint in ours.items()
+        ),
+    )
+
+
+@external(of=KeystoneEndpoint, read=observe, decide=decide, remove=remove, finalizer=FINALIZER, tell=tell, pause=PAUSED)
+async def endpoints(step: KeystoneStep, world: World) -> None:
+    """Carry out one step."""
+    keystone = world.keystones.client(step.access)
+    try:
+        match step:
+            case CreateEndpoint():
+                await keystone.create_endpoint(step.endpoint)
+            case UpdateEndpoint():
+                await keystone.update_endpoint(step.endpoint)
+            case DeleteEndpoint():
+                await keystone.delete_endpoint(step.endpoint_id)
+    except AdapterError as error:
+        raise step.access.explain(error, step.condition) from error
+    world.tell(step)

@@ -1,0 +1,87 @@
+"""Whether users can log in with the password of their Secret, asked as seldom as it can be.
+
+A try that fails may count towards the lock of an account, and each try costs Keystone a slow hash. So a password is
+tried when it is new to us, and the token of that try is kept: Keystone revokes it as soon as somebody changes the
+password, so that from then on a cheap look at the token tells. A password that does not work is tried once in a while.
+"""
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+
+from stackwright.adapters.identity import Credentials, Keystone, Token, User
+
+
+class Login(Enum):
+    """What is known of a password."""
+
+    WORKS = "works"
+    DIFFERS = "differs"
+    # It was set by us and does not work all the same: to set it again would only revoke tokens again.
+    FUTILE = "futile"
+    UNKNOWN = "unknown"
+
+
+@dataclass
+class _Memory:
+    digest: bytes
+    token: Token | None = field(default=None, repr=False)
+    at: float = 0.0
+    given: bool = False
+    changed: str = ""
+
+
+class Passwords:
+    """What was found out, by the uid of the resource that says the password. Nothing of it leaves the process."""
+
+    def __init__(self, *, seldom: float, often: float, clock: Callable[[], float]) -> None:
+        self._seldom = seldom
+        self._often = often
+        self._clock = clock
+        # The digest tells a new password; with a key of this process alone it is of no use to anybody else.
+        self._key = secrets.token_bytes(32)
+        self._known: dict[str, _Memory] = {}
+
+    async def state(self, uid: str, keystone: Keystone, user: User, password: str) -> Login:
+        """Return whether the user can log in with the password."""
+        memory = self._memory(uid, user.id, password)
+        waited = self._clock() - memory.at
+        if memory.token is not None and (waited < self._often or await keystone.is_good(memory.token)):
+            memory.at = memory.at if waited < self._often else self._clock()
+            return Login.WORKS
+        if memory.token is None and memory.at and waited < self._seldom:
+            return _failed(memory)
+        memory.token = await keystone.login(Credentials(user.name, password))
+        memory.at = self._clock()
+        if memory.token is None:
+            return _failed(memory)
+        memory.given = False
+        return Login.WORKS
+
+    def gave(self, uid: str, user_id: str, password: str, now: str) -> None:
+        """Take note that the user got this password just now."""
+        memory = self._memory(uid, user_id, password)
+        memory.token, memory.at, memory.given, memory.changed = None, 0.0, True, now
+
+    def changed(self, uid: str) -> str:
+        """Return when the user last got a password, empty when not by this process."""
+        memory = self._known.get(uid)
+        return memory.changed if memory is not None else ""
+
+    def forget(self, uid: str) -> None:
+        """Forget a resource that goes."""
+        self._known.pop(uid, None)
+
+    def _memory(self, uid: str, user_id: str, password: str) -> _Memory:
+        digest = hmac.digest(self._key, f"{user_id}\0{password}".encode(), hashlib.sha256)
+        memory = self._known.get(uid)
+        if memory is None or memory.digest != digest:
+            memory = self._known[uid] = _Memory(digest, changed=memory.changed if memory is not None else "")
+        return memory
+
+
+def _failed(memory: _Memory) -> Login:
+    return Login.FUTILE if memory.given else Login.DIFFERS

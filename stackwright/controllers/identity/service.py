@@ -1,0 +1,274 @@
+"""KeystoneService: an entry of the catalog, and the user that the service works as."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from stackwright.adapters.errors import AdapterError
+from stackwright.adapters.identity import Grant, Keystone, Project, Service, User
+from stackwright.api.annotations import PAUSED
+from stackwright.api.keystone import KeystoneService, KeystoneServiceStatus
+from stackwright.controllers.identity.access import NOTHING, Absent, Access, find_keystone, not_ready, read_value
+from stackwright.controllers.identity.passwords import Login
+from stackwright.controllers.identity.service_steps import (
+    PROJECT,
+    CreateRole,
+    CreateService,
+    CreateUser,
+    DeleteService,
+    DeleteUser,
+    EnableUser,
+    GrantRole,
+    PrepareProject,
+    SetPassword,
+    UpdateService,
+    take,
+)
+from stackwright.controllers.identity.world import KeystoneStep, World, elder_of
+from stackwright.kube.builtin import Secret
+from stackwright.kube.errors import Blocked
+from stackwright.kube.plan import Plan, Wait
+from stackwright.kube.shapes.external import external
+
+SERVICE_READY = "KeystoneServiceOSServiceReady"
+USER_READY = "KeystoneServiceOSUserReady"
+FINALIZER = "openstack.org/keystoneservice"
+
+# The roles that services hold in their project.
+ROLES = ("admin", "service")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What there is: in the cluster, and in Keystone.
+
+    `same_service` and `same_user` name an older resource that stands for the same; `shared` says that another
+    resource goes on using the user.
+    """
+
+    keystone: Access | Absent
+    password: str | Wait = field(default="", repr=False)
+    same_service: str = ""
+    same_user: str = ""
+    shared: bool = False
+    services: tuple[Service, ...] = ()
+    user: User | None = None
+    project: Project | None = None
+    roles: Mapping[str, str] = field(default_factory=dict)
+    held: frozenset[str] = frozenset()
+    login: Login = Login.UNKNOWN
+    changed: str = ""
+
+
+async def observe(service: KeystoneService, world: World) -> Seen:
+    """Look for Keystone and the password, then for what Keystone has."""
+    if service.deleting:
+        world.passwords.forget(service.metadata.uid)
+        if not (service.status.serviceID or service.status.userID):
+            return Seen(NOTHING)
+    seen = _inputs(service, world)
+    if isinstance(seen.keystone, Absent):
+        return seen
+    keystone = world.keystones.client(seen.keystone)
+    try:
+        async with keystone.connected():
+            return await _look(service, seen, keystone, world)
+    except AdapterError as error:
+        if not seen.keystone.ready:
+            return replace(seen, keystone=Absent(not_ready(seen.keystone.name)))
+        raise seen.keystone.explain(error) from error
+
+
+def _inputs(service: KeystoneService, world: World) -> Seen:
+    """Read from the caches; all of it before the first await, so that no change is missed."""
+    spec, look = service.spec, world.looker(service)
+    others = [other for other in look.all(KeystoneService) if not other.deleting and other.key != service.key]
+    others = [other for other in others if other.spec.keystoneInstance == spec.keystoneInstance]
+    entries = [other for other in others if _entry(other) == _entry(service)]
+    users = [other for other in others if other.spec.serviceUser == spec.serviceUser]
+    secret = read_value(look(Secret, spec.secret), spec.secret, spec.passwordSelector, USER_READY)
+    elder = elder_of(service, entries, lambda one: one.status.serviceID)
+    first = elder_of(service, users, lambda one: one.status.userID)
+    return Seen(
+        find_keystone(service, look),
+        secret,
+        same_service=elder.metadata.name if elder is not None else "",
+        same_user=first.metadata.name if first is not None and not _agree(service, first) else "",
+        shared=bool(users),
+    )
+
+
+def _entry(service: KeystoneService) -> tuple[str, str]:
+    return service.spec.serviceType, service.spec.serviceName
+
+
+def _agree(one: KeystoneService, other: KeystoneService) -> bool:
+    """Return whether two resources take the user's password from the same place."""
+    return (one.spec.secret, one.spec.passwordSelector) == (other.spec.secret, other.spec.passwordSelector)
+
+
+async def _look(service: KeystoneService, seen: Seen, keystone: Keystone, world: World) -> Seen:
+    """Ask Keystone; whether the password works is asked last, of a user that could log in."""
+    asked = keystone.services(), keystone.find_user(service.spec.serviceUser)
+    if service.deleting:
+        services, user = await asyncio.gather(*asked)
+        return replace(seen, services=services, user=user)
+    services, user, project, roles = await asyncio.gather(*asked, keystone.find_project(PROJECT), keystone.roles())
+    grants = await keystone.grants(project.id) if project is not None else frozenset()
+    held = frozenset(role for role in ROLES if user and Grant(user.id, roles.get(role, "")) in grants)
+    known = {role: roles[role] for role in ROLES if role in roles}
+    seen = replace(seen, services=services, user=user, project=project, roles=known, held=held)
+    uid = service.metadata.uid
+    if user is not None and user.enabled and isinstance(seen.password, str) and not _refusal(service, seen):
+        seen = replace(seen, login=await world.passwords.state(uid, keystone, user, seen.password))
+    return replace(seen, changed=world.passwords.changed(uid))
+
+
+def decide(service: KeystoneService, seen: Seen) -> Plan:
+    """Return what brings catalog and user to what the resource says."""
+    if isinstance(seen.keystone, Absent):
+        return Plan(waits=(seen.keystone.wait,))
+    if (refusal := _refusal(service, seen)) is not None:
+        raise refusal
+    access = seen.keystone
+    steps = (*_catalog(service, seen, access), *_project(service, seen, access), *_user(service, seen, access))
+    waits = (seen.password,) if isinstance(seen.password, Wait) else ()
+    if not steps and not waits and seen.login is Login.FUTILE:
+        raise Blocked(
+            f"Keystone took the password of user {service.spec.serviceUser}, but does not let it in: see whether the "
+            "account is locked there, or choose another password",
+            reason="LoginRefused",
+            condition=USER_READY,
+        )
+    return Plan(steps=steps, waits=waits)
+
+
+def _refusal(service: KeystoneService, seen: Seen) -> Blocked | None:
+    """Return what only the user can mend."""
+    spec = service.spec
+    if isinstance(seen.keystone, Access) and spec.serviceUser == seen.keystone.credentials.user:
+        message = f"spec.serviceUser: {spec.serviceUser} is Keystone's administrator; choose another name"
+        return Blocked(message, reason="UserReserved", condition=USER_READY)
+    if seen.same_service:
+        message = (
+            f"spec.serviceName: {spec.serviceName} of type {spec.serviceType} belongs to KeystoneService "
+            f"{seen.same_service} already; delete one of them"
+        )
+        return Blocked(message, reason="ServiceTaken", condition=SERVICE_READY)
+    if seen.same_user:
+        message = (
+            f"spec.serviceUser: {spec.serviceUser} is the user of KeystoneService {seen.same_user} too, with its "
+            "password elsewhere; name the same Secret and key, or another user"
+        )
+        return Blocked(message, reason="UserTaken", condition=USER_READY)
+    return None
+
+
+def current(service: KeystoneService, seen: Seen) -> Service | None:
+    """Return the entry of the catalog: the one that was registered, else one of that type and name."""
+    by_id = {entry.id: entry for entry in seen.services}
+    if service.status.serviceID in by_id:
+        return by_id[service.status.serviceID]
+    return next((entry for entry in seen.services if (entry.type, entry.name) == _entry(service)), None)
+
+
+def _catalog(service: KeystoneService, seen: Seen, access: Access) -> Iterator[KeystoneStep]:
+    spec, there = service.spec, current(service, seen)
+    identity = there.id if there is not None else ""
+    wanted = Service(identity, spec.serviceType, spec.serviceName, spec.serviceDescription, spec.enabled)
+    again = bool(service.status.serviceID)
+    if there is None:
+        message = f"Service {spec.serviceName} was not in the catalog and is made"
+        yield CreateService(
+            access, service, wanted, reason="CreatingService", message=message, condition=SERVICE_READY, told=again
+        )
+    elif there != wanted:
+        message = f"Service {spec.serviceName} is another in the catalog and is changed"
+        yield UpdateService(
+            access, service, wanted, reason="ChangingService", message=message, condition=SERVICE_READY, told=again
+        )
+
+
+def _project(service: KeystoneService, seen: Seen, access: Access) -> Iterator[KeystoneStep]:
+    if seen.project is None or not seen.project.enabled:
+        message = f"Project {PROJECT} is not there or is disabled, and is made so"
+        yield PrepareProject(
+            access, service, seen.project, reason="PreparingProject", message=message, condition=USER_READY
+        )
+    for role in ROLES:
+        if role not in seen.roles:
+            message = f"Role {role} is not there and is made"
+            yield CreateRole(access, service, role, reason="CreatingRole", message=message, condition=USER_READY)
+
+
+def _user(service: KeystoneService, seen: Seen, access: Access) -> Iterator[KeystoneStep]:
+    name, user, again = service.spec.serviceUser, seen.user, bool(service.status.userID)
+    if user is None:
+        if isinstance(seen.password, str):
+            message = f"User {name} is not there and is made"
+            yield CreateUser(
+                access, service, name, seen.password, reason="CreatingUser", message=message, condition=USER_READY,
+                told=again,
+            )  # fmt: skip
+        return
+    if not user.enabled:
+        message = f"User {name} is disabled and is enabled"
+        yield EnableUser(access, service, user, reason="EnablingUser", message=message, condition=USER_READY, told=True)
+    if seen.login is Login.DIFFERS and isinstance(seen.password, str):
+        message = f"The password of user {name} is not that of Secret {service.spec.secret} and is changed in Keystone"
+        yield SetPassword(
+            access, service, user, seen.password, reason="ChangingPassword", message=message, condition=USER_READY,
+            told=True,
+        )  # fmt: skip
+    if seen.project is None:
+        return
+    for role in ROLES:
+        if role in seen.roles and role not in seen.held:
+            grant = Grant(user.id, seen.roles[role])
+            message = f"User {name} does not hold the role {role} in project {PROJECT} and gets it"
+            yield GrantRole(
+                access, service, seen.project.id, grant, reason="Granting", message=message, condition=USER_READY,
+                told=again,
+            )  # fmt: skip
+
+
+def remove(service: KeystoneService, seen: Seen) -> Plan:
+    """Return what is left to do before the resource may go: what it registered goes, where Keystone stays."""
+    access, status = seen.keystone, service.status
+    if isinstance(access, Absent):
+        return Plan() if access.gone else Plan(waits=(access.wait,))
+    steps: list[KeystoneStep] = []
+    if any(entry.id == status.serviceID for entry in seen.services) and not seen.same_service:
+        steps.append(
+            DeleteService(access, service, status.serviceID, reason="DeletingService", condition=SERVICE_READY)
+        )
+    ours = seen.user is not None and seen.user.id == status.userID and not seen.shared
+    if ours and service.spec.serviceUser != access.credentials.user:
+        steps.append(DeleteUser(access, service, status.userID, reason="DeletingUser", condition=USER_READY))
+    return Plan(steps=tuple(steps))
+
+
+def tell(service: KeystoneService, seen: Seen) -> KeystoneServiceStatus:
+    """Return the status with what was seen in Keystone."""
+    if isinstance(seen.keystone, Absent) or _refusal(service, seen) is not None:
+        return service.status
+    there = current(service, seen)
+    return msgspec.structs.replace(
+        service.status,
+        serviceID=there.id if there is not None else service.status.serviceID,
+        userID=seen.user.id if seen.user is not None else service.status.userID,
+        keystoneInstance=seen.keystone.name,
+        passwordChanged=seen.changed or service.status.passwordChanged,
+    )
+
+
+@external(of=KeystoneService, read=observe, decide=decide, remove=remove, finalizer=FINALIZER, tell=tell, pause=PAUSED)
+async def services(step: KeystoneStep, world: World) -> None:
+    """Carry out one step."""
+    try:
+        await take(step, world.keystones.client(step.access), world)
+    except AdapterError as error:
+        raise step.access.explain(error, step.condition) from error
+    world.tell(step)

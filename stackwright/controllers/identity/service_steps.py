@@ -1,0 +1,118 @@
+"""What is done in Keystone for a KeystoneService, one step each."""
+
+from dataclasses import dataclass, field
+
+from stackwright.adapters.identity import Grant, Keystone, Project, Service, User
+from stackwright.controllers.identity.world import KeystoneStep, World
+from stackwright.kube import clock
+
+# The project that all services work in.
+PROJECT = "service"
+
+
+@dataclass(frozen=True)
+class CreateService(KeystoneStep):
+    """Put the service into the catalog."""
+
+    service: Service
+
+
+@dataclass(frozen=True)
+class UpdateService(KeystoneStep):
+    """Make the service in the catalog as it should be."""
+
+    service: Service
+
+
+@dataclass(frozen=True)
+class DeleteService(KeystoneStep):
+    """Take the service out of the catalog."""
+
+    service_id: str
+
+
+@dataclass(frozen=True)
+class PrepareProject(KeystoneStep):
+    """Make the project of the services, or enable it."""
+
+    project: Project | None
+
+
+@dataclass(frozen=True)
+class CreateRole(KeystoneStep):
+    """Make a role."""
+
+    role: str
+
+
+@dataclass(frozen=True)
+class CreateUser(KeystoneStep):
+    """Make the user."""
+
+    user: str
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class EnableUser(KeystoneStep):
+    """Let the user log in again."""
+
+    user: User
+
+
+@dataclass(frozen=True)
+class SetPassword(KeystoneStep):
+    """Give the user the password of the Secret."""
+
+    user: User
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class GrantRole(KeystoneStep):
+    """Let the user hold a role in the project."""
+
+    project_id: str
+    grant: Grant
+
+
+@dataclass(frozen=True)
+class DeleteUser(KeystoneStep):
+    """Delete the user."""
+
+    user_id: str
+
+
+async def take(step: KeystoneStep, keystone: Keystone, world: World) -> None:
+    """Carry out one step."""
+    match step:
+        case CreateService():
+            await keystone.create_service(step.service)
+        case UpdateService():
+            await keystone.update_service(step.service)
+        case DeleteService():
+            await keystone.delete_service(step.service_id)
+        case PrepareProject(project=None):
+            await keystone.create_project(PROJECT, "The users that services work as")
+        case PrepareProject(project=Project() as project):
+            await keystone.enable_project(project.id)
+        case CreateRole():
+            await keystone.create_role(step.role)
+        case GrantRole():
+            await keystone.grant(step.project_id, step.grant)
+        case _:
+            await _take_user(step, keystone, world)
+
+
+async def _take_user(step: KeystoneStep, keystone: Keystone, world: World) -> None:
+    match step:
+        case CreateUser():
+            await keystone.create_user(step.user, step.password, description=f"Works as {step.about.metadata.name}")
+        case EnableUser():
+            await keystone.update_user(step.user.id, enabled=True)
+        case SetPassword():
+            await keystone.set_password(step.user.id, step.password)
+            now = clock.seconds(clock.now())
+            world.passwords.gave(step.about.metadata.uid, step.user.id, step.password, now)
+        case DeleteUser():
+            await keystone.delete_user(step.user_id)

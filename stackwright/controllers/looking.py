@@ -1,0 +1,76 @@
+"""Looking at other objects while deciding, and being woken when one of them changes.
+
+Which Secret, server or Service a resource depends on stands in its spec, so no fixed rule maps a changed object to
+who reads it. A look is remembered instead: who looked is woken.
+"""
+
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from stackwright.kube.controller import Context, Watch
+from stackwright.kube.predicates import Predicate
+from stackwright.kube.resource import Key, Kind, Resource
+
+R = TypeVar("R", bound=Resource)
+
+# Stands for all objects of a namespace; no object has an empty name.
+_EVERY = ""
+
+
+class Interests:
+    """Who looked at what."""
+
+    def __init__(self) -> None:
+        self._readers: dict[tuple[Kind, Key], set[Key]] = {}
+        self._looked: dict[Key, set[tuple[Kind, Key]]] = {}
+
+    def begin(self, reader: Resource, context: Context) -> "Looker":
+        """Return what a pass over `reader` looks with; what its last pass looked at is forgotten."""
+        self.forget(reader.key)
+        return Looker(self, reader.key, context)
+
+    def forget(self, reader: Key) -> None:
+        """Forget what a resource looked at."""
+        for target in self._looked.pop(reader, ()):
+            readers = self._readers[target]
+            readers.discard(reader)
+            if not readers:
+                del self._readers[target]
+
+    def note(self, reader: Key, kind: Kind, key: Key) -> None:
+        """Remember that a resource looked at an object, be it there or not."""
+        self._readers.setdefault((kind, key), set()).add(reader)
+        self._looked.setdefault(reader, set()).add((kind, key))
+
+    def watch(self, kind: type[R], when: Predicate | None = None) -> Watch[R]:
+        """Return the watch that wakes who looked at an object of a kind."""
+
+        def readers(resource: R) -> Iterable[Key]:
+            one, every = resource.key, Key(resource.metadata.namespace, _EVERY)
+            return (*self._readers.get((kind.kind, one), ()), *self._readers.get((kind.kind, every), ()))
+
+        return Watch(kind, to=readers, when=when)
+
+    def watches(self, kinds: Iterable[type[Resource]]) -> tuple[Watch[Any], ...]:
+        """Return the watches of several kinds."""
+        return tuple(self.watch(kind) for kind in kinds)
+
+
+class Looker:
+    """Reads from the caches for one pass over one resource."""
+
+    def __init__(self, interests: Interests, reader: Key, context: Context) -> None:
+        self._interests = interests
+        self._reader = reader
+        self._context = context
+
+    def __call__(self, kind: type[R], name: str) -> R | None:
+        """Return an object of the resource's own namespace, or a cluster-wide one; None when it is not there."""
+        key = Key(self._reader.namespace if kind.kind.namespaced else "", name)
+        self._interests.note(self._reader, kind.kind, key)
+        return self._context.store(kind).get(key)
+
+    def all(self, kind: type[R]) -> list[R]:
+        """Return all objects of the resource's own namespace; one that comes, changes or goes wakes the resource."""
+        self._interests.note(self._reader, kind.kind, Key(self._reader.namespace, _EVERY))
+        return self._context.store(kind).list(self._reader.namespace)

@@ -1,0 +1,138 @@
+"""A namespace with a KeystoneAPI in it that stands for the fake, and what a user writes there."""
+
+import asyncio
+import base64
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+
+from stackwright.adapters.identity import Credentials, Keystone, Session
+from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
+from stackwright.kube.builtin import Secret
+from stackwright.kube.client import Client
+from stackwright.kube.conditions import find, is_true
+from stackwright.kube.resource import CustomResource, JsonObject
+from stackwright.services.keystone.kinds import KeystoneAPI
+from tests.functional.watching import PATIENCE, eventually
+
+ADMIN = Credentials("admin", "admin-password", "admin")
+FIRST, SECOND = "first-password", "second-password"
+
+
+@dataclass
+class Cloud:
+    """What a user writes, what the operator of Keystone would do, and what Keystone has."""
+
+    client: Client
+    namespace: str
+    url: str
+
+    @property
+    def keystone(self) -> Keystone:
+        """The administrator's own client, which remembers nothing."""
+        return Keystone(Session(self.url, ADMIN))
+
+    async def counts(self) -> dict[str, int]:
+        async with aiohttp.ClientSession() as session, session.get(f"{self.url}/counts") as reply:
+            found: dict[str, int] = await reply.json()
+            return found
+
+    async def lock(self, user: str, *, locked: bool = True) -> None:
+        """Let a user in no more, whatever its password, or again."""
+        method = "PUT" if locked else "DELETE"
+        async with aiohttp.ClientSession() as session, session.request(method, f"{self.url}/locks/{user}") as reply:
+            reply.raise_for_status()
+
+    async def put(self, kind: type[Any], name: str, **parts: JsonObject) -> None:
+        metadata = {"name": name, "namespace": self.namespace}
+        await self.client.apply(kind, {"metadata": metadata, **parts}, field_manager="user")
+
+    async def secret(self, name: str, **values: str) -> None:
+        data = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
+        await self.put(Secret, name, data=data)
+
+    async def passwords(self, glance: str = FIRST) -> None:
+        await self.secret("osp-secret", AdminPassword=ADMIN.password, GlancePassword=glance)
+
+    async def api(self, name: str = "keystone", *, external: bool = False, **status: Any) -> None:
+        """Make a KeystoneAPI and do what its own operator does in the end."""
+        spec: JsonObject = {"secret": "osp-secret", "databaseInstance": "openstack"}
+        if external:
+            urls = {endpoint: {"endpointURL": self.url} for endpoint in ("public", "internal")}
+            spec |= {"externalKeystoneAPI": True, "override": {"service": urls}}
+        await self.put(KeystoneAPI, name, spec=spec)
+        await self.serves(name, **status)
+
+    async def serves(self, name: str = "keystone", *, ready: bool = True, region: str = "regionOne") -> None:
+        since = "2026-01-01T00:00:00Z"
+        condition = {"type": "Ready", "status": str(ready), "lastTransitionTime": since}
+        status = {
+            "conditions": [condition],
+            "apiEndpoints": {"public": f"{self.url}/v3", "internal": f"{self.url}/v3"},
+            "region": region,
+        }
+        body = {"metadata": {"name": name, "namespace": self.namespace}, "status": status}
+        await self.client.apply(KeystoneAPI, body, subresource="status", field_manager="keystone")
+
+    async def service(self, name: str = "glance", **spec: Any) -> None:
+        said = {
+            "serviceType": "image",
+            "serviceName": name,
+            "serviceDescription": "Images",
+            "serviceUser": name,
+            "secret": "osp-secret",
+            "passwordSelector": "GlancePassword",
+        }
+        await self.put(KeystoneService, name, spec={**said, **spec})
+
+    async def endpoint(self, name: str = "glance", *, service: str = "glance", **urls: str) -> None:
+        urls = urls or {"public": "http://public.example:9292", "internal": "http://internal.example:9292"}
+        await self.put(KeystoneEndpoint, name, spec={"serviceName": service, "endpoints": urls})
+
+    async def whole(self) -> None:
+        """Write all of it, and wait until all of it is there."""
+        for write in (self.passwords, self.api, self.service, self.endpoint):
+            await write()
+        await self.ready(KeystoneService)
+        await self.ready(KeystoneEndpoint)
+
+    async def ready(self, kind: type[Any], name: str = "glance") -> Any:
+        return await eventually(self.client, kind, name, self.namespace, is_ready)
+
+    async def says(self, kind: type[Any], condition: str, words: str, name: str = "glance") -> Any:
+        """Wait until a condition is not met and says these words."""
+
+        def holds(resource: CustomResource) -> bool:
+            found = find(resource.status.conditions, condition)
+            return found is not None and found.status == "False" and words in found.message
+
+        return await eventually(self.client, kind, name, self.namespace, holds)
+
+    async def delete(self, kind: type[Any], name: str = "glance") -> None:
+        await self.client.delete(kind, name, self.namespace)
+        await until(lambda: self.client.find(kind, name, self.namespace), lambda found: found is None)
+
+    async def can_log_in(self, password: str, user: str = "glance", project: str = "service") -> bool:
+        return await self.keystone.login(Credentials(user, password, project)) is not None
+
+    async def urls(self) -> dict[str, str]:
+        """Return what the catalog has of endpoints, by interface; one that is there twice shows both."""
+        found: dict[str, list[str]] = {}
+        for endpoint in await self.keystone.endpoints():
+            found.setdefault(endpoint.interface, []).append(endpoint.url)
+        return {interface: " ".join(urls) for interface, urls in sorted(found.items())}
+
+
+def is_ready(resource: CustomResource) -> bool:
+    seen = resource.status.observedGeneration == resource.metadata.generation
+    return seen and is_true(resource.status.conditions)
+
+
+async def until(ask: Callable[[], Awaitable[Any]], holds: Callable[[Any], bool] = bool) -> Any:
+    """Ask again and again until the answer is right; what is outside the cluster cannot be watched."""
+    async with asyncio.timeout(PATIENCE):
+        while not holds(found := await ask()):
+            await asyncio.sleep(0.05)
+    return found

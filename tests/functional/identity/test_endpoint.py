@@ -1,0 +1,110 @@
+"""KeystoneEndpoint on a real API server, with the fake Keystone behind it."""
+
+from dataclasses import replace
+
+import pytest
+
+from stackwright.adapters.identity import Endpoint
+from stackwright.api.keystone import KeystoneEndpoint, KeystoneService, RegisteredEndpoint
+from tests.functional.identity.cloud import Cloud, until
+from tests.functional.watching import told
+
+ENDPOINTS_READY = "KeystoneServiceOSEndpointsReady"
+PUBLIC, INTERNAL = "http://public.example:9292", "http://internal.example:9292"
+
+pytestmark = pytest.mark.usefixtures("operator")
+
+
+async def test_endpoints_are_registered_and_told(cloud: Cloud) -> None:
+    await cloud.whole()
+    assert await cloud.urls() == {"internal": INTERNAL, "public": PUBLIC}
+    status = (await cloud.ready(KeystoneEndpoint)).status
+    ids = {endpoint.interface: endpoint.id for endpoint in await cloud.keystone.endpoints()}
+    assert status.endpointIDs == ids
+    assert status.endpoints == (
+        RegisteredEndpoint(interface="internal", url=INTERNAL, id=ids["internal"]),
+        RegisteredEndpoint(interface="public", url=PUBLIC, id=ids["public"]),
+    )
+    assert status.serviceID == (await cloud.keystone.services())[0].id
+    assert {endpoint.region for endpoint in await cloud.keystone.endpoints()} == {"regionOne"}
+
+
+async def test_the_service_is_waited_for(cloud: Cloud) -> None:
+    await cloud.api()
+    await cloud.passwords()
+    await cloud.endpoint()
+    await cloud.says(KeystoneEndpoint, ENDPOINTS_READY, "spec.serviceName: KeystoneService glance does not exist")
+    await cloud.service()
+    await cloud.ready(KeystoneEndpoint)
+
+
+async def test_an_interface_that_is_removed_goes_and_another_url_is_taken_over(cloud: Cloud) -> None:
+    await cloud.whole()
+    before = (await cloud.ready(KeystoneEndpoint)).status.endpointIDs
+    await cloud.endpoint(public="http://moved.example:9292")
+    await until(cloud.urls, lambda urls: urls == {"public": "http://moved.example:9292"})
+    status = (await cloud.ready(KeystoneEndpoint)).status
+    assert status.endpointIDs == {"public": before["public"]}
+
+
+async def test_what_was_changed_behind_our_back_is_repaired(cloud: Cloud) -> None:
+    await cloud.whole()
+    right = {"internal": INTERNAL, "public": PUBLIC}
+    public, internal = sorted(await cloud.keystone.endpoints(), key=lambda entry: entry.interface, reverse=True)
+    await cloud.keystone.update_endpoint(replace(public, url="http://wrong.example", enabled=False))
+    await cloud.keystone.delete_endpoint(internal.id)
+    await cloud.keystone.create_endpoint(replace(public, interface="admin"))
+    await until(cloud.urls, lambda urls: urls == right)
+    await until(cloud.keystone.endpoints, lambda found: all(endpoint.enabled for endpoint in found))
+
+
+async def test_a_second_endpoint_of_an_interface_goes_and_is_reported(cloud: Cloud) -> None:
+    await cloud.whole()
+    known = (await cloud.ready(KeystoneEndpoint)).status.endpointIDs
+    service = (await cloud.keystone.services())[0].id
+    twin = await cloud.keystone.create_endpoint(Endpoint("", service, "regionOne", "public", "http://twin.example"))
+    elsewhere = Endpoint("", service, "regionTwo", "public", "http://two.example")
+    elsewhere = replace(elsewhere, id=await cloud.keystone.create_endpoint(elsewhere))
+    event = await told(cloud.client, cloud.namespace, "glance", "DeletingEndpoint")
+    assert event.note == (f"The public endpoint of glance in regionOne stands there more than once; {twin} is deleted")
+    left = {endpoint.id for endpoint in await cloud.keystone.endpoints()}
+    assert left == {*known.values(), elsewhere.id}
+
+
+async def test_endpoints_that_were_there_before_are_adopted(cloud: Cloud) -> None:
+    await cloud.passwords()
+    await cloud.api()
+    await cloud.service()
+    service = (await cloud.ready(KeystoneService)).status.serviceID
+    made = await cloud.keystone.create_endpoint(Endpoint("", service, "regionOne", "public", "http://old.example"))
+    await cloud.endpoint()
+    assert (await cloud.ready(KeystoneEndpoint)).status.endpointIDs["public"] == made
+
+
+async def test_another_region_moves_the_endpoints(cloud: Cloud) -> None:
+    await cloud.whole()
+    await cloud.serves(region="regionTwo")
+    await until(
+        cloud.keystone.endpoints,
+        lambda found: [endpoint.region for endpoint in found] == ["regionTwo", "regionTwo"],
+    )
+
+
+async def test_two_resources_share_a_service_but_no_interface(cloud: Cloud) -> None:
+    await cloud.whole()
+    await cloud.endpoint("extra", admin="http://admin.example")
+    await cloud.ready(KeystoneEndpoint, "extra")
+    assert len(await cloud.urls()) == 3
+    await cloud.endpoint("extra", public="http://mine.example")
+    await cloud.says(
+        KeystoneEndpoint, ENDPOINTS_READY, "spec.endpoints.public: KeystoneEndpoint glance registers", "extra"
+    )
+    await cloud.delete(KeystoneEndpoint, "extra")
+    assert (await cloud.urls())["public"] == PUBLIC
+
+
+async def test_deletion_takes_the_endpoints_from_the_catalog(cloud: Cloud) -> None:
+    await cloud.whole()
+    await cloud.delete(KeystoneEndpoint)
+    assert await cloud.urls() == {}
+    assert len(await cloud.keystone.services()) == 1

@@ -1,0 +1,286 @@
+"""KeystoneService on a real API server, with the fake Keystone behind it."""
+
+import asyncio
+import functools
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from stackwright.adapters.identity import Grant, Service
+from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
+from stackwright.kube.builtin import Namespace, Secret
+from stackwright.kube.conditions import find
+from stackwright.services.keystone.kinds import KeystoneAPI
+from tests.fakes.running import Fake
+from tests.functional.identity.cloud import ADMIN, FIRST, SECOND, Cloud, until
+from tests.functional.watching import eventually, told
+
+API_READY, CLIENT_READY = "KeystoneAPIReady", "AdminServiceClientReady"
+SERVICE_READY, USER_READY = "KeystoneServiceOSServiceReady", "KeystoneServiceOSUserReady"
+
+pytestmark = pytest.mark.usefixtures("operator")
+
+
+async def test_a_service_is_registered_with_its_user(cloud: Cloud) -> None:
+    await cloud.whole()
+    resource = await cloud.ready(KeystoneService)
+    (service,) = await cloud.keystone.services()
+    assert service == Service(resource.status.serviceID, "image", "glance", "Images", enabled=True)
+    user, project = await cloud.keystone.find_user("glance"), await cloud.keystone.find_project("service")
+    assert user is not None
+    assert project is not None
+    assert (user.id, resource.status.keystoneInstance) == (resource.status.userID, "keystone")
+    roles = await cloud.keystone.roles()
+    held = {Grant(user.id, roles[role]) for role in ("admin", "service")}
+    assert await cloud.keystone.grants(project.id) == held
+    assert await cloud.can_log_in(FIRST)
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4)))[::5], ids=str)
+async def test_the_order_of_creation_is_the_users(cloud: Cloud, order: tuple[int, ...]) -> None:
+    writes = (cloud.passwords, cloud.api, cloud.service, cloud.endpoint)
+    for position in order:
+        await writes[position]()
+    await cloud.ready(KeystoneService)
+    await cloud.ready(KeystoneEndpoint)
+    assert await cloud.can_log_in(FIRST)
+
+
+async def test_what_is_waited_for_is_said(cloud: Cloud) -> None:
+    await cloud.service()
+    await cloud.says(KeystoneService, API_READY, f"There is no KeystoneAPI in namespace {cloud.namespace} yet")
+    await cloud.api(ready=False)
+    await cloud.says(KeystoneService, API_READY, "KeystoneAPI keystone is not ready yet")
+    await cloud.serves()
+    await cloud.says(KeystoneService, CLIENT_READY, "Secret osp-secret does not exist")
+    await cloud.secret("osp-secret", Other="x")
+    await cloud.says(KeystoneService, CLIENT_READY, "Secret osp-secret has no value under the key AdminPassword")
+    await cloud.secret("osp-secret", AdminPassword=ADMIN.password)
+    waiting = await cloud.says(KeystoneService, USER_READY, "has no value under the key GlancePassword; add it")
+    registered = find(waiting.status.conditions, SERVICE_READY)
+    assert registered is not None
+    assert registered.status == "True"
+    await cloud.passwords()
+    await cloud.ready(KeystoneService)
+
+
+async def test_a_wrong_admin_password_is_told_and_heals(cloud: Cloud) -> None:
+    await cloud.secret("osp-secret", AdminPassword="wrong-password", GlancePassword=FIRST)
+    await cloud.api()
+    await cloud.service()
+    refused = await cloud.says(KeystoneService, CLIENT_READY, "takes the password from Secret osp-secret")
+    assert "wrong-password" not in str(refused.status)
+    assert (await cloud.counts())["refused admin"] == 1
+    await cloud.passwords()
+    await cloud.ready(KeystoneService)
+
+
+async def test_a_keystone_that_is_down_is_told_and_heals(cloud: Cloud) -> None:
+    await cloud.passwords()
+    await cloud.api(ready=False)
+    closed = replace(cloud, url="http://127.0.0.1:1")
+    await closed.serves()
+    await cloud.service()
+    await cloud.says(KeystoneService, CLIENT_READY, "Keystone at http://127.0.0.1:1/v3 does not answer")
+    await cloud.serves()
+    await cloud.ready(KeystoneService)
+
+
+async def test_several_keystones_are_chosen_from(cloud: Cloud) -> None:
+    await cloud.passwords()
+    await cloud.api("one")
+    await cloud.api("two")
+    await cloud.service()
+    await cloud.says(KeystoneService, API_READY, "set spec.keystoneInstance to one of one, two")
+    await cloud.delete(KeystoneService)
+    await cloud.service(keystoneInstance="three")
+    await cloud.says(KeystoneService, API_READY, "spec.keystoneInstance: KeystoneAPI three does not exist")
+    await cloud.service(keystoneInstance="two")
+    assert (await cloud.ready(KeystoneService)).status.keystoneInstance == "two"
+
+
+async def test_a_keystone_elsewhere_is_used(cloud: Cloud) -> None:
+    await cloud.passwords()
+    await cloud.api(external=True)
+    await cloud.service()
+    await cloud.ready(KeystoneService)
+    assert await cloud.can_log_in(FIRST)
+
+
+async def test_what_was_changed_behind_our_back_is_repaired(cloud: Cloud) -> None:
+    await cloud.whole()
+    before = await cloud.ready(KeystoneService)
+    (service,) = await cloud.keystone.services()
+    await cloud.keystone.update_service(replace(service, name="other", description="", enabled=False))
+    await until(cloud.keystone.services, lambda found: found == (service,))
+
+    user, project = await cloud.keystone.find_user("glance"), await cloud.keystone.find_project("service")
+    assert user is not None
+    assert project is not None
+    grants = await cloud.keystone.grants(project.id)
+    for grant in grants:
+        await cloud.keystone.revoke(project.id, grant)
+    await until(lambda: cloud.keystone.grants(project.id), lambda found: found == grants)
+
+    await cloud.keystone.update_user(user.id, enabled=False)
+    await until(lambda: cloud.can_log_in(FIRST))
+
+    await cloud.keystone.delete_user(user.id)
+    await until(lambda: cloud.can_log_in(FIRST))
+    await cloud.keystone.delete_service(service.id)
+    after = await eventually(
+        cloud.client,
+        KeystoneService,
+        "glance",
+        cloud.namespace,
+        lambda found: found.status.serviceID != before.status.serviceID,
+    )
+    assert (await cloud.keystone.services())[0].id == after.status.serviceID
+    await cloud.ready(KeystoneEndpoint)
+    await until(cloud.urls, lambda urls: len(urls) == 2)
+
+
+async def test_a_password_that_was_changed_in_keystone_is_changed_back(cloud: Cloud) -> None:
+    await cloud.whole()
+    user = await cloud.keystone.find_user("glance")
+    assert user is not None
+    await cloud.keystone.set_password(user.id, "somebody-elses")
+    await until(lambda: cloud.can_log_in(FIRST))
+    assert (await cloud.counts())["passwords"] == 2
+
+
+async def test_a_password_that_is_changed_in_the_secret_is_changed_in_keystone_once(cloud: Cloud) -> None:
+    await cloud.whole()
+    assert (await cloud.ready(KeystoneService)).status.passwordChanged is None
+    await cloud.passwords(SECOND)
+    changed = await eventually(
+        cloud.client, KeystoneService, "glance", cloud.namespace, lambda found: found.status.passwordChanged
+    )
+    assert await cloud.can_log_in(SECOND)
+    assert SECOND not in str(changed)
+    event = await told(cloud.client, cloud.namespace, "glance", "ChangingPassword")
+    assert event.note == "The password of user glance is not that of Secret osp-secret and is changed in Keystone"
+
+    before = await cloud.counts()
+    await asyncio.sleep(4.0)  # A loop would run several times in this time.
+    after = await cloud.counts()
+    assert (after["passwords"], after.get("refused glance", 0)) == (1, before.get("refused glance", 0))
+    assert after["login"] == before["login"]
+
+
+async def test_a_user_that_cannot_log_in_is_told_and_gets_its_password_once(cloud: Cloud) -> None:
+    await cloud.whole()
+    await cloud.lock("glance")
+    await cloud.passwords(SECOND)
+    message = "Keystone took the password of user glance, but does not let it in: see whether the account is locked"
+    await cloud.says(KeystoneService, USER_READY, message)
+    await asyncio.sleep(3.0)  # A loop would run several times in this time.
+    assert (await cloud.counts())["passwords"] == 1
+    await cloud.lock("glance", locked=False)
+    await cloud.ready(KeystoneService)
+    assert (await cloud.counts())["passwords"] == 1
+
+
+async def test_a_settled_cloud_logs_nobody_in_and_asks_little(cloud: Cloud) -> None:
+    await cloud.whole()
+    for number in range(5):
+        await cloud.service(f"service-{number}", serviceType=f"type-{number}")
+        await cloud.ready(KeystoneService, f"service-{number}")
+    await asyncio.sleep(2.0)
+    before = await cloud.counts()
+    await asyncio.sleep(4.0)
+    after = await cloud.counts()
+    assert after["login"] == before["login"]
+    assert all(after.get(method, 0) == before.get(method, 0) for method in ("POST", "PATCH", "PUT", "DELETE"))
+    # Six services and one endpoint, each looked at four to five times, two requests of their own and a few shared.
+    assert after["GET"] + after["HEAD"] - before["GET"] - before["HEAD"] < 6 * 5 * 4
+
+
+async def test_two_resources_do_not_fight_for_a_user(cloud: Cloud) -> None:
+    await cloud.whole()
+    await cloud.secret("other-secret", GlancePassword=SECOND)
+    await cloud.service("other", serviceType="other", serviceUser="glance", secret="other-secret")
+    await cloud.says(KeystoneService, USER_READY, "glance is the user of KeystoneService glance too", "other")
+    assert await cloud.can_log_in(FIRST)
+
+    await cloud.service("other", serviceType="other", serviceUser="glance")
+    await cloud.ready(KeystoneService, "other")
+    await cloud.delete(KeystoneService, "other")
+    assert await cloud.can_log_in(FIRST)
+
+
+async def test_two_resources_do_not_stand_for_one_service(cloud: Cloud) -> None:
+    await cloud.whole()
+    await cloud.service("other", serviceName="glance", serviceUser="other")
+    await cloud.says(KeystoneService, SERVICE_READY, "belongs to KeystoneService glance already", "other")
+    await cloud.delete(KeystoneService, "other")
+    assert len(await cloud.keystone.services()) == 1
+
+
+async def test_the_administrator_is_nobodys_service_user(cloud: Cloud) -> None:
+    await cloud.passwords()
+    await cloud.api()
+    await cloud.service(serviceUser="admin")
+    await cloud.says(KeystoneService, USER_READY, "spec.serviceUser: admin is Keystone's administrator")
+    await cloud.delete(KeystoneService)
+    assert await cloud.keystone.find_user("admin") is not None
+
+
+async def test_another_type_changes_the_service_and_makes_no_second_one(cloud: Cloud) -> None:
+    await cloud.whole()
+    await cloud.service(serviceType="imagery")
+    await until(cloud.keystone.services, lambda found: [entry.type for entry in found] == ["imagery"])
+
+
+async def test_deletion_takes_service_and_user_from_keystone(cloud: Cloud) -> None:
+    await cloud.whole()
+    await cloud.delete(KeystoneEndpoint)
+    await cloud.delete(KeystoneService)
+    assert await cloud.keystone.services() == ()
+    assert await cloud.keystone.find_user("glance") is None
+    assert await cloud.keystone.find_project("service") is not None
+
+
+async def test_deletion_ends_when_keystone_is_gone(cloud: Cloud, fake_keystone: Fake) -> None:
+    await cloud.whole()
+    fake_keystone.process.kill()
+    await cloud.client.delete(KeystoneService, "glance", cloud.namespace)
+    await cloud.says(KeystoneService, CLIENT_READY, "does not answer")
+    await cloud.client.delete(KeystoneAPI, "keystone", cloud.namespace)
+    await until(lambda: cloud.client.find(KeystoneService, "glance", cloud.namespace), lambda found: found is None)
+    await cloud.delete(KeystoneEndpoint)
+
+
+async def test_the_deletion_of_a_namespace_ends(cloud: Cloud, fake_keystone: Fake) -> None:
+    await cloud.whole()
+    fake_keystone.process.kill()
+    await cloud.client.delete(Namespace, cloud.namespace)
+    kinds: tuple[type[Any], ...] = (KeystoneService, KeystoneEndpoint, KeystoneAPI, Secret)
+    for kind in kinds:
+        await until(functools.partial(cloud.client.list, kind, cloud.namespace), lambda found: not found)
+
+
+async def test_while_keystone_rolls_what_is_registered_stays_ready(cloud: Cloud) -> None:
+    await cloud.whole()
+    await cloud.serves(ready=False)
+    user = await cloud.keystone.find_user("glance")
+    assert user is not None
+    await cloud.keystone.delete_user(user.id)
+    await until(lambda: cloud.can_log_in(FIRST))
+    await cloud.ready(KeystoneService)
+
+
+async def test_a_paused_resource_is_left_alone(cloud: Cloud) -> None:
+    await cloud.whole()
+    body = {
+        "metadata": {"name": "glance", "namespace": cloud.namespace, "annotations": {"openstack.org/paused": "true"}}
+    }
+    await cloud.client.apply(KeystoneService, body, field_manager="pauser")
+    (service,) = await cloud.keystone.services()
+    # The pass that is in hand may not have seen the annotation yet.
+    await asyncio.sleep(2.0)
+    await cloud.keystone.update_service(replace(service, description="by hand"))
+    await asyncio.sleep(3.0)
+    assert (await cloud.keystone.services())[0].description == "by hand"

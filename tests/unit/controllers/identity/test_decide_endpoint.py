@@ -1,0 +1,126 @@
+"""What is decided for a KeystoneEndpoint, from what was seen."""
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from stackwright.adapters.identity import Credentials, Endpoint
+from stackwright.api.keystone import KeystoneEndpoint, KeystoneEndpointSpec, KeystoneEndpointStatus
+from stackwright.controllers.identity.access import Absent, Access
+from stackwright.controllers.identity.endpoint import DeleteEndpoint, Seen, decide, remove, tell
+from stackwright.kube.errors import Blocked
+from stackwright.kube.plan import Plan, Wait
+from stackwright.kube.resource import ObjectMeta
+
+ACCESS = Access("cloud", "keystone", "http://k", "regionOne", Credentials("admin", "admin-secret", "admin"), "Secret s")
+PUBLIC = Endpoint("e1", "s1", "regionOne", "public", "http://public.example")
+INTERNAL = Endpoint("e2", "s1", "regionOne", "internal", "http://internal.example")
+GLANCE = KeystoneEndpoint(
+    metadata=ObjectMeta(name="glance", namespace="cloud"),
+    spec=KeystoneEndpointSpec(
+        serviceName="glance", endpoints={"public": "http://public.example", "internal": "http://internal.example"}
+    ),
+)
+REGISTERED = msgspec.structs.replace(
+    GLANCE, status=KeystoneEndpointStatus(endpointIDs={"public": "e1", "internal": "e2"}, serviceID="s1")
+)
+THERE = Seen(ACCESS, "s1", endpoints=(PUBLIC, INTERNAL))
+WAIT = Wait("KeystoneNotReady", "KeystoneAPI keystone is not ready yet", "KeystoneAPIReady")
+
+
+def seen(*endpoints: Endpoint) -> Seen:
+    return replace(THERE, endpoints=endpoints)
+
+
+def done(plan: Plan) -> list[str]:
+    """Return what is done, deletions with what they delete."""
+    return [
+        f"{step.reason} {step.endpoint_id}" if isinstance(step, DeleteEndpoint) else step.reason for step in plan.steps
+    ]
+
+
+@pytest.mark.parametrize(
+    ("found", "steps"),
+    [
+        pytest.param(THERE, [], id="all-is-there"),
+        pytest.param(seen(), ["CreatingEndpoint", "CreatingEndpoint"], id="nothing-is-there"),
+        pytest.param(seen(PUBLIC, replace(INTERNAL, url="http://x")), ["ChangingEndpoint"], id="another-url"),
+        pytest.param(seen(PUBLIC, replace(INTERNAL, enabled=False)), ["ChangingEndpoint"], id="a-disabled-one"),
+        pytest.param(
+            seen(replace(PUBLIC, id="e0"), PUBLIC, INTERNAL), ["DeletingEndpoint e0"], id="the-registered-of-two-stays"
+        ),
+        pytest.param(
+            seen(PUBLIC, INTERNAL, Endpoint("e3", "s1", "regionOne", "admin", "http://x")),
+            ["DeletingEndpoint e3"],
+            id="an-interface-that-nobody-asks-for",
+        ),
+        pytest.param(
+            replace(seen(PUBLIC, INTERNAL, replace(PUBLIC, id="e3", interface="admin")), claims={"admin": "other"}),
+            [],
+            id="an-interface-of-another-resource",
+        ),
+        pytest.param(seen(PUBLIC, INTERNAL, replace(PUBLIC, id="e3", region="two")), [], id="another-region"),
+        pytest.param(seen(PUBLIC, INTERNAL, replace(PUBLIC, id="e3", service_id="s2")), [], id="another-service"),
+        pytest.param(
+            seen(replace(PUBLIC, region="old"), INTERNAL),
+            ["CreatingEndpoint", "DeletingEndpoint e1"],
+            id="ours-of-a-region-of-before",
+        ),
+    ],
+)
+def test_the_catalog_becomes_what_the_resource_says(found: Seen, steps: list[str]) -> None:
+    assert done(decide(REGISTERED, found)) == steps
+
+
+def test_of_two_unknown_ones_the_first_stays() -> None:
+    assert done(decide(GLANCE, seen(PUBLIC, replace(PUBLIC, id="e9"), INTERNAL))) == ["DeletingEndpoint e9"]
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        pytest.param(Seen(Absent(WAIT)), id="no-keystone"),
+        pytest.param(replace(THERE, service=WAIT), id="no-service"),
+    ],
+)
+def test_what_is_missing_is_waited_for(found: Seen) -> None:
+    assert decide(GLANCE, found) == Plan(waits=(WAIT,))
+    assert tell(REGISTERED, found) == REGISTERED.status
+
+
+def test_an_interface_that_another_resource_registered_is_refused() -> None:
+    with pytest.raises(Blocked, match=r"spec.endpoints.public: KeystoneEndpoint other registers that interface"):
+        decide(GLANCE, replace(THERE, elders={"public": "other"}))
+
+
+@pytest.mark.parametrize(
+    ("found", "steps"),
+    [
+        pytest.param(THERE, ["DeletingEndpoint e1", "DeletingEndpoint e2"], id="what-was-registered-goes"),
+        pytest.param(
+            replace(THERE, claims={"public": "other"}), ["DeletingEndpoint e2"], id="what-another-needs-stays"
+        ),
+        pytest.param(seen(replace(PUBLIC, id="e7")), [], id="what-was-made-anew-by-others-stays"),
+        pytest.param(
+            replace(THERE, service=WAIT), ["DeletingEndpoint e1", "DeletingEndpoint e2"], id="without-service"
+        ),
+        pytest.param(Seen(Absent(WAIT, gone=True)), [], id="all-went-with-keystone"),
+    ],
+)
+def test_what_goes_with_the_resource(found: Seen, steps: list[str]) -> None:
+    assert done(remove(REGISTERED, found)) == steps
+
+
+def test_a_keystone_that_is_not_ready_is_waited_for_before_the_resource_goes() -> None:
+    assert remove(REGISTERED, Seen(Absent(WAIT))) == Plan(waits=(WAIT,))
+
+
+def test_the_status_says_what_the_catalog_has() -> None:
+    status = tell(GLANCE, THERE)
+    assert (status.serviceID, status.keystoneInstance) == ("s1", "keystone")
+    assert status.endpointIDs == {"internal": "e2", "public": "e1"}
+    assert [(entry.interface, entry.url, entry.id) for entry in status.endpoints] == [
+        ("internal", "http://internal.example", "e2"),
+        ("public", "http://public.example", "e1"),
+    ]

@@ -1,0 +1,163 @@
+"""What is decided for a KeystoneService, from what was seen."""
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from stackwright.adapters.identity import Credentials, Grant, Project, Service, User
+from stackwright.api.keystone import KeystoneService, KeystoneServiceSpec, KeystoneServiceStatus
+from stackwright.controllers.identity.access import Absent, Access
+from stackwright.controllers.identity.passwords import Login
+from stackwright.controllers.identity.service import Seen, decide, remove, tell
+from stackwright.controllers.identity.service_steps import GrantRole, SetPassword, UpdateService
+from stackwright.kube.errors import Blocked
+from stackwright.kube.plan import Wait
+from stackwright.kube.resource import ObjectMeta
+
+ACCESS = Access("cloud", "keystone", "http://k", "regionOne", Credentials("admin", "admin-secret", "admin"), "Secret s")
+ENTRY = Service("s1", "image", "glance", "Images")
+USER = User("u1", "glance")
+ROLES = {"admin": "r1", "service": "r2"}
+GLANCE = KeystoneService(
+    metadata=ObjectMeta(name="glance", namespace="cloud"),
+    spec=KeystoneServiceSpec(
+        serviceType="image",
+        serviceName="glance",
+        serviceDescription="Images",
+        serviceUser="glance",
+        secret="osp-secret",
+        passwordSelector="GlancePassword",
+    ),
+)
+REGISTERED = msgspec.structs.replace(
+    GLANCE, status=KeystoneServiceStatus(serviceID="s1", userID="u1", keystoneInstance="keystone")
+)
+THERE = Seen(
+    ACCESS,
+    "glance-secret",
+    services=(ENTRY,),
+    user=USER,
+    project=Project("p1", "service"),
+    roles=ROLES,
+    held=frozenset(ROLES),
+    login=Login.WORKS,
+)
+WAIT = Wait("KeystoneNotReady", "KeystoneAPI keystone is not ready yet", "KeystoneAPIReady")
+
+
+@pytest.mark.parametrize(
+    ("seen", "steps"),
+    [
+        pytest.param(THERE, [], id="all-is-there"),
+        pytest.param(
+            Seen(ACCESS, "glance-secret"),
+            ["CreatingService", "PreparingProject", "CreatingRole", "CreatingRole", "CreatingUser"],
+            id="nothing-is-there-and-all-is-made-at-once",
+        ),
+        pytest.param(replace(THERE, services=()), ["CreatingService"], id="the-service-is-gone"),
+        pytest.param(
+            replace(THERE, services=(replace(ENTRY, enabled=False),)), ["ChangingService"], id="the-service-is-another"
+        ),
+        pytest.param(
+            replace(THERE, services=(Service("s0", "image", "other"), ENTRY)), [], id="other-services-are-left-alone"
+        ),
+        pytest.param(
+            replace(THERE, project=Project("p1", "service", enabled=False)),
+            ["PreparingProject"],
+            id="a-disabled-project",
+        ),
+        pytest.param(replace(THERE, roles={"admin": "r1"}, held=frozenset({"admin"})), ["CreatingRole"], id="no-role"),
+        pytest.param(replace(THERE, held=frozenset({"admin"})), ["Granting"], id="a-role-is-not-held"),
+        pytest.param(
+            replace(THERE, user=replace(USER, enabled=False), login=Login.UNKNOWN),
+            ["EnablingUser"],
+            id="a-disabled-user",
+        ),
+        pytest.param(replace(THERE, login=Login.DIFFERS), ["ChangingPassword"], id="another-password"),
+        pytest.param(
+            replace(THERE, user=None, held=frozenset(), login=Login.UNKNOWN), ["CreatingUser"], id="the-user-is-gone"
+        ),
+    ],
+)
+def test_what_is_missing_is_made(seen: Seen, steps: list[str]) -> None:
+    plan = decide(GLANCE, seen)
+    assert [step.reason for step in plan.steps] == steps
+    assert plan.waits == ()
+    assert "secret" not in f"{plan.steps}".replace("osp-secret", "")
+
+
+def test_what_is_done_is_done_to_the_right_thing() -> None:
+    seen = replace(THERE, services=(replace(ENTRY, name="renamed"),), held=frozenset({"admin"}), login=Login.DIFFERS)
+    update, password, grant = decide(REGISTERED, seen).steps
+    assert isinstance(update, UpdateService)
+    assert isinstance(password, SetPassword)
+    assert isinstance(grant, GrantRole)
+    assert update.service == ENTRY
+    assert (password.user, password.password) == (USER, "glance-secret")
+    assert (grant.project_id, grant.grant) == ("p1", Grant("u1", "r2"))
+
+
+def test_a_missing_password_does_not_hold_up_the_catalog() -> None:
+    wait = Wait("SecretMissing", "Secret osp-secret does not exist", "KeystoneServiceOSUserReady")
+    plan = decide(GLANCE, Seen(ACCESS, wait, project=Project("p1", "service"), roles=ROLES))
+    assert [step.reason for step in plan.steps] == ["CreatingService"]
+    assert plan.waits == (wait,)
+
+
+def test_without_a_keystone_it_waits() -> None:
+    assert decide(GLANCE, Seen(Absent(WAIT))).waits == (WAIT,)
+
+
+@pytest.mark.parametrize(
+    ("seen", "reason"),
+    [
+        pytest.param(replace(THERE, same_service="other"), "ServiceTaken", id="the-service-of-another-resource"),
+        pytest.param(replace(THERE, same_user="other"), "UserTaken", id="the-user-of-another-resource"),
+        pytest.param(
+            replace(THERE, keystone=replace(ACCESS, credentials=Credentials("glance", "x"))),
+            "UserReserved",
+            id="the-administrator",
+        ),
+        pytest.param(replace(THERE, login=Login.FUTILE), "LoginRefused", id="a-password-that-does-not-help"),
+    ],
+)
+def test_what_the_user_must_mend_is_said(seen: Seen, reason: str) -> None:
+    with pytest.raises(Blocked) as blocked:
+        decide(GLANCE, seen)
+    assert blocked.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("resource", "seen", "steps", "waits"),
+    [
+        pytest.param(REGISTERED, THERE, ["DeletingService", "DeletingUser"], 0, id="what-was-registered-goes"),
+        pytest.param(GLANCE, THERE, [], 0, id="what-was-not-registered-by-it-stays"),
+        pytest.param(REGISTERED, replace(THERE, shared=True), ["DeletingService"], 0, id="a-shared-user-stays"),
+        pytest.param(
+            REGISTERED, replace(THERE, user=User("u2", "glance")), ["DeletingService"], 0, id="a-user-made-anew-stays"
+        ),
+        pytest.param(
+            REGISTERED,
+            replace(THERE, keystone=replace(ACCESS, credentials=Credentials("glance", "x"))),
+            ["DeletingService"],
+            0,
+            id="the-administrator-stays",
+        ),
+        pytest.param(REGISTERED, replace(THERE, services=(), user=None), [], 0, id="nothing-is-left"),
+        pytest.param(REGISTERED, Seen(Absent(WAIT)), [], 1, id="a-keystone-that-is-not-ready-is-waited-for"),
+        pytest.param(REGISTERED, Seen(Absent(WAIT, gone=True)), [], 0, id="all-went-with-keystone"),
+    ],
+)
+def test_what_goes_with_the_resource(resource: KeystoneService, seen: Seen, steps: list[str], waits: int) -> None:
+    plan = remove(resource, seen)
+    assert [step.reason for step in plan.steps] == steps
+    assert len(plan.waits) == waits
+
+
+def test_the_status_says_what_keystone_has_and_when_the_password_was_changed() -> None:
+    changed = "2026-11-15T06:00:00Z"
+    status = tell(GLANCE, replace(THERE, changed=changed))
+    assert status == msgspec.structs.replace(REGISTERED.status, passwordChanged=changed)
+    assert tell(msgspec.structs.replace(GLANCE, status=status), THERE) == status
+    assert tell(REGISTERED, Seen(Absent(WAIT))) == REGISTERED.status
