@@ -4,8 +4,7 @@ Its fixed part is here. The section of a service is declared in the service's fo
 the sections that were found, so that a further service changes nothing here.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
@@ -17,6 +16,7 @@ from stackwright.api.base import (
     Definition,
     Kind,
     Value,
+    atomic,
     deprecated,
     describe,
     list_map,
@@ -26,9 +26,15 @@ from stackwright.api.base import (
 )
 from stackwright.api.exposure import CaTls
 from stackwright.api.pods import ExtraMountsList, TopologyRef
+from stackwright.api.sections import HandedDown, Need, Password, Section
 from stackwright.api.service import RabbitMqConfig
 
+__all__ = ["HandedDown", "Need", "OpenStackControlPlane", "Password", "Section", "control_plane_type"]
+
 GROUP = "core.openstack.org"
+
+INPUT_READY = "InputReady"
+INFRASTRUCTURE_READY = "OpenStackControlPlaneInfrastructureReady"
 
 _Duration = Annotated[str, pattern(r"^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$")]
 _RenewBefore = Annotated[_Duration | None, describe("How long before the end a new one is made; a third of the life.")]
@@ -87,6 +93,13 @@ class OpenStackControlPlaneSpec(Value, frozen=True, kw_only=True):
     secret: Annotated[
         str, min_length(1), describe("The Secret with the passwords of all services, one key for each of them.")
     ]
+    passwordPolicy: Annotated[
+        Literal["Provide", "Generate"],
+        describe(
+            "Who makes that Secret: you (Provide); or, where there is none, the operator, once, with a password for "
+            "each service that is enabled (Generate). What is in it is never changed and never deleted."
+        ),
+    ] = "Provide"
     storageClass: Annotated[str, describe("The StorageClass of volumes for which a service names no other.")]
     nodeSelector: Annotated[
         dict[str, str], describe("Labels of the nodes that run the control plane, for services that select none.")
@@ -138,9 +151,35 @@ class TlsStatus(CaTls, frozen=True, kw_only=True):
     ] = ()
 
 
+class ResolvedDependency(Value, frozen=True, kw_only=True):
+    """A resource that nobody asked for and that is there because something else needs it."""
+
+    name: Annotated[str, describe("The name of the resource.")]
+    kind: Annotated[str, describe("The kind of the resource.")]
+    neededBy: Annotated[tuple[str, ...], atomic, describe("What needs it: kinds and names.")] = ()
+
+
+class ServiceState(Value, frozen=True, kw_only=True):
+    """How far one of the resources is that the control plane stands for, or uses."""
+
+    kind: Annotated[str, describe("The kind of the resource.")]
+    name: Annotated[str, describe("The name of the resource.")]
+    ready: Annotated[bool, describe("Whether it is there, and all that it says.")] = False
+    reason: Annotated[str, describe("Why it is not, as one word.")] = ""
+    message: Annotated[str, describe("Why it is not, as a sentence; or that somebody else made it.")] = ""
+
+
 class OpenStackControlPlaneStatus(CompositeStatus, frozen=True, kw_only=True):
     """How far the control plane is."""
 
+    services: Annotated[
+        tuple[ServiceState, ...], list_map("kind", "name"), describe("The state of each resource of the cloud.")
+    ] = ()
+    resolved: Annotated[
+        tuple[ResolvedDependency, ...],
+        list_map("kind", "name"),
+        describe("What was deployed too because a service needs it, and which one."),
+    ] = ()
     containerImages: Annotated[dict[str, str], describe("The images in use, by the part that runs them.")] = {}
     deployedVersion: Annotated[str | None, describe("The release that all services have reached.")] = None
     tls: Annotated[TlsStatus | None, describe("The certificate authorities in use.")] = None
@@ -151,31 +190,22 @@ class OpenStackControlPlane(CustomResource, frozen=True, kw_only=True):
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "OpenStackControlPlane", "openstackcontrolplanes")
     definition: ClassVar[Definition] = shown(short_names=("osctlplane", "osctlplanes", "oscp", "oscps"))
-    conditions: ClassVar[tuple[str, ...]] = ("InputReady", "OpenStackControlPlaneInfrastructureReady")
+    conditions: ClassVar[tuple[str, ...]] = (INPUT_READY, INFRASTRUCTURE_READY)
 
     spec: OpenStackControlPlaneSpec
     status: OpenStackControlPlaneStatus = OpenStackControlPlaneStatus()
 
 
-@dataclass(frozen=True)
-class Section:
-    """What a service adds to the umbrella: the type of its section, what it means, and the conditions it reports.
+def control_plane_type(sections: Iterable[Section]) -> type[OpenStackControlPlane]:
+    """Return the umbrella with the given sections in its spec; without any it is the fixed part.
 
-    The type is a struct with defaults for all of its fields; an absent section means these defaults.
+    An absent section is one that was not asked for.
     """
-
-    type: type[msgspec.Struct]
-    description: str
-    conditions: tuple[str, ...] = ()
-
-
-def control_plane_type(sections: Mapping[str, Section]) -> type[OpenStackControlPlane]:
-    """Return the umbrella with the given sections in its spec; without any it is the fixed part."""
-    if not sections:
+    ordered = sorted(sections, key=lambda section: section.name)
+    if not ordered:
         return OpenStackControlPlane
     fields: list[tuple[str, Any, Any]] = [
-        (name, Annotated[section.type, describe(section.description)], section.type())
-        for name, section in sorted(sections.items())
+        (section.name, Annotated[section.struct() | None, describe(section.description)], None) for section in ordered
     ]
     spec = msgspec.defstruct(
         OpenStackControlPlaneSpec.__name__,
@@ -186,19 +216,22 @@ def control_plane_type(sections: Mapping[str, Section]) -> type[OpenStackControl
         frozen=True,
         kw_only=True,
     )
-    reported = (condition for _, section in sorted(sections.items()) for condition in section.conditions)
     return msgspec.defstruct(  # type: ignore[return-value]  # a subclass of its base, which the stub does not say
         OpenStackControlPlane.__name__,
         [("spec", spec)],
         bases=(OpenStackControlPlane,),
-        namespace={
-            "__doc__": OpenStackControlPlane.__doc__,
-            "conditions": (*OpenStackControlPlane.conditions, *reported),
-        },
+        namespace={"__doc__": OpenStackControlPlane.__doc__, "conditions": _conditions(ordered)},
         module=__name__,
         frozen=True,
         kw_only=True,
     )
+
+
+def _conditions(sections: Iterable[Section]) -> tuple[str, ...]:
+    """Return the conditions in the order in which they come true: what services stand on comes before them."""
+    below = [section.condition for section in sections if section.infrastructure]
+    above = [section.condition for section in sections if not section.infrastructure]
+    return (INPUT_READY, *below, INFRASTRUCTURE_READY, *above)
 
 
 KINDS: tuple[type[CustomResource], ...] = (OpenStackControlPlane,)

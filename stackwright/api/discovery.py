@@ -1,10 +1,13 @@
-"""Finding kinds by looking into a package, so that nobody keeps a list of them."""
+"""Finding kinds and sections by looking into a package, so that nobody keeps a list of them."""
 
 import importlib
+import importlib.util
 import pkgutil
 from collections.abc import Iterator
 from types import ModuleType
+from typing import Any
 
+from stackwright.api.sections import Section
 from stackwright.kube.resource import CustomResource
 
 
@@ -15,6 +18,20 @@ def kinds_in(package: ModuleType, *, module: str = "") -> tuple[type[CustomResou
     """
     found = [kind for entry in _modules(package, module) for kind in getattr(entry, "KINDS", ())]
     return tuple(sorted(found, key=lambda kind: kind.kind.crd_name))
+
+
+def values_in(package: ModuleType, module: str, name: str) -> tuple[Any, ...]:
+    """Return the value `name` of each folder's module of that name; a folder without that module has none."""
+    folders = (entry.name for entry in pkgutil.iter_modules(package.__path__, f"{package.__name__}.") if entry.ispkg)
+    modules = (f"{folder}.{module}" for folder in folders)
+    return tuple(
+        getattr(importlib.import_module(path), name) for path in modules if importlib.util.find_spec(path) is not None
+    )
+
+
+def sections_in(package: ModuleType) -> tuple[Section, ...]:
+    """Return what the folders of a package add to the umbrella, by name; a folder without a `section` adds nothing."""
+    return tuple(sorted(values_in(package, "section", "SECTION"), key=lambda section: str(section.name)))
 
 
 def _modules(package: ModuleType, module: str) -> Iterator[ModuleType]:

@@ -16,6 +16,7 @@ from stackwright.api.base import (
     max_length,
     min_length,
     pattern,
+    rule,
     shown,
 )
 
@@ -44,6 +45,10 @@ class MariaDBDatabaseSpec(Value, frozen=True, kw_only=True):
         deprecated("an account has its own resource, MariaDBAccount."),
         describe("The Secret with the password of a user called like the schema."),
     ] = None
+    deletionPolicy: Annotated[
+        Literal["Retain", "Delete"],
+        describe("What becomes of the schema and its data when this resource is deleted: they stay, or they go too."),
+    ] = "Retain"
 
 
 class MariaDBDatabaseStatus(Status, frozen=True, kw_only=True):
@@ -56,7 +61,7 @@ class MariaDBDatabaseStatus(Status, frozen=True, kw_only=True):
 
 
 class MariaDBDatabase(CustomResource, frozen=True, kw_only=True):
-    """A schema on the Galera that the label dbName names. Deleting this resource keeps the schema and its data."""
+    """A schema on the Galera that the label dbName names. It outlives this resource unless deletionPolicy is Delete."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "MariaDBDatabase", "mariadbdatabases")
     definition: ClassVar[Definition] = shown(
@@ -84,7 +89,11 @@ class MariaDBAccountSpec(Value, frozen=True, kw_only=True):
         min_length(1),
         describe("The Secret with the password, under the key DatabasePassword. A new Secret changes the password."),
     ]
-    requireTLS: Annotated[bool, describe("Whether the server refuses this user without TLS.")] = False
+    requireTLS: Annotated[
+        bool,
+        rule("!self", message="requireTLS is not supported yet; leave it out", reason="FieldValueForbidden"),
+        describe("Whether the server refuses this user without TLS."),
+    ] = False
     accountType: Annotated[
         Literal["User", "System"],
         immutable("an account cannot change between User and System; make another MariaDBAccount"),
@@ -96,6 +105,7 @@ class MariaDBAccountStatus(Status, frozen=True, kw_only=True):
     """How far the account is."""
 
     currentSecret: Annotated[str, describe("The Secret with the password that the server has now.")] = ""
+    server: Annotated[str, describe("The Galera that has the user.")] = ""
     hash: Annotated[dict[str, str], describe("Digests of what was last done, by what they are of.")] = {}
 
 

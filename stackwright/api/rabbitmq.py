@@ -13,6 +13,7 @@ from stackwright.api.base import (
     describe,
     max_length,
     min_length,
+    rule,
     shown,
 )
 
@@ -34,7 +35,16 @@ class TransportURLSpec(Value, frozen=True, kw_only=True):
     vhost: Annotated[
         str, max_length(255), describe("The virtual host, which is made when missing; empty for the broker's default.")
     ] = ""
-    userRef: Annotated[str, describe("A RabbitMQUser resource to take the user from, instead of username.")] = ""
+    userRef: Annotated[
+        str,
+        rule(
+            "size(self) == 0",
+            message="userRef is not supported yet; name the user in username",
+            reason="FieldValueForbidden",
+        ),
+        max_length(253),
+        describe("A RabbitMQUser resource to take the user from, instead of username."),
+    ] = ""
 
 
 class TransportURLStatus(Status, frozen=True, kw_only=True):
@@ -45,6 +55,7 @@ class TransportURLStatus(Status, frozen=True, kw_only=True):
     previousSecretName: Annotated[str, describe("The Secret before a rotation, while somebody may use it.")] = ""
     rabbitmqUsername: Annotated[str, describe("The user that the URL names.")] = ""
     rabbitmqVhost: Annotated[str, describe("The virtual host that the URL names.")] = ""
+    previousRabbitmqUsername: Annotated[str, describe("The user before a rotation, while somebody may use it.")] = ""
     rabbitmqUserRef: Annotated[str, describe("The RabbitMQUser resource behind that user, if there is one.")] = ""
     previousRabbitmqUserRef: Annotated[str, describe("The one before a rotation, while somebody may use it.")] = ""
     queueType: Annotated[str, describe("The type of queues that the broker makes.")] = ""

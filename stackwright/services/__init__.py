@@ -5,14 +5,38 @@ The rule of this folder: a service's folder says all that we know of that servic
 """
 
 import sys
+from functools import cache
+from typing import Any
 
 import stackwright.api
 from stackwright.api import discovery
 from stackwright.api.base import CustomResource
+from stackwright.api.controlplane import OpenStackControlPlane, Section, control_plane_type
+from stackwright.blueprint.service import Service
 
 
+@cache
 def kinds() -> tuple[type[CustomResource], ...]:
     """Return every kind that we serve: those of `api`, and those in the `kinds` of each service's folder."""
     own = discovery.kinds_in(sys.modules[__name__], module="kinds")
-    shared = discovery.kinds_in(stackwright.api)
-    return tuple(sorted((*shared, *own), key=lambda kind: kind.kind.crd_name))
+    shared = (kind for kind in discovery.kinds_in(stackwright.api) if kind is not OpenStackControlPlane)
+    return tuple(sorted((*shared, *own, control_plane()), key=lambda kind: kind.kind.crd_name))
+
+
+@cache
+def sections() -> tuple[Section, ...]:
+    """Return what each service's folder adds to the umbrella."""
+    return discovery.sections_in(sys.modules[__name__])
+
+
+@cache
+def control_plane() -> type[OpenStackControlPlane]:
+    """Return the umbrella with the sections of all services; it is always the same type."""
+    return control_plane_type(sections())
+
+
+@cache
+def blueprints() -> tuple[Service[Any, Any], ...]:
+    """Return what each service's folder says the service is."""
+    found = discovery.values_in(sys.modules[__name__], "service", "SERVICE")
+    return tuple(sorted(found, key=lambda service: str(service.name)))

@@ -30,6 +30,9 @@ from stackwright.kube.shapes.states import state_of
 # Which object of all.
 Identity = tuple[Kind, Key]
 
+# What refers to another object that the server looks at when it is applied.
+_LATE = frozenset({"RoleBinding", "ClusterRoleBinding"})
+
 # How often a child that belongs to somebody else is looked at again: what becomes of it wakes its owner, not us.
 FOREIGN_SECONDS = 30.0
 
@@ -39,7 +42,8 @@ class Child:
     """One resource that the parent stands for.
 
     `condition` is the parent's condition that follows the child's state; `state` reads that state, by
-    default from the child's own Ready condition. A child that is `kept` has no owner and outlives its parent.
+    default from the child's own Ready condition. A child that is `kept` has no owner and outlives its parent. One that
+    is there `once` is what it is: a Job, say, whose name stands for all that it does.
     """
 
     of: type[Resource]
@@ -47,6 +51,7 @@ class Child:
     condition: str = ""
     state: Callable[[Resource], Finding] | None = None
     kept: bool = False
+    once: bool = False
 
     @property
     def key(self) -> Key:
@@ -118,7 +123,8 @@ def decide(
         for identity, child in wanted.items()
         if identity not in present
         or not (
-            (identity not in doubtful and is_applied(present[identity], child, mark))
+            child.once
+            or (identity not in doubtful and is_applied(present[identity], child, mark))
             or (identity in settled and settled[identity] == fingerprint(present[identity], child))
         )
     )
@@ -128,6 +134,16 @@ def decide(
         if prune and identity not in wanted and not resource.deleting and mark in resource.metadata.annotations
     )
     return (*applies, *prunes)
+
+
+def waves(steps: Iterable[Apply | Prune]) -> tuple[tuple[Apply | Prune, ...], ...]:
+    """Return steps in the groups that are taken one after the other: nearly all of them are in the first.
+
+    Who is not allowed everything can bind a role only when the server can see what is in it.
+    """
+    steps = tuple(steps)
+    late = tuple(step for step in steps if isinstance(step, Apply) and step.child.of.kind.name in _LATE)
+    return tuple(some for some in (tuple(step for step in steps if step not in late), late) if some)
 
 
 def is_applied(present: Resource, child: Child, mark: str) -> bool:
@@ -163,7 +179,7 @@ class Children:
     async def keep(
         self, parent: CustomResource, children: Iterable[Child], context: Context, *, prune: bool
     ) -> "Outcome":
-        """Apply what differs and prune what is gone, all at once; return what came of it."""
+        """Apply what differs and prune what is gone, at once what may be; return what came of it."""
         desired = tuple(_placed(item, parent) for item in children)
         owned = (resource for kind in self.owns for resource in context.store(kind).owned_by(parent.metadata.uid))
         kept = (context.store(item.of).get(item.key) for item in desired if item.kept)
@@ -175,9 +191,10 @@ class Children:
         settled = self.settled.get(parent.key, {})
         steps = decide(desired, seen, prune=prune, mark=mark_of(context), doubtful=doubtful, settled=settled)
         outcome = Outcome(parent, desired, {}, {})
-        async with asyncio.TaskGroup() as group:
-            for step in steps:
-                group.create_task(_take(step, parent, context, outcome))
+        for some in waves(steps):
+            async with asyncio.TaskGroup() as group:
+                for step in some:
+                    group.create_task(_take(step, parent, context, outcome))
         self._remember(outcome, mark_of(context))
         return outcome
 

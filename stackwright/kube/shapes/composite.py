@@ -26,16 +26,17 @@ __all__ = ["Child", "Composite", "child", "composite"]
 C = TypeVar("C", bound=CustomResource)
 Facts = TypeVar("Facts")
 
-Found = Iterable[Child | Wait]
+Found = Iterable[Child | Wait | Finding]
 
 
 @dataclass(frozen=True)
 class Composite(Generic[C, Facts]):
     """A kind of this shape, as data; `controller` makes it run.
 
-    `children` is pure and returns children and waits; while it waits for anything, nothing is pruned, because a
-    missing fact is no reason to delete. It may be asynchronous, where a program that is as good as pure must be asked.
-    `read` takes from the caches what `children` needs to know. `pause` is the annotation that stops the work.
+    `children` is pure and returns children, waits, and findings about conditions that no child speaks of; while it
+    waits for anything, nothing is pruned, because a missing fact is no reason to delete. It may be asynchronous, where
+    a program that is as good as pure must be asked. `read` takes from the caches what `children` needs to know.
+    `pause` is the annotation that stops the work.
     """
 
     of: type[C]
@@ -88,6 +89,7 @@ class Composite(Generic[C, Facts]):
         outcome = await self.family.keep(parent, desired, context, prune=not waits)
         findings = (
             *(Finding(wait.condition, "False", wait.reason, wait.message, "Info") for wait in waits),
+            *(item for item in found if isinstance(item, Finding)),
             *outcome.findings(context),
         )
         await report(parent, findings, msgspec.structs.replace(status, overridden=outcome.overridden()), context)

@@ -45,12 +45,16 @@ def _daemon_set(resource: Plain) -> Finding:
 def _counted(resource: Plain, wanted: int, updated: int, available: str) -> Finding:
     if resource.status.get("observedGeneration", 0) < resource.metadata.generation:
         return _waiting("Requested", f"{_name(resource)} was not looked at by its controller yet")
-    ready = min(updated, resource.status.get(available, 0))
-    if ready >= wanted:
+    # Where new pods come before old ones go, an old one that is available says nothing of the new.
+    old = max(0, resource.status.get("replicas", updated) - updated)
+    ready = max(0, min(updated, resource.status.get(available, 0) - old))
+    if ready >= wanted and not old:
         return _THERE
     stuck = _condition(resource, "Progressing")
     if stuck.get("status") == "False":
         return Finding("", "False", stuck.get("reason", "Stuck"), f"{_name(resource)}: {stuck.get('message')}", "Error")
+    if ready >= wanted:
+        return _waiting("Progressing", f"{_name(resource)} has pods of before the change")
     return _waiting("Progressing", f"{_name(resource)} has {ready} of {wanted} pods ready")
 
 

@@ -12,32 +12,80 @@ from stackwright.api.base import (
     Value,
     describe,
     immutable,
+    max_length,
     maximum,
+    min_length,
     minimum,
+    rule,
     shown,
 )
 from stackwright.api.exposure import SimpleTls
 from stackwright.api.mariadb import GROUP
 from stackwright.api.naming import STATEFUL_NAME
 from stackwright.api.service import InfrastructureSpec, WorkloadStatus
+from stackwright.api.snippets import SnippetFormat
 from stackwright.api.storage import StorageRequest
 
 
-class GaleraSpec(InfrastructureSpec, frozen=True, kw_only=True):
-    """How many nodes, on which storage, and how they are configured."""
+class GaleraExternal(Value, frozen=True, kw_only=True):
+    """A MariaDB that runs already, outside of what we deploy."""
 
+    hostname: Annotated[
+        str, min_length(1), max_length(253), describe("The host name or address under which clients reach it.")
+    ]
+    port: Annotated[int, minimum(1), maximum(65535), describe("The port on which it listens.")] = 3306
+    secret: Annotated[
+        str,
+        min_length(1),
+        describe("The Secret with an account that may make schemas and users, under the keys username and password."),
+    ]
+
+
+_WITHOUT_TLS = (
+    "!has(self.tls) || (!has(self.tls.secretName) && "
+    "(!has(self.tls.caBundleSecretName) || size(self.tls.caBundleSecretName) == 0))"
+)
+
+
+class GaleraSpec(InfrastructureSpec, frozen=True, kw_only=True):
+    """How many nodes, on which storage, and how they are configured; or which server stands for them."""
+
+    validations: ClassVar[tuple[Rule, ...]] = (
+        rule(
+            "has(self.external) || (has(self.storageClass) && has(self.storageRequest))",
+            message="storageClass and storageRequest are needed, unless external names a server that runs already",
+            reason="FieldValueRequired",
+        ),
+        rule(_WITHOUT_TLS, message="tls is not supported yet; leave it out", reason="FieldValueForbidden"),
+        rule(
+            "has(self.external) == has(oldSelf.external)",
+            message="a Galera cannot change between external and deployed; make another one and move the data",
+        ),
+    )
+
+    external: Annotated[
+        GaleraExternal | None, describe("A server that runs already and is used; nothing is deployed then.")
+    ] = None
     secret: Annotated[
         str, describe("The Secret with the root password, under the key DbRootPassword; absent, one is generated.")
     ] = ""
     rootDatabaseAccount: Annotated[
-        str, describe("A MariaDBAccount of type System for root; absent, one is made and called <name>-mariadb-root.")
+        str,
+        rule(
+            "size(self) == 0",
+            message="rootDatabaseAccount is not supported yet; name a Secret with root's password in secret",
+            reason="FieldValueForbidden",
+        ),
+        describe("A MariaDBAccount of type System for root; absent, one is made and called <name>-mariadb-root."),
     ] = ""
     storageClass: Annotated[
-        str,
+        str | None,
         immutable("volumes cannot change their StorageClass; make another Galera and move the data"),
         describe("The StorageClass of the nodes' volumes."),
-    ]
-    storageRequest: Annotated[StorageRequest, describe("The size of each node's volume, such as 10G. It can grow.")]
+    ] = None
+    storageRequest: Annotated[
+        StorageRequest | None, describe("The size of each node's volume, such as 10G. It can grow.")
+    ] = None
     replicas: Annotated[
         int,
         minimum(0),
@@ -45,7 +93,9 @@ class GaleraSpec(InfrastructureSpec, frozen=True, kw_only=True):
         describe("How many nodes: one, or three that replicate each other; 0 stops them and keeps the data."),
     ] = 1
     customServiceConfig: Annotated[
-        str, describe("A snippet in MariaDB's format (my.cnf). It is read after what we generate, so it wins.")
+        str,
+        SnippetFormat.MY_CNF,
+        describe("A snippet in MariaDB's format (my.cnf). It is read after what we generate, so it wins."),
     ] = ""
     sst: Annotated[
         Literal["rsync", "mariabackup"], describe("How a node gets all data from another when it joins.")
@@ -55,7 +105,13 @@ class GaleraSpec(InfrastructureSpec, frozen=True, kw_only=True):
     ] = False
     logToDisk: Annotated[bool, describe("Whether the nodes write their logs to their volumes too.")] = False
     tls: SimpleTls = SimpleTls()
-    disableNonTLSListeners: Annotated[bool, describe("Whether the server refuses everyone without TLS.")] = False
+    disableNonTLSListeners: Annotated[
+        bool,
+        rule(
+            "!self", message="disableNonTLSListeners is not supported yet; leave it out", reason="FieldValueForbidden"
+        ),
+        describe("Whether the server refuses everyone without TLS."),
+    ] = False
 
 
 class GaleraAttributes(Value, frozen=True, kw_only=True):
@@ -72,6 +128,8 @@ class GaleraAttributes(Value, frozen=True, kw_only=True):
 class GaleraStatus(WorkloadStatus, frozen=True, kw_only=True):
     """How far the server is."""
 
+    hostname: Annotated[str, describe("The host name under which clients reach the server.")] = ""
+    port: Annotated[int, describe("The port on which the server listens.")] = 0
     bootstrapped: Annotated[bool, describe("Whether the cluster has formed and accepts clients.")] = False
     attributes: Annotated[dict[str, GaleraAttributes], describe("What the nodes say of their data, by pod.")] = {}
     safeToBootstrap: Annotated[str, describe("The pod that forms the cluster, because its data is the newest.")] = ""

@@ -18,8 +18,11 @@ from stackwright.api.base import (
     immutable,
     max_items,
     max_length,
+    maximum,
+    min_length,
     minimum,
     pattern,
+    rule,
     shown,
 )
 from stackwright.api.exposure import EmbeddedMetadata, ServiceOverride
@@ -104,14 +107,57 @@ class ServiceOptions(Value, frozen=True, kw_only=True):
     ] = None
 
 
+class BrokerExternal(Value, frozen=True, kw_only=True):
+    """A RabbitMQ that runs already, outside of what we deploy."""
+
+    hostname: Annotated[
+        str, min_length(1), max_length(253), describe("The host name or address under which clients reach it.")
+    ]
+    port: Annotated[int, minimum(1), maximum(65535), describe("The port on which it listens for AMQP.")] = 5672
+    managementURL: Annotated[
+        str,
+        pattern(r"^https?://[^/@\s]+(/[^@\s]*)?$"),
+        max_length(500),
+        describe("The URL of its management API, such as http://rabbit.example.org:15672."),
+    ]
+    secret: Annotated[
+        str,
+        min_length(1),
+        describe("The Secret with a user who has the tag administrator, under the keys username and password."),
+    ]
+
+
+_WITHOUT_TLS = (
+    "!has(self.tls) || ((!has(self.tls.secretName) || size(self.tls.secretName) == 0) && "
+    "(!has(self.tls.caSecretName) || size(self.tls.caSecretName) == 0) && "
+    "(!has(self.tls.disableNonTLSListeners) || !self.tls.disableNonTLSListeners))"
+)
+
 _RESOURCES = ResourceRequirements(limits={"cpu": "2000m", "memory": "2Gi"}, requests={"cpu": "1000m", "memory": "2Gi"})
 
 
 class RabbitMqSpec(InfrastructureSpec, frozen=True, kw_only=True):
-    """How many nodes, on which storage, and how they are configured."""
+    """How many nodes, on which storage, and how they are configured; or which broker stands for them."""
 
+    validations: ClassVar[tuple[Rule, ...]] = (
+        rule(_WITHOUT_TLS, message="tls is not supported yet; leave it out", reason="FieldValueForbidden"),
+        rule(
+            "has(self.external) == has(oldSelf.external)",
+            message="a RabbitMq cannot change between external and deployed; make another one",
+        ),
+    )
+
+    external: Annotated[
+        BrokerExternal | None, describe("A broker that runs already and is used; nothing is deployed then.")
+    ] = None
     replicas: Annotated[
-        int, minimum(0), describe("How many nodes: one, or an odd number, so that a majority can always be told.")
+        int,
+        minimum(0),
+        rule(
+            "self == 0 || self % 2 == 1",
+            message="replicas must be odd, so that a majority can always be told; use 1 or 3 (0 stops the broker)",
+        ),
+        describe("How many nodes: one, or an odd number, so that a majority can always be told; 0 stops them."),
     ] = 1
     queueType: Annotated[
         Literal["Quorum", "Mirrored", ""],
@@ -186,6 +232,8 @@ class RabbitMqStatus(WorkloadStatus, frozen=True, kw_only=True):
     serviceHostnames: Annotated[
         tuple[str, ...], atomic, describe("The host names of the nodes' own Services, if they have any.")
     ] = ()
+    hostnames: Annotated[tuple[str, ...], atomic, describe("The host names under which clients reach the nodes.")] = ()
+    port: Annotated[int, describe("The port on which the nodes listen for AMQP.")] = 0
     currentVersion: Annotated[str, describe("The version that runs.")] = ""
     upgradePhase: Annotated[str, describe("How far an upgrade is; empty while there is none.")] = ""
 
@@ -205,7 +253,13 @@ class RabbitMq(CustomResource, frozen=True, kw_only=True):
         "ClusterAvailable",
         "DeploymentReady",
     )
-    validations: ClassVar[tuple[Rule, ...]] = STATEFUL_NAME
+    validations: ClassVar[tuple[Rule, ...]] = (
+        *STATEFUL_NAME,
+        rule(
+            "size(self.metadata.name) <= 45",
+            message="metadata.name must have at most 45 characters, because the names of the pods are made from it",
+        ),
+    )
 
     spec: RabbitMqSpec = RabbitMqSpec()
     status: RabbitMqStatus = RabbitMqStatus()

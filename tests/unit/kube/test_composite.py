@@ -4,11 +4,11 @@ from typing import ClassVar
 
 import pytest
 
-from stackwright.kube import fields
+from stackwright.kube import discovery, fields
 from stackwright.kube.builtin import ConfigMap
 from stackwright.kube.plan import Wait
 from stackwright.kube.resource import Condition, CustomResource, Kind, ObjectMeta, Status
-from stackwright.kube.shapes.children import Apply, Child, Prune, child, decide, fingerprint
+from stackwright.kube.shapes.children import Apply, Child, Prune, child, decide, fingerprint, waves
 from stackwright.kube.shapes.composite import composite
 from stackwright.kube.shapes.states import state_of
 
@@ -128,6 +128,17 @@ WAITING = Condition(type="Ready", status="False", severity="Info", reason="Creat
 def test_state_of(resource: Thing | ConfigMap, status: str, reason: str, message: str) -> None:
     finding = state_of(resource)
     assert (finding.status, finding.reason, finding.message) == (status, reason, message)
+
+
+def test_a_role_is_there_before_it_is_bound() -> None:
+    def step(name: str) -> Apply:
+        of = discovery.type_of(Kind("rbac.authorization.k8s.io", "v1", name, f"{name.lower()}s"))
+        return Apply(Child(of, {"metadata": {"name": "r", "namespace": "n"}}))
+
+    binding, role, other = step("RoleBinding"), step("Role"), Apply(A)
+    assert waves([binding, role, other]) == ((role, other), (binding,))
+    assert waves([other]) == ((other,),)
+    assert waves([]) == ()
 
 
 def test_a_composite_shows_what_others_overrode() -> None:

@@ -1,0 +1,85 @@
+"""From the spec of a kind to a template of it: the same fields, but none is defaulted, so what was said can be told.
+
+A template holds what a user said and nothing else. It is handed to a resource of the kind, and the server checks
+the whole there; so what cannot be checked of a part is not checked here: rules over the whole spec, and rules
+about changes.
+"""
+
+import types
+import typing
+from collections.abc import Iterator
+from functools import cache
+from typing import Annotated, Any
+
+import msgspec
+
+from stackwright.api.base import Rule, Value
+from stackwright.kube.crd.markers import Immutable
+
+
+@cache
+def template_of(spec: type[msgspec.Struct], filled: frozenset[str] = frozenset()) -> type[Value]:
+    """Return the template of a spec; the fields that are `filled` by somebody else may be left out."""
+    return _partial(spec, f"{spec.__name__.removesuffix('Spec')}Template", filled, ())
+
+
+@cache
+def part_of(struct: type[msgspec.Struct]) -> type[Value]:
+    """Return a struct within a spec as it stands in a template."""
+    stated = (rule for base in reversed(struct.__mro__) for rule in vars(base).get("validations", ()))
+    return _partial(struct, struct.__name__, frozenset(), tuple(rule for rule in stated if not _of_changes(rule)))
+
+
+def _partial(
+    struct: type[msgspec.Struct], name: str, filled: frozenset[str], validations: tuple[Rule, ...]
+) -> type[Value]:
+    return msgspec.defstruct(  # type: ignore[return-value]  # a subclass of its base, which the stub does not say
+        name,
+        list(_fields(struct, filled)),
+        bases=(Value,),
+        namespace={"__doc__": struct.__doc__, "validations": validations},
+        module=__name__,
+        frozen=True,
+        kw_only=True,
+    )
+
+
+def _fields(struct: type[msgspec.Struct], filled: frozenset[str]) -> Iterator[Any]:
+    hints = typing.get_type_hints(struct, include_extras=True)
+    for field in msgspec.structs.fields(struct):
+        annotation = _undefaulted(hints[field.name])
+        if field.required and field.name not in filled:
+            yield field.name, annotation
+        else:
+            yield field.name, _optional(annotation), None
+
+
+def _optional(annotation: Any) -> Any:
+    """Return a type that may be None; its markers stay outermost, where whoever reads a field's markers looks."""
+    if typing.get_origin(annotation) is Annotated:
+        base, *markers = typing.get_args(annotation)
+        return Annotated[(base | None, *markers)]
+    return annotation | None
+
+
+def _undefaulted(annotation: Any) -> Any:
+    """Return a type with every struct in it as a template, and without what speaks of changes."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is Annotated:
+        base, *markers = arguments
+        kept = [marker for marker in markers if not _of_changes(marker)]
+        inner = _undefaulted(base)
+        return Annotated[(inner, *kept)] if kept else inner
+    if origin in (typing.Union, types.UnionType):
+        return typing.Union[tuple(_undefaulted(choice) for choice in arguments)]  # noqa: UP007  made at run time
+    if origin is tuple:
+        return types.GenericAlias(tuple, (_undefaulted(arguments[0]), ...))
+    if origin in (dict, list):
+        return origin[tuple(map(_undefaulted, arguments))]
+    if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
+        return part_of(annotation)
+    return annotation
+
+
+def _of_changes(marker: object) -> bool:
+    return isinstance(marker, Immutable) or (isinstance(marker, Rule) and "oldSelf" in marker.expression)

@@ -1,0 +1,74 @@
+"""A service's configuration as the Secret that its pods mount: its files, and a start contract for each part. Pure."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from stackwright.api.base import CustomResource, JsonObject
+from stackwright.blueprint import ini
+from stackwright.blueprint.facts import Facts
+from stackwright.blueprint.service import Component, ConfigFile, Job, Schedule, Service
+
+# Where the chart mounts the Secret; the start contract copies from there.
+SOURCE = "/var/lib/openstack/config"
+
+C = TypeVar("C", bound=CustomResource)
+F = TypeVar("F", bound=Facts)
+
+
+def secret_name(resource: CustomResource) -> str:
+    """Return the name of the Secret with a resource's configuration."""
+    return f"{resource.metadata.name}-config-data"
+
+
+def oslo_files(
+    service: str, settings: Mapping[str, Mapping[str, Any]], *, custom: str, overwrite: Mapping[str, str]
+) -> tuple[ConfigFile, ...]:
+    """Return the files of a service that reads oslo.config's snippets in the order of their names: the user's last."""
+    directory = f"/etc/{service}/{service}.conf.d"
+    generated, users = f"01-{service}.conf", f"02-{service}-override.conf"
+    return (
+        ConfigFile(generated, ini.render(settings), f"{directory}/{generated}"),
+        ConfigFile(users, custom, f"{directory}/{users}"),
+        *(ConfigFile(name, content, f"/etc/{service}/{name}") for name, content in sorted(overwrite.items())),
+    )
+
+
+def start_contract(command: str, files: Iterable[ConfigFile], user: str) -> str:
+    """Return the config.json by which a container copies its files and starts."""
+    copies = [
+        {"source": f"{SOURCE}/{file.key}", "dest": file.destination, "owner": user, "perm": file.permissions}
+        for file in files
+    ]
+    return json.dumps({"command": command, "config_files": copies}, indent=2, sort_keys=True) + "\n"
+
+
+def secret_data(service: Service[C, F], resource: C, facts: F) -> dict[str, str]:
+    """Return the content of the configuration Secret: all files, and `<part>.json` for each component and job."""
+    data: dict[str, str] = {}
+    for component in service.components:
+        if component.command is None:
+            continue
+        files = tuple(component.files(resource, facts))
+        data |= {file.key: file.content for file in files}
+        data[f"{component.name}.json"] = start_contract(component.command(resource), files, service.user)
+    parts: tuple[Job[C, F] | Schedule[C], ...] = (*service.jobs, *service.schedules)
+    for part in parts:
+        files = tuple(service.component(part.of).files(resource, facts))
+        data[f"{part.name}.json"] = start_contract(part.command(resource), files, service.user)
+    return data
+
+
+def component_hash(service: Service[C, F], component: Component[C, F], resource: C, facts: F) -> str:
+    """Return a short name for all that a component's pods read at their start: another one rolls them."""
+    files = tuple(component.files(resource, facts))
+    contract = start_contract(component.command(resource), files, service.user) if component.command else ""
+    return digest({"contract": contract, "files": {file.key: file.content for file in files}})
+
+
+def digest(content: JsonObject) -> str:
+    """Return a short name for a content, the same for the same content; secrets cannot be read from it."""
+    return hashlib.sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()[:10]

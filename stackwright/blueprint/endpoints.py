@@ -1,0 +1,70 @@
+"""Which URL of a service works from where: by what its Kubernetes Services are. Pure."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from stackwright.blueprint.facts import Endpoints
+from stackwright.kube.builtin import Node, Service
+from stackwright.kube.plan import Wait
+
+PUBLIC, INTERNAL = "public", "internal"
+
+
+def urls(
+    services: Mapping[str, Service | None], overrides: Mapping[str, Any], nodes: Iterable[Node], port: int
+) -> Endpoints | Wait:
+    """Return both URLs, or what they wait for. `overrides` are those of the spec, by interface."""
+    found: dict[str, str] = {}
+    for interface in (PUBLIC, INTERNAL):
+        override = overrides.get(interface)
+        if override is not None and override.endpointURL:
+            found[interface] = override.endpointURL
+            continue
+        service = services.get(interface)
+        if service is None:
+            return Wait("ServiceMissing", f"The Service of the {interface} endpoint is not there yet", "")
+        url = url_of(service, nodes, port)
+        if isinstance(url, Wait):
+            return url
+        found[interface] = url
+    return Endpoints(public=found[PUBLIC], internal=found[INTERNAL])
+
+
+def url_of(service: Service, nodes: Iterable[Node], port: int) -> str | Wait:
+    """Return the URL under which a Service is reached from where its type promises."""
+    match service.spec.get("type", "ClusterIP"):
+        case "NodePort":
+            return _node_port(service, nodes)
+        case "LoadBalancer":
+            return _load_balancer(service, port)
+        case _:
+            return f"http://{service.metadata.name}.{service.metadata.namespace}.svc:{port}"
+
+
+def _node_port(service: Service, nodes: Iterable[Node]) -> str | Wait:
+    given = next((entry.get("nodePort") for entry in service.spec.get("ports", ()) if entry.get("nodePort")), None)
+    if given is None:
+        return Wait("NodePortMissing", f"Service {service.metadata.name} has no node port yet")
+    address = next(filter(None, map(address_of, sorted(nodes, key=lambda node: node.metadata.name))), "")
+    if not address:
+        return Wait("NodeAddressMissing", "No node has an address under which a node port could be reached")
+    return f"http://{_bracketed(address)}:{given}"
+
+
+def _load_balancer(service: Service, port: int) -> str | Wait:
+    entries = service.status.get("loadBalancer", {}).get("ingress") or ()
+    address = next((entry.get("ip") or entry.get("hostname") for entry in entries), "")
+    if not address:
+        message = f"Service {service.metadata.name} waits for a load balancer to give it an address"
+        return Wait("LoadBalancerPending", message)
+    return f"http://{_bracketed(address)}:{port}"
+
+
+def address_of(node: Node) -> str:
+    """Return the address of a node for who is outside; "" when it has none."""
+    addresses = {entry.get("type"): entry.get("address", "") for entry in node.status.get("addresses") or ()}
+    return addresses.get("ExternalIP") or addresses.get("InternalIP") or ""
+
+
+def _bracketed(address: str) -> str:
+    return f"[{address}]" if ":" in address else address

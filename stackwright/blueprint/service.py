@@ -1,0 +1,239 @@
+"""The words in which a service's folder says what the service is.
+
+A `Service` is data and small pure functions from a resource and the facts of its needs; the generic service
+controller does the rest. If a service seems to need an `if` in the machinery, a word is missing here.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from stackwright.api.base import CustomResource, JsonObject, Resource, Status
+from stackwright.blueprint.facts import Facts
+from stackwright.kube.conditions import Finding
+
+C = TypeVar("C", bound=CustomResource)
+F = TypeVar("F", bound=Facts)
+R = TypeVar("R", bound=Resource)
+
+
+def _spec(resource: CustomResource) -> Any:
+    return resource.spec  # type: ignore[attr-defined]  # every kind with components has one
+
+
+def _always(_: CustomResource) -> bool:
+    return True
+
+
+def _never(_: CustomResource) -> bool:
+    return False
+
+
+def _no_files(_: CustomResource, __: Facts) -> "Iterable[ConfigFile]":
+    return ()
+
+
+class Look(Protocol):
+    """Reads an object of the resource's own namespace, or a cluster-wide one, from the cache."""
+
+    def __call__(self, kind: type[R], name: str) -> R | None:
+        """Return the object, or None when it is not there; the resource is looked at again when it changes."""
+        ...
+
+
+# What a service can need. `fact` is the field of its facts that the need fills.
+
+
+@dataclass(frozen=True)
+class Database:
+    """A schema of the service's own: spec.databaseInstance names the server, spec.databaseAccount the account."""
+
+    fact: ClassVar[str] = "database"
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A cache: spec.memcachedInstance names it."""
+
+    fact: ClassVar[str] = "cache"
+
+
+@dataclass(frozen=True)
+class Notifications:
+    """A broker for notifications, where spec.notificationsBus names one; the fact is None where it does not."""
+
+    fact: ClassVar[str] = "notifications"
+
+
+@dataclass(frozen=True)
+class Password:
+    """A password from spec.secret, under the key that spec.passwordSelectors has for `selector`."""
+
+    selector: str
+
+
+Need = Database | Cache | Notifications | Password
+
+
+@dataclass(frozen=True)
+class ConfigFile:
+    """A file of the configuration Secret, and where the start contract copies it."""
+
+    key: str
+    content: str = field(repr=False)
+    destination: str
+    permissions: str = "0600"
+
+
+@dataclass(frozen=True)
+class Component(Generic[C, F]):
+    """A part of the service that runs in pods of its own.
+
+    `command` is what the start contract starts, and `files` are what it reads: a change of one of them rolls its pods,
+    and no others. Without a command the chart has it, and there is no configuration. `template` is the part of the
+    spec that says how many pods there are and how large. `values` are further values of the chart for it.
+    """
+
+    name: str
+    command: Callable[[C], str] | None = None
+    files: Callable[[C, F], Iterable[ConfigFile]] = _no_files
+    template: Callable[[C], Any] = _spec
+    values: Callable[[C, F], JsonObject] | None = None
+
+
+@dataclass(frozen=True)
+class Job(Generic[C, F]):
+    """A command that runs once for each of its inputs, in a Job of the chart.
+
+    `inputs` return what its name is the hash of, or None while that is not known; `values` are what the chart needs
+    to know besides. It reads the files of the component that it is a job `of`.
+    """
+
+    name: str
+    command: Callable[[C], str]
+    inputs: Callable[[C, F], JsonObject | None]
+    condition: str
+    of: str = "api"
+    values: Callable[[C, F], JsonObject] | None = None
+
+
+@dataclass(frozen=True)
+class Schedule(Generic[C]):
+    """A command that runs by the clock, in a CronJob of the chart."""
+
+    name: str
+    command: Callable[[C], str]
+    when: Callable[[C], str]
+    suspended: Callable[[C], bool] = _never
+    of: str = "api"
+
+
+@dataclass(frozen=True)
+class KeyRing(Generic[C]):
+    """Keys in a Secret of the service's own that is mounted as the repository: 0 is staged, the highest is primary.
+
+    `size` is how many keys there are at most, `days` how many lie between two rotations by the clock (None: only when
+    a user asks). `migrate` names the job that must be done with the keys as they are before they may turn again.
+    """
+
+    name: str
+    path: str
+    size: Callable[[C], int]
+    days: Callable[[C], int] | None = None
+    migrate: str = ""
+
+
+@dataclass(frozen=True)
+class Generated(Generic[C]):
+    """A Secret that is made once, with new passwords in it, and outlives the resource.
+
+    `content` makes its keys from a source of new passwords, unless `wanted` says that the user brings it.
+    """
+
+    name: Callable[[C], str]
+    content: Callable[[C, Callable[[int], str]], Mapping[str, str]]
+    wanted: Callable[[C], bool] = _always
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """The service's API: Services `<name>-public` and `<name>-internal`."""
+
+    port: int
+
+
+# What a user can ask for by spec.actions.
+
+
+@dataclass(frozen=True)
+class RunJob:
+    """Run a job of the service once more."""
+
+    job: str
+
+
+@dataclass(frozen=True)
+class RotateKeys:
+    """Turn a key ring by one."""
+
+    ring: str
+
+
+@dataclass(frozen=True)
+class Restart:
+    """Roll all pods."""
+
+
+Action = RunJob | RotateKeys | Restart
+
+
+@dataclass(frozen=True)
+class Told(Generic[C]):
+    """What a service has to tell of itself beside what the machinery knows."""
+
+    status: Status
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True)
+class Service(Generic[C, F]):
+    """A service, as data. `name` is its chart's, its image component's and its configuration directory's.
+
+    `problems` are what is wrong with a spec beyond what its schema can say. `elsewhere` says that the service runs
+    somewhere else and is only used. `unread` are fields that upstream has and that nothing here reads yet.
+    """
+
+    name: str
+    kind: type[C]
+    facts: type[F]
+    user: str
+    components: tuple[Component[C, F], ...]
+    needs: tuple[Need, ...] = ()
+    endpoint: Endpoint | None = None
+    jobs: tuple[Job[C, F], ...] = ()
+    schedules: tuple[Schedule[C], ...] = ()
+    key_rings: tuple[KeyRing[C], ...] = ()
+    secrets: tuple[Generated[C], ...] = ()
+    actions: Mapping[str, Action] = field(default_factory=dict)
+    values: Callable[[C, F], JsonObject] | None = None
+    resources: Callable[[C, F], Iterable[Resource]] | None = None
+    problems: Callable[[C, Look], Iterable[tuple[str, str]]] | None = None
+    elsewhere: Callable[[C], bool] = _never
+    tell: Callable[[C, F | None, Look], Told[C]] | None = None
+    unread: tuple[str, ...] = ()
+
+    @property
+    def known_actions(self) -> dict[str, Action]:
+        """Every action of the service by its name: those of all services, and its own."""
+        general: dict[str, Action] = {"restart": Restart()}
+        if any(job.name == DB_SYNC for job in self.jobs):
+            general["sync-database"] = RunJob(DB_SYNC)
+        return general | dict(self.actions)
+
+    def component(self, name: str) -> Component[C, F]:
+        """Return the component of that name."""
+        return next(component for component in self.components if component.name == name)
+
+
+# The job after which a service's pods may start.
+DB_SYNC = "db-sync"

@@ -1,0 +1,138 @@
+"""The values of a service's chart: what a resource and its facts come to. Pure, and without a secret."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from stackwright.api.base import CustomResource, JsonObject
+from stackwright.api.pods import ExtraMounts, Probe
+from stackwright.blueprint import configuration
+from stackwright.blueprint.facts import Facts
+from stackwright.blueprint.service import Component, Job, Service
+
+C = TypeVar("C", bound=CustomResource)
+F = TypeVar("F", bound=Facts)
+
+# The keys of the probes in a chart, by their field in the resource.
+_PROBES = {"livenessProbes": "liveness", "readinessProbes": "readiness", "startupProbes": "startup"}
+
+
+def values(service: Service[C, F], resource: C, facts: F, *, restart: str = "", sudo: bool = False) -> JsonObject:
+    """Return the values of the chart for what is known now; a job whose inputs are not known is left out.
+
+    `restart` is the id of the last restart that was asked for.
+    """
+    result: JsonObject = {"image": facts.image}
+    if sudo:
+        result["sudo"] = True
+    result["components"] = {
+        component.name: _component(service, component, resource, facts, restart) for component in service.components
+    }
+    if service.endpoint is not None:
+        result["services"] = _services(resource)
+    jobs = {job.name: value for job in service.jobs if (value := job_values(job, resource, facts)) is not None}
+    if jobs:
+        result["jobs"] = jobs
+    if service.schedules:
+        result["schedules"] = {
+            schedule.name: {
+                "config": configuration.secret_name(resource),
+                "schedule": schedule.when(resource),
+                "suspend": schedule.suspended(resource),
+            }
+            for schedule in service.schedules
+        }
+    if service.key_rings:
+        result["keyRings"] = {ring.name: f"{facts.name}-{ring.name}" for ring in service.key_rings}
+    if service.values is not None:
+        result |= service.values(resource, facts)
+    return result
+
+
+def job_values(job: Job[C, F], resource: C, facts: F) -> JsonObject | None:
+    """Return the values of a job, its name's hash among them, or None while its inputs are not known."""
+    inputs = job.inputs(resource, facts)
+    if inputs is None:
+        return None
+    result = {
+        "config": configuration.secret_name(resource),
+        "hash": configuration.digest(
+            {"image": facts.image, "command": job.command(resource), "provisioning": _provisioning(resource), **inputs}
+        ),
+    }
+    return result | (job.values(resource, facts) if job.values is not None else {})
+
+
+def _provisioning(resource: Any) -> str:
+    """Return who makes what a service needs: where Jobs do, others wait for them, and are other Jobs."""
+    return str(getattr(resource.spec, "provisioning", ""))
+
+
+def _component(service: Service[C, F], component: Component[C, F], resource: C, facts: F, restart: str) -> JsonObject:
+    template = component.template(resource)
+    result: JsonObject = {"replicas": template.replicas}
+    if component.command is not None:
+        result["config"] = configuration.secret_name(resource)
+        result["hash"] = configuration.component_hash(service, component, resource, facts)
+    further = {
+        "resources": msgspec.to_builtins(template.resources),
+        "nodeSelector": template.nodeSelector,
+        "probes": _probes(template),
+        "annotations": {"openstack.org/restarted": restart} if restart else {},
+        **_extra(getattr(template, "extraMounts", ()), service.name),
+    }
+    result |= {name: value for name, value in further.items() if value}
+    return result | (component.values(resource, facts) if component.values is not None else {})
+
+
+def _probes(template: Any) -> JsonObject:
+    overridden = getattr(getattr(template, "override", None), "probes", None)
+    if overridden is None:
+        return {}
+    found = {name: getattr(overridden, field) for field, name in _PROBES.items()}
+    return {name: _probe(probe) for name, probe in found.items() if probe is not None}
+
+
+def _probe(probe: Probe) -> JsonObject:
+    """Return a probe as a pod has it; only what the user said is in it."""
+    said = {name: value for name, value in msgspec.to_builtins(probe).items() if value not in (None, "", [], ())}
+    kind, request = said.pop("type", ""), {name: said.pop(name) for name in ("path", "port", "scheme") if name in said}
+    command = said.pop("command", None)
+    if kind == "Exec" and command:
+        said["exec"] = {"command": list(command)}
+    elif request:
+        said["httpGet"] = request
+    return said
+
+
+def _services(resource: Any) -> JsonObject:
+    overrides = resource.spec.override.service
+    return {interface: _exposed(overrides.get(interface)) for interface in ("public", "internal")}
+
+
+def _exposed(override: Any) -> JsonObject:
+    if override is None:
+        return {}
+    spec = msgspec.to_builtins(override.spec) if override.spec is not None else {}
+    metadata = msgspec.to_builtins(override.metadata) if override.metadata is not None else {}
+    settings = {name: value for name, value in spec.items() if value not in (None, "", [], ())}
+    kind = settings.pop("type", None)
+    result: JsonObject = {name: value for name, value in metadata.items() if value}
+    if kind:
+        result["type"] = kind
+    if settings:
+        result["spec"] = settings
+    return result
+
+
+def _extra(mounts: Iterable[ExtraMounts], service: str) -> JsonObject:
+    """Return further volumes for the pods of a service: those that name nobody, and those that name it."""
+    volumes: list[Mapping[str, Any]] = []
+    places: list[JsonObject] = []
+    for entry in (entry for mount in mounts for entry in mount.extraVol):
+        if entry.propagation and service.lower() not in {name.lower() for name in entry.propagation}:
+            continue
+        volumes.extend(entry.volumes)
+        places.extend(msgspec.to_builtins(place) for place in entry.mounts)
+    return {"extraVolumes": volumes, "extraMounts": places} if volumes else {}

@@ -1,0 +1,233 @@
+"""The controller of the umbrella: a composite over the sections of all services, and what wakes it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+
+from stackwright import services
+from stackwright.api.annotations import PAUSED
+from stackwright.api.base import CustomResource
+from stackwright.api.controlplane import (
+    INFRASTRUCTURE_READY,
+    INPUT_READY,
+    OpenStackControlPlane,
+    OpenStackControlPlaneStatus,
+    ResolvedDependency,
+    ServiceState,
+)
+from stackwright.controllers.controlplane import passwords
+from stackwright.controllers.controlplane.refusals import refusals
+from stackwright.controllers.controlplane.resolution import Identity, Instance, is_disabled, resolve
+from stackwright.controllers.dialling import Dialler
+from stackwright.kube.builtin import Secret
+from stackwright.kube.conditions import READY, Finding, finding_of
+from stackwright.kube.controller import Context, Controller, Result, Watch
+from stackwright.kube.errors import Blocked
+from stackwright.kube.plan import Wait
+from stackwright.kube.predicates import asked_differently
+from stackwright.kube.resource import Key, Resource
+from stackwright.kube.shapes import pausing
+from stackwright.kube.shapes.children import mark_of
+from stackwright.kube.shapes.composite import Child, Composite
+from stackwright.kube.shapes.report import report
+from stackwright.kube.shapes.states import state_of
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What there is in the namespace.
+
+    The resources of the sections' kinds, which of them are somebody else's, the Secret without its values, and the
+    name of the control plane that was here first, if this one was not.
+    """
+
+    present: Mapping[Identity, CustomResource] = field(default_factory=dict)
+    foreign: frozenset[Identity] = frozenset()
+    secret: passwords.Seen | None = None
+    first: str = ""
+
+
+def read(umbrella: OpenStackControlPlane, context: Context) -> Facts:
+    """Take from the caches what there is."""
+    namespace = umbrella.metadata.namespace
+    present = {
+        (section.kind.kind.name, resource.metadata.name): resource
+        for section in services.sections()
+        for resource in context.store(section.kind).list(namespace)
+    }
+    mark = mark_of(context)
+    foreign = frozenset(identity for identity, resource in present.items() if _foreign(resource, umbrella, mark))
+    secret = context.store(Secret).get(Key(namespace, umbrella.spec.secret))
+    return Facts(present, foreign, passwords.seen(secret), _first(umbrella, context))
+
+
+def _foreign(resource: Resource, umbrella: OpenStackControlPlane, mark: str) -> bool:
+    """Whether somebody else made a resource. What an umbrella of the same name left behind is ours to take up."""
+    owner = resource.metadata.controller
+    if owner is None:
+        return mark not in resource.metadata.annotations
+    return (owner.kind, owner.name) != (umbrella.kind.name, umbrella.metadata.name)
+
+
+def _first(umbrella: OpenStackControlPlane, context: Context) -> str:
+    """Return the name of the control plane that was in the namespace before this one."""
+    all_of_them = context.store(type(umbrella)).list(umbrella.metadata.namespace)
+    oldest = min(all_of_them, key=lambda one: (one.metadata.creationTimestamp, one.metadata.name), default=umbrella)
+    return "" if oldest.metadata.name == umbrella.metadata.name else oldest.metadata.name
+
+
+def children(umbrella: OpenStackControlPlane, facts: Facts) -> Iterable[Child | Wait | Finding]:
+    """Return the resources of the services, and what is found out about the whole."""
+    refuse(umbrella, facts)
+    instances = resolve(umbrella.spec, services.sections(), facts.foreign)
+    if (complaint := passwords.complaint(umbrella, instances, facts.secret)) is not None:
+        yield complaint
+    for instance in instances:
+        condition = instance.section.condition
+        yield from (Finding(condition, "False", "DependencyMissing", unmet, "Error") for unmet in instance.unmet)
+        if instance.foreign:
+            yield replace(_state(instance, facts), condition=condition)
+        elif not instance.unmet or instance.identity in facts.present:
+            # What runs already is not taken away because what it needs was.
+            body = {"metadata": {"name": instance.name}, "spec": instance.spec}
+            yield Child(instance.section.kind, body, condition)
+    yield from _idle(umbrella, instances)
+    yield _infrastructure(instances, facts)
+
+
+def refuse(umbrella: OpenStackControlPlane, facts: Facts) -> None:
+    """Raise what the user must change before anything is done."""
+    if facts.first:
+        message = (
+            f"Namespace {umbrella.metadata.namespace} has OpenStackControlPlane {facts.first} already, and a namespace "
+            "has one at most: delete one of the two, or move this one to another namespace"
+        )
+        raise Blocked(message, reason="NotAlone", condition=INPUT_READY)
+    if refused := refusals(umbrella.spec, services.sections()):
+        raise Blocked("; ".join(map(str, refused)), reason="NotSupported", condition=INPUT_READY)
+
+
+def _idle(umbrella: OpenStackControlPlane, instances: Iterable[Instance]) -> Iterable[Finding]:
+    """Say of the sections without a resource that nothing is missing there."""
+    used = {instance.section.name for instance in instances}
+    for section in services.sections():
+        if section.name not in used:
+            disabled = is_disabled(section, umbrella.spec)
+            reason, message = ("Disabled", "is not wanted") if disabled else ("NotRequested", "was not asked for")
+            yield Finding(section.condition, "True", reason, f"{section.kind.kind.name} {message}")
+
+
+def _infrastructure(instances: Iterable[Instance], facts: Facts) -> Finding:
+    """Return whether all that the services stand on is ready."""
+    below = [instance for instance in instances if instance.section.infrastructure]
+    missing = [state for state in (_state(instance, facts) for instance in below) if state.status != "True"]
+    if not missing:
+        return Finding(INFRASTRUCTURE_READY, "True", READY, "")
+    worst = min(missing, key=lambda state: state.severity != "Error")
+    return replace(worst, condition=INFRASTRUCTURE_READY)
+
+
+def _state(instance: Instance, facts: Facts) -> Finding:
+    """Return how far a resource was when it was last seen."""
+    present = facts.present.get(instance.identity)
+    if present is None:
+        reason, message = ("DependencyMissing", instance.unmet[0]) if instance.unmet else ("Requested", "")
+        return Finding("", "False", reason, message or f"{instance} is being made", "Info")
+    if present.deleting:
+        return Finding("", "False", "Deleting", f"{instance} is being deleted", "Info")
+    return state_of(present)
+
+
+def tell(umbrella: OpenStackControlPlane, facts: Facts) -> OpenStackControlPlaneStatus:
+    """Return the status with the state of each resource, and with what was deployed because something needs it."""
+    if facts.first or refusals(umbrella.spec, services.sections()):
+        return umbrella.status
+    instances = resolve(umbrella.spec, services.sections(), facts.foreign)
+    states = tuple(sorted(_told(instance, facts) for instance in instances))
+    resolved = tuple(
+        ResolvedDependency(name=instance.name, kind=instance.identity[0], neededBy=instance.needed_by)
+        for instance in instances
+        if not instance.asked and not instance.foreign
+    )
+    return msgspec.structs.replace(
+        umbrella.status,
+        services=tuple(state for _, state in states),
+        resolved=tuple(sorted(resolved, key=lambda one: (one.kind, one.name))),
+    )
+
+
+def _told(instance: Instance, facts: Facts) -> tuple[Identity, ServiceState]:
+    state = _state(instance, facts)
+    ready = state.status == "True"
+    message = "" if ready else state.message
+    if instance.foreign:
+        message = f"{message}; it is used as it is, because somebody else made it".removeprefix("; ")
+    kind, name = instance.identity
+    reason = "" if ready else state.reason
+    return instance.identity, ServiceState(kind=kind, name=name, ready=ready, reason=reason, message=message)
+
+
+@dataclass(frozen=True)
+class Roster:
+    """Which control planes there are and which Secret each names, so that what they use wakes them."""
+
+    secrets: dict[Key, str] = field(default_factory=dict)
+
+    def beside(self, resource: Resource) -> Iterable[Key]:
+        """Return the control planes in the namespace of a resource."""
+        return [key for key in self.secrets if key.namespace == resource.metadata.namespace]
+
+    def using(self, secret: Secret) -> Iterable[Key]:
+        """Return the control planes that take their passwords from a Secret."""
+        return [key for key in self.beside(secret) if self.secrets[key] == secret.metadata.name]
+
+
+def controller(generate: passwords.Generate = passwords.random) -> Controller:
+    """Return the controller of the umbrella; `generate` makes a password with that many bytes of randomness."""
+    kind = services.control_plane()
+    kinds = tuple(section.kind for section in services.sections())
+    shape = Composite(of=kind, owns=kinds, children=children, read=read, tell=tell, pause=PAUSED)
+    roster = Roster()
+    watches: tuple[Watch[Any], ...] = (
+        Watch(kind, roster.beside, asked_differently),
+        Watch(Secret, roster.using),
+        *(Watch(each, roster.beside) for each in kinds),
+    )
+    composed = shape.controller(watches=watches)
+
+    async def reconcile(key: Key, context: Context) -> Result | None:
+        umbrella = context.store(kind).get(key)
+        if umbrella is None or umbrella.deleting:
+            roster.secrets.pop(key, None)
+        else:
+            roster.secrets[key] = umbrella.spec.secret
+            if not pausing.is_paused(PAUSED, umbrella) and await _generated(umbrella, context, generate):
+                # The cache has the Secret by then, and says so.
+                return Result(after=0.0)
+        return await composed.reconcile(key, context)
+
+    return replace(composed, reconcile=reconcile)
+
+
+async def _generated(umbrella: OpenStackControlPlane, context: Context, generate: passwords.Generate) -> bool:
+    """Generate the passwords that are missing; return whether there were any."""
+    facts = read(umbrella, context)
+    if facts.first or refusals(umbrella.spec, services.sections()):
+        return False
+    instances = resolve(umbrella.spec, services.sections(), facts.foreign)
+    step = passwords.decide(umbrella, instances, facts.secret)
+    if step is None:
+        return False
+    try:
+        await passwords.carry_out(step, umbrella, context.client, generate)
+    except Exception as error:
+        await report(umbrella, (finding_of(error, INPUT_READY),), umbrella.status, context)
+        raise
+    return True
+
+
+def controllers(dialler: Dialler) -> tuple[Controller, ...]:  # noqa: ARG001  every folder of controllers is asked so
+    """Return the controllers of this folder; the umbrella dials nobody."""
+    return (controller(),)

@@ -1,0 +1,62 @@
+"""What a control plane asks for and cannot have yet: refused with a sentence, never ignored. Pure."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from stackwright.api.controlplane import OpenStackControlPlaneSpec, Section
+from stackwright.controllers.controlplane.resolution import found_at
+
+_NO_TLS = "TLS is not supported yet; leave it out"
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A field that says something that cannot be served, and what to do."""
+
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}"
+
+
+def refusals(spec: OpenStackControlPlaneSpec, sections: Iterable[Section]) -> tuple[Refusal, ...]:
+    """Return all that is asked for and is not supported."""
+    return (*_of_the_whole(spec), *(refusal for section in sections for refusal in _of_section(spec, section)))
+
+
+def _of_the_whole(spec: OpenStackControlPlaneSpec) -> Iterator[Refusal]:
+    if spec.tls is not None:
+        yield Refusal("spec.tls", _NO_TLS)
+    if spec.operatorMode != "shared":
+        yield Refusal("spec.operatorMode", f"{spec.operatorMode} is not supported yet; set it to shared")
+
+
+def _of_section(spec: OpenStackControlPlaneSpec, section: Section) -> Iterator[Refusal]:
+    stated = getattr(spec, section.name)
+    if stated is None:
+        return
+    place = f"spec.{section.name}"
+    if section.several:
+        for name, template in stated.templates.items():
+            yield from _of_template(template, section, f"{place}.templates[{name}]")
+    elif stated.template is not None:
+        yield from _of_template(stated.template, section, f"{place}.template")
+    if section.has_endpoints:
+        if stated.apiOverride.tls:
+            yield Refusal(f"{place}.apiOverride.tls", _NO_TLS)
+        if stated.apiOverride.route:
+            yield Refusal(f"{place}.apiOverride.route", "Routes are not supported; set apiOverride.service")
+        if stated.applicationCredential.get("enabled"):
+            message = "application credentials are not supported yet; leave it out"
+            yield Refusal(f"{place}.applicationCredential", message)
+
+
+def _of_template(template: Any, section: Section, place: str) -> Iterator[Refusal]:
+    said = msgspec.to_builtins(template)
+    for path in ("tls", *section.unsupported):
+        if found_at(said, path):
+            yield Refusal(f"{place}.{path}", _NO_TLS)

@@ -1,0 +1,13 @@
+"""The generic controller of a service: one for every kind that has a blueprint.
+
+decide.py    what a resource comes to, given what is in the caches: children, waits, the release. Pure
+needs.py     what each need of a service asks for, and the fact that it yields. Pure
+act.py       secrets, key rings, logs: what is done beside applying
+pods.py      why pods do not come up, in a sentence. Pure
+controller.py  reads, decides, acts, reports
+"""
+
+from stackwright.controllers.service.controller import ServiceController, controllers
+from stackwright.controllers.service.environment import Environment
+
+__all__ = ["Environment", "ServiceController", "controllers"]

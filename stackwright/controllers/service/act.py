@@ -1,0 +1,130 @@
+"""What a pass over a service does beside applying its children: secrets, key rings, logs, accounts that are over."""
+
+import base64
+import hashlib
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from stackwright.api.base import CustomResource, JsonObject
+from stackwright.api.mariadb import DATABASE_LABEL, MariaDBAccount
+from stackwright.blueprint import key_rings
+from stackwright.controllers.service import labels, rings
+from stackwright.controllers.service.environment import Environment
+from stackwright.controllers.service.needs import NewSecret, account_secret
+from stackwright.controllers.service.rings import Turn
+from stackwright.kube import clock, pods
+from stackwright.kube.builtin import Job, Pod, Secret
+from stackwright.kube.controller import Context
+from stackwright.kube.errors import AlreadyExists, Blocked, KubeError, Retry
+from stackwright.kube.resource import Resource
+from stackwright.kube.shapes.children import mark_of
+
+# On every Secret that was generated: for which resource.
+GENERATED_FOR = "openstack.org/generated-for"
+
+LOG_LINES = 20
+# A mounted Secret reaches its pods within about a minute.
+HOLDING_SECONDS = 20.0
+
+
+async def make_secrets(
+    new: Iterable[NewSecret], resource: CustomResource, context: Context, environment: Environment, now: datetime
+) -> None:
+    """Make Secrets that are to be made once. They have no owner: what they open outlives the resource."""
+    for entry in new:
+        body: JsonObject = {
+            "metadata": {
+                "name": entry.name,
+                "namespace": resource.metadata.namespace,
+                "annotations": {
+                    GENERATED_FOR: f"{resource.kind.name}/{resource.metadata.name}",
+                    rings.TURNED_AT: clock.seconds(now),
+                },
+            },
+            "data": _encoded(entry.content(environment.source(entry.name))),
+        }
+        try:
+            await context.client.create(Secret, body)
+        except AlreadyExists:
+            # Somebody was faster, or the cache is behind: what is there stays.
+            continue
+
+
+async def turn(step: Turn, holders: Iterable[Pod], context: Context, environment: Environment, now: datetime) -> None:
+    """Turn a ring, once everybody who reads it holds the present keys."""
+    keys = rings.decoded(step.secret)
+    if not key_rings.is_ring(keys):
+        message = f"Secret {step.secret.metadata.name} is no ring of keys: it needs the keys 0 and 1, and numbers only"
+        raise Blocked(message, reason="KeyRingInvalid")
+    for pod in holders:
+        if not await environment.holds(context.client, pod, step.path, digests(keys)):
+            message = f"Pod {pod.metadata.name} does not hold the staged key of {step.secret.metadata.name} yet"
+            raise Retry(message, reason="KeyNotSpread", after=HOLDING_SECONDS)
+    metadata = step.secret.metadata
+    source = environment.source(f"{metadata.name} after {max(map(int, keys))}")
+    annotations = {**metadata.annotations, rings.TURNED_AT: clock.seconds(now), rings.TURNED_FOR: step.asked_by}
+    change: list[JsonObject] = [
+        # Never turn twice for one look: who comes second finds another version.
+        {"op": "test", "path": "/metadata/resourceVersion", "value": metadata.resourceVersion},
+        {"op": "replace", "path": "/data", "value": _encoded(key_rings.turned(keys, step.size, source.random))},
+        {"op": "add", "path": "/metadata/annotations", "value": annotations},
+    ]
+    await context.client.patch(Secret, metadata.name, metadata.namespace, change)
+
+
+def digests(keys: Mapping[str, str]) -> dict[str, str]:
+    """Return what tells the keys of a ring without telling them."""
+    return {name: hashlib.sha256(key.encode()).hexdigest() for name, key in keys.items()}
+
+
+async def log_of(job: Job, context: Context) -> str:
+    """Return the last lines of what a Job's last pod said; "" where nothing is left of it."""
+    mine = [pod for pod in context.store(Pod).list(job.metadata.namespace) if labels.belongs(pod, job)]
+    if not mine:
+        return ""
+    last = max(mine, key=lambda pod: pod.metadata.creationTimestamp)
+    text = bytearray()
+    try:
+        async for piece in pods.logs(context.client, last.metadata.name, last.metadata.namespace, tail=LOG_LINES):
+            text += piece
+    except KubeError:
+        # The pod may just have gone; how the Job ended is known all the same.
+        return ""
+    return text.decode(errors="replace").strip()
+
+
+async def disown(resource: CustomResource, kinds: Iterable[type[Resource]], context: Context) -> None:
+    """Let objects stay that would go with the resource: who works by hand needs them, also when it is deleted."""
+    for kind in kinds:
+        for item in context.store(kind).owned_by(resource.metadata.uid):
+            position = next(
+                number
+                for number, owner in enumerate(item.metadata.ownerReferences)
+                if owner.uid == resource.metadata.uid
+            )
+            path = f"/metadata/ownerReferences/{position}"
+            change: list[JsonObject] = [
+                {"op": "test", "path": f"{path}/uid", "value": resource.metadata.uid},
+                {"op": "remove", "path": path},
+            ]
+            await context.client.patch(kind, item.metadata.name, item.metadata.namespace, change)
+
+
+async def retire_accounts(resource: CustomResource, current: str, context: Context) -> None:
+    """Delete the accounts that the service used before, with the Secrets that were made for them."""
+    for account in context.store(MariaDBAccount).list(resource.metadata.namespace):
+        metadata = account.metadata
+        ours = (
+            mark_of(context) in metadata.annotations and metadata.labels.get(DATABASE_LABEL) == resource.metadata.name
+        )
+        if not ours or metadata.name == current or account.deleting:
+            continue
+        await context.client.delete(MariaDBAccount, metadata.name, metadata.namespace, uid=metadata.uid)
+        secret = context.store(Secret).get(account.key._replace(name=account_secret(metadata.name)))
+        if secret is not None and GENERATED_FOR in secret.metadata.annotations:
+            await context.client.delete(Secret, secret.metadata.name, metadata.namespace, uid=secret.metadata.uid)
+        context.events.event(resource, "Normal", "AccountRetired", f"MariaDBAccount {metadata.name} is used no more")
+
+
+def _encoded(content: Mapping[str, str]) -> dict[str, str]:
+    return {name: base64.b64encode(value.encode()).decode() for name, value in content.items()}

@@ -1,0 +1,244 @@
+"""The controller of every kind that has a blueprint: read, decide, act, report."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from stackwright.adapters.helm import Rendered
+from stackwright.api.annotations import PAUSED
+from stackwright.api.base import CustomResource, JsonObject, Status
+from stackwright.blueprint.facts import Facts
+from stackwright.blueprint.service import Database, Service
+from stackwright.controllers import release
+from stackwright.controllers.looking import Interests, Looker
+from stackwright.controllers.service import act, labels, needs, pods, traces
+from stackwright.controllers.service.decide import Intent, Seen, decide
+from stackwright.controllers.service.environment import Environment
+from stackwright.controllers.translation import translated
+from stackwright.kube import builtin, clock, conditions
+from stackwright.kube.builtin import ConfigMap, Deployment, Job, Node, Plain, Pod, Secret, StatefulSet, StorageClass
+from stackwright.kube.conditions import Finding
+from stackwright.kube.controller import Context, Controller, Result, Watch
+from stackwright.kube.errors import Blocked, Retry
+from stackwright.kube.predicates import asked_differently
+from stackwright.kube.resource import Key, Resource
+from stackwright.kube.shapes import pausing
+from stackwright.kube.shapes.children import Child, Children, Outcome
+from stackwright.kube.shapes.report import report
+from stackwright.kube.shapes.states import state_of
+
+C = TypeVar("C", bound=CustomResource)
+F = TypeVar("F", bound=Facts)
+
+# Which condition follows the objects of a kind; a Job has its own.
+_CONDITIONS: Mapping[type[Resource], str] = {
+    Deployment: "DeploymentReady",
+    StatefulSet: "DeploymentReady",
+    builtin.Service: "CreateServiceReady",
+    builtin.CronJob: "CronJobReady",
+}
+# Which condition follows a Job that makes what a service needs, where the chart does that.
+_PROVISIONING = {"db-create": "DBReady"}
+_WORKLOADS: tuple[type[Plain], ...] = (Deployment, StatefulSet)
+_LOOKED_AT: tuple[type[Resource], ...] = (*needs.READ, builtin.Service, ConfigMap, Job, StorageClass, StatefulSet)
+
+
+@dataclass(frozen=True)
+class ServiceController(Generic[C, F]):
+    """Keeps the services of one blueprint."""
+
+    service: Service[C, F]
+    environment: Environment
+    interests: Interests = field(default_factory=Interests, repr=False, compare=False)
+    family: Children = field(default_factory=lambda: Children((*release.KINDS,)), repr=False, compare=False)
+
+    def controller(self, *, workers: int = 4) -> Controller:
+        """Return the controller."""
+        return Controller(
+            name=self.service.kind.kind.name.lower(),
+            kind=self.service.kind,
+            reconcile=self._reconcile,
+            owns=release.KINDS,
+            watches=(
+                *self.interests.watches(_LOOKED_AT),
+                Watch(Secret, release.woken_by),
+                Watch(Pod, self._works_for),
+            ),
+            reads=(Node, *needs.KEPT),
+            when=asked_differently,
+            workers=workers,
+        )
+
+    def _works_for(self, pod: Pod) -> Iterable[Key]:
+        key = labels.instance_of(pod, self.service.name)
+        return () if key is None else (key,)
+
+    async def _reconcile(self, key: Key, context: Context) -> Result | None:
+        resource = context.store(self.service.kind).get(key)
+        if resource is None or resource.deleting:
+            # The garbage collector takes what has an owner; what is to stay has none.
+            self.family.forget(key)
+            self.interests.forget(key)
+            return None
+        if await pausing.hand_down(PAUSED, resource, (), context):
+            return None
+        look = self.interests.begin(resource, context)
+        try:
+            return await self._pass(resource, look, context)
+        except Exception as error:
+            finding = conditions.finding_of(error)
+            # An error that names no condition says nothing of any.
+            await report(resource, (finding,), resource.status, context, looked=bool(finding.condition))
+            raise
+
+    async def _pass(self, resource: C, look: Looker, context: Context) -> Result | None:
+        if release.is_given(resource):
+            await release.settle(resource, context)
+            await act.disown(resource, (Secret, ConfigMap), context)
+            given = Finding("", "False", "GivenToHelm", release.GIVEN, "Info")
+            await report(resource, (given,), resource.status, context, looked=False)
+            return None
+        seen = await self._see(resource, look, context)
+        intent = decide(self.service, resource, seen, self.environment)
+        await act.make_secrets(intent.secrets, resource, context, self.environment, seen.now)
+        rendered = await self._render(resource, intent, context)
+        children = (*intent.children, *self._objects(resource, rendered, context))
+        waits = list(intent.waits)
+        prune = intent.values is not None and not waits
+        outcome = await self.family.keep(resource, children, context, prune=prune)
+        # A release is recorded when it is whole: a first install is one revision, not one for each fact that came.
+        if rendered is not None and intent.values is not None and not outcome.failed and not waits:
+            wanted = release.Wanted(resource, rendered, intent.values)
+            if wait := await release.record(wanted, context, condition=self._declared("DeploymentReady")):
+                waits.append(wait)
+        delays, stuck = await self._turn(resource, intent, seen, context)
+        findings = [
+            *(Finding(wait.condition, "False", wait.reason, wait.message, "Info") for wait in waits),
+            *intent.findings,
+            *outcome.findings(context),
+            *stuck,
+        ]
+        told = self.service.tell(resource, intent.facts, look) if self.service.tell else None
+        findings.extend(told.findings if told else ())
+        status = self._status(told.status if told else resource.status, intent, outcome, seen)
+        await report(resource, findings, status, context)
+        settled = not waits and not intent.secrets and all(finding.status == "True" for finding in findings)
+        if settled and intent.facts is not None:
+            await self._retire(resource, context)
+        delays.extend(wait.after for wait in waits if wait.after is not None)
+        if intent.wake is not None:
+            delays.append(intent.wake)
+        if failure := outcome.failure(waiting=bool(delays)):
+            raise failure
+        return Result(after=min(delays)) if delays else None
+
+    async def _see(self, resource: C, look: Looker, context: Context) -> Seen:
+        owned = [item for kind in _WORKLOADS for item in context.store(kind).owned_by(resource.metadata.uid)]
+        logs = {
+            job.metadata.name: await act.log_of(job, context) for job in traces.ended_jobs(self.service, resource, look)
+        }
+        nodes = tuple(context.store(Node).list()) if self.service.endpoint else ()
+        return Seen(look, clock.now(), tuple(owned), nodes, logs)
+
+    async def _render(self, resource: C, intent: Intent[F], context: Context) -> Rendered | None:
+        if intent.values is None:
+            return None
+        metadata = resource.metadata
+        chart = self.environment.charts / self.service.name
+        condition = self._declared("DeploymentReady")
+        with translated(condition):
+            rendered = await self.environment.renderer.render(chart, metadata.name, metadata.namespace, intent.values)
+        await release.settle(resource, context, rendered.objects, condition=condition)
+        return rendered
+
+    def _objects(self, resource: C, rendered: Rendered | None, context: Context) -> Iterable[Child]:
+        """Return the objects of a release as children, each with the condition that follows it."""
+        mine = self._pods(resource, context)
+        for body in rendered.objects if rendered is not None else ():
+            of = release.type_of(body)
+            component = labels.component_of(body)
+            condition = self._condition(of, body)
+            # A job that no condition follows, and one that somebody asked for, are done beside the service's work.
+            beside = of is Job and not condition
+
+            def state(present: Resource, component: str = component, beside: bool = beside) -> Finding:  # noqa: FBT001  a default that binds
+                return _explained(present, component, mine, beside=beside)
+
+            yield Child(of, body, condition, state, once=of is Job)
+
+    def _condition(self, of: type[Resource], body: JsonObject) -> str:
+        if of is not Job:
+            return self._declared(_CONDITIONS.get(of, ""))
+        if "-action-" in body["metadata"]["name"]:
+            return ""
+        component = labels.component_of(body)
+        own = {job.name: job.condition for job in self.service.jobs}
+        return self._declared(own.get(component, _PROVISIONING.get(component, "")))
+
+    def _declared(self, condition: str) -> str:
+        return condition if condition in self.service.kind.conditions else ""
+
+    def _pods(self, resource: C, context: Context) -> list[Pod]:
+        found = context.store(Pod).list(resource.metadata.namespace)
+        return [pod for pod in found if labels.instance_of(pod, self.service.name) == resource.key]
+
+    async def _turn(
+        self, resource: C, intent: Intent[F], seen: Seen, context: Context
+    ) -> tuple[list[float], list[Finding]]:
+        """Turn the rings that are due; return when to try again those that have to wait, and what is wrong."""
+        components = {component.name for component in self.service.components}
+        holders = [
+            pod
+            for pod in self._pods(resource, context)
+            if pod.metadata.labels.get(labels.COMPONENT) in components
+            and pod.status.get("phase") == "Running"
+            and not pod.deleting
+        ]
+        delays: list[float] = []
+        stuck: list[Finding] = []
+        for step in intent.turns:
+            try:
+                await act.turn(step, holders, context, self.environment, seen.now)
+            except Retry as error:
+                # The service is as ready as before: its keys are only a little older than they might be.
+                context.logger.info("a ring waits to be turned", why=str(error))
+                delays.append(error.after or act.HOLDING_SECONDS)
+            except Blocked as error:
+                stuck.append(conditions.finding_of(error))
+        return delays, stuck
+
+    def _status(self, told: Status, intent: Intent[F], outcome: Outcome, seen: Seen) -> Status:
+        status: Any = told
+        changes: dict[str, Any] = {"overridden": outcome.overridden(), "actions": intent.course.statuses}
+        if intent.values is not None:
+            changes["readyCount"] = sum(owner.status.get("readyReplicas", 0) for owner in seen.workloads)
+            parts = {**intent.values["components"], **intent.values.get("jobs", {})}
+            changes["hash"] = {name: part["hash"] for name, part in parts.items() if "hash" in part}
+        result: Status = msgspec.structs.replace(status, **changes)
+        return result
+
+    async def _retire(self, resource: Any, context: Context) -> None:
+        """Let accounts go that no pod uses any more: all pods were started with the present configuration."""
+        if not any(isinstance(need, Database) for need in self.service.needs):
+            return
+        hashes = set(resource.status.hash.values())
+        carried = {pod.metadata.annotations.get(labels.CONFIG_HASH, "") for pod in self._pods(resource, context)}
+        if carried - hashes - {""}:
+            return
+        await act.retire_accounts(resource, resource.spec.databaseAccount, context)
+
+
+def _explained(present: Resource, component: str, mine: Iterable[Pod], *, beside: bool) -> Finding:
+    """Return the state of an object of a release, with what its pods say where it is not as it should be."""
+    said = state_of(present)
+    if said.status == "True" or beside:
+        return replace(said, status="True", reason=conditions.READY, message="", severity="")
+    why = pods.trouble(pod for pod in mine if pod.metadata.labels.get(labels.COMPONENT) == component)
+    return replace(said, reason="PodTrouble", message=why, severity="Warning") if why else said
+
+
+def controllers(services: Iterable[Service[Any, Any]], environment: Environment) -> tuple[Controller, ...]:
+    """Return the controllers of several services."""
+    return tuple(ServiceController(service, environment).controller() for service in services)

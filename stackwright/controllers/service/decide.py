@@ -1,0 +1,207 @@
+"""What a service's resource comes to, given what is there. Pure: it reads caches, through `Seen`, and nothing else."""
+
+import base64
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from stackwright.api.base import CustomResource, JsonObject, ObjectMeta
+from stackwright.blueprint import actions, admission, configuration, endpoints, key_rings, values
+from stackwright.blueprint.actions import Course
+from stackwright.blueprint.facts import Endpoints, Facts
+from stackwright.blueprint.service import Generated, Look, Password, Service
+from stackwright.controllers.service import needs, rings, traces
+from stackwright.controllers.service.environment import Environment
+from stackwright.controllers.service.needs import NewSecret, Resolved
+from stackwright.controllers.service.rings import Turn
+from stackwright.kube import builtin, clock
+from stackwright.kube.builtin import Node, Plain, Secret
+from stackwright.kube.conditions import Finding
+from stackwright.kube.errors import Blocked
+from stackwright.kube.plan import Wait
+from stackwright.kube.shapes.children import Child, child
+
+C = TypeVar("C", bound=CustomResource)
+F = TypeVar("F", bound=Facts)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a pass found: a look into the caches, the pods' owners, the nodes, and logs of actions that have ended."""
+
+    look: Look
+    now: datetime
+    workloads: tuple[Plain, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    logs: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Intent(Generic[F]):
+    """What to do now. Without `values` there is no release yet, and nothing is pruned while there are waits."""
+
+    facts: F | None = None
+    children: tuple[Child, ...] = ()
+    waits: tuple[Wait, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    secrets: tuple[NewSecret, ...] = ()
+    values: JsonObject | None = None
+    course: Course = field(default_factory=Course)
+    turns: tuple[Turn, ...] = ()
+    # In how many seconds there is something to do that nothing wakes us for.
+    wake: float | None = None
+
+
+def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environment) -> Intent[F]:
+    """Return what brings a service closer to its spec."""
+    _refuse_problems(service, resource, seen.look)
+    unread = _unread(service, resource)
+    if service.elsewhere(resource):
+        return Intent(findings=unread)
+    image = getattr(resource.spec, "containerImage", "") or _image(service, environment)  # type: ignore[attr-defined]  # every service has a spec
+    resolved = {need: needs.resolve(need, resource, seen.look) for need in service.needs}
+    course = actions.course(
+        resource.spec.actions,  # type: ignore[attr-defined]  # every service has actions
+        resource.status.actions,  # type: ignore[attr-defined]  # likewise
+        service.known_actions,
+        traces.read(service, resource, seen.look, seen.workloads, seen.logs),
+        clock.seconds(seen.now),
+    )
+    new = (*_generated(service, resource, seen.look), *rings.missing(service, resource, seen.look))
+    gathered = _gather(resolved.values())
+    common = Intent[F](
+        children=gathered.children,
+        waits=gathered.waits,
+        findings=(*unread, *gathered.findings),
+        secrets=(*gathered.secrets, *new),
+        course=course,
+    )
+    if not gathered.ready or common.secrets:
+        # Whatever each need says, the configuration is not there before all of them are.
+        message = "The configuration is written when all that it speaks of is known"
+        return replace(
+            common, waits=(*common.waits, Wait("Waiting", message, _declared(resource, "ServiceConfigReady")))
+        )
+    facts = _facts(service, resource, seen, image, resolved)
+    return _deployed(service, resource, seen, facts, replace(common, values=gathered.values))
+
+
+def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common: Intent[F]) -> Intent[F]:
+    """Return what to do once everything that the service needs is known."""
+    waits = list(common.waits)
+    if isinstance(reached := _reached(service, resource, seen), Wait):
+        waits.append(Wait(reached.reason, reached.message, "CreateServiceReady"))
+    restart = common.course.restart or traces.restarted(seen.workloads)
+    chart_values = values.values(service, resource, facts, restart=restart) | (common.values or {})
+    if common.course.jobs:
+        named = {"config": configuration.secret_name(resource)}
+        chart_values["actions"] = {name: {**job, **named} for name, job in common.course.jobs.items()}
+    turns, wake, ring_waits = rings.due(service, resource, facts, seen.look, common.course, seen.now)
+    data = {
+        name: base64.b64encode(text.encode()).decode()
+        for name, text in configuration.secret_data(service, resource, facts).items()
+    }
+    metadata = ObjectMeta(name=configuration.secret_name(resource))
+    condition = _declared(resource, "ServiceConfigReady")
+    config = (child(Secret(metadata=metadata, data=data), condition=condition),) if data else ()
+    further = service.resources(resource, facts) if service.resources else ()
+    return Intent(
+        facts=facts,
+        children=(
+            *common.children,
+            *config,
+            *(child(item) for item in further),
+        ),
+        waits=(*waits, *ring_waits),
+        findings=common.findings,
+        values=chart_values,
+        course=common.course,
+        turns=turns,
+        wake=wake,
+    )
+
+
+def _refuse_problems(service: Service[C, F], resource: C, look: Look) -> None:
+    found = [*admission.problems(resource), *(service.problems(resource, look) if service.problems else ())]
+    if found:
+        message = "; ".join(f"{path}: {sentence}" for path, sentence in found)
+        raise Blocked(message, reason="InvalidInput", condition=_declared(resource, "InputReady"))
+
+
+def _unread(service: Service[C, F], resource: C) -> tuple[Finding, ...]:
+    """Return what names the fields that were set and that nothing here reads yet."""
+    said = msgspec.to_builtins(resource.spec)  # type: ignore[attr-defined]  # every service has a spec
+    ignored = [name for name in service.unread if name in said]
+    condition = _declared(resource, "InputReady")
+    if not ignored or not condition:
+        return ()
+    names = ", ".join(f"spec.{name}" for name in ignored)
+    return (Finding(condition, "True", "Ready", f"All is there; not read yet by this release: {names}"),)
+
+
+def _image(service: Service[C, F], environment: Environment) -> str:
+    image = environment.images.get(service.name)
+    if image is None:
+        message = f"The image manifest has no component {service.name}; add it there, or set spec.containerImage"
+        raise Blocked(message, reason="ImageUnknown")
+    return image.reference
+
+
+def _generated(service: Service[C, F], resource: C, look: Look) -> Iterable[NewSecret]:
+    for entry in service.secrets:
+        if entry.wanted(resource) and look(Secret, entry.name(resource)) is None:
+            yield _new(entry, resource)
+
+
+def _new(entry: Generated[C], resource: C) -> NewSecret:
+    return NewSecret(entry.name(resource), lambda source: entry.content(resource, source.password))
+
+
+def _gather(found: Iterable[Resolved]) -> Resolved:
+    entries = tuple(found)
+    return Resolved(
+        ready=all(entry.ready for entry in entries),
+        children=tuple(item for entry in entries for item in entry.children),
+        waits=tuple(item for entry in entries for item in entry.waits),
+        findings=tuple(item for entry in entries for item in entry.findings),
+        secrets=tuple(item for entry in entries for item in entry.secrets),
+        values={name: value for entry in entries for name, value in entry.values.items()},
+    )
+
+
+def _facts(service: Service[C, F], resource: C, seen: Seen, image: str, resolved: Mapping[Any, Resolved]) -> F:
+    passwords = {need.selector: entry.fact for need, entry in resolved.items() if isinstance(need, Password)}
+    others = {need.fact: entry.fact for need, entry in resolved.items() if not isinstance(need, Password)}
+    reached = _reached(service, resource, seen)
+    return service.facts(
+        name=resource.metadata.name,
+        namespace=resource.metadata.namespace,
+        image=image,
+        endpoints=reached if isinstance(reached, Endpoints) else None,
+        passwords=passwords,
+        rings={
+            ring.name: configuration.digest(dict(keys))
+            for ring in service.key_rings
+            if (keys := rings.keys_of(ring, resource, seen.look)) and key_rings.was_turned(keys)
+        },
+        **others,
+    )
+
+
+def _reached(service: Service[C, F], resource: C, seen: Seen) -> Endpoints | Wait | None:
+    if service.endpoint is None:
+        return None
+    services = {
+        interface: seen.look(builtin.Service, f"{resource.metadata.name}-{interface}")
+        for interface in (endpoints.PUBLIC, endpoints.INTERNAL)
+    }
+    overrides = resource.spec.override.service  # type: ignore[attr-defined]  # every API has them
+    return endpoints.urls(services, overrides, seen.nodes, service.endpoint.port)
+
+
+def _declared(resource: CustomResource, condition: str) -> str:
+    """Return the condition if the kind has it, else the whole."""
+    return condition if condition in type(resource).conditions else ""

@@ -1,0 +1,232 @@
+"""What each need of a service asks for, and the fact that it yields once that is there. Pure: it reads caches alone.
+
+What is asked for outlives the service: a schema, an account and a broker's user are kept, and a service that is made
+again under the same name finds them.
+"""
+
+import base64
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from stackwright.api.base import JsonObject, ObjectMeta
+from stackwright.api.mariadb import (
+    DATABASE_LABEL,
+    SERVER_LABEL,
+    MariaDBAccount,
+    MariaDBAccountSpec,
+    MariaDBDatabase,
+    MariaDBDatabaseSpec,
+)
+from stackwright.api.rabbitmq import TransportURL, TransportURLSpec
+from stackwright.blueprint.configuration import digest
+from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts
+from stackwright.blueprint.service import Cache, Database, Look, Need, Notifications, Password
+from stackwright.controllers.service.environment import Source
+from stackwright.kube import conditions
+from stackwright.kube.builtin import Secret
+from stackwright.kube.conditions import Finding
+from stackwright.kube.plan import Wait
+from stackwright.kube.resource import CustomResource, Resource
+from stackwright.kube.shapes.children import Child, child
+from stackwright.services.mariadb.kinds import Galera
+from stackwright.services.memcached.kinds import Memcached
+
+# The keys of the Secrets that the needs read.
+DATABASE_PASSWORD = "DatabasePassword"  # noqa: S105  the name of a key, not a password
+TRANSPORT_URL = "transport_url"
+
+# What the needs read, so that a service is woken when it changes.
+READ: tuple[type[Resource], ...] = (Secret, Galera, Memcached, MariaDBDatabase, MariaDBAccount, TransportURL)
+# What the needs keep.
+KEPT: tuple[type[Resource], ...] = (MariaDBDatabase, MariaDBAccount, TransportURL)
+
+
+@dataclass(frozen=True)
+class NewSecret:
+    """A Secret to make once; `content` takes new passwords and keys from a source."""
+
+    name: str
+    content: Callable[[Source], Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """What a need comes to now. `ready` says that the fact is known, be it None."""
+
+    ready: bool
+    fact: Any = None
+    children: tuple[Child, ...] = ()
+    waits: tuple[Wait, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    secrets: tuple[NewSecret, ...] = ()
+    # What the chart has to do about it, where its Jobs do it.
+    values: JsonObject = field(default_factory=dict)
+
+
+C = TypeVar("C", bound=CustomResource)
+
+
+def resolve(need: Need, resource: Any, look: Look) -> Resolved:
+    """Return what a need of a resource comes to."""
+    match need:
+        case Database() if resource.spec.provisioning == "Job":
+            return _database_by_job(resource, look)
+        case Database():
+            return _database(resource, look)
+        case Cache():
+            return _cache(resource, look)
+        case Notifications():
+            return _notifications(resource, look)
+        case Password(selector):
+            return _password(resource, getattr(resource.spec.passwordSelectors, selector), look)
+
+
+def account_secret(account: str) -> str:
+    """Return the name of the Secret that is made for an account which names none."""
+    return f"{account}-db-secret"
+
+
+def text_of(secret: Secret | None, key: str) -> str:
+    """Return what stands under a key of a Secret; "" when it is not there or is no text."""
+    if secret is None or key not in secret.data:
+        return ""
+    try:
+        return base64.b64decode(secret.data[key]).decode().strip()
+    except ValueError:
+        return ""
+
+
+def _database(resource: Any, look: Look) -> Resolved:
+    name, spec = resource.metadata.name, resource.spec
+    account = look(MariaDBAccount, spec.databaseAccount)
+    secret_name = account.spec.secret if account else account_secret(spec.databaseAccount)
+    # An account that is there already keeps its name: on the server it cannot be renamed.
+    user = account.spec.userName if account else spec.databaseAccount.replace("-", "_")[:80]
+    database = MariaDBDatabase(
+        metadata=ObjectMeta(name=name, labels={SERVER_LABEL: spec.databaseInstance}),
+        spec=MariaDBDatabaseSpec(name=_schema(name)),
+    )
+    wanted = MariaDBAccount(
+        metadata=ObjectMeta(name=spec.databaseAccount, labels={DATABASE_LABEL: name}),
+        spec=MariaDBAccountSpec(userName=user, secret=secret_name),
+    )
+    children = (
+        child(database, condition="DBReady", kept=True),
+        child(wanted, condition="MariaDBAccountReady", kept=True),
+    )
+    secret = look(Secret, secret_name)
+    if secret is None:
+        new = NewSecret(secret_name, lambda source: {DATABASE_PASSWORD: source.password()})
+        return Resolved(ready=False, children=children, secrets=(new,))
+    fact = _database_fact(look, spec.databaseInstance, look(MariaDBDatabase, name), account, secret)
+    return Resolved(ready=fact is not None, fact=fact, children=children)
+
+
+def _database_fact(
+    look: Look, server: str, database: MariaDBDatabase | None, account: MariaDBAccount | None, secret: Secret
+) -> DatabaseFacts | None:
+    """Return how to log in, once schema and account were made; that they cannot be seen right now changes nothing."""
+    galera = look(Galera, server)
+    password = text_of(secret, DATABASE_PASSWORD)
+    made = database is not None and database.status.completed and account is not None and account.status.currentSecret
+    if galera is None or not galera.status.hostname or not made or not password:
+        return None
+    assert database is not None  # noqa: S101  `made` says so
+    assert account is not None  # noqa: S101  likewise
+    status = galera.status
+    return DatabaseFacts(status.hostname, status.port, database.spec.name, account.spec.userName, password)
+
+
+def _database_by_job(resource: Any, look: Look) -> Resolved:
+    """Return how the chart's own Job makes schema and account: no resource of ours stands for them."""
+    name, spec = resource.metadata.name, resource.spec
+    secret_name = account_secret(spec.databaseAccount)
+    secret = look(Secret, secret_name)
+    if secret is None:
+        new = NewSecret(secret_name, lambda source: {DATABASE_PASSWORD: source.password()})
+        return Resolved(ready=False, secrets=(new,))
+    galera = look(Galera, spec.databaseInstance)
+    if galera is None or not galera.status.bootstrapped:
+        message = f"Galera {spec.databaseInstance} does not exist; create it" if galera is None else _why(galera)
+        return Resolved(ready=False, waits=(Wait("MariaDBServerNotReady", message, "DBReady"),))
+    schema, user = _schema(name), spec.databaseAccount.replace("-", "_")[:80]
+    password = text_of(secret, DATABASE_PASSWORD)
+    made = {
+        "host": galera.status.hostname,
+        "port": galera.status.port,
+        "name": schema,
+        "admin": _administrator(galera),
+        "account": {"username": user, "secret": secret_name, "key": DATABASE_PASSWORD},
+    }
+    # Another password is another Job, and says nothing of itself by the name.
+    made["hash"] = digest({**made, "password": password})
+    fact = DatabaseFacts(galera.status.hostname, galera.status.port, schema, user, password)
+    return Resolved(ready=True, fact=fact, values={"provision": {"database": made}})
+
+
+def _administrator(galera: Galera) -> JsonObject:
+    """Return in which Secret the server's administrator is."""
+    if galera.spec.external is not None:
+        return {"secret": galera.spec.external.secret, "usernameKey": "username", "key": "password"}
+    key = "DbRootPassword" if galera.spec.secret else DATABASE_PASSWORD
+    return {"username": "root", "secret": galera.status.rootDatabaseSecret, "key": key}
+
+
+def _schema(name: str) -> str:
+    return name.replace("-", "_").replace(".", "_")[:64]
+
+
+def _cache(resource: Any, look: Look) -> Resolved:
+    name = resource.spec.memcachedInstance
+    cache = look(Memcached, name)
+    if cache is None:
+        message = f"Memcached {name} does not exist; create it, or name another one in spec.memcachedInstance"
+        return Resolved(ready=False, waits=(Wait("MemcachedMissing", message, "MemcachedReady"),))
+    if not cache.status.serverList:
+        return Resolved(ready=False, waits=(Wait("MemcachedNotReady", _why(cache), "MemcachedReady"),))
+    findings: tuple[Finding, ...] = ()
+    if not conditions.is_true(cache.status.conditions):
+        # A cache that is away costs time, not answers: the service goes on and says so.
+        findings = (Finding("MemcachedReady", "False", "MemcachedNotReady", _why(cache), "Warning"),)
+    return Resolved(ready=True, fact=CacheFacts(cache.status.serverList), findings=findings)
+
+
+def _notifications(resource: Any, look: Look) -> Resolved:
+    spec = resource.spec
+    bus = spec.notificationsBus
+    cluster = bus.cluster if bus is not None else spec.rabbitMqClusterName
+    if not cluster:
+        return Resolved(ready=True)
+    name = f"{resource.metadata.name}-notifications"
+    wanted = TransportURL(
+        metadata=ObjectMeta(name=name),
+        spec=TransportURLSpec(
+            rabbitmqClusterName=cluster, username=bus.user if bus else "", vhost=bus.vhost if bus else ""
+        ),
+    )
+    children = (child(wanted, condition="RabbitMqTransportURLReady", kept=True),)
+    present = look(TransportURL, name)
+    secret = look(Secret, present.status.secretName) if present and present.status.secretName else None
+    url = text_of(secret, TRANSPORT_URL)
+    quorum = text_of(secret, "quorumqueues") == "true"
+    return Resolved(ready=bool(url), fact=BrokerFacts(url, quorum) if url else None, children=children)
+
+
+def _password(resource: Any, key: str, look: Look) -> Resolved:
+    name = resource.spec.secret
+    secret = look(Secret, name)
+    if secret is None:
+        message = f"Secret {name}, which spec.secret names, does not exist; create it with the key {key}"
+        return Resolved(ready=False, waits=(Wait("SecretMissing", message, "InputReady"),))
+    password = text_of(secret, key)
+    if not password:
+        message = f"Secret {name} has nothing under the key {key}, or no text; add the password there"
+        return Resolved(ready=False, waits=(Wait("SecretKeyMissing", message, "InputReady"),))
+    return Resolved(ready=True, fact=password)
+
+
+def _why(resource: CustomResource) -> str:
+    ready = conditions.find(resource.status.conditions, conditions.READY)
+    said = f": {ready.message}" if ready is not None and ready.status != "True" else " is not ready yet"
+    return f"{resource.kind.name} {resource.metadata.name}{said}"

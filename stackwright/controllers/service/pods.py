@@ -1,0 +1,55 @@
+"""Why pods do not come up, in a sentence that does not change while nothing else does. Pure."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from stackwright.kube.builtin import Pod
+
+# Reasons of a waiting container that no waiting heals.
+_STUCK = frozenset(
+    {
+        "CrashLoopBackOff",
+        "CreateContainerConfigError",
+        "CreateContainerError",
+        "ErrImageNeverPull",
+        "ErrImagePull",
+        "ImagePullBackOff",
+        "InvalidImageName",
+        "RunContainerError",
+    }
+)
+_IMAGE = frozenset({"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName"})
+
+
+def trouble(pods: Iterable[Pod]) -> str:
+    """Return what keeps the first of these pods that is in trouble from running; "" when none is."""
+    for pod in sorted(pods, key=lambda pod: pod.metadata.name):
+        if not pod.deleting and (found := _trouble(pod)):
+            return found
+    return ""
+
+
+def _trouble(pod: Pod) -> str:
+    for condition in pod.status.get("conditions") or ():
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+            return f"Pod {pod.metadata.name} fits on no node: {condition.get('message', '')}"
+    statuses = (*(pod.status.get("initContainerStatuses") or ()), *(pod.status.get("containerStatuses") or ()))
+    return next(filter(None, (_container(pod, status) for status in statuses)), "")
+
+
+def _container(pod: Pod, status: dict[str, Any]) -> str:
+    if status.get("ready"):
+        return ""
+    name = status.get("name", "")
+    waiting = (status.get("state") or {}).get("waiting") or {}
+    reason = waiting.get("reason", "")
+    if reason in _IMAGE:
+        # The kubelet alternates between two words for it; the image is what the user can change.
+        return f"Pod {pod.metadata.name} cannot get its image {status.get('image', '')}"
+    ended = (status.get("lastState") or {}).get("terminated") or (status.get("state") or {}).get("terminated")
+    if ended and ended.get("exitCode"):
+        logs = f"kubectl logs -n {pod.metadata.namespace} {pod.metadata.name} -c {name} --previous"
+        return f"Pod {pod.metadata.name}: container {name} ends with code {ended['exitCode']}; see {logs}"
+    if reason in _STUCK:
+        return f"Pod {pod.metadata.name}: {waiting.get('message') or reason}"
+    return ""

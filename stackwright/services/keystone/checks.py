@@ -1,0 +1,54 @@
+"""What is wrong with a KeystoneAPI beyond what its schema can say."""
+
+from collections.abc import Iterable
+
+from stackwright.blueprint import ini
+from stackwright.blueprint.service import Look
+from stackwright.services.keystone.kinds import KeystoneAPI
+
+# Keystone's own defaults, in seconds.
+EXPIRATION = 3600
+ALLOW_EXPIRED_WINDOW = 172800
+DAY = 86400
+
+
+def problems(resource: KeystoneAPI, look: Look) -> Iterable[tuple[str, str]]:
+    """Yield the path of each field that cannot be, and what to do about it."""
+    yield from _keys(resource)
+    yield from _tls(resource)
+    if resource.spec.federatedRealmConfig:
+        yield "spec.federatedRealmConfig", "federation is not supported yet; remove it"
+    if resource.spec.httpdCustomization.customConfigSecret:
+        yield "spec.httpdCustomization.customConfigSecret", "there is no web server beside uwsgi here; remove it"
+    if resource.spec.provisioning == "Job" and resource.spec.externalKeystoneAPI:
+        yield "spec.provisioning", "nothing is provisioned for a Keystone that runs elsewhere; remove one of the two"
+
+
+def _keys(resource: KeystoneAPI) -> Iterable[tuple[str, str]]:
+    """A token must be readable for as long as anybody may present it: its key must still be there."""
+    life = _seconds(resource, "expiration", EXPIRATION) + _seconds(
+        resource, "allow_expired_window", ALLOW_EXPIRED_WINDOW
+    )
+    rotation = resource.spec.fernetRotationDays * DAY
+    needed = -(-life // rotation) + 2
+    if resource.spec.fernetMaxActiveKeys < needed:
+        yield (
+            "spec.fernetMaxActiveKeys",
+            f"{resource.spec.fernetMaxActiveKeys} keys, turned every {resource.spec.fernetRotationDays} d, would lose "
+            f"the key of tokens that may be presented for {life} s; set {needed} or more, or turn them less often",
+        )
+
+
+def _seconds(resource: KeystoneAPI, option: str, default: int) -> int:
+    """Return a setting of [token] as the user's snippet has it."""
+    parsed = ini.parse(resource.spec.customServiceConfig)
+    if isinstance(parsed, ini.Problem):
+        return default
+    said = parsed.get("token", {}).get(option, ())
+    return int(said[-1]) if said and said[-1].strip().isdigit() else default
+
+
+def _tls(resource: KeystoneAPI) -> Iterable[tuple[str, str]]:
+    tls = resource.spec.tls
+    if tls.api is not None or tls.caBundleSecretName:
+        yield "spec.tls", "TLS is not supported yet; remove it"

@@ -1,0 +1,133 @@
+"""Keystone knows users, projects and roles, issues tokens, and has the catalog of all services."""
+
+import msgspec
+
+from stackwright.api.base import JsonObject
+from stackwright.blueprint.service import (
+    DB_SYNC,
+    Cache,
+    Component,
+    Database,
+    Endpoint,
+    Job,
+    KeyRing,
+    Look,
+    Notifications,
+    Password,
+    RotateKeys,
+    RunJob,
+    Schedule,
+    Service,
+    Told,
+)
+from stackwright.services.keystone import clouds
+from stackwright.services.keystone.checks import problems
+from stackwright.services.keystone.kinds import KeystoneAPI
+from stackwright.services.keystone.settings import CREDENTIAL_KEYS, FERNET_KEYS, PORT, KeystoneFacts, files, serve
+
+# Keystone itself keeps three credential keys and no more.
+CREDENTIAL_RING_SIZE = 3
+MIGRATE = "credential-migrate"
+
+
+def sync_inputs(resource: KeystoneAPI, facts: KeystoneFacts) -> JsonObject:
+    """Return what the schema depends on, beside the image: where it is."""
+    return {"hostname": facts.database.hostname, "schema": facts.database.schema}
+
+
+def bootstrap_inputs(resource: KeystoneAPI, facts: KeystoneFacts) -> JsonObject | None:
+    """Return all that bootstrap writes; a new password of the administrator runs it again."""
+    if facts.endpoints is None:
+        return None
+    return {"environment": bootstrap_environment(resource, facts), "password": facts.passwords["admin"]}
+
+
+def bootstrap_environment(resource: KeystoneAPI, facts: KeystoneFacts) -> dict[str, str]:
+    """Return the names and URLs that bootstrap reads."""
+    assert facts.endpoints is not None  # noqa: S101  bootstrap has no inputs before they are known
+    return {
+        "OS_BOOTSTRAP_USERNAME": resource.spec.adminUser,
+        "OS_BOOTSTRAP_PROJECT_NAME": resource.spec.adminProject,
+        "OS_BOOTSTRAP_ROLE_NAME": "admin",
+        "OS_BOOTSTRAP_SERVICE_NAME": "keystone",
+        "OS_BOOTSTRAP_REGION_ID": resource.spec.region,
+        "OS_BOOTSTRAP_PUBLIC_URL": facts.endpoints.public,
+        "OS_BOOTSTRAP_INTERNAL_URL": facts.endpoints.internal,
+    }
+
+
+def bootstrap_values(resource: KeystoneAPI, facts: KeystoneFacts) -> JsonObject:
+    """Return what the chart needs to run bootstrap; the password by the name of its Secret."""
+    return {
+        "environment": bootstrap_environment(resource, facts),
+        "passwordSecret": {"name": resource.spec.secret, "key": resource.spec.passwordSelectors.admin},
+    }
+
+
+def migrate_inputs(resource: KeystoneAPI, facts: KeystoneFacts) -> JsonObject | None:
+    """Return the ring that credentials are to be written with; nothing before it was turned for the first time."""
+    ring = facts.rings.get("credential-keys")
+    return {"ring": ring} if ring else None
+
+
+def tell(resource: KeystoneAPI, facts: KeystoneFacts | None, look: Look) -> Told[KeystoneAPI]:
+    """Return where Keystone is."""
+    status = resource.status
+    if resource.spec.externalKeystoneAPI:
+        found = {name: entry.endpointURL or "" for name, entry in resource.spec.override.service.items()}
+        return Told(msgspec.structs.replace(status, apiEndpoints=found, region=resource.spec.region))
+    if facts is None:
+        return Told(status)
+    changes: JsonObject = {"region": resource.spec.region, "databaseHostname": facts.database.hostname}
+    if facts.endpoints is not None:
+        changes["apiEndpoints"] = {"public": facts.endpoints.public, "internal": facts.endpoints.internal}
+    return Told(msgspec.structs.replace(status, **changes))
+
+
+SERVICE = Service(
+    name="keystone",
+    kind=KeystoneAPI,
+    facts=KeystoneFacts,
+    user="keystone",
+    needs=(Password("admin"), Database(), Cache(), Notifications()),
+    endpoint=Endpoint(port=PORT),
+    components=(Component("api", command=serve, files=files),),
+    jobs=(
+        Job(DB_SYNC, lambda _: "keystone-manage db_sync", sync_inputs, condition="DBSyncReady"),
+        Job(
+            "bootstrap",
+            lambda _: "keystone-manage bootstrap",
+            bootstrap_inputs,
+            "BootstrapReady",
+            values=bootstrap_values,
+        ),
+        Job(MIGRATE, lambda _: "keystone-manage credential_migrate", migrate_inputs, condition=""),
+    ),
+    schedules=(
+        Schedule(
+            "trust-flush",
+            command=lambda resource: f"keystone-manage trust_flush {resource.spec.trustFlushArgs}".strip(),
+            when=lambda resource: resource.spec.trustFlushSchedule,
+            suspended=lambda resource: resource.spec.trustFlushSuspend,
+        ),
+    ),
+    key_rings=(
+        KeyRing(
+            "fernet-keys",
+            path=FERNET_KEYS,
+            size=lambda resource: resource.spec.fernetMaxActiveKeys,
+            days=lambda resource: resource.spec.fernetRotationDays,
+        ),
+        KeyRing("credential-keys", path=CREDENTIAL_KEYS, size=lambda _: CREDENTIAL_RING_SIZE, migrate=MIGRATE),
+    ),
+    actions={
+        "rotate-keys": RotateKeys("fernet-keys"),
+        "rotate-credential-keys": RotateKeys("credential-keys"),
+        "flush-trusts": RunJob("trust-flush"),
+    },
+    resources=clouds.resources,
+    problems=problems,
+    elsewhere=lambda resource: resource.spec.externalKeystoneAPI,
+    tell=tell,
+    unread=("networkAttachments", "topologyRef"),
+)

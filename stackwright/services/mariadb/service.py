@@ -1,0 +1,141 @@
+"""MariaDB with Galera holds the services' data, on one node or on three that replicate each other."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
+
+from stackwright.api.base import JsonObject
+from stackwright.blueprint.facts import Facts
+from stackwright.blueprint.service import Component, ConfigFile, Generated, Look, Service, Told
+from stackwright.kube.builtin import ConfigMap, StatefulSet, StorageClass
+from stackwright.kube.conditions import Finding
+from stackwright.services.mariadb.kinds import Galera, GaleraAttributes
+
+PORT = 3306
+NODE = "python3 /var/lib/stackwright/node/node.py"
+# Where the chart's program has MariaDB read further settings, in the order of their names.
+SETTINGS = "/etc/mysql/stackwright.d"
+# The keys of the ConfigMap through which the nodes agree; all others are of one node each.
+AGREED = frozenset({"choice", "active", "blocked", "force", "formed", "replicas"})
+
+GENERATED = """\
+[mariadbd]
+max_connections = 1024
+innodb_buffer_pool_size = 256M
+"""
+
+
+def files(resource: Galera, facts: Facts) -> tuple[ConfigFile, ...]:
+    """Return our settings and, after them, the user's."""
+    named = (("01-mariadb.cnf", GENERATED), ("02-mariadb-override.cnf", resource.spec.customServiceConfig))
+    return tuple(ConfigFile(name, content, f"{SETTINGS}/{name}") for name, content in named)
+
+
+def root_secret(resource: Galera) -> tuple[str, str]:
+    """Return the Secret with root's password, and its key."""
+    if resource.spec.secret:
+        return resource.spec.secret, "DbRootPassword"
+    return f"{resource.metadata.name}-mariadb-root", "DatabasePassword"
+
+
+def values(resource: Galera, facts: Facts) -> JsonObject:
+    """Return what the chart needs to know beside its component."""
+    name, key = root_secret(resource)
+    return {
+        "rootSecret": {"name": name, "key": key},
+        "sst": resource.spec.sst,
+        "enableMultiMaster": resource.spec.enableMultiMaster,
+    }
+
+
+def storage(resource: Galera, facts: Facts) -> JsonObject:
+    """Return what each node keeps its data on."""
+    return {"storage": {"class": resource.spec.storageClass or "", "request": resource.spec.storageRequest}}
+
+
+def problems(resource: Galera, look: Look) -> Iterable[tuple[str, str]]:
+    """Yield what a Galera cannot be."""
+    spec = resource.spec
+    if spec.external is not None:
+        return
+    if spec.replicas == 2:
+        yield "spec.replicas", "two nodes cannot tell who of them is right when they lose each other; use one or three"
+    if spec.storageClass and look(StorageClass, spec.storageClass) is None:
+        yield "spec.storageClass", f"StorageClass {spec.storageClass} does not exist; create it, or make another Galera"
+
+
+def tell(resource: Galera, facts: Facts | None, look: Look) -> Told[Galera]:
+    """Return where the server is, whether it accepts clients, and what keeps its nodes from forming a cluster."""
+    name, external = resource.metadata.name, resource.spec.external
+    if external is not None:
+        found = msgspec.structs.replace(
+            resource.status, hostname=external.hostname, port=external.port, bootstrapped=True
+        )
+        return Told(found)
+    nodes = look(StatefulSet, f"{name}-galera")
+    agreed = look(ConfigMap, f"{name}-galera-state")
+    said = agreed.data if agreed is not None else {}
+    status = msgspec.structs.replace(
+        resource.status,
+        hostname=f"{name}.{resource.metadata.namespace}.svc",
+        port=PORT,
+        bootstrapped=nodes is not None and nodes.status.get("readyReplicas", 0) > 0,
+        attributes=attributes(said),
+        safeToBootstrap=_chosen(said),
+        rootDatabaseSecret=root_secret(resource)[0],
+    )
+    blocked = said.get("blocked", "")
+    findings = (Finding("DeploymentReady", "False", "RecoveryBlocked", blocked, "Error"),) if blocked else ()
+    return Told(status, findings)
+
+
+def attributes(said: Mapping[str, str]) -> dict[str, GaleraAttributes]:
+    """Return what the nodes say of where their data ends."""
+    found = {}
+    for pod, text in sorted(said.items()):
+        record = _record(text) if pod not in AGREED else {}
+        if "seqno" in record:
+            found[pod] = GaleraAttributes(
+                seqno=str(record["seqno"]),
+                uuid=str(record.get("uuid", "")),
+                safe_to_bootstrap=bool(record.get("safe", False)),
+            )
+    return found
+
+
+def _chosen(said: Mapping[str, str]) -> str:
+    return str(_record(said.get("choice", "")).get("pod", ""))
+
+
+def _record(text: str) -> JsonObject:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _password(resource: Galera, password: Callable[[int], str]) -> Mapping[str, str]:
+    return {"DatabasePassword": password(32)}
+
+
+SERVICE = Service(
+    name="mariadb",
+    kind=Galera,
+    facts=Facts,
+    user="mysql",
+    components=(Component("server", command=lambda _: NODE, files=files, values=storage),),
+    secrets=(
+        Generated(
+            name=lambda resource: root_secret(resource)[0],
+            content=_password,
+            wanted=lambda resource: not resource.spec.secret and resource.spec.external is None,
+        ),
+    ),
+    values=values,
+    problems=problems,
+    elsewhere=lambda resource: resource.spec.external is not None,
+    tell=tell,
+    unread=("logToDisk", "topologyRef"),
+)

@@ -1,0 +1,56 @@
+"""memcached keeps what services would otherwise ask for again; nothing in it is kept for long."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from stackwright.api.base import JsonObject
+from stackwright.blueprint.facts import Facts
+from stackwright.blueprint.service import Component, Look, Service, Told
+from stackwright.services.memcached.kinds import Memcached
+
+PORT = 11211
+
+
+def values(resource: Memcached, facts: Facts) -> JsonObject:
+    """Return the sizes of each node."""
+    return {"cacheSize": resource.spec.cacheSize, "maxConn": resource.spec.maxConn}
+
+
+def servers(resource: Memcached) -> tuple[str, ...]:
+    """Return the nodes as host:port; every client must have the same list, whoever is away."""
+    name, namespace = resource.metadata.name, resource.metadata.namespace
+    return tuple(f"{name}-{number}.{name}.{namespace}.svc:{PORT}" for number in range(resource.spec.replicas))
+
+
+def tell(resource: Memcached, facts: Facts | None, look: Look) -> Told[Memcached]:
+    """Return where the nodes are, once they are wanted: their names do not depend on whether they run."""
+    if facts is None:
+        return Told(resource.status)
+    found = servers(resource)
+    status = msgspec.structs.replace(
+        resource.status,
+        serverList=found,
+        serverListWithInet=tuple(f"inet:[{server.rpartition(':')[0]}]:{PORT}" for server in found),
+    )
+    return Told(status)
+
+
+def problems(resource: Memcached, look: Look) -> Iterable[tuple[str, str]]:
+    """Yield what cannot be yet."""
+    tls = resource.spec.tls
+    if tls.secretName or tls.caBundleSecretName or tls.mtls is not None:
+        yield "spec.tls", "TLS is not supported yet; remove it"
+
+
+SERVICE = Service(
+    name="memcached",
+    kind=Memcached,
+    facts=Facts,
+    user="memcached",
+    components=(Component("server"),),
+    values=values,
+    tell=tell,
+    problems=problems,
+    unread=("topologyRef",),
+)

@@ -1,0 +1,83 @@
+"""What a broker's configuration says, as the chart `rabbitmq` wants it, and where its nodes are. Pure."""
+
+from collections.abc import Iterable
+
+from stackwright.blueprint.service import ConfigFile
+from stackwright.services.rabbitmq.kinds import RabbitMq
+
+PORT = 5672
+DEFAULT_USER = "default_user"
+# What the broker calls the types of queues; mirrored ones are classic queues, which it no longer mirrors.
+QUEUE_TYPES = {"Quorum": "quorum", "Mirrored": "classic", "": "quorum"}
+
+_PLACE = "/etc/rabbitmq"
+
+# What the broker cannot do without: the operator and the readiness probe ask the management API.
+_PLUGINS = ("rabbitmq_management",)
+
+_LINES = """\
+listeners.tcp.default = 5672
+management.tcp.port = 15672
+# Nobody gets in without a password.
+auth_mechanisms.1 = PLAIN
+auth_mechanisms.2 = AMQPLAIN
+loopback_users = none
+# Of a cluster that falls apart, the smaller part stops: it cannot know what the larger one does.
+cluster_partition_handling = pause_minority
+# A node that was not the last to stop waits for the one that was, as long as it takes.
+mnesia_table_loading_retry_timeout = 10000
+mnesia_table_loading_retry_limit = 100000
+# Replicas of queues follow the nodes: onto new ones, away from those that left.
+quorum_queue.continuous_membership_reconciliation.enabled = true
+quorum_queue.continuous_membership_reconciliation.auto_remove = true
+quorum_queue.continuous_membership_reconciliation.interval = 60000
+quorum_queue.continuous_membership_reconciliation.trigger_interval = 3000
+quorum_queue.continuous_membership_reconciliation.target_group_size = 3
+queue_leader_locator = balanced
+# Publishers are held before memory or disk run out. The memory is the container's.
+vm_memory_high_watermark.relative = 0.6
+disk_free_limit.absolute = 500MB
+# The log of the quorum queues is kept in memory, too, until it is this large.
+raft.wal_max_size_bytes = 67108864
+log.console = true
+log.console.level = info
+log.file = false
+"""
+
+
+def files(resource: RabbitMq) -> Iterable[ConfigFile]:
+    """Yield the files of a broker; the names in conf.d give their order, so what the user says wins."""
+    wanted = resource.spec.rabbitmq
+    queue_type = QUEUE_TYPES[resource.spec.queueType]
+    own = f"cluster_name = {resource.metadata.name}\ndefault_queue_type = {queue_type}\n{_LINES}"
+    plugins = dict.fromkeys((*_PLUGINS, *wanted.additionalPlugins))
+    yield ConfigFile("rabbitmq.conf", own, f"{_PLACE}/conf.d/10-rabbitmq.conf")
+    yield ConfigFile("enabled_plugins", f"[{','.join(plugins)}].\n", f"{_PLACE}/enabled_plugins")
+    given = (
+        ("additional.conf", wanted.additionalConfig, "conf.d/90-additional.conf"),
+        ("advanced.config", wanted.advancedConfig, "advanced.config"),
+        ("rabbitmq-env.conf", wanted.envConfig, "rabbitmq-env.conf"),
+        ("erl_inetrc", wanted.erlangInetConfig, "erl_inetrc"),
+    )
+    for key, text, place in given:
+        if text.strip():
+            yield ConfigFile(key, text if text.endswith("\n") else f"{text}\n", f"{_PLACE}/{place}")
+
+
+def hostnames(resource: RabbitMq) -> tuple[str, ...]:
+    """Return the host names of the nodes: each by itself, so that clients go to another when one is away."""
+    if resource.spec.external is not None:
+        return (resource.spec.external.hostname,)
+    name, namespace = resource.metadata.name, resource.metadata.namespace
+    return tuple(f"{name}-server-{number}.{name}-nodes.{namespace}.svc" for number in range(resource.spec.replicas))
+
+
+def default_user(resource: RabbitMq, password: str) -> dict[str, str]:
+    """Return the content of the Secret `<name>-default-user`: the user that the first start makes."""
+    return {
+        "username": DEFAULT_USER,
+        "password": password,
+        "host": f"{resource.metadata.name}.{resource.metadata.namespace}.svc",
+        "port": str(PORT),
+        "default_user.conf": f"default_user = {DEFAULT_USER}\ndefault_pass = {password}\n",
+    }

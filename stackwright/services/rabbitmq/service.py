@@ -1,0 +1,110 @@
+"""RabbitMQ carries the services' messages, on one node or on several that form a cluster."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
+
+from stackwright.api.base import JsonObject
+from stackwright.blueprint.facts import Facts
+from stackwright.blueprint.service import Component, ConfigFile, Generated, Look, Service, Told
+from stackwright.kube.builtin import StorageClass
+from stackwright.services.rabbitmq import configuration
+from stackwright.services.rabbitmq.kinds import DefaultUser, RabbitMq, SecretReference, ServiceReference
+
+
+def default_user(resource: RabbitMq) -> str:
+    """Return the name of the Secret with the user that the first start makes."""
+    return f"{resource.metadata.name}-default-user"
+
+
+def files(resource: RabbitMq, facts: Facts) -> tuple[ConfigFile, ...]:
+    """Return what each node reads."""
+    return tuple(configuration.files(resource))
+
+
+def storage(resource: RabbitMq, facts: Facts) -> JsonObject:
+    """Return what the chart needs to know of each node beside the usual."""
+    spec = resource.spec
+    said: JsonObject = {
+        "storage": {"class": spec.persistence.storageClassName or "", "request": str(spec.persistence.storage)},
+        "terminationGracePeriodSeconds": spec.terminationGracePeriodSeconds,
+    }
+    further = {"affinity": spec.affinity, "tolerations": list(spec.tolerations)}
+    return said | {name: value for name, value in further.items() if value}
+
+
+def values(resource: RabbitMq, facts: Facts) -> JsonObject:
+    """Return how the broker's Service is reached, where the user says so."""
+    override = resource.spec.override.service
+    if override is None:
+        return {}
+    spec = dict(override.spec)
+    kind = spec.pop("type", None)
+    metadata = msgspec.to_builtins(override.metadata) if override.metadata is not None else {}
+    said = {**metadata, **({"type": kind} if kind else {}), **({"spec": spec} if spec else {})}
+    return {"services": {"internal": said}} if said else {}
+
+
+def problems(resource: RabbitMq, look: Look) -> Iterable[tuple[str, str]]:
+    """Yield what a broker cannot be."""
+    spec = resource.spec
+    if spec.external is not None:
+        return
+    if spec.queueType == "Mirrored":
+        yield "spec.queueType", "mirrored queues ended with RabbitMQ 4; use Quorum"
+    name = spec.persistence.storageClassName
+    if name and look(StorageClass, name) is None:
+        sentence = f"StorageClass {name} does not exist; create it, or make another RabbitMq"
+        yield "spec.persistence.storageClassName", sentence
+
+
+def tell(resource: RabbitMq, facts: Facts | None, look: Look) -> Told[RabbitMq]:
+    """Return where the nodes are, and how to log in."""
+    external = resource.spec.external
+    name, namespace = resource.metadata.name, resource.metadata.namespace
+    if external is not None:
+        told = msgspec.structs.replace(resource.status, hostnames=(external.hostname,), port=external.port)
+        return Told(told)
+    secret = SecretReference(
+        name=default_user(resource), namespace=namespace, keys={"username": "username", "password": "password"}
+    )
+    status = msgspec.structs.replace(
+        resource.status,
+        hostnames=configuration.hostnames(resource),
+        port=configuration.PORT,
+        queueType=resource.spec.queueType,
+        defaultUser=DefaultUser(
+            secretReference=secret, serviceReference=ServiceReference(name=name, namespace=namespace)
+        ),
+    )
+    return Told(status)
+
+
+def _user(resource: RabbitMq, password: Callable[[int], str]) -> Mapping[str, str]:
+    return configuration.default_user(resource, password(32))
+
+
+def _cookie(resource: RabbitMq, password: Callable[[int], str]) -> Mapping[str, str]:
+    return {".erlang.cookie": password(32)}
+
+
+def _deployed(resource: RabbitMq) -> bool:
+    return resource.spec.external is None
+
+
+SERVICE = Service(
+    name="rabbitmq",
+    kind=RabbitMq,
+    facts=Facts,
+    user="rabbitmq",
+    components=(Component("server", command=lambda _: "rabbitmq-server", files=files, values=storage),),
+    secrets=(
+        Generated(name=default_user, content=_user, wanted=_deployed),
+        Generated(name=lambda resource: f"{resource.metadata.name}-erlang-cookie", content=_cookie, wanted=_deployed),
+    ),
+    values=values,
+    problems=problems,
+    elsewhere=lambda resource: resource.spec.external is not None,
+    tell=tell,
+    unread=("targetVersion", "podOverride", "service", "secretBackend", "skipPostDeploySteps", "topologyRef"),
+)

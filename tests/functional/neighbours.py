@@ -1,0 +1,76 @@
+"""Plays what a service needs, for tests of the service alone: a database server, a schema, an account, a cache."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
+from stackwright.kube.builtin import Secret
+from stackwright.kube.client import Client
+from stackwright.kube.resource import JsonObject, R
+from stackwright.services.mariadb.kinds import Galera
+from stackwright.services.memcached.kinds import Memcached
+
+
+async def database_server(client: Client, namespace: str, name: str = "openstack") -> None:
+    """Make a Galera that is ready."""
+    spec = {"storageClass": "local", "storageRequest": "1G"}
+    metadata = {"name": name, "namespace": namespace}
+    made = await client.apply(Galera, {"metadata": metadata, "spec": spec}, field_manager="user")
+    status: JsonObject = {"hostname": f"{name}.{namespace}.svc", "port": 3306, "bootstrapped": True}
+    status["rootDatabaseSecret"] = f"{name}-mariadb-root"
+    await tell(client, made, status)
+    root = {"metadata": {"name": f"{name}-mariadb-root", "namespace": namespace}}
+    await client.apply(Secret, {**root, "stringData": {"DatabasePassword": "root"}}, field_manager="user")
+
+
+async def cache(client: Client, namespace: str, name: str = "memcached") -> None:
+    """Make a Memcached that is ready."""
+    metadata = {"name": name, "namespace": namespace}
+    made = await client.apply(Memcached, {"metadata": metadata, "spec": {}}, field_manager="user")
+    await tell(client, made, {"serverList": [f"{name}-0.{name}.{namespace}.svc:11211"]})
+
+
+async def tell(client: Client, resource: Any, status: JsonObject, *, ready: bool = True) -> None:
+    """Write a status as the resource's own operator would."""
+    condition = {
+        "type": "Ready",
+        "status": "True" if ready else "False",
+        "reason": "Ready" if ready else "Away",
+        "message": "played",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }
+    body = {
+        "metadata": {"name": resource.metadata.name, "namespace": resource.metadata.namespace},
+        "status": {**status, "conditions": [condition], "observedGeneration": resource.metadata.generation},
+    }
+    await client.apply(type(resource), body, subresource="status", field_manager="neighbour")
+
+
+@contextlib.asynccontextmanager
+async def schemas(client: Client, namespace: str) -> AsyncIterator[None]:
+    """Play the controllers of schemas and accounts: whatever is asked for is there."""
+    async with asyncio.TaskGroup() as group:
+        playing = (
+            group.create_task(_play(client, MariaDBDatabase, namespace, lambda _: {"completed": True})),
+            group.create_task(
+                _play(client, MariaDBAccount, namespace, lambda account: {"currentSecret": account.spec.secret})
+            ),
+        )
+        try:
+            yield
+        finally:
+            for task in playing:
+                task.cancel()
+
+
+async def _play(client: Client, kind: type[R], namespace: str, status: Any) -> None:
+    told: dict[str, int] = {}
+    async for event in client.watch(kind, namespace, initial=True):
+        if event.type not in {"ADDED", "MODIFIED"}:
+            continue
+        resource: Any = event.object
+        if told.get(resource.metadata.uid) != resource.metadata.generation:
+            told[resource.metadata.uid] = resource.metadata.generation
+            await tell(client, resource, status(resource))

@@ -1,0 +1,101 @@
+"""What is in a namespace, less what differs between two runs that came to the same: uids, versions, times."""
+
+import base64
+import gzip
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from stackwright import services
+from stackwright.controllers import release
+from stackwright.kube import paths
+from stackwright.kube.builtin import ReplicaSet
+from stackwright.kube.client import Client
+from stackwright.kube.resource import JsonObject, Kind
+from stackwright.kube.transport import Call
+
+_DROPPED = {
+    "uid",
+    "resourceVersion",
+    "generation",
+    "observedGeneration",
+    "managedFields",
+    "creationTimestamp",
+    "clusterIP",
+    "clusterIPs",
+    "nodePort",
+    "healthCheckNodePort",
+    "lastTransitionTime",
+    "lastUpdateTime",
+    "lastScheduleTime",
+    "startTime",
+    "completionTime",
+    "stackwright/applied-configuration",
+    "openstack.org/turned-at",
+    "batch.kubernetes.io/controller-uid",
+    "controller-uid",
+    "modifiedAt",
+    "first_deployed",
+    "last_deployed",
+    "pod-template-hash",
+    "volumeName",
+    "volume.kubernetes.io/selected-node",
+}
+_DIGESTS = {"openstack.org/release-digest"}
+
+
+async def everything(client: Client, namespace: str) -> dict[str, JsonObject]:
+    """Return the objects of a namespace by kind and name, as they compare between runs."""
+    kinds = {kind.kind for kind in (*release.KINDS, *services.kinds(), ReplicaSet)}
+    found = [item for kind in sorted(kinds, key=str) for item in await _listed(client, kind, namespace)]
+    text = json.dumps(found, sort_keys=True).replace(namespace, "NAMESPACE")
+    for name, value in _hashes(found):
+        text = text.replace(value, f"HASH-OF-{name}")
+    return {f"{item['kind']}/{_name(item)}": _normal(_ours(item)) for item in json.loads(text)}
+
+
+def _ours(item: JsonObject) -> JsonObject:
+    """Return an object without a status that Kubernetes writes: it names what is random, and is not ours."""
+    ours = item["kind"] in {kind.kind.name for kind in services.kinds()}
+    return item if ours else {key: value for key, value in item.items() if key != "status"}
+
+
+async def _listed(client: Client, kind: Kind, namespace: str) -> list[JsonObject]:
+    reply = await client.transport.request(Call("GET", paths.collection(kind, namespace), {}, kind=kind))
+    items: list[JsonObject] = json.loads(reply.body)["items"]
+    return [{"kind": kind.name, **item} for item in items if item["metadata"]["name"] != "kube-root-ca.crt"]
+
+
+def _hashes(found: Iterable[JsonObject]) -> list[tuple[str, str]]:
+    """Return the hashes of each service's parts: hosts are in what they are of, and so the namespace's name."""
+    told = ((item, (item.get("status") or {}).get("hash") or {}) for item in found)
+    return sorted(
+        (f"{item['metadata']['name']}-{part}", value) for item, parts in told for part, value in parts.items()
+    )
+
+
+def _name(item: JsonObject) -> str:
+    name: str = item["metadata"]["name"]
+    # A ReplicaSet is named by the hash of its pods, whose configuration names the namespace.
+    return re.sub(r"-[a-z0-9]{8,10}$", "-TEMPLATE", name) if item["kind"] == "ReplicaSet" else name
+
+
+def _normal(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _read(key, entry) for key, entry in value.items() if key not in _DROPPED | _DIGESTS}
+    if isinstance(value, list):
+        return [_normal(entry) for entry in value]
+    return value
+
+
+def _read(key: str, value: Any) -> Any:
+    if key == "release" and isinstance(value, str):
+        # A release record: its size depends on how well names compress, its content on the namespace.
+        record = json.loads(gzip.decompress(base64.b64decode(base64.b64decode(value))))
+        return {"version": record["version"], "status": record["info"]["status"]}
+    if key == "data" and isinstance(value, dict):
+        return {name: _read(name, entry) if name == "release" else "DATA" for name, entry in value.items()}
+    if key in {"name", "generateName"} and isinstance(value, str):
+        return re.sub(r"(keystone)-[a-z0-9]{8,10}$", r"\1-TEMPLATE", value)
+    return _normal(value)

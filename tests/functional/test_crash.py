@@ -1,0 +1,120 @@
+"""A whole cloud whose operator is killed after its nth write, for every n, comes to the same in the end."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from stackwright import services
+from stackwright.controllers import database
+from stackwright.controllers.controlplane import controller as umbrella
+from stackwright.controllers.dialling import Dialler
+from stackwright.controllers.service import Environment, controllers
+from stackwright.kube.builtin import StorageClass
+from stackwright.kube.client import Client
+from stackwright.kube.config import Connection
+from stackwright.kube.controller import Controller
+from stackwright.kube.runtime import Runtime
+from stackwright.simulator import Script, simulated, storage_class
+from tests.fakes.mariadb import FakeMariaDB
+from tests.functional.cloud import environment
+from tests.functional.conftest import end_namespace, fresh_namespace
+from tests.functional.normal import everything
+from tests.functional.running import running
+from tests.functional.test_release_crash import Mortal
+from tests.functional.test_service_controller import is_ready, kinds
+from tests.functional.watching import PATIENCE, eventually
+
+__all__ = ["kinds"]
+
+pytestmark = pytest.mark.usefixtures("kinds")
+
+# How many tests share the numbers among them, so that they run beside each other.
+SHARES = 4
+NAME = "cloud"
+CLASS = "played"
+
+
+class World:
+    """What outlives an operator: the database server, and where new passwords come from."""
+
+    def __init__(self, kubernetes: dict[str, Path]) -> None:
+        self.environment: Environment = environment(kubernetes)
+        root = self.environment.source("openstack-mariadb-root").password()
+        self.server = FakeMariaDB(password=root)
+
+    def controllers(self, client: Client) -> tuple[Controller, ...]:
+        dialler = Dialler(client, inside=True)
+        return (
+            umbrella(lambda length: "p" * length),
+            *controllers(services.blueprints(), self.environment),
+            *database.controllers(dialler, self.server.connect),
+        )
+
+
+async def ask_for_cloud(client: Client, namespace: str) -> None:
+    spec = {"secret": "osp-secret", "passwordPolicy": "Generate", "storageClass": CLASS, "keystone": {}}
+    body = {"metadata": {"name": NAME, "namespace": namespace}, "spec": spec}
+    await client.apply(services.control_plane(), body, field_manager="user")
+
+
+async def until_ready(client: Client, namespace: str) -> None:
+    await eventually(client, services.control_plane(), NAME, namespace, is_ready)
+
+
+@contextlib.asynccontextmanager
+async def place(client: Client, name: str) -> AsyncIterator[str]:
+    await client.apply(StorageClass, storage_class(CLASS))
+    namespace = await fresh_namespace(client, name)
+    async with simulated(client, namespace, Script()):
+        yield namespace
+    await end_namespace(client, namespace)
+
+
+async def killed_after(connection: Connection, world: World, namespace: str, writes: int, client: Client) -> int:
+    """Run an operator that dies after some writes; return how many it made before it died or was done."""
+    async with Client(connection) as own:
+        mortal = Mortal(own, writes)
+        async with running(Runtime(own, world.controllers(own), namespace=namespace)):
+            ended = asyncio.create_task(until_ready(client, namespace))
+            died = asyncio.create_task(mortal.dead.wait())
+            await asyncio.wait({ended, died}, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+            for task in (ended, died):
+                task.cancel()
+            await asyncio.gather(ended, died, return_exceptions=True)
+        return writes - mortal.left
+
+
+async def settled(client: Client, world: World, namespace: str) -> dict[str, object]:
+    """Run an operator that lives until the cloud is ready and nothing changes any more; return what is there."""
+    async with running(Runtime(client, world.controllers(client), namespace=namespace)):
+        await until_ready(client, namespace)
+        before: object = None
+        while (now := await everything(client, namespace)) != before:
+            before = now
+            await asyncio.sleep(1.0)
+    return dict(now)
+
+
+@pytest.mark.parametrize("share", range(SHARES))
+async def test_an_operator_that_is_killed_after_any_write_goes_on_where_it_was(
+    client: Client, connection: Connection, kubernetes: dict[str, Path], share: int
+) -> None:
+    async with place(client, f"crash-{share}-never") as namespace:
+        await ask_for_cloud(client, namespace)
+        expected = await settled(client, World(kubernetes), namespace)
+    assert [name for name in expected if name.startswith("Secret/sh.helm.release.v1.keystone")] == [
+        "Secret/sh.helm.release.v1.keystone.v1"
+    ]
+    writes = share
+    while True:
+        world = World(kubernetes)
+        async with place(client, f"crash-{share}-{writes}") as namespace:
+            await ask_for_cloud(client, namespace)
+            made = await killed_after(connection, world, namespace, writes, client)
+            assert await settled(client, world, namespace) == expected, f"killed after {writes} writes"
+        if made < writes:
+            return
+        writes += SHARES

@@ -1,0 +1,220 @@
+"""Keystone's blueprint on a real API server, with the real helm; workloads and neighbours are played."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
+from stackwright.kube.builtin import ConfigMap, CronJob, Deployment, Job, Node, Secret, Service
+from stackwright.kube.client import Client
+from stackwright.kube.conditions import find
+from stackwright.services.keystone.kinds import KeystoneAPI
+from stackwright.services.keystone.service import SERVICE
+from tests.functional import neighbours
+from tests.functional.cloud import cloud, environment
+from tests.functional.test_service_controller import is_ready, kinds
+from tests.functional.watching import eventually
+
+__all__ = ["kinds"]
+
+pytestmark = pytest.mark.usefixtures("kinds")
+
+
+def keystone(namespace: str, **spec: Any) -> dict[str, Any]:
+    said = {"databaseInstance": "openstack", "secret": "osp-secret", **spec}
+    return {"metadata": {"name": "keystone", "namespace": namespace}, "spec": said}
+
+
+async def passwords(client: Client, namespace: str, **keys: str) -> None:
+    body = {"metadata": {"name": "osp-secret", "namespace": namespace}, "stringData": keys}
+    await client.apply(Secret, body, field_manager="user")
+
+
+async def until_ready(client: Client, namespace: str) -> KeystoneAPI:
+    return await eventually(client, KeystoneAPI, "keystone", namespace, is_ready)
+
+
+def message(resource: KeystoneAPI, condition: str) -> str:
+    found = find(resource.status.conditions, condition)
+    return found.message if found else ""
+
+
+async def decoded(client: Client, name: str, namespace: str) -> dict[str, str]:
+    secret = await client.get(Secret, name, namespace)
+    return {key: base64.b64decode(value).decode() for key, value in secret.data.items()}
+
+
+async def test_keystone_comes_up_from_its_resource_and_what_it_needs(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    await neighbours.database_server(client, namespace)
+    await neighbours.cache(client, namespace)
+    await passwords(client, namespace, AdminPassword="wonderland")
+    await client.apply(KeystoneAPI, keystone(namespace), field_manager="user")
+    async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
+        ready = await until_ready(client, namespace)
+    assert ready.status.apiEndpoints == {
+        "public": f"http://keystone-public.{namespace}.svc:5000",
+        "internal": f"http://keystone-internal.{namespace}.svc:5000",
+    }
+    config = await decoded(client, "keystone-config-data", namespace)
+    password = (await decoded(client, "keystone-db-secret", namespace))["DatabasePassword"]
+    url = f"mysql+pymysql://keystone:{password}@openstack.{namespace}.svc:3306/keystone?charset=utf8"
+    assert f"connection = {url}" in config["01-keystone.conf"]
+    jobs = {job.metadata.labels["app.kubernetes.io/component"] for job in await client.list(Job, namespace)}
+    assert jobs == {"db-sync", "bootstrap"}
+    assert (await client.get(CronJob, "keystone-trust-flush", namespace)).spec["schedule"] == "1 * * * *"
+    clouds = yaml.safe_load((await client.get(ConfigMap, "openstack-config", namespace)).data["clouds.yaml"])
+    assert clouds["clouds"]["default"]["auth"]["auth_url"] == f"http://keystone-public.{namespace}.svc:5000/v3"
+    # What outlives it has no owner.
+    for kind, name in ((MariaDBDatabase, "keystone"), (MariaDBAccount, "keystone"), (Secret, "keystone-fernet-keys")):
+        assert (await client.get(kind, name, namespace)).metadata.ownerReferences == ()
+
+
+async def test_each_missing_input_is_named_and_heals_when_it_comes(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    await client.apply(KeystoneAPI, keystone(namespace), field_manager="user")
+    async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
+        await _said(client, namespace, "InputReady", "Secret osp-secret, which spec.secret names, does not exist")
+        await passwords(client, namespace, Other="x")
+        await _said(client, namespace, "InputReady", "Secret osp-secret has nothing under the key AdminPassword")
+        await passwords(client, namespace, AdminPassword="wonderland")
+        await _said(client, namespace, "MemcachedReady", "Memcached memcached does not exist")
+        await neighbours.cache(client, namespace)
+        await neighbours.database_server(client, namespace)
+        await until_ready(client, namespace)
+
+
+async def test_a_broken_snippet_is_refused_with_its_line(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    snippet = "[token]\nexpiration = 60\nnonsense\n"
+    await client.apply(KeystoneAPI, keystone(namespace, customServiceConfig=snippet), field_manager="user")
+    async with cloud(client, namespace, (SERVICE,), environment(kubernetes)):
+        await _said(client, namespace, "InputReady", "spec.customServiceConfig: line 3")
+
+
+async def test_a_changed_snippet_rolls_the_api_and_runs_no_job_again(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    await neighbours.database_server(client, namespace)
+    await neighbours.cache(client, namespace)
+    await passwords(client, namespace, AdminPassword="wonderland")
+    await client.apply(KeystoneAPI, keystone(namespace), field_manager="user")
+    async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
+        await until_ready(client, namespace)
+        before = {job.metadata.uid for job in await client.list(Job, namespace)}
+        first = await client.get(Deployment, "keystone", namespace)
+        changed = keystone(namespace, customServiceConfig="[DEFAULT]\ndebug = true\n")
+        await client.apply(KeystoneAPI, changed, field_manager="user")
+        await eventually(
+            client,
+            Deployment,
+            "keystone",
+            namespace,
+            lambda seen: seen.metadata.generation > first.metadata.generation,
+        )
+        await until_ready(client, namespace)
+        assert {job.metadata.uid for job in await client.list(Job, namespace)} == before
+
+
+async def test_another_account_is_used_before_the_first_one_goes(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    await neighbours.database_server(client, namespace)
+    await neighbours.cache(client, namespace)
+    await passwords(client, namespace, AdminPassword="wonderland")
+    await client.apply(KeystoneAPI, keystone(namespace), field_manager="user")
+    async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
+        await until_ready(client, namespace)
+        await client.apply(KeystoneAPI, keystone(namespace, databaseAccount="keystone-2"), field_manager="user")
+        await eventually(client, MariaDBAccount, "keystone-2", namespace, lambda _: True)
+        await gone(client, MariaDBAccount, "keystone", namespace)
+        config = await decoded(client, "keystone-config-data", namespace)
+        assert "mysql+pymysql://keystone_2:" in config["01-keystone.conf"]
+        await gone(client, Secret, "keystone-db-secret", namespace)
+
+
+async def test_keys_turn_once_for_an_action_and_are_mounted_as_they_are(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    await neighbours.database_server(client, namespace)
+    await neighbours.cache(client, namespace)
+    await passwords(client, namespace, AdminPassword="wonderland")
+    await client.apply(KeystoneAPI, keystone(namespace), field_manager="user")
+    async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
+        await until_ready(client, namespace)
+        before = await decoded(client, "keystone-fernet-keys", namespace)
+        asked = [{"name": "rotate-keys", "id": "2026-11"}]
+        await client.apply(KeystoneAPI, keystone(namespace, actions=asked), field_manager="user")
+        done = await eventually(
+            client,
+            KeystoneAPI,
+            "keystone",
+            namespace,
+            lambda seen: [entry.state for entry in seen.status.actions] == ["Succeeded"],
+        )
+        after = await decoded(client, "keystone-fernet-keys", namespace)
+        assert after["2"] == before["0"]
+        assert sorted(after) == ["0", "1", "2"]
+        assert done.status.actions[0].result
+
+
+async def test_the_charts_own_job_makes_the_database_where_that_is_asked_for(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    await neighbours.database_server(client, namespace)
+    await neighbours.cache(client, namespace)
+    await passwords(client, namespace, AdminPassword="wonderland")
+    await client.apply(KeystoneAPI, keystone(namespace, provisioning="Job"), field_manager="user")
+    async with cloud(client, namespace, (SERVICE,), environment(kubernetes)):
+        await until_ready(client, namespace)
+    jobs = {job.metadata.labels["app.kubernetes.io/component"] for job in await client.list(Job, namespace)}
+    assert jobs == {"db-create", "db-sync", "bootstrap"}
+    assert await client.list(MariaDBDatabase, namespace) == []
+
+
+async def test_the_public_url_is_that_of_the_node_port(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    await neighbours.database_server(client, namespace)
+    await neighbours.cache(client, namespace)
+    await passwords(client, namespace, AdminPassword="wonderland")
+    override = {"service": {"public": {"spec": {"type": "NodePort"}}}}
+    await client.apply(KeystoneAPI, keystone(namespace, override=override), field_manager="user")
+    async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
+        ready = await until_ready(client, namespace)
+    service = await client.get(Service, "keystone-public", namespace)
+    nodes = await client.list(Node)
+    addresses = {entry["address"] for node in nodes for entry in node.status.get("addresses", ())}
+    port = service.spec["ports"][0]["nodePort"]
+    assert ready.status.apiEndpoints["public"] in {f"http://{address}:{port}" for address in addresses}
+
+
+async def test_a_keystone_that_runs_elsewhere_is_used_and_nothing_is_deployed(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    urls = {"public": {"endpointURL": "https://id.example.org"}, "internal": {"endpointURL": "http://id.internal"}}
+    spec = keystone(namespace, externalKeystoneAPI=True, override={"service": urls})
+    await client.apply(KeystoneAPI, spec, field_manager="user")
+    async with cloud(client, namespace, (SERVICE,), environment(kubernetes)):
+        ready = await until_ready(client, namespace)
+    assert ready.status.apiEndpoints == {"public": "https://id.example.org", "internal": "http://id.internal"}
+    assert await client.list(Deployment, namespace) == []
+
+
+async def gone(client: Client, kind: type[Any], name: str, namespace: str) -> None:
+    """Return when an object is not there any more."""
+    if await client.find(kind, name, namespace) is None:
+        return
+    async for event in client.watch(kind, namespace, fields=f"metadata.name={name}", initial=True):
+        if event.type == "DELETED" or await client.find(kind, name, namespace) is None:
+            return
+
+
+async def _said(client: Client, namespace: str, condition: str, text: str) -> None:
+    await eventually(client, KeystoneAPI, "keystone", namespace, lambda seen: text in message(seen, condition))

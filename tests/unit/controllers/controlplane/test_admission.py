@@ -1,0 +1,66 @@
+"""The early answer to who writes a control plane."""
+
+import pytest
+
+from stackwright.api.base import JsonObject
+from stackwright.controllers.controlplane import webhook
+from stackwright.kube.admission.checks import Findings
+from tests.unit.controllers.controlplane.umbrellas import umbrella
+
+
+def checked(spec: JsonObject, *others: str, update: bool = False) -> Findings:
+    validate = webhook(lambda namespace: others if namespace == "here" else ()).validate
+    assert validate is not None
+    new = umbrella(spec)
+    return validate(new if update else None, new)
+
+
+def test_the_first_control_plane_of_a_namespace_is_accepted() -> None:
+    assert checked({"keystone": {}}) == Findings()
+
+
+def test_a_second_one_is_refused_and_the_first_is_named() -> None:
+    (error,) = checked({"keystone": {}}, "older").errors
+
+    assert error.field == "metadata.namespace"
+    assert "namespace here has OpenStackControlPlane older already" in error.message
+
+
+def test_a_change_of_one_that_is_there_is_not_a_second_one() -> None:
+    assert checked({"keystone": {}}, "cloud", "older", update=True) == Findings()
+    assert checked({"keystone": {}}, "cloud") == Findings()
+
+
+def test_what_is_not_supported_is_refused_by_its_field() -> None:
+    errors = checked({"tls": {}, "operatorMode": "perService"}).errors
+
+    assert [error.field for error in errors] == ["spec.tls", "spec.operatorMode"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        pytest.param(
+            {"keystone": {"template": {"customServiceConfig": "[token]\nexpiration"}}},
+            "spec.keystone.template.customServiceConfig",
+            id="of-a-service",
+        ),
+        pytest.param(
+            {"galera": {"templates": {"db": {"customServiceConfig": "[mysqld]\n[broken"}}}},
+            "spec.galera.templates[db].customServiceConfig",
+            id="of-one-of-several",
+        ),
+    ],
+)
+def test_a_broken_snippet_in_a_template_is_refused_with_its_line(spec: JsonObject, field: str) -> None:
+    (error,) = checked(spec).errors
+
+    assert error.field == field
+    assert "line 2" in error.message.lower()
+
+
+def test_a_snippet_is_read_in_the_format_of_its_service() -> None:
+    flag = "[mysqld]\nskip-name-resolve"
+
+    assert checked({"galera": {"templates": {"db": {"customServiceConfig": flag}}}}) == Findings()
+    assert checked({"keystone": {"template": {"customServiceConfig": flag}}}).errors
