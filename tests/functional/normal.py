@@ -12,7 +12,7 @@ from stackwright.controllers import release
 from stackwright.kube import paths
 from stackwright.kube.builtin import ReplicaSet
 from stackwright.kube.client import Client
-from stackwright.kube.resource import JsonObject, Kind
+from stackwright.kube.resource import JsonObject, Kind, Resource
 from stackwright.kube.transport import Call
 
 _DROPPED = {
@@ -47,7 +47,8 @@ _DIGESTS = {"openstack.org/release-digest"}
 
 async def everything(client: Client, namespace: str) -> dict[str, JsonObject]:
     """Return the objects of a namespace by kind and name, as they compare between runs."""
-    kinds = {kind.kind for kind in (*release.KINDS, *services.kinds(), ReplicaSet)}
+    listed: tuple[type[Resource], ...] = (*release.KINDS, *services.kinds(), ReplicaSet)
+    kinds = {kind.kind for kind in listed}
     found = [item for kind in sorted(kinds, key=str) for item in await _listed(client, kind, namespace)]
     text = json.dumps(found, sort_keys=True).replace(namespace, "NAMESPACE")
     for name, value in _hashes(found):

@@ -1,0 +1,105 @@
+"""Before a node stops: leave the cluster if it shall get smaller, else hand over what others can do.
+
+Queues that are replicated move first, so nothing is lost; then the node leaves and its volume is empty. A node that
+only restarts keeps its data, and lets others lead meanwhile.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import cluster
+
+# How often a change of a queue's replicas is tried: one change at a time is permitted for each queue.
+TRIES = 10
+
+
+def say(text: str) -> None:
+    """Say it in the pod's log: what a hook prints itself nobody sees."""
+    try:
+        Path("/proc/1/fd/1").write_text(f"stop: {text}\n", encoding="utf-8")
+    except OSError:
+        print(text, flush=True)
+
+
+def run(*command: str, seconds: float = 60) -> tuple[bool, str]:
+    """Run a program; return whether it succeeded and what it said."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
+    except subprocess.TimeoutExpired:
+        return False, f"no answer after {seconds:g} s"
+    return done.returncode == 0, f"{done.stdout}{done.stderr}".strip()
+
+
+def moved(*command: str) -> bool:
+    """Change where queues have replicas, until every change succeeded; return whether it came to that."""
+    for _ in range(TRIES):
+        succeeded, printed = run("rabbitmq-queues", "--silent", *command, "--formatter", "json")
+        table = rows(printed) if succeeded else [{"result": printed[-300:]}]
+        refused = [row for row in table if row.get("result") != "ok"]
+        if not refused:
+            return True
+        say(f"{command[0]} is tried again: {refused[:3]}")
+        time.sleep(1)
+    return False
+
+
+def rows(printed: str) -> list[dict[str, Any]]:
+    """Return what a program printed as a table; other lines may stand around it."""
+    start, end = printed.find("["), printed.rfind("]")
+    try:
+        return list(json.loads(printed[start : end + 1])) if 0 <= start < end else []
+    except ValueError:
+        return [{"result": printed[-300:]}]
+
+
+def leave(replicas: int) -> None:
+    """Move all replicas to the nodes that stay, and leave the cluster."""
+    mine = cluster.node(cluster.ordinal())
+    say(f"{mine} leaves the cluster, which gets {replicas} nodes")
+    # A node in maintenance gets no new replicas. A whole drain would also stop those that are here: with two nodes
+    # leaving at once, queues would have lost their majority and could not be moved any more.
+    run("rabbitmqctl", "eval", "rabbit_maintenance:mark_as_being_drained().")
+    for number in range(replicas):
+        moved("grow", cluster.node(number), "all")
+    if not moved("shrink", mine):
+        say("queues are left here; this node stays a member and keeps its data")
+        return
+    # Erlang itself runs on until the end: to the others this node has left, and did not fall silent.
+    run("rabbitmqctl", "stop_app")
+    for _ in range(TRIES):
+        succeeded, printed = run("rabbitmqctl", "reset")
+        if succeeded:
+            say(f"{mine} has left the cluster")
+            return
+        say(f"leaving is tried again: {printed[-300:]}")
+        time.sleep(1)
+
+
+def hand_over() -> None:
+    """Wait until the others can do without this node, and let them lead."""
+    run("rabbitmq-upgrade", "await_online_quorum_plus_one", "--timeout", "20", seconds=25)
+    run("rabbitmq-upgrade", "drain", seconds=25)
+
+
+def main() -> int:
+    """Do what the new number of nodes asks for; nothing where all of them stop."""
+    try:
+        replicas = cluster.replicas()
+    except cluster.Unanswered as error:
+        say(f"{error}; taken for a restart")
+        replicas = cluster.ordinal() + 1
+    if not replicas:
+        return 0
+    if cluster.ordinal() >= replicas:
+        leave(replicas)
+    elif replicas > 1:
+        hand_over()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,124 @@
+"""The Secrets of a TransportURL: the password of its user, and the URL itself. Pure."""
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+from stackwright.kube.builtin import Secret
+from stackwright.kube.resource import JsonObject, Resource, owner_reference
+
+# Annotations by which a Secret tells whom and what it is of; neither is a secret.
+USER = "openstack.org/rabbitmq-user"
+HOSTS = "openstack.org/rabbitmq-hosts"
+# On the Secret of a password that we made up: the user is ours then, and goes when nobody uses it.
+GENERATED = "openstack.org/generated"
+# Who uses a URL says so by a finalizer of this end on its Secret; it is kept for as long.
+CONSUMER = "-transport-consumer"
+
+URL_KEY = "transport_url"
+QUORUM_KEY = "quorumqueues"
+
+
+@dataclass(frozen=True)
+class Url:
+    """A Secret with a URL, as it is there."""
+
+    name: str
+    user: str
+    hosts: tuple[str, ...]
+    content: Mapping[str, str] = field(repr=False)
+    consumed: bool = False
+
+
+def url_of(secret: Secret) -> Url:
+    """Return what a Secret with a URL says."""
+    annotations = secret.metadata.annotations
+    return Url(
+        name=secret.metadata.name,
+        user=annotations.get(USER, ""),
+        hosts=tuple(host for host in annotations.get(HOSTS, "").split(",") if host),
+        content={key: _text(value) for key, value in secret.data.items()},
+        consumed=any(name.endswith(CONSUMER) for name in secret.metadata.finalizers),
+    )
+
+
+def transport_url(login: tuple[str, str], hosts: tuple[str, ...], port: int, vhost: str) -> str:
+    """Return the URL for oslo.messaging: the login stands before every host, and clients try one after the other."""
+    user, password = (quote(word, safe="") for word in login)
+    places = ",".join(f"{user}:{password}@{_bracketed(host)}:{port}" for host in hosts)
+    # The default virtual host is called "/", and an empty path means it.
+    path = "" if vhost == "/" else quote(vhost, safe="")
+    return f"rabbit://{places}/{path}?ssl=0"
+
+
+def content(url: str, queue_type: str) -> dict[str, str]:
+    """Return what stands in the Secret with a URL."""
+    return {URL_KEY: url, QUORUM_KEY: "true" if queue_type == "quorum" else "false"}
+
+
+def digest(values: Mapping[str, str]) -> str:
+    """Return a digest of a Secret's content."""
+    text = "\0".join(f"{key}\0{value}" for key, value in sorted(values.items()))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def url_name(resource: str, user: str, taken: frozenset[str]) -> str:
+    """Return the name for the URL of a user: the plain one, or after a rotation one that says of whom it is."""
+    plain = f"rabbitmq-transport-url-{resource}"
+    return plain if plain not in taken else f"{plain}-{_short(user)}"
+
+
+def password_name(broker: str, user: str) -> str:
+    """Return the name of the Secret with the password of a user at a broker; all that name the user share it."""
+    word = re.sub(r"[^a-z0-9]+", "-", user.lower())[:40].strip("-")
+    return "-".join(part for part in ("rabbitmq-user", word, _short(f"{broker}/{user}")) if part)
+
+
+def url_secret(owner: Resource, url: Url, labels: Mapping[str, str]) -> JsonObject:
+    """Return the Secret with a URL as it is applied; it goes with its TransportURL."""
+    return {
+        "metadata": {
+            "name": url.name,
+            "namespace": owner.metadata.namespace,
+            "labels": dict(labels),
+            "annotations": {USER: url.user, HOSTS: ",".join(url.hosts)},
+            "ownerReferences": [owner_reference(owner)],
+        },
+        "data": {key: _encoded(value) for key, value in url.content.items()},
+    }
+
+
+def password_secret(namespace: str, name: str, login: tuple[str, str], labels: Mapping[str, str]) -> JsonObject:
+    """Return the Secret with a password as it is created; it has no owner, because several may use it."""
+    return {
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "labels": dict(labels),
+            "annotations": {USER: login[0], GENERATED: "true"},
+        },
+        "data": {"username": _encoded(login[0]), "password": _encoded(login[1])},
+    }
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _encoded(value: str) -> str:
+    return base64.b64encode(value.encode()).decode()
+
+
+def _text(value: str) -> str:
+    try:
+        return base64.b64decode(value, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,194 @@
+"""TransportURL: a user and a virtual host at a broker, and the Secret with the URL for oslo.messaging."""
+
+from dataclasses import dataclass, field
+
+import msgspec
+
+from stackwright.adapters.rabbitmq import Permission, User, Vhost
+from stackwright.api.rabbitmq import TransportURL, TransportURLStatus
+from stackwright.controllers.broker import secrets
+from stackwright.controllers.broker.broker import URL_READY, Absent, Broker
+from stackwright.controllers.broker.secrets import Url
+from stackwright.controllers.broker.steps import Admit, Grant, KeepPassword, PutVhost, Retire, WriteUrl
+from stackwright.kube.errors import Blocked
+from stackwright.kube.plan import Plan, Step, Wait
+
+DEFAULT_VHOST = "/"
+EVERYTHING = Permission()
+TYPES = {"quorum": "Quorum", "classic": "Mirrored"}
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A password that is kept in a Secret; `generated` says that we made it up, and so made the user."""
+
+    password: str = field(repr=False)
+    generated: bool
+
+
+@dataclass(frozen=True)
+class Former:
+    """A user of before a rotation, or of a resource that goes: whether we made it, and whether somebody uses it."""
+
+    user: str
+    ours: bool
+    connected: bool = False
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What there is of a TransportURL.
+
+    `user` and `vhost` are wanted, `account`, `host` and `permission` are what the broker has of them. `shared` are the
+    users that other TransportURLs of the same broker name.
+    """
+
+    broker: Broker | Absent
+    user: str = ""
+    vhost: str = DEFAULT_VHOST
+    kept: Kept | Wait | None = None
+    account: User | None = None
+    host: Vhost | None = None
+    permission: Permission | None = None
+    urls: tuple[Url, ...] = ()
+    former: tuple[Former, ...] = ()
+    shared: frozenset[str] = frozenset()
+
+    @property
+    def current(self) -> Url | None:
+        """The Secret with the URL of the wanted user, if it is there."""
+        return next((url for url in self.urls if url.user == self.user), None)
+
+
+def tag_of(namespace: str, broker: str) -> str:
+    """Return the tag by which the users are known that we made for a RabbitMq."""
+    return f"stackwright/{namespace}/{broker}"
+
+
+def wanted_vhost(resource: TransportURL) -> str:
+    """Return the virtual host that a resource names."""
+    return resource.spec.vhost or DEFAULT_VHOST
+
+
+def decide(resource: TransportURL, seen: Seen) -> Plan:
+    """Return what brings the broker and the Secret to what the resource says."""
+    if resource.spec.userRef:
+        message = "spec.userRef is not supported yet; name the user in spec.username"
+        raise Blocked(message, reason="NotSupported", condition=URL_READY)
+    if isinstance(seen.broker, Absent):
+        return Plan(waits=(seen.broker.wait,))
+    if not seen.broker.ready and seen.current is None:
+        message = f"RabbitMq {seen.broker.name} is not ready yet"
+        return Plan(waits=(Wait("RabbitMqNotReady", message, URL_READY),))
+    if isinstance(seen.kept, Wait):
+        return Plan(waits=(seen.kept,))
+    broker, steps = seen.broker, _vhost(seen, seen.broker)
+    if seen.kept is None:
+        _refuse_stranger(seen, broker)
+        name = secrets.password_name(broker.name, seen.user)
+        keep = KeepPassword(broker, name, seen.user, reason="CreatingUser", condition=URL_READY)
+        return Plan(steps=(*steps, keep))
+    if steps:
+        return Plan(steps=steps)
+    steps = _account(seen, broker, seen.kept)
+    return Plan(steps=steps or _url(resource, seen, broker, seen.kept) or _retire(seen, broker))
+
+
+def _vhost(seen: Seen, broker: Broker) -> tuple[Step, ...]:
+    if seen.host is None:
+        return (PutVhost(broker, seen.vhost, reason="CreatingVhost", condition=URL_READY),)
+    if seen.host.default_queue_type != broker.queue_type and not broker.external:
+        return (PutVhost(broker, seen.vhost, reason="SettingQueueType", condition=URL_READY),)
+    return ()
+
+
+def _refuse_stranger(seen: Seen, broker: Broker) -> None:
+    """Refuse to take over a user that somebody else made: another password would shut that somebody out."""
+    if seen.account is None or tag_of(broker.namespace, broker.name) in seen.account.tags:
+        return
+    name = secrets.password_name(broker.name, seen.user)
+    raise Blocked(
+        f"spec.username: user {seen.user} exists at the broker and was not made for this resource; name another "
+        f"user, or create Secret {name} with the password under the key password",
+        reason="UserTaken",
+        condition=URL_READY,
+    )
+
+
+def _account(seen: Seen, broker: Broker, kept: Kept) -> tuple[Step, ...]:
+    """Return what lets the user in. The default user is the broker's own; only its rights are ours to see to."""
+    tags = seen.account.tags if seen.account is not None else frozenset()
+    if kept.generated:
+        tags |= {tag_of(broker.namespace, broker.name)}
+    own = seen.user == broker.user
+    right = seen.account is not None and seen.account.has_password(kept.password) and seen.account.tags == tags
+    if not own and not right:
+        admit = Admit(broker, seen.user, seen.vhost, kept.password, tags, reason="CreatingUser", condition=URL_READY)
+        return (admit,)
+    if seen.permission != EVERYTHING:
+        return (Grant(broker, seen.user, seen.vhost, reason="Granting", condition=URL_READY),)
+    return ()
+
+
+def _url(resource: TransportURL, seen: Seen, broker: Broker, kept: Kept) -> tuple[Step, ...]:
+    """Return what makes the Secret say how to log in; hosts are taken over from a broker that is ready."""
+    current = seen.current
+    hosts = broker.hosts if broker.ready or current is None or not current.hosts else current.hosts
+    text = secrets.transport_url((seen.user, kept.password), hosts, broker.port, seen.vhost)
+    content = secrets.content(text, broker.queue_type)
+    if current is not None and current.hosts == hosts and current.content == content:
+        return ()
+    taken = frozenset(url.name for url in seen.urls)
+    name = current.name if current is not None else secrets.url_name(resource.metadata.name, seen.user, taken)
+    url = Url(name, seen.user, hosts, content)
+    return (WriteUrl(broker, resource, url, reason="WritingURL", condition=URL_READY),)
+
+
+def _retire(seen: Seen, broker: Broker) -> tuple[Step, ...]:
+    """Return what deletes users and URLs of before a rotation, once nobody uses them any more."""
+    former = {one.user: one for one in seen.former}
+    steps = []
+    for url in seen.urls:
+        one = former.get(url.user)
+        if url.user == seen.user or url.consumed or (one is not None and one.connected):
+            continue
+        user, password = _dropped(url.user, one, seen, broker)
+        steps.append(Retire(broker, user, password, url.name, reason="Retiring", condition=URL_READY))
+    return tuple(steps)
+
+
+def _dropped(name: str, former: Former | None, seen: Seen, broker: Broker) -> tuple[str, str]:
+    """Return which user and which password go: those that we made and that nobody else names."""
+    if former is None or not former.ours or name in seen.shared or name == broker.user:
+        return "", ""
+    return name, secrets.password_name(broker.name, name)
+
+
+def remove(_: TransportURL, seen: Seen) -> Plan:
+    """Return what is left to do before the resource may go: the users that it made go first, the vhost stays."""
+    if isinstance(seen.broker, Absent):
+        return Plan() if seen.broker.gone else Plan(waits=(seen.broker.wait,))
+    steps = []
+    for former in seen.former:
+        user, password = _dropped(former.user, former, seen, seen.broker)
+        if user:
+            steps.append(Retire(seen.broker, user, password, reason="DroppingUser", condition=URL_READY))
+    return Plan(steps=tuple(steps))
+
+
+def tell(resource: TransportURL, seen: Seen) -> TransportURLStatus:
+    """Return the status with what was seen: the URL to use, and the one of before while somebody may use it."""
+    current = seen.current
+    if current is None or not isinstance(seen.broker, Broker):
+        return resource.status
+    previous = next((url for url in seen.urls if url.user != seen.user), None)
+    return msgspec.structs.replace(
+        resource.status,
+        secretName=current.name,
+        secretHash=secrets.digest(current.content),
+        previousSecretName=previous.name if previous else "",
+        previousRabbitmqUsername=previous.user if previous else "",
+        rabbitmqUsername=seen.user,
+        rabbitmqVhost=seen.vhost,
+        queueType=TYPES[seen.broker.queue_type],
+    )
