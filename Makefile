@@ -18,11 +18,11 @@ E2E_MINUTES ?= 30
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-up: setup ## A Kubernetes on this machine with all images in it (needs root)
+up: setup ## A Kubernetes on this machine with a cloud in it (needs root)
 	@$(STACKWRIGHT) up --yes
 
 down: setup ## End it, and remove everything that it made
-	@$(STACKWRIGHT) local down
+	@$(STACKWRIGHT) down
 
 setup: $(VENV)/installed ## Make the Python environment in .venv
 
@@ -81,8 +81,9 @@ e2e: setup ## Ring 5: a real cluster on this machine, brought up and taken down 
 	@$(MAKE) --no-print-directory binaries || [ -z "$$CI" ]
 	@timeout $(E2E_MINUTES)m $(PYTEST) -q tests/e2e
 
-crds: setup ## Write the CRDs of the operators' chart anew from the types
+crds: setup ## Write the CRDs and the permissions of the operators' chart anew from the code
 	@$(STACKWRIGHT) crds --write charts/stackwright/crds
+	@$(BIN)/python -m stackwright.controllers.permissions charts/stackwright/files/permissions.yaml
 
 lock: setup ## Write requirements.lock anew from pyproject.toml
 	@$(BIN)/pip install --quiet uv

@@ -90,16 +90,26 @@ def list_images(debian: str) -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     help="A file in the form of images/manifest.yaml; what it says goes before.",
 )
-def manifest(debian: str, overlay: Path | None) -> None:
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "values"]),
+    default="table",
+    show_default=True,
+    help="As a table, or as values of the operators' chart.",
+)
+def manifest(debian: str, overlay: Path | None, output: str) -> None:
     """Print which image each component runs."""
-    from stackwright.blueprint import images  # noqa: PLC0415  not needed to print a help text
+    from stackwright.cli import places  # noqa: PLC0415  not needed to print a help text
     from stackwright.local.images import building  # noqa: PLC0415  likewise
 
-    known = building.catalogue(debian=debian)
-    read = images.read(known.root / "images" / "manifest.yaml")
-    if overlay:
-        read = images.merge(read, images.read(overlay))
-    resolved = images.resolve(read, {one.name: one.reference for one in known.images.values()})
+    built = {one.name: one.reference for one in building.catalogue(debian=debian).images.values()}
+    resolved = places.component_images(overlay, built=built)
+    if output == "values":
+        import yaml  # noqa: PLC0415  only this needs it
+
+        click.echo(yaml.safe_dump(places.chart_values(resolved), sort_keys=False), nl=False)
+        return
     width = max(len(component) for component in resolved)
     for component, found in resolved.items():
         click.echo(f"{component:{width}}  {found.reference}{'  (starts with sudo)' if found.sudo else ''}")

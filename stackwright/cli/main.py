@@ -5,20 +5,28 @@ import importlib.metadata
 import sys
 
 import click
+from click.shell_completion import CompletionItem
+
+from stackwright.cli import exit_codes
 
 # Each command's place, and what it says of itself: a command is imported when it runs, not to be listed.
 COMMANDS = {
+    "action": ("stackwright.cli.action:action", "Ask an operator to do something once, and see how it went."),
+    "completion": ("stackwright.cli.completion:completion", "Print what makes a shell complete our commands."),
     "crds": ("stackwright.cli.crds:crds", "Print the CustomResourceDefinitions as YAML, or install them."),
     "image": (
         "stackwright.cli.image:image",
         "Build the container images and load them into the local cluster.",
     ),
-    "up": ("stackwright.cli.up:up", "Bring up a Kubernetes on this machine with all images in it."),
+    "logs": ("stackwright.cli.logs:logs", "Print the logs of the pods behind a resource."),
+    "openrc": ("stackwright.cli.openrc:openrc", "Print how the administrator logs in."),
+    "operator": ("stackwright.cli.operator:operator", "Run the controllers of all services, or of some."),
+    "render": ("stackwright.cli.render:render", "Print what a resource becomes, for who installs by hand."),
+    "status": ("stackwright.cli.status:status", "Show a cloud as a tree: what is ready, and what waits for what."),
+    "up": ("stackwright.cli.up:up", "Bring up a Kubernetes on this machine with a cloud in it."),
+    "down": ("stackwright.cli.up:down", "End the Kubernetes on this machine, with the cloud in it."),
     "local": ("stackwright.cli.local:local", "Run Kubernetes on this machine."),
 }
-
-FAILED = 1
-INTERRUPTED = 130
 
 
 class LazyGroup(click.Group):
@@ -36,36 +44,43 @@ class LazyGroup(click.Group):
         command = getattr(importlib.import_module(module), name)
         return command if isinstance(command, click.Command) else None
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands that begin so, without importing them."""
+        if not incomplete or incomplete[0].isalnum():
+            names = self.list_commands(ctx)
+            return [CompletionItem(name, help=COMMANDS[name][1]) for name in names if name.startswith(incomplete)]
+        return super().shell_complete(ctx, incomplete)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx) if name in COMMANDS])
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, epilog=exit_codes.TABLE, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(importlib.metadata.version("stackwright"), prog_name="stackwright")
 def cli() -> None:
     """Build and run OpenStack on Kubernetes."""
 
 
 def main() -> None:
-    """Run the command line; exit with 0 for done, 1 for failed, 2 for a wrong call, 130 for interrupted."""
+    """Run the command line; `exit_codes` says how it ends."""
     try:
-        cli(standalone_mode=False)
-    except click.exceptions.Exit as exit_request:
-        sys.exit(exit_request.exit_code)
+        # Whoever asked for an exit code gets it back as a value, and not as an exception.
+        code = cli(standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else exit_codes.DONE)
     except click.exceptions.Abort:
-        sys.exit(INTERRUPTED)
+        sys.exit(exit_codes.INTERRUPTED)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+        sys.exit(exit_codes.INTERRUPTED)
     except Exception as error:
         if not is_ours(error):
             raise
         click.echo(f"Error: {error}", err=True)
-        sys.exit(FAILED)
+        sys.exit(exit_codes.FAILED)
 
 
 def is_ours(error: Exception) -> bool:

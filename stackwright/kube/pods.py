@@ -38,16 +38,20 @@ async def logs(  # noqa: PLR0913  what the server's log takes; all but three by 
     tail: int | None = None,
     follow: bool = False,
     previous: bool = False,
+    since: float | None = None,
 ) -> AsyncGenerator[bytes]:
     """Yield a container's log as it comes, in pieces that need not end with a line.
 
-    `follow` goes on until the container ends; `previous` is of the container before its last restart.
+    `follow` goes on until the container ends; `previous` is of the container before its last restart; `since` is
+    for how many seconds back.
     """
     query: dict[str, str] = {}
     if container:
         query["container"] = container
     if tail is not None:
         query["tailLines"] = str(tail)
+    if since is not None:
+        query["sinceSeconds"] = str(max(1, round(since)))
     if follow:
         query["follow"] = "true"
     if previous:

@@ -12,6 +12,7 @@
     ├── PackagesMissing        a program of the distribution is not there, and could not be installed
     ├── RecipeInvalid          a recipe of an image, or something that it names, is not as it must be
     ├── ImageFailed            an image could not be built, kept or loaded
+    ├── OperatorsFailed        the operators could not be installed into a cluster, or do not come up there
     └── ClusterFailed          a cluster cannot be brought up, or taken down, as things are
         └── Collision          somebody else has what the cluster would take: an address, a link, a folder
 
@@ -83,6 +84,10 @@ class RecipeInvalid(LocalError):
 
 class ImageFailed(LocalError):
     """An image could not be built, kept or loaded."""
+
+
+class OperatorsFailed(LocalError):
+    """The operators could not be installed into a cluster, or do not come up there."""
 
 
 class ClusterFailed(LocalError):

@@ -43,10 +43,10 @@ def test_names_are_those_that_the_operator_knows(render: Render) -> None:
         assert ("Service", webhook) in objects
         assert ("Secret", webhook) in objects
         assert ("ValidatingWebhookConfiguration", f"{webhook}.system") in objects
-        command = container(objects, f"stackwright-operator-{namespace}")["command"]
-        assert f"--namespace={namespace}" in command
-        assert f"--webhook-service={webhook}" in command
-        assert "--services=keystone,core" in command
+        arguments = container(objects, f"stackwright-operator-{namespace}")["args"]
+        assert f"--namespace={namespace}" in arguments
+        assert f"--webhook-service={webhook}" in arguments
+        assert "--services=keystone,core" in arguments
 
 
 def container(objects: dict[tuple[str, str], Any], name: str) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def test_nothing_is_granted_by_a_wildcard(render: Render) -> None:
 def test_without_webhooks_nothing_of_them_is_there(render: Render) -> None:
     objects = render("stackwright", *ONE, "--set", "webhooks=false")
     assert not [kind for kind, _ in objects if kind in ("Service", "Secret") or "Webhook" in kind]
-    assert "--webhooks=off" in container(objects, "stackwright-operator")["command"]
+    assert "--webhooks=off" in container(objects, "stackwright-operator")["args"]
 
 
 def test_the_image_manifest_is_what_the_values_say_and_a_change_of_it_rolls_the_operators(render: Render) -> None:

@@ -1,17 +1,33 @@
-"""The cluster runs our images, under the restricted profile."""
+"""All that `stackwright up` does after the cluster is up: images, operators, and a cloud that issues a token."""
 
-from stackwright.local import smoke
+import os
+import subprocess
+import sys
+
 from stackwright.local.cluster.lifecycle import Cluster
-from stackwright.local.images import building, loading
-from stackwright.local.progress import Shown
-from tests.e2e.conftest import NAME
+from tests.e2e.conftest import NAME, Kubectl
 
 
-def test_pods_of_our_images_become_ready(cluster: Cluster) -> None:
-    with Shown() as progress:
-        images = building.build(["memcached"], building.catalogue(), ask=lambda _: True, progress=progress)
-        # Not the fixture's first process: the ring of chaos may have killed that one, and `up` started another.
-        first = loading.node_of(NAME)
-        loading.load(images, first, progress=progress)
-        assert loading.load(images, first, progress=progress) == []
-        smoke.smoke(cluster.layout.kubeconfig, images[0].reference, progress)
+def up() -> str:
+    """Run the command as a person does; $KUBECONFIG must not matter to it."""
+    command = [sys.executable, "-m", "stackwright.cli", "up", "--yes", "--name", NAME]
+    environment = {**os.environ, "KUBECONFIG": "/nonexistent/kubeconfig"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=1500)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def versions(kubectl: Kubectl) -> str:
+    kinds = "openstackcontrolplanes,keystoneapis,galeras,memcacheds,deployments,statefulsets,secrets,configmaps"
+    path = '{range .items[*]}{.kind} {.metadata.name} {.metadata.resourceVersion}{"\\n"}{end}'
+    return kubectl("get", kinds, "--all-namespaces", f"--output=jsonpath={path}")
+
+
+def test_a_cloud_comes_up_and_a_second_call_changes_nothing(cluster: Cluster, kubectl: Kubectl) -> None:
+    said = up()
+    assert f"source <(stackwright openrc --name {NAME}); openstack token issue" in said
+    assert f"stackwright down --name {NAME}" in said
+    kubectl("wait", "openstackcontrolplane", "--all", "--namespace=openstack", "--for=condition=Ready", "--timeout=1s")
+    before = versions(kubectl)
+    up()
+    assert versions(kubectl) == before

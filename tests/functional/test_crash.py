@@ -94,7 +94,7 @@ async def settled(client: Client, world: World, namespace: str) -> dict[str, obj
         before: object = None
         while (now := await everything(client, namespace)) != before:
             before = now
-            await asyncio.sleep(1.0)
+            await asyncio.sleep(0.3)
     return dict(now)
 
 

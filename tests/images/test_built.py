@@ -163,6 +163,16 @@ PROGRAMS = {
 }
 
 
+def test_the_operator_s_image_renders_the_charts_of_this_repository(operator: Built) -> None:
+    for chart in sorted((recipes.folder() / "charts").glob("*/Chart.yaml")):
+        inside = operator.root / "opt/stackwright/charts" / chart.parent.name
+        assert (inside / "Chart.yaml").read_bytes() == chart.read_bytes()
+    # The library is linked into each chart here, and is a part of each there.
+    values = "--set image=registry.example/memcached:1"
+    rendered = operator.run(f"helm template test /opt/stackwright/charts/memcached {values}")
+    assert "kind: StatefulSet" in rendered.output
+
+
 def test_the_operator_s_image_has_this_code(operator: Built) -> None:
     installed = operator.root / "opt/stackwright/lib/python3.13/site-packages/stackwright"
     source = recipes.folder() / "stackwright"

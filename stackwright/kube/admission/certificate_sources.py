@@ -98,7 +98,8 @@ class SecretCertificates:
         """Return what the Secret holds, after writing what is due."""
         while True:
             secret = await self._client.find(Secret, self._settings.name, self._settings.namespace)
-            held = None if secret is None else self._read(secret)
+            # One without data was made for us to fill.
+            held = None if secret is None or not secret.data else self._read(secret)
             material = self._advanced(held)
             if secret is not None and material is held:
                 self._version = secret.metadata.resourceVersion

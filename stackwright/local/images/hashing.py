@@ -40,10 +40,16 @@ def files(root: Path, inputs: Iterable[str]) -> Iterator[tuple[str, Path]]:
         if path.is_file():
             yield name, path
         elif path.is_dir():
-            found = sorted(file for file in path.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
-            yield from ((str(file.relative_to(root)), file) for file in found)
+            yield from ((str(file.relative_to(root)), file) for file in sorted(_below(path)))
         else:
             raise RecipeInvalid(f"{name} is named by a recipe, but is not there.")
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """Return all files below a folder, also of folders that are linked into it: an image gets them as files."""
+    for directory, folders, names in os.walk(folder, followlinks=True):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        yield from (Path(directory, name) for name in names if Path(directory, name).is_file())
 
 
 @dataclass(frozen=True)

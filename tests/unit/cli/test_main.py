@@ -29,6 +29,17 @@ def test_an_unknown_command_is_a_wrong_call() -> None:
     assert "No such command 'nonsense'" in done.stderr
 
 
+def test_the_exit_code_of_a_command_is_that_of_the_program() -> None:
+    done = run("local", "status", "--name", "nobody")
+    assert (done.returncode, done.stdout) == (1, "The cluster nobody is not running.\n")
+
+
+@pytest.mark.parametrize("words", [(), ("status",), ("action", "run")], ids=["program", "command", "subcommand"])
+def test_a_help_text_tells_the_exit_codes(words: tuple[str, ...]) -> None:
+    done = run(*words, "--help")
+    assert "\n    3    not ready yet, or not within --timeout\n    4    something is in error\n" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [

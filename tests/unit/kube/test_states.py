@@ -40,6 +40,28 @@ FAILED = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", 
             of(Deployment, {**DONE, "updatedReplicas": 1}), "False", "Progressing", "Info", id="old-pods-still-run"
         ),
         pytest.param(
+            of(
+                Deployment,
+                {"observedGeneration": 2, "replicas": 2, "updatedReplicas": 1, "availableReplicas": 1},
+                replicas=1,
+            ),
+            "False",
+            "Progressing",
+            "Info",
+            id="only-an-old-pod-is-available",
+        ),
+        pytest.param(
+            of(
+                Deployment,
+                {"observedGeneration": 2, "replicas": 2, "updatedReplicas": 1, "availableReplicas": 2},
+                replicas=1,
+            ),
+            "False",
+            "Progressing",
+            "Info",
+            id="an-old-pod-is-still-there",
+        ),
+        pytest.param(
             of(Deployment, {"observedGeneration": 2, "conditions": [STUCK]}),
             "False",
             "ProgressDeadlineExceeded",

@@ -200,6 +200,17 @@ def changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
     return {name for name in before if before[name] != after[name]}
 
 
+def test_a_folder_that_is_linked_into_an_input_is_part_of_it(root: Path) -> None:
+    (root / "shared").mkdir()
+    (root / "shared" / "text").write_text("one")
+    before = hashes(root)["top"]
+    (root / "start" / "linked").symlink_to("../shared")
+    assert [name for name, _ in hashing.files(root, ["start"])] == ["start/linked/text", "start/script"]
+    linked = hashes(root)["top"]
+    (root / "shared" / "text").write_text("two")
+    assert len({before, linked, hashes(root)["top"]}) == 3
+
+
 def test_an_input_that_is_not_there_is_named(root: Path) -> None:
     (root / "start" / "script").unlink()
     (root / "start").rmdir()

@@ -24,7 +24,7 @@ def test_a_machine_that_has_everything_is_told_of_the_rest() -> None:
     assert "compiling" not in text
     assert "build" not in text
     assert "start etcd" not in text
-    assert "try it with a Deployment" in text
+    assert "wait for the cloud" in text
 
 
 RECIPES = {

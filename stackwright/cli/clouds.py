@@ -1,0 +1,130 @@
+"""A cloud as a file of manifests: applied to a cluster, and waited for until it is ready."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import yaml
+
+from stackwright import services
+from stackwright.cli import exit_codes, showing, tree
+from stackwright.cli.following import Following, following
+from stackwright.cli.tree import Identity, Node, State
+from stackwright.kube import discovery
+from stackwright.kube.client import Client, Conflicts
+from stackwright.kube.errors import ConfigError
+from stackwright.kube.resource import JsonObject, Resource
+from stackwright.local.progress import Progress, duration
+
+# Whose the fields are that a file of ours sets.
+FIELD_MANAGER = "stackwright-up"
+
+
+class NotReady(click.ClickException):
+    """The cloud did not become ready in time; the message says what it waits for."""
+
+    exit_code = exit_codes.NOT_READY
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """Manifests for one namespace. An `example` gives way to a cloud that is there already."""
+
+    manifests: tuple[JsonObject, ...]
+    namespace: str
+    example: bool = False
+
+
+def read(path: Path, namespace: str, *, example: bool = False) -> Cloud:
+    """Return the cloud that a file describes, or say what is wrong with it."""
+    try:
+        documents = [body for body in yaml.safe_load_all(path.read_text(encoding="utf-8")) if body is not None]
+    except FileNotFoundError as error:
+        raise ConfigError(f"{path}: there is no such file; name a file of manifests, or none, with --cloud.") from error
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        raise ConfigError(f"{path} is not YAML{f' (line {mark.line + 1})' if mark else ''}.") from error
+    for position, body in enumerate(documents, 1):
+        _check(body, f"{path}, document {position}", namespace)
+    return Cloud(tuple(documents), namespace, example)
+
+
+def _check(body: object, at: str, namespace: str) -> None:
+    metadata = body.get("metadata") if isinstance(body, dict) else None
+    if not isinstance(body, dict) or not isinstance(metadata, dict) or not metadata.get("name"):
+        raise ConfigError(f"{at} is no manifest: it needs apiVersion, kind and metadata.name.")
+    for field in ("apiVersion", "kind"):
+        if not isinstance(body.get(field), str):
+            raise ConfigError(f"{at} has no {field}.")
+    if metadata.get("namespace", namespace) != namespace:
+        raise ConfigError(
+            f"{at} is for namespace {metadata['namespace']}, and the cloud is for {namespace}; "
+            "use --namespace, or leave metadata.namespace away."
+        )
+
+
+async def apply(client: Client, cloud: Cloud, progress: Progress) -> list[Identity]:
+    """Make a cluster have the cloud; return which resources of ours that is."""
+    ours = {(kind.kind.api_version, kind.kind.name) for kind in services.kinds()}
+    wanted: list[Identity] = []
+    for body in cloud.manifests:
+        kind = discovery.type_of(await discovery.kind_of(client, body["apiVersion"], body["kind"]))
+        name = body["metadata"]["name"]
+        found = await client.list(kind, cloud.namespace) if cloud.example else []
+        if not found:
+            await _apply(client, kind, body, cloud)
+        elif name not in (there := [one.metadata.name for one in found]):
+            progress.say(f"Namespace {cloud.namespace} has {kind.kind.name} {there[0]} already; it is left as it is.")
+            name = there[0]
+        if (body["apiVersion"], body["kind"]) in ours:
+            wanted.append((kind.kind.name, name))
+    return wanted
+
+
+async def _apply(client: Client, kind: type[Resource], body: JsonObject, cloud: Cloud) -> None:
+    metadata = body["metadata"] | ({"namespace": cloud.namespace} if kind.kind.namespaced else {})
+    result = await client.try_apply(kind, {**body, "metadata": metadata}, field_manager=FIELD_MANAGER)
+    if isinstance(result, Conflicts):
+        conflict = result.fields[0]
+        raise ConfigError(
+            f"{kind.kind.name} {metadata['name']}: {conflict.field} was set by {conflict.manager}, and the file says "
+            "otherwise; leave it out of the file, or change it there."
+        )
+
+
+async def wait(client: Client, namespace: str, wanted: Iterable[Identity], timeout: float, progress: Progress) -> None:
+    """Wait until resources are ready, and say meanwhile what they wait for; raise NotReady when that takes too long."""
+    identities = tuple(wanted)
+    async with following(client, namespace) as found:
+        try:
+            async with asyncio.timeout(timeout):
+                await _until_ready(found, identities, progress)
+        except TimeoutError:
+            nodes = _parts(found, identities)
+            said = next((node.message for node in nodes if node.state is not State.READY), "nothing was heard of it")
+            raise NotReady(f"The cloud is not ready after {duration(timeout)}: {said}") from None
+
+
+async def _until_ready(found: Following, identities: tuple[Identity, ...], progress: Progress) -> None:
+    nodes = tree.flat(_parts(found, identities))
+    # What is ready from the start is not worth a line.
+    before: showing.Told = showing.told(node for node in nodes if node.state is State.READY and not node.children)
+    while True:
+        nodes = _parts(found, identities)
+        if len(nodes) == len(identities) and all(node.state is State.READY for node in nodes):
+            return
+        after = showing.told(nodes)
+        for line in showing.changes(before, after):
+            progress.say(line)
+        before = after
+        await found.changed()
+
+
+def _parts(found: Following, identities: Iterable[Identity]) -> tuple[Node, ...]:
+    nodes = tree.build(found.seen)
+    parts = (tree.below(nodes, identity) for identity in identities)
+    return tuple(part for part in parts if part is not None)

@@ -1,0 +1,44 @@
+"""Times as people write them and read them."""
+
+import re
+from datetime import datetime
+
+import click
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_PARTS = re.compile(r"(\d+)([smhd])")
+
+
+class Duration(click.ParamType[float]):
+    """A time such as 90s, 10m or 1h30m; a bare number is seconds."""
+
+    name = "duration"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the seconds."""
+        if isinstance(value, int | float):
+            return float(value)
+        text = str(value).strip()
+        if text.isdecimal():
+            return float(text)
+        parts = _PARTS.findall(text)
+        if not parts or "".join(number + unit for number, unit in parts) != text:
+            self.fail(f"{text!r} is no time; write 90s, 10m or 1h30m", param, ctx)
+        return float(sum(int(number) * _SECONDS[unit] for number, unit in parts))
+
+
+def said(seconds: float) -> str:
+    """Return a time as people say it, in at most two units: 8 s, 4 min 12 s, 3 h 5 min, 2 d 4 h."""
+    whole = max(0, int(seconds))
+    for size, unit, smaller_size, smaller in ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if whole >= size:
+            rest = whole % size // smaller_size
+            return f"{whole // size} {unit} {rest} {smaller}" if rest else f"{whole // size} {unit}"
+    return f"{whole} s"
+
+
+def since(moment: str, now: datetime) -> str:
+    """Return how long ago a moment of Kubernetes was; "" where it is not known."""
+    if not moment:
+        return ""
+    return said((now - datetime.fromisoformat(moment)).total_seconds())

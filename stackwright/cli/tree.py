@@ -1,0 +1,289 @@
+"""A cloud as a tree: the control plane, its services, and what each of them owns or keeps. Pure."""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from stackwright import services
+from stackwright.api.annotations import PAUSED, RELEASE_OWNER
+from stackwright.api.base import Condition, CustomResource
+from stackwright.api.controlplane import OpenStackControlPlane
+from stackwright.api.mariadb import DATABASE_LABEL, MariaDBAccount, MariaDBDatabase
+from stackwright.api.service import ActionStatus
+from stackwright.cli import finding
+from stackwright.controllers.service import labels, needs
+from stackwright.kube import conditions
+from stackwright.kube.builtin import DaemonSet, Deployment, Job, Plain, StatefulSet
+from stackwright.kube.resource import Overridden, R, Resource
+from stackwright.kube.shapes import pausing
+from stackwright.kube.shapes.states import state_of
+
+WORKLOADS: tuple[type[Plain], ...] = (Job, Deployment, StatefulSet, DaemonSet)
+_WORKLOAD_VERSIONS = frozenset(kind.kind.api_version for kind in WORKLOADS)
+
+# Which object of a namespace: the name of its kind, and its own.
+Identity = tuple[str, str]
+
+
+class State(StrEnum):
+    """How something is, from the best to the worst."""
+
+    READY = "Ready"
+    WAITING = "Waiting"
+    WARNING = "Warning"
+    ERROR = "Error"
+
+
+_WORSE = list(State)
+
+
+class Pods(msgspec.Struct, frozen=True):
+    """How many pods of a workload, or ends of a Job, there are, and how many there should be."""
+
+    ready: int
+    wanted: int
+
+
+class Node(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """One resource in the tree. `since` is when its state became what it is."""
+
+    kind: str
+    name: str
+    api_version: str
+    state: State
+    reason: str = ""
+    message: str = ""
+    since: str = ""
+    pods: Pods | None = None
+    paused: bool = False
+    release_owner: str = ""
+    """Whose its Helm release is, where somebody said: operator or helm."""
+    needed_by: tuple[str, ...] = ()
+    """Why it is there although nobody asked for it."""
+    overridden: tuple[Overridden, ...] = ()
+    actions: tuple[ActionStatus, ...] = ()
+    children: tuple["Node", ...] = ()
+
+
+class Seen:
+    """What is there in a namespace, by kind and name."""
+
+    def __init__(self, resources: Iterable[Resource]) -> None:
+        self._by_type: dict[type[Resource], dict[str, Resource]] = {}
+        for resource in resources:
+            self._by_type.setdefault(type(resource), {})[resource.metadata.name] = resource
+
+    def __call__(self, kind: type[R], name: str) -> R | None:
+        """Return the object of that name; None when it is not there."""
+        found = self._by_type.get(kind, {}).get(name)
+        return found if isinstance(found, kind) else None
+
+    def all(self) -> list[Resource]:
+        """Return everything."""
+        return [resource for named in self._by_type.values() for resource in named.values()]
+
+
+def build(seen: Seen) -> tuple[Node, ...]:
+    """Return the trees of a namespace: its control plane first, then what belongs to none."""
+    children: dict[str, list[Resource]] = {}
+    roots: list[Resource] = []
+    parents = _parents(seen)
+    for resource in seen.all():
+        parent = parents.get(identity(resource))
+        if parent is not None:
+            children.setdefault(parent.metadata.uid, []).append(resource)
+        elif isinstance(resource, CustomResource):
+            roots.append(resource)
+    return tuple(_node(root, children, ()) for root in sorted(roots, key=_order))
+
+
+def worst(nodes: Iterable[Node]) -> State:
+    """Return the worst state of all resources of ours; what runs for them has a voice through them alone."""
+    states = (node.state for node in flat(nodes) if node.api_version not in _WORKLOAD_VERSIONS)
+    return max(states, key=_WORSE.index, default=State.READY)
+
+
+def flat(nodes: Iterable[Node]) -> Iterable[Node]:
+    """Yield all nodes of some trees, from the top."""
+    for node in nodes:
+        yield node
+        yield from flat(node.children)
+
+
+def below(nodes: Iterable[Node], wanted: Identity) -> Node | None:
+    """Return the part of some trees that begins with a resource."""
+    return next((node for node in flat(nodes) if (node.kind, node.name) == wanted), None)
+
+
+def identity(resource: Resource) -> Identity:
+    """Return which object of its namespace this is."""
+    return resource.kind.name, resource.metadata.name
+
+
+# Who belongs to whom.
+
+
+def _parents(seen: Seen) -> dict[Identity, Resource]:
+    """Return the parent of everything that has one: its owner, or who keeps or uses it."""
+    everything = seen.all()
+    by_uid = {resource.metadata.uid: resource for resource in everything}
+    found: dict[Identity, Resource] = {}
+    for plane in everything:
+        if isinstance(plane, OpenStackControlPlane):
+            found |= {(entry.kind, entry.name): plane for entry in plane.status.services}
+    for resource in everything:
+        found |= dict.fromkeys(_kept(resource, seen), resource)
+    found |= _accounts(everything, found)
+    for resource in everything:
+        owner = resource.metadata.controller
+        if owner is not None and owner.uid in by_uid:
+            found[identity(resource)] = by_uid[owner.uid]
+        elif owner is None and isinstance(resource, Plain) and (parent := _labelled(resource, everything)):
+            found[identity(resource)] = parent
+    return found
+
+
+def _kept(resource: Resource, seen: Seen) -> Iterable[Identity]:
+    """Yield what a service asks for and does not own, because it outlives the service."""
+    blueprint = finding.blueprint_of(type(resource)) if isinstance(resource, CustomResource) else None
+    if blueprint is None or blueprint.elsewhere(resource):
+        return
+    for need in blueprint.needs:
+        for child in needs.resolve(need, resource, seen).children:
+            yield child.of.kind.name, child.key.name
+
+
+def _accounts(everything: Iterable[Resource], parents: Mapping[Identity, Resource]) -> dict[Identity, Resource]:
+    """Return whose the accounts are that a service used before, or somebody made for its database."""
+    found: dict[Identity, Resource] = {}
+    for account in everything:
+        if not isinstance(account, MariaDBAccount) or identity(account) in parents:
+            continue
+        database = (MariaDBDatabase.kind.name, account.metadata.labels.get(DATABASE_LABEL, ""))
+        if database in parents:
+            found[identity(account)] = parents[database]
+    return found
+
+
+def _labelled(workload: Plain, everything: Iterable[Resource]) -> Resource | None:
+    """Return whose a workload without an owner is by its labels: so it is in a release that is in helm's hands."""
+    for resource in everything:
+        if isinstance(resource, CustomResource) and type(resource) in finding.service_kinds():
+            key = labels.instance_of(workload, finding.chart_of(type(resource)))
+            if key is not None and key.name == resource.metadata.name:
+                return resource
+    return None
+
+
+def _order(resource: Resource) -> tuple[Any, ...]:
+    """Sort the control plane first, then what others stand on, then the rest; Jobs as they were made, then servers."""
+    if isinstance(resource, Plain):
+        created = resource.metadata.creationTimestamp if isinstance(resource, Job) else ""
+        return 9, WORKLOADS.index(type(resource)), created, resource.metadata.name
+    below_others = {section.kind for section in services.sections() if section.infrastructure}
+    rank = 0 if isinstance(resource, OpenStackControlPlane) else 1 if type(resource) in below_others else 2
+    return rank, 0, resource.kind.name, resource.metadata.name
+
+
+# How one of them is.
+
+
+def _node(resource: Resource, children: Mapping[str, list[Resource]], needed_by: tuple[str, ...]) -> Node:
+    below_it = sorted(children.get(resource.metadata.uid, ()), key=_order)
+    if isinstance(resource, Plain):
+        return _workload(resource)
+    assert isinstance(resource, CustomResource)  # noqa: S101  there is nothing else in a tree
+    resolved = _resolved(resource)
+    nodes = [_node(child, children, resolved.get(identity(child), ())) for child in below_it]
+    state, reason, message, since = _custom(resource)
+    annotations = resource.metadata.annotations
+    return Node(
+        kind=resource.kind.name,
+        name=resource.metadata.name,
+        api_version=resource.kind.api_version,
+        state=state,
+        reason=reason,
+        message=message,
+        since=since,
+        paused=pausing.is_paused(PAUSED, resource),
+        release_owner=annotations.get(RELEASE_OWNER, ""),
+        needed_by=needed_by,
+        overridden=getattr(resource.status, "overridden", ()),
+        actions=getattr(resource.status, "actions", ()),
+        children=(*nodes, *_absent(resource, {(node.kind, node.name) for node in nodes})),
+    )
+
+
+def _custom(resource: CustomResource) -> tuple[State, str, str, str]:
+    ready = conditions.find(resource.status.conditions, conditions.READY)
+    if resource.deleting:
+        left = ", ".join(resource.metadata.finalizers)
+        message = f"is being deleted{f'; {left} are left to do' if left else ''}"
+        return State.WAITING, "Deleting", message, resource.metadata.deletionTimestamp
+    if ready is None or resource.status.observedGeneration < resource.metadata.generation:
+        # That it is paused is told beside.
+        message = "" if pausing.is_paused(PAUSED, resource) else "its operator has not looked at it yet"
+        since = "" if ready is not None else resource.metadata.creationTimestamp
+        return State.WAITING, "Requested", message, since
+    return _state_of(ready), ready.reason, ready.message, ready.lastTransitionTime
+
+
+def _state_of(ready: Condition) -> State:
+    if ready.status == "True":
+        return State.READY
+    return {"Error": State.ERROR, "Warning": State.WARNING}.get(ready.severity, State.WAITING)
+
+
+def _workload(resource: Plain) -> Node:
+    said = state_of(resource)
+    state = State.READY if said.status == "True" else State.ERROR if said.severity == "Error" else State.WAITING
+    return Node(
+        kind=resource.kind.name,
+        name=resource.metadata.name,
+        api_version=resource.kind.api_version,
+        state=state,
+        reason=said.reason,
+        message=said.message.removeprefix(f"{resource.kind.name} {resource.metadata.name} "),
+        since=_since(resource, state),
+        pods=_pods(resource),
+    )
+
+
+def _pods(resource: Plain) -> Pods:
+    spec, status = resource.spec, resource.status
+    if isinstance(resource, Job):
+        return Pods(status.get("succeeded", 0), spec.get("completions", 1))
+    if isinstance(resource, DaemonSet):
+        return Pods(status.get("numberAvailable", 0), status.get("desiredNumberScheduled", 0))
+    # Of the present template: pods of before a change are on their way out.
+    updated = status.get("updatedReplicas", 0)
+    old = max(0, status.get("replicas", updated) - updated)
+    return Pods(max(0, min(updated, status.get("availableReplicas", 0) - old)), spec.get("replicas", 1))
+
+
+def _since(resource: Plain, state: State) -> str:
+    """Return since when a workload is as it is; where Kubernetes does not tell, since when it is there."""
+    stated = {entry.get("type"): entry for entry in resource.status.get("conditions") or ()}
+    wanted = "Failed" if isinstance(resource, Job) and state is State.ERROR else "Complete"
+    entry = stated.get(wanted if isinstance(resource, Job) else "Available", {})
+    return str(entry.get("lastTransitionTime") or resource.metadata.creationTimestamp)
+
+
+def _resolved(resource: CustomResource) -> dict[Identity, tuple[str, ...]]:
+    """Return what a control plane added by itself, and for whom."""
+    if not isinstance(resource, OpenStackControlPlane):
+        return {}
+    return {(entry.kind, entry.name): entry.neededBy for entry in resource.status.resolved}
+
+
+def _absent(resource: CustomResource, there: set[Identity]) -> Iterable[Node]:
+    """Yield what a control plane speaks of and what is not there yet."""
+    if not isinstance(resource, OpenStackControlPlane):
+        return
+    versions = {kind.kind.name: kind.kind.api_version for kind in services.kinds()}
+    for entry in resource.status.services:
+        if (entry.kind, entry.name) not in there:
+            message = entry.message or "is not there yet"
+            yield Node(entry.kind, entry.name, versions.get(entry.kind, ""), State.WAITING, entry.reason, message)

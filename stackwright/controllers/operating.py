@@ -1,0 +1,180 @@
+"""Runs an operator: its controllers under a lease, its webhooks, and the server that answers probes."""
+
+import contextlib
+import errno
+import socket
+from collections.abc import Iterable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+from stackwright import services
+from stackwright.controllers import operator
+from stackwright.controllers.dialling import Dialler
+from stackwright.controllers.service import Environment
+from stackwright.kube.admission import serving
+from stackwright.kube.admission.certificate_sources import SecretSettings
+from stackwright.kube.admission.checks import Webhook
+from stackwright.kube.admission.registration import ServiceTarget, Settings, UrlTarget
+from stackwright.kube.admission.serving import Serving
+from stackwright.kube.builtin import MutatingWebhookConfiguration, Namespace, ValidatingWebhookConfiguration
+from stackwright.kube.client import Client
+from stackwright.kube.config import Connection
+from stackwright.kube.controller import Controller
+from stackwright.kube.errors import ConfigError, KindNotInstalled, KubeError
+from stackwright.kube.health import HealthServer
+from stackwright.kube.leader import Election
+from stackwright.kube.runtime import Runtime, serve
+from stackwright.kube.runtime import Settings as RuntimeSettings
+
+# How the webhooks of an operator outside of the cluster are called.
+OUTSIDE = "stackwright-outside"
+# What ends the name of each webhook.
+SUFFIX = "openstack.org"
+# The API server's patience with a webhook that does not answer: whoever writes a resource waits as long.
+WEBHOOK_SECONDS = 5
+
+
+@dataclass(frozen=True)
+class Webhooks:
+    """Where admission webhooks are served. `service` is the Service in front of them, "" outside of the cluster."""
+
+    service: str = ""
+    port: int = 9443
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What an operator does: which services, in which namespace (all when empty), and how it is known to the cluster.
+
+    `system` is the namespace of the operator itself: of its lease, and of the certificates of its webhooks.
+    """
+
+    environment: Environment
+    system: str
+    oldest: tuple[int, int]
+    inside: bool = True
+    services: tuple[str, ...] = ()
+    namespace: str = ""
+    election: bool = True
+    health_port: int = 8080
+    webhooks: Webhooks | None = None
+
+
+async def operate(connection: Connection, operation: Operation) -> None:
+    """Run until a signal says that it is enough."""
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(Client(connection))
+        # A renewal of the lease must never wait behind other requests.
+        elector = await stack.enter_async_context(Client(connection, limit=2))
+        await client.require_version(operation.oldest)
+        dialler = Dialler(client, inside=operation.inside)
+        controllers = operator.choose(operator.assemble(dialler, operation.environment), operation.services)
+        await require_kinds(client, controllers, operation.namespace)
+        if not operation.inside:
+            await _make_namespace(client, operation.system)
+            stack.push_async_callback(_unregister, client, registered_as(operation))
+        await _serve(_runtime(client, elector, controllers, operation), operation)
+
+
+async def _make_namespace(client: Client, name: str) -> None:
+    if await client.find(Namespace, name) is None:
+        await client.apply(Namespace, {"metadata": {"name": name}})
+
+
+async def require_kinds(client: Client, controllers: Iterable[Controller], namespace: str) -> None:
+    """Raise a ConfigError when the cluster does not know one of the kinds that are to be kept."""
+    missing = []
+    for controller in controllers:
+        try:
+            await anext(aiter(client.pages(controller.kind, namespace, page=1)))
+        except KindNotInstalled:
+            missing.append(controller.kind.kind.crd_name)
+    if missing:
+        raise ConfigError(
+            f"The cluster at {client.connection.server} does not know {', '.join(missing)}; "
+            "install the definitions first: stackwright crds --install"
+        )
+
+
+def _runtime(client: Client, elector: Client, controllers: tuple[Controller, ...], operation: Operation) -> Runtime:
+    def others(namespace: str) -> Iterable[str]:
+        return [item.metadata.name for item in runtime.informers.store(services.control_plane()).list(namespace)]
+
+    lease = operator.lease_of(operation.services, operation.namespace)
+    served = _serving(client, operation, operator.webhooks(controllers, others))
+    runtime = Runtime(
+        client,
+        controllers,
+        namespace=operation.namespace,
+        election=Election(elector, lease, operation.system, socket.gethostname()) if operation.election else None,
+        services=[] if served is None else [partial(serving.serve, client, served)],
+        health=HealthServer(port=operation.health_port),
+        settings=RuntimeSettings(own_process=True),
+    )
+    return runtime
+
+
+def _serving(client: Client, operation: Operation, webhooks: tuple[Webhook[Any], ...]) -> Serving | None:
+    """Return how webhooks are served: behind a Service inside of the cluster, at an address of ours outside."""
+    if operation.webhooks is None:
+        return None
+    service, port = operation.webhooks.service, operation.webhooks.port
+    target: ServiceTarget | UrlTarget
+    if operation.inside:
+        target = ServiceTarget(service, operation.system)
+        names = target.names
+    else:
+        address = own_address(client.connection.server)
+        target = UrlTarget(f"https://[{address}]:{port}" if ":" in address else f"https://{address}:{port}")
+        names = (address,)
+    namespaces = {"matchLabels": {"kubernetes.io/metadata.name": operation.namespace}} if operation.namespace else {}
+    registration = Settings(
+        name=registered_as(operation), suffix=SUFFIX, target=target, timeout=WEBHOOK_SECONDS, namespaces=namespaces
+    )
+    secret = SecretSettings(service or OUTSIDE, operation.system, names)
+    return Serving(webhooks, registration, secret, port=port)
+
+
+def registered_as(operation: Operation) -> str:
+    """Return the name of the webhooks' registration, of which a cluster has one for each operator.
+
+    Inside of the cluster it is part of the operators' chart, and goes with it.
+    """
+    service = operation.webhooks.service if operation.webhooks is not None else ""
+    return f"{service or OUTSIDE}.{operation.system}"
+
+
+def own_address(server: str) -> str:
+    """Return the address of this machine that a server sees; nothing is sent to find out."""
+    place = urlsplit(server)
+    found = socket.getaddrinfo(place.hostname, place.port or 443, type=socket.SOCK_DGRAM)[0]
+    with socket.socket(found[0], socket.SOCK_DGRAM) as probe:
+        probe.connect(found[4])
+        return str(probe.getsockname()[0])
+
+
+async def _serve(runtime: Runtime, operation: Operation) -> None:
+    try:
+        await serve(runtime)
+    except BaseExceptionGroup as group:
+        taken, others = group.split(_is_taken)
+        if taken is None or others is not None:
+            raise
+        ports = f"{operation.health_port} (--health-port)"
+        if operation.webhooks is not None:
+            ports += f" or {operation.webhooks.port} (--webhook-port)"
+        raise ConfigError(f"Another program listens on port {ports}; choose another one.") from group
+
+
+def _is_taken(error: BaseException) -> bool:
+    return isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+
+
+async def _unregister(client: Client, name: str) -> None:
+    """Take the webhooks of an operator outside of the cluster away: nobody answers there any more."""
+    with contextlib.suppress(KubeError):
+        await client.delete(MutatingWebhookConfiguration, name)
+        await client.delete(ValidatingWebhookConfiguration, name)

@@ -1,0 +1,167 @@
+"""The operators in a cluster: their kinds and their chart, by the real helm. A second time nothing changes."""
+
+import asyncio
+import contextlib
+import json
+import os
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from stackwright.kube.builtin import Deployment, Namespace, Pod
+from stackwright.kube.client import Client
+from stackwright.kube.crd import install as definitions
+from stackwright.kube.resource import JsonObject
+from stackwright.kube.shapes.states import state_of
+from stackwright.local.errors import OperatorsFailed
+from stackwright.local.progress import Progress
+
+NAMESPACE = "stackwright-system"
+RELEASE = "stackwright"
+DEPLOYMENT = f"{RELEASE}-operator"
+RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted"}
+PATIENCE = 180.0
+
+
+@dataclass(frozen=True)
+class Helm:
+    """The helm program, and the cluster that it works on."""
+
+    program: Path
+    kubeconfig: Path | None = None
+    context: str = ""
+
+    def run(self, *arguments: str | Path, given: str = "") -> "subprocess.CompletedProcess[str]":
+        """Run helm and return how it ended."""
+        environment = dict(os.environ)
+        if self.kubeconfig is not None:
+            environment["KUBECONFIG"] = str(self.kubeconfig)
+        chosen = [f"--kube-context={self.context}"] if self.context else []
+        return subprocess.run(  # noqa: S603  the helm that we found, and no shell
+            [self.program, *arguments, f"--namespace={NAMESPACE}", *chosen],
+            env=environment,
+            input=given,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def must(self, *arguments: str | Path, given: str = "") -> str:
+        """Run helm and return what it printed; raise OperatorsFailed with its own word where it failed."""
+        done = self.run(*arguments, given=given)
+        if done.returncode != 0:
+            raise OperatorsFailed(f"The operators could not be installed: {done.stderr.strip()}")
+        return done.stdout
+
+
+async def install(client: Client, helm: Helm, chart: Path, values: JsonObject, progress: Progress) -> bool:
+    """Make a cluster run the operators of a chart with these values; return whether there was anything to do."""
+    folder = sorted((chart / "crds").glob("*.yaml"))
+    manifests = [body for path in folder for body in yaml.safe_load_all(path.read_text(encoding="utf-8"))]
+    # Helm would install them once and never upgrade them.
+    changes = await definitions.install(client, manifests)
+    changed = [change for change in changes if change.action != "unchanged"]
+    if changed:
+        progress.say(f"Installed {len(changed)} definitions of our kinds.")
+    await ensure_namespace(client, NAMESPACE, progress)
+    released = await _release(client, helm, chart, values, progress)
+    await _available(client, progress)
+    return released or bool(changed)
+
+
+async def ensure_namespace(client: Client, name: str, progress: Progress) -> None:
+    """Make a namespace whose pods are held to the restricted profile, if it is not there; one that goes is awaited."""
+    found = await client.find(Namespace, name)
+    if found is not None and found.deleting:
+        await _gone(client, name, progress)
+        found = None
+    if found is None:
+        await client.apply(Namespace, {"metadata": {"name": name, "labels": RESTRICTED}})
+
+
+async def _gone(client: Client, name: str, progress: Progress) -> None:
+    """Wait until a namespace that is being deleted is gone, and say meanwhile what holds it."""
+    said = ""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(PATIENCE):
+            events = client.watch(Namespace, fields=f"metadata.name={name}", initial=True)
+            async with contextlib.aclosing(events):
+                async for event in events:
+                    if event.type == "DELETED" or (event.type == "BOOKMARK" and not said):
+                        return
+                    if event.type in ("ADDED", "MODIFIED"):
+                        conditions = event.object.status.get("conditions", ())
+                        said = " ".join(each["message"] for each in conditions if each["status"] == "True") or "it goes"
+                        progress.update(f"Waiting until namespace {name} is gone: {said}")
+    raise OperatorsFailed(
+        f"Namespace {name} is being deleted, and was not gone within {PATIENCE:.0f} s: {said} "
+        "Wait until it is gone, or choose another namespace."
+    )
+
+
+async def _release(client: Client, helm: Helm, chart: Path, values: JsonObject, progress: Progress) -> bool:
+    """Install or upgrade the release, unless it is what it should be."""
+    given = yaml.safe_dump(values)
+    wanted = objects(helm.must("template", RELEASE, chart, "--values=-", given=given))
+    state = _state(helm)
+    if state == "deployed" and await client.find(Deployment, DEPLOYMENT, NAMESPACE) is not None:
+        present = helm.run("get", "manifest", RELEASE)
+        if present.returncode == 0 and objects(present.stdout) == wanted:
+            return False
+    if state.startswith("pending"):
+        # Helm was killed in the middle. What the operators have deployed does not go with them.
+        helm.must("uninstall", RELEASE)
+    progress.update("Installing the operators")
+    # What somebody changed by hand on the operators' own objects is taken back.
+    options = ("--install", "--skip-crds", "--history-max=5", "--server-side=true", "--force-conflicts", "--values=-")
+    helm.must("upgrade", *options, RELEASE, chart, given=given)
+    progress.say(f"Installed the operators in namespace {NAMESPACE}.")
+    return True
+
+
+def _state(helm: Helm) -> str:
+    """Return how the release was left; "" where there is none."""
+    done = helm.run("status", RELEASE, "--output=json")
+    return str(json.loads(done.stdout)["info"]["status"]) if done.returncode == 0 else ""
+
+
+def objects(manifest: str) -> dict[tuple[str, str, str], Any]:
+    """Return the objects of a manifest, by kind, namespace and name: their order says nothing."""
+    found = (body for body in yaml.safe_load_all(manifest) if body)
+    return {(body["kind"], body["metadata"].get("namespace", ""), body["metadata"]["name"]): {**body} for body in found}
+
+
+async def _available(client: Client, progress: Progress) -> None:
+    """Wait until the operators are there, and say meanwhile what is missing."""
+    said = "nothing was heard of them"
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(PATIENCE):
+            events = client.watch(Deployment, NAMESPACE, fields=f"metadata.name={DEPLOYMENT}", initial=True)
+            async with contextlib.aclosing(events):
+                async for event in events:
+                    if event.type not in ("ADDED", "MODIFIED"):
+                        continue
+                    state = state_of(event.object)
+                    if state.status == "True":
+                        return
+                    said = state.message
+                    progress.update(f"Waiting for the operators: {said}")
+    pods = await client.list(Pod, NAMESPACE, labels=f"app.kubernetes.io/instance={RELEASE}")
+    why = next(iter(troubles(pods)), said)
+    raise OperatorsFailed(
+        f"The operators did not become ready within {PATIENCE:.0f} s: {why}. "
+        f"Look at `kubectl --namespace {NAMESPACE} describe pods` and `kubectl --namespace {NAMESPACE} logs`."
+    )
+
+
+def troubles(pods: Iterable[Pod]) -> Iterable[str]:
+    """Return why containers do not run. Pure."""
+    for pod in pods:
+        for container in pod.status.get("containerStatuses", ()):
+            waiting = container.get("state", {}).get("waiting")
+            if waiting and waiting.get("reason") not in ("ContainerCreating", "PodInitializing"):
+                yield f"{pod.metadata.name}: {waiting.get('reason')}: {waiting.get('message', '')}".rstrip(": ")

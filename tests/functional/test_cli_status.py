@@ -1,0 +1,140 @@
+"""`stackwright status` on a real API server, with resources whose state the test writes."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stackwright import services
+from stackwright.kube.builtin import Deployment
+from stackwright.kube.client import Client
+from stackwright.kube.crd import generate, install
+from stackwright.kube.resource import owner_reference
+from stackwright.local.apiserver.server import Shared
+from stackwright.services.keystone.kinds import KeystoneAPI
+from tests.functional.commands import command, started
+from tests.functional.workloads import deployment
+
+SINCE = "2026-11-15T10:00:00Z"
+
+
+@pytest.fixture(autouse=True)
+async def kinds(client: Client) -> None:
+    await install.install(client, [generate.manifest(kind) for kind in services.kinds()])
+
+
+@pytest.fixture
+def kubeconfig(apiserver: Shared) -> Path:
+    return apiserver.kubeconfig
+
+
+async def tell(client: Client, resource: Any, status: str, severity: str = "", message: str = "Setup complete") -> None:
+    """Write a state as an operator would."""
+    condition = {"type": "Ready", "status": status, "severity": severity, "reason": "Told", "message": message}
+    body = {
+        "metadata": {"name": resource.metadata.name, "namespace": resource.metadata.namespace},
+        "status": {
+            "observedGeneration": resource.metadata.generation,
+            "conditions": [{**condition, "lastTransitionTime": SINCE}],
+        },
+    }
+    await client.apply(type(resource), body, subresource="status", field_manager="operator")
+
+
+async def cloud(client: Client, namespace: str) -> tuple[Any, KeystoneAPI]:
+    """Make a control plane with a Keystone that it owns, and pods that nobody runs."""
+    spec = {"secret": "osp-secret", "storageClass": "local", "keystone": {}}
+    of = services.control_plane()
+    plane = await client.apply(of, {"metadata": {"name": "openstack", "namespace": namespace}, "spec": spec})
+    metadata = {"name": "keystone", "namespace": namespace, "ownerReferences": [owner_reference(plane)]}
+    spec = {"secret": "osp-secret", "databaseInstance": "openstack"}
+    keystone = await client.apply(KeystoneAPI, {"metadata": metadata, "spec": spec})
+    server = deployment("keystone", namespace)
+    server["metadata"]["ownerReferences"] = [owner_reference(keystone)]
+    await client.apply(Deployment, server)
+    return plane, keystone
+
+
+async def test_the_tree_says_what_waits_for_what(client: Client, namespace: str, kubeconfig: Path) -> None:
+    plane, keystone = await cloud(client, namespace)
+    await tell(client, plane, "False", "Info", "KeystoneAPI keystone: it waits")
+    await tell(client, keystone, "False", "Error", "Secret osp-secret does not exist; create it")
+    done = await command(kubeconfig, namespace, "status")
+    assert done.exit_code == 4
+    lines = done.stdout.splitlines()
+    assert [line[:31].rstrip() for line in lines] == [
+        "RESOURCE",
+        "OpenStackControlPlane openstack",
+        "└─ KeystoneAPI keystone",
+        "   └─ Deployment keystone",
+    ]
+    assert "Secret osp-secret does not exist; create it" in lines[2]
+    assert "0 of 1" in lines[3]
+
+
+async def test_exit_codes_follow_the_state(client: Client, namespace: str, kubeconfig: Path) -> None:
+    empty = await command(kubeconfig, namespace, "status")
+    assert (empty.exit_code, empty.stdout) == (3, "")
+    assert f"There is no cloud in namespace {namespace}" in empty.stderr
+    plane, keystone = await cloud(client, namespace)
+    await tell(client, plane, "True")
+    assert (await command(kubeconfig, namespace, "status")).exit_code == 3
+    await tell(client, keystone, "True")
+    assert (await command(kubeconfig, namespace, "status")).exit_code == 0
+    unknown = await command(kubeconfig, namespace, "status", "glance")
+    assert unknown.exit_code == 1
+    assert "there are keystoneapi/keystone, openstackcontrolplane/openstack" in unknown.stderr
+
+
+async def test_a_part_is_shown_as_json(client: Client, namespace: str, kubeconfig: Path) -> None:
+    _, keystone = await cloud(client, namespace)
+    await tell(client, keystone, "True")
+    done = await command(kubeconfig, namespace, "status", "keystone", "-o", "json")
+    assert done.exit_code == 0
+    report = json.loads(done.stdout)
+    assert (report["namespace"], report["state"]) == (namespace, "Ready")
+    (node,) = report["resources"]
+    assert (node["kind"], node["since"], node["reason"]) == ("KeystoneAPI", SINCE, "Told")
+    assert [child["kind"] for child in node["children"]] == ["Deployment"]
+
+
+async def test_waiting_ends_when_all_is_ready(client: Client, namespace: str, kubeconfig: Path) -> None:
+    waiting = asyncio.create_task(command(kubeconfig, namespace, "status", "keystone", "--wait", "--timeout", "60"))
+    # What does not exist yet is waited for too.
+    await asyncio.sleep(0.5)
+    _, keystone = await cloud(client, namespace)
+    await tell(client, keystone, "False", "Info", "Job keystone-db-sync is not finished")
+    await asyncio.sleep(1.0)
+    assert not waiting.done()
+    await tell(client, keystone, "True")
+    done = await waiting
+    assert done.exit_code == 0
+    assert "KeystoneAPI keystone" in done.stdout
+    assert "KeystoneAPI keystone: Waiting: Job keystone-db-sync is not finished" in done.stderr
+
+
+async def test_waiting_ends_in_time(client: Client, namespace: str, kubeconfig: Path) -> None:
+    plane, keystone = await cloud(client, namespace)
+    await tell(client, plane, "True")
+    await tell(client, keystone, "False", "Info", "it waits")
+    late = await command(kubeconfig, namespace, "status", "--wait", "--timeout", "1s")
+    assert late.exit_code == 3
+    await tell(client, keystone, "False", "Error", "somebody must act")
+    wrong = await command(kubeconfig, namespace, "status", "--wait", "--timeout", "1s")
+    assert wrong.exit_code == 4
+
+
+async def test_changes_are_told_as_they_come_and_an_interrupt_ends_it(
+    client: Client, namespace: str, kubeconfig: Path
+) -> None:
+    _, keystone = await cloud(client, namespace)
+    await tell(client, keystone, "False", "Info", "it waits")
+    async with started(kubeconfig, namespace, "status", "keystone", "--watch") as watching:
+        await watching.until("it waits")
+        await tell(client, keystone, "True")
+        line = await watching.until("KeystoneAPI keystone: Ready")
+        assert line[2] == ":"
+        code, complaint = await watching.interrupt()
+    assert (code, complaint.strip()) == (130, "")

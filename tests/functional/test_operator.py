@@ -1,0 +1,140 @@
+"""The operators' chart and the operator together: it works with the rights of the chart, and leaves nothing."""
+
+import asyncio
+import contextlib
+import dataclasses
+import hashlib
+import os
+import subprocess
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from stackwright import services
+from stackwright.cli.crds import OLDEST_KUBERNETES
+from stackwright.controllers.operating import Operation, Webhooks, operate, own_address
+from stackwright.kube.builtin import Lease, Secret, StatefulSet, ValidatingWebhookConfiguration
+from stackwright.kube.client import Client
+from stackwright.kube.conditions import is_true
+from stackwright.kube.config import Connection
+from stackwright.kube.crd import generate, install
+from stackwright.kube.errors import ConfigError
+from stackwright.local.apiserver.server import Shared
+from stackwright.services.memcached.kinds import Memcached
+from stackwright.services.rabbitmq.kinds import RabbitMq
+from stackwright.simulator import Script, simulated
+from tests.functional.cloud import ROOT, environment
+from tests.functional.watching import eventually
+
+Helm = Callable[..., str]
+RELEASE = "stackwright"
+
+
+@pytest.fixture
+def helm(kubernetes: dict[str, Path], apiserver: Shared, namespace: str, tmp_path: Path) -> Helm:
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "KUBECONFIG": str(apiserver.kubeconfig)}
+
+    def run(*arguments: str | Path) -> str:
+        command = [kubernetes["helm"], *arguments, "--namespace", namespace]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture
+async def installed(client: Client, helm: Helm, namespace: str) -> None:
+    """The chart, for one namespace, which is its own too."""
+    await install.install(client, [generate.manifest(kind) for kind in services.kinds()])
+    options = ["--set", "image=registry.example/operator:1", "--set", f"namespaces={{{namespace}}}"]
+    helm("install", RELEASE, ROOT / "charts" / "stackwright", "--skip-crds", *options)
+
+
+def as_operator(connection: Connection, namespace: str) -> Connection:
+    """The way to the server with the rights of the operators' account alone."""
+    groups = ("system:serviceaccounts", "system:authenticated")
+    account = f"system:serviceaccount:{namespace}:{RELEASE}-operator"
+    headers = (("Impersonate-User", account), *(("Impersonate-Group", group) for group in groups))
+    return dataclasses.replace(connection, namespace=namespace, impersonate=headers)
+
+
+@contextlib.asynccontextmanager
+async def operating(connection: Connection, operation: Operation) -> AsyncIterator[None]:
+    task = asyncio.create_task(operate(connection, operation))
+    try:
+        yield
+        assert not task.done(), task.exception()
+    finally:
+        task.cancel()
+        await asyncio.wait((task,))
+
+
+@pytest.fixture
+def operation(kubernetes: dict[str, Path], namespace: str) -> Operation:
+    surroundings = environment(kubernetes)
+    return Operation(surroundings, namespace, OLDEST_KUBERNETES, namespace=namespace, health_port=0)
+
+
+@pytest.mark.usefixtures("installed")
+async def test_an_operator_deploys_with_the_rights_of_its_chart_and_all_runs_on_without_it(
+    client: Client, connection: Connection, namespace: str, operation: Operation, helm: Helm
+) -> None:
+    await client.apply(Memcached, {"metadata": {"name": "cache", "namespace": namespace}, "spec": {}})
+    # Its chart has a Role, which can only be applied by who has what is in it.
+    await client.apply(RabbitMq, {"metadata": {"name": "broker", "namespace": namespace}, "spec": {}})
+    async with simulated(client, namespace, Script()), operating(as_operator(connection, namespace), operation):
+        await eventually(client, Memcached, "cache", namespace, lambda seen: is_true(seen.status.conditions))
+        # Its volume is another's matter; what its chart renders is all there.
+        await eventually(
+            client, RabbitMq, "broker", namespace, lambda seen: is_true(seen.status.conditions, "CreateServiceReady")
+        )
+        lease = await client.get(Lease, f"stackwright-operator-{namespace}", namespace)
+        assert lease.spec.holderIdentity
+        before = await client.get(StatefulSet, "broker-server", namespace)
+    helm("uninstall", RELEASE)
+    after = await client.get(StatefulSet, "broker-server", namespace)
+    assert (after.metadata.uid, after.metadata.generation) == (before.metadata.uid, before.metadata.generation)
+    assert await client.find(Lease, f"stackwright-operator-{namespace}", namespace) is None
+
+
+def service_of(namespace: str) -> str:
+    """The name of the webhooks' Service, which has no room for a long namespace."""
+    return f"{RELEASE}-webhook-{namespace[:11].rstrip('-')}-{hashlib.sha256(namespace.encode()).hexdigest()[:8]}"
+
+
+@pytest.mark.usefixtures("installed")
+async def test_webhooks_are_registered_and_go_with_the_chart(
+    client: Client, connection: Connection, namespace: str, operation: Operation, helm: Helm
+) -> None:
+    service = service_of(namespace)
+    served = dataclasses.replace(operation, webhooks=Webhooks(service, port=0))
+    name = f"{service}.{namespace}"
+    async with operating(as_operator(connection, namespace), served):
+        found = await eventually(client, ValidatingWebhookConfiguration, name, "", lambda seen: seen.webhooks)
+    for webhook in found.webhooks:
+        assert webhook["failurePolicy"] == "Ignore"
+        assert webhook["clientConfig"]["service"]["name"] == service
+        assert webhook["clientConfig"]["caBundle"]
+        assert webhook["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
+    assert "tls.crt" in (await client.get(Secret, service, namespace)).data
+    # An upgrade does not take away what the operators filled in.
+    values = ["--reuse-values", "--set", "replicas=0"]
+    helm("upgrade", RELEASE, ROOT / "charts" / "stackwright", "--skip-crds", *values)
+    assert (await client.get(ValidatingWebhookConfiguration, name)).webhooks == found.webhooks
+    assert "tls.crt" in (await client.get(Secret, service, namespace)).data
+    helm("uninstall", RELEASE)
+    assert await client.find(ValidatingWebhookConfiguration, name) is None
+    assert await client.find(Secret, service, namespace) is None
+
+
+async def test_a_cluster_without_our_kinds_is_one_sentence(
+    private_client: Client, private_namespace: str, operation: Operation
+) -> None:
+    with pytest.raises(ConfigError, match="install the definitions first: stackwright crds --install"):
+        await operate(private_client.connection, operation)
+
+
+def test_the_address_that_a_server_sees_is_one_of_ours(connection: Connection) -> None:
+    assert own_address(connection.server) == "127.0.0.1"

@@ -1,0 +1,127 @@
+"""What `stackwright up` does to a cluster: the operators by the real helm, and a cloud that is waited for."""
+
+import base64
+import gzip
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stackwright import services
+from stackwright.cli import clouds
+from stackwright.cli.clouds import Cloud, NotReady
+from stackwright.kube.builtin import Deployment, Namespace, Secret
+from stackwright.kube.client import Client
+from stackwright.kube.crd import generate, install
+from stackwright.kube.errors import ConfigError
+from stackwright.local import operators
+from stackwright.local.apiserver.server import ApiServer
+from stackwright.local.operators import DEPLOYMENT, NAMESPACE, RELEASE, Helm
+from stackwright.local.progress import Silent
+from stackwright.services.memcached.kinds import Memcached
+from stackwright.simulator import Script, simulated
+from tests.functional.cloud import ROOT
+
+CHART = ROOT / "charts" / "stackwright"
+VALUES = {"image": "registry.example/operator:1"}
+
+
+@pytest.fixture
+def helm(private_apiserver: ApiServer, kubernetes: dict[str, Path]) -> Helm:
+    return Helm(kubernetes["helm"], private_apiserver.kubeconfig)
+
+
+@pytest.fixture
+async def played(private_client: Client) -> AsyncIterator[None]:
+    """The operators' namespace, whose pods are played."""
+    await operators.ensure_namespace(private_client, NAMESPACE, Silent())
+    async with simulated(private_client, NAMESPACE, Script()):
+        yield
+
+
+def revision(helm: Helm) -> int:
+    return int(json.loads(helm.must("status", RELEASE, "--output=json"))["version"])
+
+
+@pytest.mark.usefixtures("played")
+async def test_operators_are_installed_once_and_upgraded_when_something_differs(
+    private_client: Client, helm: Helm
+) -> None:
+    client = private_client
+    assert await operators.install(client, helm, CHART, VALUES, Silent())
+    assert not await operators.install(client, helm, CHART, VALUES, Silent())
+    assert revision(helm) == 1
+    assert await operators.install(client, helm, CHART, {**VALUES, "replicas": 2}, Silent())
+    assert revision(helm) == 2
+    # What somebody scaled by hand is no reason to fail.
+    scaled = {"metadata": {"name": DEPLOYMENT, "namespace": NAMESPACE}, "spec": {"replicas": 3}}
+    await client.apply(Deployment, scaled, field_manager="somebody")
+    assert await operators.install(client, helm, CHART, {**VALUES, "verbose": True, "replicas": 2}, Silent())
+    # What somebody took away comes back.
+    await client.delete(Deployment, DEPLOYMENT, NAMESPACE)
+    assert await operators.install(client, helm, CHART, {**VALUES, "replicas": 2}, Silent())
+    assert (await client.get(Deployment, DEPLOYMENT, NAMESPACE)).spec["replicas"] == 2
+    # Helm that was killed in the middle leaves a release that it would not touch again.
+    (latest,) = await client.list(Secret, NAMESPACE, labels=f"name={RELEASE},status=deployed")
+    await client.patch(Secret, latest.metadata.name, NAMESPACE, pending(latest))
+    assert await operators.install(client, helm, CHART, VALUES, Silent())
+    labels = (await client.get(Namespace, NAMESPACE)).metadata.labels
+    assert labels["pod-security.kubernetes.io/enforce"] == "restricted"
+
+
+def pending(record: Secret) -> dict[str, Any]:
+    """The change that makes a release one whose upgrade never ended."""
+    text = gzip.decompress(base64.b64decode(base64.b64decode(record.data["release"])))
+    release = json.loads(text)
+    release["info"]["status"] = "pending-upgrade"
+    packed = base64.b64encode(base64.b64encode(gzip.compress(json.dumps(release).encode()))).decode()
+    return {"metadata": {"labels": {"status": "pending-upgrade"}}, "data": {"release": packed}}
+
+
+@pytest.fixture
+async def kinds(client: Client) -> None:
+    await install.install(client, [generate.manifest(kind) for kind in services.kinds()])
+
+
+def cache(name: str, **spec: Any) -> dict[str, Any]:
+    version = Memcached.kind.api_version
+    return {"apiVersion": version, "kind": "Memcached", "metadata": {"name": name}, "spec": {"replicas": 1, **spec}}
+
+
+@pytest.mark.usefixtures("kinds")
+async def test_what_somebody_else_set_is_named_and_left(client: Client, namespace: str) -> None:
+    cloud = Cloud((cache("one", cacheSize=64),), namespace)
+    assert await clouds.apply(client, cloud, Silent()) == [("Memcached", "one")]
+    theirs = {"metadata": {"name": "one", "namespace": namespace}, "spec": {"cacheSize": 128}}
+    await client.apply(Memcached, theirs, field_manager="somebody")
+    with pytest.raises(ConfigError, match=r"Memcached one: .*cacheSize was set by somebody"):
+        await clouds.apply(client, cloud, Silent())
+
+
+@pytest.mark.usefixtures("kinds")
+async def test_an_example_gives_way_to_what_is_there(client: Client, namespace: str) -> None:
+    await client.apply(Memcached, {"metadata": {"name": "mine", "namespace": namespace}, "spec": {}})
+    example = Cloud((cache("example"),), namespace, example=True)
+    assert await clouds.apply(client, example, Silent()) == [("Memcached", "mine")]
+    assert [one.metadata.name for one in await client.list(Memcached, namespace)] == ["mine"]
+
+
+@pytest.mark.usefixtures("kinds")
+async def test_a_cloud_is_waited_for_until_it_is_ready_or_the_time_is_over(client: Client, namespace: str) -> None:
+    wanted = await clouds.apply(client, Cloud((cache("one"),), namespace), Silent())
+    condition = {"type": "Ready", "status": "False", "severity": "Info", "reason": "Waiting", "message": "for pods"}
+    await tell(client, namespace, condition)
+    with pytest.raises(NotReady, match=r"not ready after 1 s: .*for pods") as over:
+        await clouds.wait(client, namespace, wanted, 1.0, Silent())
+    assert over.value.exit_code == 3
+    await tell(client, namespace, {"type": "Ready", "status": "True", "reason": "Ready"})
+    await clouds.wait(client, namespace, wanted, 30.0, Silent())
+
+
+async def tell(client: Client, namespace: str, condition: dict[str, str]) -> None:
+    moment = {"lastTransitionTime": "2026-01-01T00:00:00Z"}
+    status = {"conditions": [{**condition, **moment}], "observedGeneration": 1}
+    body = {"metadata": {"name": "one", "namespace": namespace}, "status": status}
+    await client.apply(Memcached, body, subresource="status", field_manager="operator")

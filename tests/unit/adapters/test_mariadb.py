@@ -1,0 +1,111 @@
+"""The MariaDB adapter where it needs no server, and the fake held to the contract."""
+
+import socket
+
+import pymysql
+import pytest
+
+from stackwright.adapters import mariadb
+from stackwright.adapters.errors import AdapterError, Refused, Rejected, Unavailable
+from stackwright.adapters.mariadb import Grant, Login, MariaDB, everything_in
+from tests.contracts.mariadb import MariaDBContract
+from tests.fakes.mariadb import FakeMariaDB
+
+LOGIN = Login("db.example", 3306, "root", "the-password")
+
+
+class TestFake(MariaDBContract):
+    @pytest.fixture
+    def fake(self) -> FakeMariaDB:
+        return FakeMariaDB()
+
+    @pytest.fixture
+    def server(self, fake: FakeMariaDB) -> MariaDB:
+        return fake.connect(Login("fake", 3306, "root", fake.password))
+
+    @pytest.fixture
+    def wrong(self, fake: FakeMariaDB) -> MariaDB:
+        return fake.connect(Login("fake", 3306, "root", "wrong-password"))
+
+    async def test_one_that_is_down_is_unavailable(self, fake: FakeMariaDB, server: MariaDB) -> None:
+        fake.down = True
+        with pytest.raises(Unavailable, match="does not answer"):
+            await server.accepts("anybody", "anything")
+
+
+USAGE = "GRANT USAGE ON *.* TO `nova`@`%` IDENTIFIED BY PASSWORD '*0123'"
+
+
+@pytest.mark.parametrize(
+    ("lines", "grants"),
+    [
+        pytest.param([USAGE], (), id="who-may-log-in-may-do-nothing"),
+        pytest.param(
+            [USAGE, r"GRANT ALL PRIVILEGES ON `nova\_api`.* TO `nova`@`%`"],
+            (everything_in("nova_api"),),
+            id="an-escaped-name-is-the-name",
+        ),
+        pytest.param(
+            ["GRANT ALL PRIVILEGES ON `nova_api`.* TO `nova`@`%`"],
+            (Grant("LIKE nova_api.*", complete=True),),
+            id="a-grant-on-a-pattern-is-not-taken-for-ours",
+        ),
+        pytest.param(
+            ["GRANT SELECT, INSERT ON `nova`.* TO `nova`@`%`"],
+            (Grant("nova.*", complete=False),),
+            id="some-privileges-are-not-all",
+        ),
+        pytest.param(
+            ["GRANT ALL PRIVILEGES ON *.* TO `nova`@`%` WITH GRANT OPTION"],
+            (Grant("*.*", complete=True, grantable=True),),
+            id="a-second-root-is-seen",
+        ),
+        pytest.param(
+            ["GRANT SELECT (`id`) ON `nova`.`cells` TO `nova`@`%`"],
+            (Grant("nova.cells", complete=False),),
+            id="a-table-is-a-scope",
+        ),
+        pytest.param(["GRANT `auditor` TO `nova`@`%`"], (Grant("auditor", complete=True),), id="a-role-is-its-name"),
+    ],
+)
+def test_grants_are_read(lines: list[str], grants: tuple[Grant, ...]) -> None:
+    assert mariadb.parse_grants(lines) == grants
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        pytest.param(pymysql.OperationalError(2003, "Can't connect"), Unavailable, id="nobody-listens"),
+        pytest.param(pymysql.OperationalError(2013, "Lost connection"), Unavailable, id="the-connection-broke"),
+        pytest.param(pymysql.OperationalError(1047, "WSREP has not yet"), Unavailable, id="a-node-without-a-quorum"),
+        pytest.param(pymysql.OperationalError(1040, "Too many"), Unavailable, id="too-many-connections"),
+        pytest.param(pymysql.err.InterfaceError(0, ""), Unavailable, id="an-error-without-a-number"),
+        pytest.param(pymysql.OperationalError(1045, "Access denied"), Refused, id="a-wrong-password"),
+        pytest.param(pymysql.OperationalError(1227, "you need SUPER"), Refused, id="a-missing-right"),
+        pytest.param(pymysql.ProgrammingError(1064, "near 'the-password'"), Rejected, id="bad-sql-is-not-repeated"),
+    ],
+)
+def test_errors_are_translated_and_say_no_secret(error: pymysql.MySQLError, kind: type[AdapterError]) -> None:
+    translated = mariadb._translate(error, LOGIN)
+    assert type(translated) is kind
+    assert "db.example:3306" in str(translated)
+    assert "the-password" not in str(translated)
+
+
+async def test_a_port_where_nobody_listens_is_unavailable() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    server = mariadb.connect(Login("127.0.0.1", port, "root", "the-password"))
+    with pytest.raises(Unavailable, match="does not answer"):
+        await server.schema("nova")
+    with pytest.raises(Unavailable, match="does not answer"):
+        await server.accepts("nova", "anything")
+
+
+def test_a_login_does_not_show_its_password() -> None:
+    assert "the-password" not in repr(LOGIN)
+
+
+def test_the_digest_is_the_servers_own() -> None:
+    assert mariadb.digest("password") == "*2470C0C06DEE42FD1618BB99005ADCA2EC9D1E19"

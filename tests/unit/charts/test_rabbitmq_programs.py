@@ -1,0 +1,113 @@
+"""What the programs in RabbitMQ's pods decide."""
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+FILES = Path(__file__).parents[3] / "charts" / "rabbitmq" / "files"
+
+
+@pytest.fixture
+def programs(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
+    names = ("cluster", "prepare", "ready", "stop")
+    monkeypatch.syspath_prepend(str(FILES))
+    monkeypatch.setenv("POD_NAME", "rabbitmq-server-2")
+    monkeypatch.setenv("POD_NAMESPACE", "openstack")
+    monkeypatch.setenv("STATEFUL_SET", "rabbitmq-server")
+    monkeypatch.setenv("NODES_SERVICE", "rabbitmq-nodes")
+    yield {name: importlib.import_module(name) for name in names}
+    for name in names:
+        sys.modules.pop(name, None)
+
+
+def test_a_node_knows_its_number_and_the_names_of_all(programs: dict[str, ModuleType]) -> None:
+    cluster = programs["cluster"]
+    assert cluster.ordinal() == 2
+    assert cluster.node(0) == "rabbit@rabbitmq-server-0.rabbitmq-nodes.openstack.svc"
+
+
+@pytest.mark.parametrize(
+    ("number", "serving", "silent", "waited", "chosen"),
+    [
+        pytest.param(0, [], [], 0.0, [], id="node-0-begins-when-all-others-say-that-they-have-no-data"),
+        pytest.param(0, [], [1], 0.0, None, id="node-0-waits-for-one-that-says-nothing"),
+        pytest.param(0, [], [1], 60.0, [], id="node-0-does-not-wait-for-ever"),
+        pytest.param(0, [2], [1], 0.0, [2], id="node-0-joins-a-cluster-that-is-there"),
+        pytest.param(1, [], [], 0.0, None, id="another-node-never-begins-a-cluster"),
+        pytest.param(1, [], [0], 3600.0, None, id="another-node-waits-as-long-as-it-takes"),
+        pytest.param(2, [0, 1], [], 0.0, [0, 1], id="another-node-joins-who-serves"),
+    ],
+)
+def test_who_begins_and_who_joins(
+    programs: dict[str, ModuleType],
+    number: int,
+    serving: list[int],
+    silent: list[int],
+    waited: float,
+    chosen: list[int] | None,
+) -> None:
+    assert programs["prepare"].choose(number, serving, silent, waited) == chosen
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        pytest.param((), False, id="an-empty-volume"),
+        pytest.param(("cluster_nodes.config", "nodes_running_at_shutdown"), False, id="what-leaving-leaves-behind"),
+        pytest.param(("schema.DAT",), True, id="a-member-s-data"),
+        pytest.param(("coordination",), True, id="a-member-s-data-in-the-newer-store"),
+    ],
+)
+def test_whether_a_node_has_data(
+    programs: dict[str, ModuleType], tmp_path: Path, files: tuple[str, ...], expected: bool
+) -> None:
+    place = tmp_path / programs["cluster"].node(2)
+    place.mkdir()
+    for name in files:
+        (place / name).touch()
+    assert programs["prepare"].has_data(tmp_path) is expected
+
+
+def test_a_cookie_is_copied_for_its_owner_alone(programs: dict[str, ModuleType], tmp_path: Path) -> None:
+    source, destination = tmp_path / "source", tmp_path / "destination"
+    source.write_text("cookie")
+    for _ in range(2):
+        programs["prepare"].copy(source, destination)
+        assert (destination.read_text(), destination.stat().st_mode & 0o777) == ("cookie", 0o400)
+
+
+@pytest.mark.parametrize(
+    ("printed", "results"),
+    [
+        pytest.param("[]", [], id="nothing-to-move"),
+        pytest.param('[\n{"name":"q","result":"ok"}\n]', ["ok"], id="one-moved"),
+        pytest.param('[{"result":"ok"},{"result":"error"}]', ["ok", "error"], id="one-refused"),
+        pytest.param("", [], id="nothing-printed"),
+        pytest.param("[broken]", ["[broken]"], id="something-else"),
+    ],
+)
+def test_what_became_of_queues(programs: dict[str, ModuleType], printed: str, results: list[str]) -> None:
+    assert [row["result"] for row in programs["stop"].rows(printed)] == results
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "trouble"),
+    [
+        pytest.param(200, {"running": True}, "", id="it-runs"),
+        pytest.param(200, {"running": False}, "not running", id="it-does-not-run"),
+        pytest.param(200, {"running": True, "mem_alarm": True}, "mem_alarm", id="memory-alarm"),
+        pytest.param(200, {"running": True, "disk_free_alarm": True}, "disk_free_alarm", id="disk-alarm"),
+        pytest.param(200, {"running": True, "partitions": ["a"]}, "partitioned from others", id="partition"),
+        pytest.param(401, {}, "", id="the-default-user-was-changed-by-hand"),
+        pytest.param(503, {}, "the management API answers 503", id="it-boots"),
+    ],
+)
+def test_whether_a_node_is_ready(
+    programs: dict[str, ModuleType], status: int, body: dict[str, Any], trouble: str
+) -> None:
+    assert programs["ready"].trouble(status, body) == trouble

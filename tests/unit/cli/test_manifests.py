@@ -1,0 +1,71 @@
+"""Manifests in files, as a person writes them."""
+
+from typing import Any
+
+import pytest
+
+from stackwright.cli import manifests
+
+KEYSTONE = """
+apiVersion: keystone.openstack.org/v1beta1
+kind: KeystoneAPI
+metadata: {name: keystone}
+spec: {secret: osp-secret, databaseInstance: openstack}
+"""
+SECRET = """
+apiVersion: v1
+kind: Secret
+metadata: {name: osp-secret}
+stringData: {AdminPassword: word}
+"""
+STRANGER = "{apiVersion: example.org/v1, kind: Teapot, metadata: {name: pot}}"
+
+
+def test_what_we_know_is_read_and_the_rest_passed_over() -> None:
+    found: list[Any] = manifests.parse(f"---\n{KEYSTONE}\n---\n{SECRET}\n---\n{STRANGER}\n---\n", "x.yaml")
+    assert [(item.kind.name, item.metadata.name) for item in found] == [
+        ("KeystoneAPI", "keystone"),
+        ("Secret", "osp-secret"),
+    ]
+    assert found[0].spec.databaseInstance == "openstack"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param("a: [b", "x.yaml is not YAML (line 1)", id="no-yaml"),
+        pytest.param("just words", "x.yaml has a document without a kind", id="no-object"),
+        pytest.param(KEYSTONE.replace("{name: keystone}", "{}"), "has no metadata.name", id="no-name"),
+        pytest.param(
+            KEYSTONE.replace("secret:", "sekret:"), "KeystoneAPI keystone: there is no field spec.sekret", id="a-typo"
+        ),
+        pytest.param(
+            KEYSTONE.replace("spec: {", "spec: {override: {service: {public: {url: x}}}, "),
+            "there is no field spec.override.service.public.url",
+            id="a-typo-deep-inside",
+        ),
+        pytest.param(
+            KEYSTONE.replace("spec: {", "spec: {actions: [{name: restart, idd: x}], "),
+            "there is no field spec.actions[0].idd",
+            id="a-typo-in-a-list",
+        ),
+        pytest.param(
+            KEYSTONE.replace("spec: {", "spec: {replicas: two, "),
+            "KeystoneAPI keystone: spec.replicas: Expected `int`, got `str`",
+            id="a-wrong-type",
+        ),
+        pytest.param(
+            KEYSTONE.replace("secret: osp-secret, ", ""), "missing required field `secret`", id="something-is-missing"
+        ),
+    ],
+)
+def test_a_mistake_is_named(text: str, said: str) -> None:
+    with pytest.raises(manifests.BadManifest) as raised:
+        manifests.parse(text, "x.yaml")
+    assert said in raised.value.message
+    assert raised.value.exit_code == 2
+
+
+def test_free_parts_may_have_any_field() -> None:
+    free = KEYSTONE.replace("spec: {", "spec: {nodeSelector: {any/label: here}, defaultConfigOverwrite: {a.yaml: b}, ")
+    assert len(manifests.parse(free, "x.yaml")) == 1

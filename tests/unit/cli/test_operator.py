@@ -1,0 +1,116 @@
+"""`stackwright operator` on the command line: wrong calls and missing parts are one sentence."""
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import structlog
+
+from stackwright.cli import log_lines, places
+from stackwright.kube.errors import ConfigError
+from tests.unit.cli.test_main import run
+
+
+def test_an_unknown_service_is_a_wrong_call() -> None:
+    done = run("operator", "--services", "keystone,teapot")
+    assert done.returncode == 2
+    assert "there is no service teapot; there are core, keystone, mariadb" in done.stderr
+
+
+def test_no_cluster_is_used_by_surprise() -> None:
+    done = run("operator")
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: No cluster is named")
+
+
+def test_a_cluster_that_does_not_answer_is_one_sentence(tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(
+        "apiVersion: v1\nkind: Config\ncurrent-context: here\n"
+        "contexts: [{name: here, context: {cluster: here}}]\n"
+        "clusters: [{name: here, cluster: {server: 'https://127.0.0.1:1'}}]\n"
+    )
+    images = tmp_path / "images.yaml"
+    images.write_text("registry: registry.example\ntag: '1'\n")
+    done = run("operator", "--kubeconfig", str(kubeconfig), "--images", str(images))
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "https://127.0.0.1:1" in done.stderr
+
+
+class TestPlaces:
+    def test_charts_are_found_in_the_checkout(self) -> None:
+        assert (places.charts() / "keystone" / "Chart.yaml").is_file()
+
+    def test_a_folder_without_charts_is_named_in_the_sentence(self, tmp_path: Path) -> None:
+        with pytest.raises(ConfigError, match=f"no charts in {tmp_path}; name their folder with --charts"):
+            places.charts(tmp_path)
+
+    def test_without_a_checkout_a_file_must_say_which_images_are_run(self, tmp_path: Path) -> None:
+        with pytest.raises(ConfigError, match="Nothing says which images to run"):
+            places.component_images(checkout=tmp_path)
+
+    def test_in_the_operators_image_the_file_says_it_all(self, tmp_path: Path) -> None:
+        file = tmp_path / "images.yaml"
+        file.write_text("components: {keystone: {reference: 'registry.example/keystone:1', sudo: true}}")
+        found = places.component_images(file, checkout=tmp_path)
+        assert found["keystone"].reference == "registry.example/keystone:1"
+        assert found["keystone"].sudo
+
+    def test_images_that_are_built_here_are_no_use_elsewhere(self) -> None:
+        with pytest.raises(ConfigError, match="push them to a registry and name it with --images"):
+            places.component_images(built={})
+
+    def test_a_registry_serves_all_components(self, tmp_path: Path) -> None:
+        file = tmp_path / "images.yaml"
+        file.write_text("registry: registry.example\ntag: '2'\n")
+        values = places.chart_values(places.component_images(file, built={}))
+        assert values["image"] == "registry.example/operator:2"
+        assert values["images"]["components"]["keystone"] == {"reference": "registry.example/openstack:2"}
+        assert "operator" not in values["images"]["components"]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class TestLogLines:
+    @pytest.fixture(autouse=True)
+    def as_before(self) -> Iterator[None]:
+        handlers, level = logging.getLogger().handlers[:], logging.getLogger().level
+        yield
+        structlog.reset_defaults()
+        logging.getLogger().handlers[:] = handlers
+        logging.getLogger().setLevel(level)
+
+    def test_a_program_reads_one_object_a_line(self) -> None:
+        stream = io.StringIO()
+        log_lines.configure(stream)
+        structlog.get_logger().info("leading", lease="one")
+        logging.getLogger("aiohttp").warning("slow %s", "answer")
+        first, second = (json.loads(line) for line in stream.getvalue().splitlines())
+        assert (first["message"], first["lease"], first["level"]) == ("leading", "one", "info")
+        assert (second["message"], second["logger"]) == ("slow answer", "aiohttp")
+
+    @pytest.mark.parametrize("stream", [io.StringIO(), Terminal()], ids=["a-file", "a-terminal"])
+    def test_a_traceback_shows_no_variables(self, stream: io.StringIO) -> None:
+        log_lines.configure(stream)
+        password = "".join(("hunter", "-of-", "numbers"))
+        try:
+            int(password[:0])
+        except ValueError:
+            structlog.get_logger().exception("a bug")
+        assert "ValueError: invalid literal" in stream.getvalue()
+        assert password not in stream.getvalue()
+
+    def test_a_person_reads_short_lines(self) -> None:
+        stream = Terminal()
+        log_lines.configure(stream)
+        structlog.get_logger().info("leading", lease="one")
+        structlog.get_logger().debug("not said")
+        (line,) = stream.getvalue().splitlines()
+        assert line.endswith("leading lease=one")

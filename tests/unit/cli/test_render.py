@@ -1,0 +1,180 @@
+"""`stackwright render`, without a cluster."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from stackwright.cli.render import render
+
+KEYSTONE = """
+apiVersion: keystone.openstack.org/v1beta1
+kind: KeystoneAPI
+metadata: {name: keystone, namespace: trial}
+spec:
+  secret: osp-secret
+  databaseInstance: openstack
+  customServiceConfig: |
+    [token]
+    expiration = 1800
+"""
+IMAGE = ("--image", "registry.example/keystone:1")
+
+
+def run(*arguments: str, text: str = KEYSTONE) -> Result:
+    return CliRunner().invoke(render, ["keystone", "-f", "-", *IMAGE, *arguments], input=text)
+
+
+def documents(result: Result) -> dict[str, Any]:
+    assert result.exit_code == 0, result.output
+    return {body["metadata"]["name"]: body for body in yaml.safe_load_all(result.stdout)}
+
+
+def texts(body: dict[str, Any]) -> dict[str, str]:
+    decoded = {name: base64.b64decode(value).decode() for name, value in (body.get("data") or {}).items()}
+    return {**decoded, **body.get("stringData", {})}
+
+
+def test_the_secrets_are_those_that_the_chart_names() -> None:
+    found = documents(run())
+    assert set(found) == {
+        "keystone-config-data",
+        "keystone-credential-keys",
+        "keystone-db-secret",
+        "keystone-fernet-keys",
+        "openstack-config",
+        "openstack-config-secret",
+        "osp-secret",
+    }
+    assert {body["metadata"]["namespace"] for body in found.values()} == {"trial"}
+    password = texts(found["keystone-db-secret"])["DatabasePassword"]
+    config = texts(found["keystone-config-data"])
+    assert f"mysql+pymysql://keystone:{password}@openstack.trial.svc:3306/keystone" in config["01-keystone.conf"]
+    assert config["02-keystone-override.conf"] == "[token]\nexpiration = 1800\n"
+    assert "memcached-0.memcached.trial.svc:11211" in config["01-keystone.conf"]
+    assert set(texts(found["keystone-fernet-keys"])) == {"0", "1"}
+    assert len(texts(found["osp-secret"])["AdminPassword"]) == 32
+
+
+def test_passwords_are_new_each_time() -> None:
+    first, second = documents(run()), documents(run())
+    assert texts(first["keystone-db-secret"]) != texts(second["keystone-db-secret"])
+    assert texts(first["keystone-fernet-keys"]) != texts(second["keystone-fernet-keys"])
+
+
+def test_what_was_applied_is_kept_when_it_is_given_as_a_file(tmp_path: Path) -> None:
+    applied = tmp_path / "secrets.yaml"
+    applied.write_text(run().stdout)
+    again = run("-f", str(applied))
+    assert documents(again) == {body["metadata"]["name"]: body for body in yaml.safe_load_all(applied.read_text())}
+    once, twice = run("-f", str(applied), "--values"), run("-f", str(applied), "--values")
+    assert once.stdout == twice.stdout
+    assert once.stderr == ""
+
+
+def test_the_values_have_no_secret_and_say_how_the_database_is_made(tmp_path: Path) -> None:
+    applied = tmp_path / "secrets.yaml"
+    applied.write_text(run().stdout)
+    printed = run("-f", str(applied), "--values").stdout
+    secret_words = {
+        text
+        for body in yaml.safe_load_all(applied.read_text())
+        if body["kind"] == "Secret" and body["metadata"]["name"] != "keystone-config-data"
+        for text in texts(body).values()
+    }
+    assert len(secret_words) >= 6
+    assert [word for word in secret_words if word in printed] == []
+    values = yaml.safe_load(printed)
+    assert values["image"] == "registry.example/keystone:1"
+    assert values["components"]["api"]["config"] == "keystone-config-data"
+    assert values["provision"]["database"]["host"] == "openstack.trial.svc"
+    assert values["provision"]["database"]["admin"]["secret"] == "openstack-mariadb-root"
+    assert values["jobs"]["bootstrap"]["environment"]["OS_BOOTSTRAP_PUBLIC_URL"].startswith("http://keystone-public.")
+
+
+def test_values_without_their_secrets_come_with_a_word() -> None:
+    assert "No file has osp-secret" in run("--values").stderr
+
+
+def test_the_world_around_it_can_be_said() -> None:
+    said = ("--database-host", "db.example", "--database-port", "3307", "--cache-server", "cache.example:11211")
+    urls = ("--public-url", "https://id.example", "-n", "elsewhere")
+    found = documents(run(*said, *urls))
+    config = texts(found["keystone-config-data"])["01-keystone.conf"]
+    assert "@db.example:3307/keystone" in config
+    assert "memcache_servers = cache.example:11211" in config
+    assert "https://id.example/v3" in found["openstack-config"]["data"]["clouds.yaml"]
+    assert {body["metadata"]["namespace"] for body in found.values()} == {"elsewhere"}
+
+
+def test_a_database_that_runs_elsewhere_is_taken_from_the_file() -> None:
+    galera = """
+---
+apiVersion: mariadb.openstack.org/v1beta1
+kind: Galera
+metadata: {name: openstack}
+spec: {external: {hostname: db.example, port: 3310, secret: db-admin}}
+"""
+    values = yaml.safe_load(run("--values", text=KEYSTONE + galera).stdout)
+    assert values["provision"]["database"]["host"] == "db.example"
+    assert values["provision"]["database"]["admin"] == {
+        "secret": "db-admin",
+        "usernameKey": "username",
+        "key": "password",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param(
+            KEYSTONE.replace("  secret:", "  notificationsBus: {cluster: rabbitmq}\n  secret:"),
+            "spec.notificationsBus: how to log in to rabbitmq is not known here; put a Secret "
+            "rabbitmq-transport-url-keystone-notifications",
+            id="a-broker-that-nobody-logs-in-to",
+        ),
+        pytest.param(
+            KEYSTONE.replace("  secret:", "  override: {service: {public: {spec: {type: NodePort}}}}\n  secret:"),
+            "spec.override.service.public: which URL a Service of type NodePort gets, only the cluster knows; say "
+            "it by --public-url",
+            id="an-address-that-only-the-cluster-knows",
+        ),
+        pytest.param(
+            KEYSTONE.replace("expiration = 1800", "expiration"),
+            "spec.customServiceConfig",
+            id="a-snippet-that-cannot-be-read",
+        ),
+        pytest.param(
+            KEYSTONE.replace("  secret:", "  tls: {caBundleSecretName: ca}\n  secret:"),
+            "spec.tls: TLS is not supported yet",
+            id="what-is-not-supported-yet",
+        ),
+        pytest.param(
+            "{apiVersion: memcached.openstack.org/v1beta1, kind: Memcached, metadata: {name: memcached}}",
+            "The files have no KeystoneAPI; they have Memcached memcached",
+            id="a-file-of-something-else",
+        ),
+        pytest.param(f"{KEYSTONE}\n---\n{KEYSTONE}", "several KeystoneAPI", id="several-of-them"),
+    ],
+)
+def test_nothing_is_made_up(text: str, said: str) -> None:
+    result = run(text=text)
+    assert result.exit_code == 2
+    assert said in result.output
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize("service", ["memcached", "mariadb", "rabbitmq", "galera", "keystone"])
+def test_every_service_is_rendered_without_a_file(service: str) -> None:
+    result = CliRunner().invoke(render, [service, *IMAGE, "--values"])
+    assert result.exit_code == 0, result.output
+    assert yaml.safe_load(result.stdout)["image"] == "registry.example/keystone:1"
+
+
+def test_an_unknown_service_is_answered_with_those_that_there_are() -> None:
+    result = CliRunner().invoke(render, ["teapot"])
+    assert result.exit_code == 2
+    assert "there is no service teapot; there are keystone" in result.output

@@ -1,0 +1,110 @@
+"""The tree as people and programs read it."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from stackwright.api.service import ActionStatus
+from stackwright.cli import showing
+from stackwright.cli.tree import Node, Pods, State
+from stackwright.kube.resource import Overridden
+
+NOW = datetime(2026, 11, 15, 10, 5, 30, tzinfo=UTC)
+SINCE = "2026-11-15T10:01:00Z"
+
+SERVER = Node("Deployment", "keystone", "apps/v1", State.WAITING, "", "has 1 of 2 pods ready", SINCE, Pods(1, 2))
+KEYSTONE = Node(
+    "KeystoneAPI",
+    "keystone",
+    "keystone.openstack.org/v1beta1",
+    State.WAITING,
+    "Progressing",
+    "Deployment keystone has 1 of 2 pods ready",
+    SINCE,
+    paused=True,
+    release_owner="helm",
+    overridden=(Overridden(resource="Deployment keystone", field=".spec.replicas", manager="kubectl"),),
+    actions=(
+        ActionStatus(name="restart", id="1", state="Succeeded", result="All pods were started anew"),
+        ActionStatus(name="rotate-keys", id="2", state="Running"),
+    ),
+    children=(SERVER,),
+)
+GALERA = Node(
+    "Galera", "openstack", "mariadb.openstack.org/v1beta1", State.READY, "Ready", "Setup complete", SINCE,
+    needed_by=("KeystoneAPI keystone",),
+)  # fmt: skip
+PLANE = Node(
+    "OpenStackControlPlane", "openstack", "core.openstack.org/v1beta1", State.ERROR, "", "somebody must act", "",
+    children=(GALERA, KEYSTONE),
+)  # fmt: skip
+
+
+KEYSTONE_ALONE = Node("KeystoneAPI", "keystone", "keystone.openstack.org/v1beta1", State.READY)
+
+
+def test_the_table_shows_state_pods_since_when_and_why() -> None:
+    assert showing.lines((PLANE,), NOW) == [
+        "RESOURCE                         STATE    PODS    SINCE       WHY",
+        "OpenStackControlPlane openstack  Error                        somebody must act",
+        "├─ Galera openstack              Ready            4 min 30 s  here because KeystoneAPI keystone needs it",
+        "└─ KeystoneAPI keystone          Waiting          4 min 30 s  paused; given to helm; Deployment keystone has "
+        "1 of 2 pods ready",
+        "   │                                                          overridden: Deployment keystone .spec.replicas, "
+        "by kubectl",
+        "   │                                                          action rotate-keys 2: Running",
+        "   └─ Deployment keystone        Waiting  1 of 2  4 min 30 s  has 1 of 2 pods ready",
+    ]
+
+
+def test_json_has_the_documented_shape() -> None:
+    report = json.loads(showing.report("openstack", (PLANE,)))
+    assert (report["namespace"], report["state"]) == ("openstack", "Error")
+    keystone = report["resources"][0]["children"][1]
+    assert keystone["releaseOwner"] == "helm"
+    assert keystone["paused"] is True
+    assert keystone["overridden"] == [
+        {"resource": "Deployment keystone", "field": ".spec.replicas", "manager": "kubectl"}
+    ]
+    assert keystone["children"][0] == {
+        "kind": "Deployment",
+        "name": "keystone",
+        "apiVersion": "apps/v1",
+        "state": "Waiting",
+        "message": "has 1 of 2 pods ready",
+        "since": SINCE,
+        "pods": {"ready": 1, "wanted": 2},
+    }
+
+
+def test_only_what_changed_is_told() -> None:
+    done = Node("Deployment", "keystone", "apps/v1", State.READY, "", "", "2026-11-15T10:05:00Z", Pods(2, 2))
+    before, after = showing.told((SERVER, GALERA)), showing.told((done, KEYSTONE_ALONE))
+    assert showing.changes(before, after) == [
+        "Deployment keystone: Ready (2 of 2)",
+        "KeystoneAPI keystone: Ready",
+        "Galera openstack: gone",
+    ]
+
+
+def test_time_that_passes_is_no_change() -> None:
+    later = Node("Deployment", "keystone", "apps/v1", State.WAITING, "", "has 1 of 2 pods ready", "", Pods(1, 2))
+    assert showing.changes(showing.told((SERVER,)), showing.told((later,))) == []
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_a_terminal_cuts_no_sentence(width: int) -> None:
+    text = showing.coloured((PLANE,), NOW, width, "the server does not answer").plain
+    words = " ".join(text.replace("│", " ").split())
+    for sentence in ("given to helm; Deployment keystone has 1 of 2 pods ready", ".spec.replicas, by kubectl"):
+        assert sentence in words
+    assert words.endswith("the server does not answer")
+    # What does not fit beside its resource is below it, within the terminal.
+    below = [line for line in text.splitlines() if "Deployment keystone has" in line]
+    assert all(len(line) <= width or "RESOURCE" in line for line in below)
+
+
+def test_a_terminal_has_states_in_colour() -> None:
+    text = showing.coloured((PLANE,), NOW, 120)
+    assert {"bold red", "green", "yellow"} <= {str(span.style) for span in text.spans}

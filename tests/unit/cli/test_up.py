@@ -1,0 +1,91 @@
+"""`stackwright up` before and after its work: what it reads, refuses and hints at."""
+
+from pathlib import Path
+
+import pytest
+
+from stackwright.cli import clouds
+from stackwright.cli.up import Place, hints
+from stackwright.kube.errors import ConfigError
+from tests.unit.cli.test_main import run
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param("a: 1\nb: [c", "is not YAML (line 2)", id="no-yaml"),
+        pytest.param("just words", "document 1 is no manifest", id="no-manifest"),
+        pytest.param("kind: Secret\nmetadata: {name: a}", "document 1 has no apiVersion", id="no-version"),
+        pytest.param(
+            "apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: other}",
+            "is for namespace other, and the cloud is for openstack",
+            id="for-another-namespace",
+        ),
+    ],
+)
+def test_a_file_that_is_no_cloud_is_one_sentence(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "cloud.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as refused:
+        clouds.read(path, "openstack")
+    assert said in str(refused.value)
+    assert str(path) in str(refused.value)
+
+
+def test_the_example_is_a_cloud() -> None:
+    cloud = clouds.read(ROOT / "examples" / "cloud" / "keystone.yaml", "openstack", example=True)
+    assert "OpenStackControlPlane" in {body["kind"] for body in cloud.manifests}
+
+
+def test_a_missing_file_is_found_out_before_anything_is_done() -> None:
+    done = run("up", "--cloud", "/nonexistent/cloud.yaml")
+    assert done.returncode == 1
+    assert "/nonexistent/cloud.yaml: there is no such file" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_cluster_elsewhere_has_no_local_name() -> None:
+    done = run("up", "--name", "mine", "--context", "theirs")
+    assert done.returncode == 2
+    assert "--name is a cluster on this machine" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("place", "cloud", "lines"),
+    [
+        pytest.param(
+            Place(Path("/state/default/kubeconfig"), None, "", {"operator": "operator:1"}),
+            True,
+            [
+                "Use it:   source <(stackwright openrc); openstack token issue",
+                "Look:     stackwright status",
+                "kubectl:  export KUBECONFIG=/state/default/kubeconfig",
+                "End it:   stackwright down",
+            ],
+            id="the-default-cluster",
+        ),
+        pytest.param(
+            Place(Path("/state/mine/kubeconfig"), None, " --name mine", {"operator": "operator:1"}),
+            False,
+            [
+                "Look:     stackwright status --name mine",
+                "kubectl:  export KUBECONFIG=/state/mine/kubeconfig",
+                "End it:   stackwright down --name mine",
+            ],
+            id="a-named-cluster-without-a-cloud",
+        ),
+        pytest.param(
+            Place(None, "theirs", " --context theirs", {}),
+            True,
+            [
+                "Use it:   source <(stackwright openrc --context theirs); openstack token issue",
+                "Look:     stackwright status --context theirs",
+            ],
+            id="nothing-ends-a-cluster-that-is-not-ours",
+        ),
+    ],
+)
+def test_hints_can_be_copied(place: Place, cloud: bool, lines: list[str]) -> None:
+    assert hints(place, cloud) == lines

@@ -1,0 +1,104 @@
+"""What an operator runs, which of it the words of --services choose, and what it may do."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from stackwright import services
+from stackwright.controllers import operator, permissions
+from stackwright.controllers.dialling import Dialler
+from stackwright.controllers.service import Environment
+from stackwright.kube.client import Client
+from stackwright.kube.config import Connection
+from stackwright.kube.controller import Controller
+from stackwright.kube.errors import ConfigError
+
+CHART = Path(__file__).parents[3] / "charts" / "stackwright"
+
+
+@pytest.fixture
+def controllers() -> tuple[Controller, ...]:
+    dialler = Dialler(Client(Connection("https://nowhere.invalid")), inside=True)
+    return operator.assemble(dialler, Environment(images={}, charts=Path()))
+
+
+def names(controllers: tuple[Controller, ...]) -> set[str]:
+    return {controller.kind.kind.name for controller in controllers}
+
+
+def test_every_kind_has_a_controller(controllers: tuple[Controller, ...]) -> None:
+    assert names(controllers) == {kind.kind.name for kind in services.kinds()}
+
+
+@pytest.mark.parametrize(
+    ("words", "kinds"),
+    [
+        pytest.param(["memcached"], {"Memcached"}, id="a-service-alone"),
+        pytest.param(["mariadb"], {"Galera", "MariaDBDatabase", "MariaDBAccount"}, id="a-server-with-what-is-on-it"),
+        pytest.param(["keystone"], {"KeystoneAPI", "KeystoneService", "KeystoneEndpoint"}, id="an-identity-with-users"),
+        pytest.param(["core", "rabbitmq"], {"OpenStackControlPlane", "RabbitMq", "TransportURL"}, id="two"),
+    ],
+)
+def test_a_word_chooses_a_service_with_what_goes_with_it(
+    controllers: tuple[Controller, ...], words: list[str], kinds: set[str]
+) -> None:
+    assert names(operator.choose(controllers, words)) == kinds
+
+
+def test_an_unknown_word_is_answered_with_those_that_there_are(controllers: tuple[Controller, ...]) -> None:
+    with pytest.raises(ConfigError, match=r"no controller of teapot; there are those of core, keystone, mariadb"):
+        operator.choose(controllers, ["core", "teapot"])
+
+
+def test_webhooks_are_those_of_the_chosen_kinds(controllers: tuple[Controller, ...]) -> None:
+    def served(*words: str) -> set[str]:
+        chosen = operator.choose(controllers, words)
+        return {webhook.kind.kind.name for webhook in operator.webhooks(chosen, lambda _: ())}
+
+    assert {"OpenStackControlPlane", "KeystoneAPI"} <= served()
+    assert served("keystone") == {"KeystoneAPI"}
+    assert served("memcached") == set()
+
+
+@pytest.mark.parametrize(
+    ("words", "namespace", "lease"),
+    [
+        pytest.param((), "", "stackwright-operator", id="all"),
+        pytest.param(("keystone", "core"), "", "stackwright-operator-core-keystone", id="in-any-order-the-same"),
+        pytest.param(("core",), "cloud", "stackwright-operator-core-cloud", id="another-namespace-another-lease"),
+    ],
+)
+def test_operators_of_the_same_work_compete_for_one_lease(words: tuple[str, ...], namespace: str, lease: str) -> None:
+    assert operator.lease_of(words, namespace) == lease
+
+
+def test_the_chart_grants_what_the_controllers_need() -> None:
+    assert (CHART / "files" / "permissions.yaml").read_text() == permissions.text(), "run `make crds`"
+
+
+def test_nothing_is_granted_by_a_wildcard() -> None:
+    granted = yaml.safe_load(permissions.text())
+    for rule in (*granted["namespaced"], *granted["cluster"]):
+        assert "*" not in (*rule["apiGroups"], *rule["resources"], *rule["verbs"])
+
+
+def test_what_is_only_read_is_not_written() -> None:
+    inside, outside = permissions.everything()
+    assert outside["", "nodes"] == permissions.READ
+    assert inside["core.openstack.org", "openstackcontrolplanes"].isdisjoint({"create", "delete"})
+    # A schema holds a user's data.
+    assert "delete" not in inside["mariadb.openstack.org", "mariadbdatabases"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "covered"),
+    [
+        pytest.param({"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["get", "watch"]}, True, id="of-ours"),
+        pytest.param({"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]}, False, id="of-no-namespace"),
+        pytest.param({"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["update"]}, False, id="a-verb"),
+    ],
+)
+def test_what_may_be_handed_on(rule: dict[str, Any], covered: bool) -> None:
+    assert permissions.covers(permissions.everything()[0], rule) is covered

@@ -1,0 +1,310 @@
+"""Who forms a MariaDB cluster, who joins it, and which node the clients talk to: the programs of the chart."""
+
+import importlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+PROGRAMS = Path(__file__).parents[2] / "charts" / "mariadb" / "files"
+UUID, OTHER = "7077dd2e-e0c0-11f1-98e2-3b696a0b4ce9", "81b2a7c4-e0c0-11f1-a3a1-0a1b2c3d4e5f"
+NODES = ("db-galera-0", "db-galera-1", "db-galera-2")
+
+
+@pytest.fixture(scope="module")
+def programs() -> Iterator[None]:
+    """The chart's modules can be imported, as they can from each other in a pod."""
+    sys.path.insert(0, str(PROGRAMS))
+    yield
+    sys.path.remove(str(PROGRAMS))
+    for name in ("choice", "server"):
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture(scope="module")
+def choice(programs: None) -> ModuleType:
+    return importlib.import_module("choice")
+
+
+@pytest.fixture(scope="module")
+def server(programs: None) -> ModuleType:
+    return importlib.import_module("server")
+
+
+def stopped(seqno: int | None, **more: Any) -> dict[str, Any]:
+    return {"state": "Stopped", "uuid": UUID, "seqno": seqno, "members": NODES, **more}
+
+
+EMPTY = {"state": "Stopped", "seqno": None, "empty": True}
+HALF = {"state": "Stopped", "seqno": None, "interrupted": True}
+
+
+def data(*nodes: dict[str, Any] | None, replicas: int = 3, **more: str) -> dict[str, str]:
+    """The ConfigMap, with a record for each node that has one."""
+    records = {
+        name: json.dumps({"life": f"life-of-{name}", **record})
+        for name, record in zip(NODES, nodes, strict=False)
+        if record is not None
+    }
+    return {"replicas": str(replicas), **records, **more}
+
+
+@pytest.mark.parametrize(
+    ("said", "chosen"),
+    [
+        pytest.param(data(EMPTY, EMPTY, EMPTY), "db-galera-0", id="a-first-install-begins-at-node-0"),
+        pytest.param(data(EMPTY, replicas=1), "db-galera-0", id="one-node-alone-begins"),
+        pytest.param(data(stopped(5), stopped(7), stopped(6)), "db-galera-1", id="the-newest-data-wins"),
+        pytest.param(data(stopped(0, members=NODES[:1]), replicas=1), "db-galera-0", id="position-0-is-one"),
+        pytest.param(data(stopped(7), stopped(7), stopped(7)), "db-galera-0", id="of-equals-the-first-wins"),
+        pytest.param(
+            data(stopped(7), stopped(7, safe=True), stopped(7)), "db-galera-1", id="of-equals-the-last-to-leave-wins"
+        ),
+        pytest.param(
+            data(stopped(4), HALF, stopped(3)), "db-galera-0", id="who-was-being-filled-has-nothing-of-its-own"
+        ),
+        pytest.param(
+            data(stopped(4, members=NODES[:1]), EMPTY, EMPTY), "db-galera-0", id="who-never-was-in-it-may-be-empty"
+        ),
+        pytest.param(
+            data(stopped(9), stopped(8), stopped(8), replicas=1),
+            "db-galera-0",
+            id="scaled-down-while-stopped-with-less",
+        ),
+        pytest.param(
+            data(stopped(5), stopped(None), stopped(6), force="db-galera-0"), "db-galera-0", id="a-person-decides"
+        ),
+    ],
+)
+def test_who_forms_the_cluster(choice: ModuleType, said: dict[str, str], chosen: str) -> None:
+    state = choice.parse(said, "db-galera")
+    assert choice.choose(state) == choice.Choice(chosen, f"life-of-{chosen}")
+
+
+@pytest.mark.parametrize(
+    ("said", "blocked", "words"),
+    [
+        pytest.param(data(stopped(5), None, stopped(5)), False, "Waits for db-galera-1", id="a-node-is-missing"),
+        pytest.param(
+            data(stopped(5), {"state": "Recovering"}, stopped(5)), False, "Waits for db-galera-1", id="one-still-looks"
+        ),
+        pytest.param(
+            data(stopped(5), {"state": "Disconnected"}, stopped(5)),
+            False,
+            "db-galera-1",
+            id="one-runs-without-a-majority",
+        ),
+        pytest.param(
+            data(stopped(5), {"state": "Joining"}, stopped(5)), False, "Waits for db-galera-1", id="one-still-joins"
+        ),
+        pytest.param(data(stopped(5), {"state": "Synced"}, stopped(5)), False, "is there", id="one-is-in-the-cluster"),
+        pytest.param(
+            data(stopped(5), stopped(None), stopped(5)),
+            True,
+            "where the data of db-galera-1 ends",
+            id="an-unknown-position",
+        ),
+        pytest.param(
+            data(stopped(None), replicas=1),
+            True,
+            "where the data of db-galera-0 ends",
+            id="the-only-position-is-unknown",
+        ),
+        pytest.param(
+            data(stopped(5), stopped(5, uuid=OTHER), stopped(5)), True, "different clusters", id="two-clusters-met"
+        ),
+        pytest.param(
+            data(stopped(5), EMPTY, stopped(5)),
+            True,
+            "db-galera-1 was in the cluster and has no data",
+            id="a-lost-volume",
+        ),
+        pytest.param(data(EMPTY, HALF, HALF), True, "There was a cluster", id="nobody-has-the-data-any-more"),
+        pytest.param(data(EMPTY, replicas=1, formed="db-galera-0"), True, "There was a cluster", id="all-volumes-lost"),
+        pytest.param(
+            data(stopped(5), stopped(9), stopped(9), replicas=1), True, "scale up again", id="scaled-down-while-stopped"
+        ),
+        pytest.param(
+            data(stopped(5), None, None, replicas=1), True, "scale up again", id="scaled-down-with-unknown-others"
+        ),
+    ],
+)
+def test_nobody_guesses(choice: ModuleType, said: dict[str, str], blocked: bool, words: str) -> None:
+    trouble = choice.choose(choice.parse(said, "db-galera"))
+    assert isinstance(trouble, choice.Trouble)
+    assert words in trouble.sentence
+    assert trouble.blocked is blocked
+    assert not blocked or "under the key force of ConfigMap db-galera-state" in trouble.sentence
+
+
+def chosen(pod: str, life: str) -> str:
+    return json.dumps({"pod": pod, "life": life})
+
+
+@pytest.mark.parametrize(
+    ("said", "move"),
+    [
+        pytest.param(data(stopped(5), stopped(5), stopped(5)), "wait", id="nobody-was-chosen"),
+        pytest.param(
+            data(stopped(5), stopped(5), choice=chosen("db-galera-1", "life-of-db-galera-1")),
+            "bootstrap",
+            id="it-is-me",
+        ),
+        pytest.param(
+            data(stopped(5), stopped(5), choice=chosen("db-galera-1", "an-earlier-life")), "wait", id="it-was-me-once"
+        ),
+        pytest.param(
+            data(stopped(5), stopped(5), choice=chosen("db-galera-0", "life-of-db-galera-0")),
+            "wait",
+            id="it-is-another",
+        ),
+        pytest.param(data({"state": "Synced"}, stopped(5), stopped(5)), "join", id="there-is-a-cluster"),
+        pytest.param(
+            data({"state": "Synced", "members": NODES}, stopped(5), stopped(5)), "wait", id="the-cluster-still-sees-me"
+        ),
+        pytest.param(
+            data({"state": "Synced", "members": [NODES[0], NODES[2]]}, stopped(5), stopped(5)),
+            "join",
+            id="the-cluster-has-seen-me-go",
+        ),
+        pytest.param(
+            data({"state": "Synced"}, stopped(5), choice=chosen("db-galera-1", "life-of-db-galera-1")),
+            "join",
+            id="a-cluster-that-is-there-goes-before-a-choice",
+        ),
+        pytest.param(data({"state": "Disconnected"}, stopped(5)), "wait", id="without-a-majority-it-is-no-cluster"),
+        pytest.param(
+            data(stopped(5), stopped(5), {"state": "Synced"}, replicas=2), "wait", id="one-that-should-be-gone"
+        ),
+    ],
+)
+def test_what_node_1_does(choice: ModuleType, said: dict[str, str], move: str) -> None:
+    assert choice.move(choice.parse(said, "db-galera"), "db-galera-1") == move
+
+
+@pytest.mark.parametrize(
+    ("said", "gives_up"),
+    [
+        pytest.param(data(stopped(5), {"state": "Disconnected"}, stopped(5)), True, id="all-others-wait-for-it"),
+        pytest.param(data(stopped(5), {"state": "Disconnected"}, {"state": "Synced"}), False, id="it-can-come-back"),
+        pytest.param(data(stopped(5), {"state": "Disconnected"}, None), False, id="one-is-not-there-yet"),
+    ],
+)
+def test_a_node_without_a_majority_gives_up(choice: ModuleType, said: dict[str, str], gives_up: bool) -> None:
+    assert choice.gives_up(choice.parse(said, "db-galera"), "db-galera-1") is gives_up
+
+
+@pytest.mark.parametrize(
+    ("active", "node_0", "view", "claims"),
+    [
+        pytest.param("", None, NODES[1:], True, id="there-was-none"),
+        pytest.param("db-galera-0", "Synced", NODES[1:], True, id="it-is-gone"),
+        pytest.param("db-galera-2", None, NODES[1:], False, id="it-is-there"),
+        pytest.param("", "Synced", NODES, False, id="another-goes-first"),
+        pytest.param("", "Joining", NODES, True, id="who-only-joins-does-not-go-first"),
+        pytest.param("db-galera-0", "Joining", NODES, True, id="it-was-killed-and-joins-again"),
+        pytest.param("db-galera-0", "Synced", (), False, id="who-sees-nobody-claims-nothing"),
+    ],
+)
+def test_node_1_claims_the_clients(
+    choice: ModuleType, active: str, node_0: str | None, view: tuple[str, ...], claims: bool
+) -> None:
+    synced = {"state": "Synced"}
+    said = data({"state": node_0} if node_0 else None, synced, synced, active=active)
+    assert choice.claims(choice.parse(said, "db-galera"), "db-galera-1", view) is claims
+
+
+@pytest.mark.parametrize(
+    ("said", "first"),
+    [
+        pytest.param(data({"state": "Synced"}, {"state": "Leaving"}, {"state": "Synced"}), True, id="it-leaves-alone"),
+        pytest.param(data({"state": "Leaving"}, {"state": "Leaving"}, {"state": "Synced"}), True, id="before-node-0"),
+        pytest.param(data({"state": "Leaving"}, {"state": "Leaving"}, {"state": "Leaving"}), False, id="after-node-2"),
+        pytest.param(
+            data({"state": "Synced"}, {"state": "Leaving"}, {"state": "Leaving"}, replicas=1),
+            False,
+            id="after-one-that-should-be-gone",
+        ),
+        pytest.param(data({"state": "Leaving"}, {"state": "Leaving"}, stopped(5)), True, id="node-2-has-left"),
+    ],
+)
+def test_nodes_leave_one_by_one(choice: ModuleType, said: dict[str, str], first: bool) -> None:
+    assert choice.leaves_first(choice.parse(said, "db-galera"), "db-galera-1") is first
+
+
+def test_clients_are_handed_to_another(choice: ModuleType) -> None:
+    assert choice.successor("db-galera", NODES, without="db-galera-0") == "db-galera-1"
+    assert choice.successor("db-galera", NODES[:1], without="db-galera-0") == ""
+
+
+def test_a_record_survives_the_config_map(choice: ModuleType) -> None:
+    record = choice.Record("db-galera-0", "life", "Stopped", UUID, 0, safe=True, members=NODES)
+    assert choice.parse({"db-galera-0": record.text()}, "db-galera").records == {"db-galera-0": record}
+
+
+def test_what_is_not_readable_is_as_if_it_were_not_there(choice: ModuleType) -> None:
+    state = choice.parse({"db-galera-0": "{", "choice": "[]", "other": "{}"}, "db-galera")
+    assert state.choice is None
+    assert list(state.records) == ["db-galera-0"]
+    assert choice.choose(state).blocked
+
+
+GRASTATE = "# GALERA saved state\nversion: 2.1\nuuid:    {}\nseqno:   {}\nsafe_to_bootstrap: {}\n"
+NOBODY = "00000000-0000-0000-0000-000000000000"
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [
+        pytest.param(GRASTATE.format(UUID, 12, 1), (UUID, 12, True), id="stopped-in-order-and-last"),
+        pytest.param(GRASTATE.format(UUID, -1, 0), (UUID, None, False), id="killed"),
+        pytest.param(GRASTATE.format(NOBODY, 3, 0), (NOBODY, None, False), id="of-no-cluster"),
+        pytest.param("", (NOBODY, None, False), id="there-is-no-file"),
+    ],
+)
+def test_the_saved_state_is_read(server: ModuleType, text: str, position: tuple[str, int | None, bool]) -> None:
+    assert server.parse_grastate(text) == position
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [
+        pytest.param(f"0 [Note] WSREP: Recovered position: {UUID}:42,0-1-7\n", (UUID, 42), id="found"),
+        pytest.param(f"0 [Note] WSREP: Recovered position: {NOBODY}:-1\n", ("", None), id="data-of-no-cluster"),
+        pytest.param("0 [ERROR] Aborting\n", ("", None), id="the-recovery-failed"),
+    ],
+)
+def test_the_recovered_position_is_read(server: ModuleType, text: str, position: tuple[str, int | None]) -> None:
+    assert server.parse_recovered(text) == position
+
+
+def test_the_servers_status_is_read(server: ModuleType) -> None:
+    lines = "wsrep_ready\tON\nwsrep_local_state\t4\nwsrep_cluster_status\tPrimary\n"
+    status = server.parse_status(lines + "wsrep_incoming_addresses\tdb-galera-1:3306,db-galera-0:3306\n")
+    assert status.synced
+    assert status.view == NODES[:2]
+    assert not server.parse_status(lines.replace("Primary", "non-Primary")).synced
+    assert not server.parse_status("").synced
+
+
+def test_marks_and_members_survive(server: ModuleType, tmp_path: Path) -> None:
+    node = server.Server(tmp_path, "db-galera-0", run=tmp_path)
+    assert node.record("life", print).empty
+    node.set_mark("members", json.dumps(NODES))
+    node.set_mark("joining")
+    assert node.members() == NODES
+    assert node.record("life", print).interrupted
+    node.clear_mark("joining")
+    assert not node.has_mark("joining")
+
+
+def test_data_that_stopped_in_order_needs_no_recovery(server: ModuleType, tmp_path: Path) -> None:
+    node = server.Server(tmp_path, "db-galera-0", run=tmp_path)
+    (tmp_path / "data" / "mysql").mkdir(parents=True)
+    (tmp_path / "data" / "grastate.dat").write_text(GRASTATE.format(UUID, 12, 1))
+    record = node.record("life", print)
+    assert (record.uuid, record.seqno, record.safe, record.empty) == (UUID, 12, True, False)
