@@ -11,9 +11,10 @@ RUNTIME_MINUTES ?= 15
 FUNCTIONAL_MINUTES ?= 30
 CHARTS_MINUTES ?= 10
 E2E_MINUTES ?= 30
+CHAOS_MINUTES ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help up down setup binaries lint format unit runtime functional charts fast test e2e crds lock benchmarks clean
+.PHONY: help up down setup binaries lint format unit runtime functional charts fast test e2e chaos crds lock benchmarks clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -80,6 +81,11 @@ e2e: setup ## Ring 5: a real cluster on this machine, brought up and taken down 
 	@echo "==> ring 5: end to end"
 	@$(MAKE) --no-print-directory binaries || [ -z "$$CI" ]
 	@timeout $(E2E_MINUTES)m $(PYTEST) -q tests/e2e
+
+chaos: setup ## What takes longer: three replicas, kills, loss of everything (needs root)
+	@echo "==> chaos"
+	@$(MAKE) --no-print-directory binaries || [ -z "$$CI" ]
+	@timeout $(CHAOS_MINUTES)m $(PYTEST) -q tests/chaos
 
 crds: setup ## Write the CRDs and the permissions of the operators' chart anew from the code
 	@$(STACKWRIGHT) crds --write charts/stackwright/crds

@@ -99,6 +99,10 @@ class MariaDBAccountSpec(Value, frozen=True, kw_only=True):
         immutable("an account cannot change between User and System; make another MariaDBAccount"),
         describe("User: an account for one schema. System: the server's own, such as root."),
     ] = "User"
+    deletionPolicy: Annotated[
+        Literal["Retain", "Delete"],
+        describe("What becomes of the user when this resource is deleted: it stays, or it goes too."),
+    ] = "Retain"
 
 
 class MariaDBAccountStatus(Status, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """The kind by which a service gets a user, a virtual host and a URL at a message broker."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from stackwright.api.base import (
     VERSION,
@@ -35,6 +35,10 @@ class TransportURLSpec(Value, frozen=True, kw_only=True):
     vhost: Annotated[
         str, max_length(255), describe("The virtual host, which is made when missing; empty for the broker's default.")
     ] = ""
+    deletionPolicy: Annotated[
+        Literal["Retain", "Delete"],
+        describe("What becomes of the user when this resource is deleted: it stays, or it goes too. A vhost stays."),
+    ] = "Retain"
     userRef: Annotated[
         str,
         rule(

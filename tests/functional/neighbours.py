@@ -6,11 +6,14 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
-from stackwright.kube.builtin import Secret
+from stackwright.kube import finalizers
+from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.client import Client
 from stackwright.kube.resource import JsonObject, R
 from stackwright.services.mariadb.kinds import Galera
 from stackwright.services.memcached.kinds import Memcached
+
+HELD = "neighbour.example.org/account"
 
 
 async def database_server(client: Client, namespace: str, name: str = "openstack") -> None:
@@ -49,6 +52,24 @@ async def tell(client: Client, resource: Any, status: JsonObject, *, ready: bool
 
 
 @contextlib.asynccontextmanager
+async def nodes_agree(client: Client, namespace: str, name: str = "openstack") -> AsyncIterator[None]:
+    """Play the nodes of a Galera whose pods are played: they agree on one that clients talk to."""
+
+    async def agree() -> None:
+        state = f"{name}-galera-state"
+        async for event in client.watch(ConfigMap, namespace, fields=f"metadata.name={state}", initial=True):
+            if event.type in {"ADDED", "MODIFIED"} and "active" not in event.object.data:
+                await client.patch(ConfigMap, state, namespace, {"data": {"active": f"{name}-galera-0"}})
+
+    playing = asyncio.create_task(agree())
+    try:
+        yield
+    finally:
+        playing.cancel()
+        await asyncio.gather(playing, return_exceptions=True)
+
+
+@contextlib.asynccontextmanager
 async def schemas(client: Client, namespace: str) -> AsyncIterator[None]:
     """Play the controllers of schemas and accounts: whatever is asked for is there."""
     async with asyncio.TaskGroup() as group:
@@ -71,6 +92,16 @@ async def _play(client: Client, kind: type[R], namespace: str, status: Any) -> N
         if event.type not in {"ADDED", "MODIFIED"}:
             continue
         resource: Any = event.object
+        if resource.kind is MariaDBAccount.kind and resource.spec.deletionPolicy == "Delete":
+            await _hold(client, resource)
         if told.get(resource.metadata.uid) != resource.metadata.generation:
             told[resource.metadata.uid] = resource.metadata.generation
             await tell(client, resource, status(resource))
+
+
+async def _hold(client: Client, account: MariaDBAccount) -> None:
+    """Hold an account whose user is to be dropped, and let it go when it is asked to."""
+    if account.deleting:
+        await finalizers.remove(client, account, HELD)
+    else:
+        await finalizers.add(client, account, HELD)

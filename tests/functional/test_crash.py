@@ -19,6 +19,7 @@ from stackwright.kube.controller import Controller
 from stackwright.kube.runtime import Runtime
 from stackwright.simulator import Script, simulated, storage_class
 from tests.fakes.mariadb import FakeMariaDB
+from tests.functional import neighbours
 from tests.functional.cloud import environment
 from tests.functional.conftest import end_namespace, fresh_namespace
 from tests.functional.normal import everything
@@ -68,7 +69,7 @@ async def until_ready(client: Client, namespace: str) -> None:
 async def place(client: Client, name: str) -> AsyncIterator[str]:
     await client.apply(StorageClass, storage_class(CLASS))
     namespace = await fresh_namespace(client, name)
-    async with simulated(client, namespace, Script()):
+    async with simulated(client, namespace, Script()), neighbours.nodes_agree(client, namespace):
         yield namespace
     await end_namespace(client, namespace)
 

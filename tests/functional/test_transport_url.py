@@ -255,7 +255,7 @@ async def test_deletion_takes_the_user_and_leaves_the_vhost(
     client: Client, namespace: str, access: Access, broker: Management, operator: None
 ) -> None:
     await outside(client, namespace, access)
-    await ask(client, namespace, username="nova", vhost="cell1")
+    await ask(client, namespace, username="nova", vhost="cell1", deletionPolicy="Delete")
     await settled(client, namespace)
     await client.delete(TransportURL, "nova-api", namespace)
     await gone(client, namespace, "nova-api")
@@ -279,7 +279,7 @@ async def test_deletion_waits_for_a_broker_that_is_down_but_not_for_one_that_is_
     client: Client, namespace: str, access: Access, operator: None
 ) -> None:
     await outside(client, namespace, access)
-    await ask(client, namespace, username="nova")
+    await ask(client, namespace, username="nova", deletionPolicy="Delete")
     await settled(client, namespace)
     async with aiohttp.ClientSession(access.url) as session:
         await session.put("/fake/down/yes")
@@ -294,7 +294,7 @@ async def test_a_namespace_with_a_dead_broker_in_it_ends(
     client: Client, namespace: str, access: Access, operator: None
 ) -> None:
     await outside(client, namespace, access)
-    await ask(client, namespace, username="nova")
+    await ask(client, namespace, username="nova", deletionPolicy="Delete")
     await settled(client, namespace)
     async with aiohttp.ClientSession(access.url) as session:
         await session.put("/fake/down/yes")

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from stackwright.adapters.errors import AdapterError
 from stackwright.adapters.rabbitmq import Access, Management, digest_of
+from stackwright.api.annotations import PAUSED
 from stackwright.api.rabbitmq import TransportURL
 from stackwright.controllers.broker import secrets
 from stackwright.controllers.broker.broker import URL_READY, Absent, Broker, find_broker, read_value
@@ -187,7 +188,21 @@ def _labels(broker: Broker) -> dict[str, str]:
     return {"app.kubernetes.io/name": "rabbitmq", "app.kubernetes.io/instance": broker.name}
 
 
-@external(of=TransportURL, read=observe, decide=decide, remove=remove, finalizer=FINALIZER, tell=tell)
+def takes_along(url: TransportURL) -> bool:
+    """Return whether the user goes with its resource; else the resource can go without anybody's help."""
+    return url.spec.deletionPolicy == "Delete"
+
+
+@external(
+    of=TransportURL,
+    read=observe,
+    decide=decide,
+    remove=remove,
+    finalizer=FINALIZER,
+    tell=tell,
+    pause=PAUSED,
+    holds=takes_along,
+)
 async def transport_urls(step: BrokerStep, world: World) -> None:
     """Carry out one step."""
     match step:

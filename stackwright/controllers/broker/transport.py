@@ -164,8 +164,10 @@ def _dropped(name: str, former: Former | None, seen: Seen, broker: Broker) -> tu
     return name, secrets.password_name(broker.name, name)
 
 
-def remove(_: TransportURL, seen: Seen) -> Plan:
+def remove(url: TransportURL, seen: Seen) -> Plan:
     """Return what is left to do before the resource may go: the users that it made go first, the vhost stays."""
+    if url.spec.deletionPolicy == "Retain":
+        return Plan()
     if isinstance(seen.broker, Absent):
         return Plan() if seen.broker.gone else Plan(waits=(seen.broker.wait,))
     steps = []

@@ -8,6 +8,7 @@ from datetime import datetime
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.api.mariadb import DATABASE_LABEL, MariaDBAccount
 from stackwright.blueprint import key_rings
+from stackwright.blueprint.service import Look
 from stackwright.controllers.service import labels, rings
 from stackwright.controllers.service.environment import Environment
 from stackwright.controllers.service.needs import NewSecret, account_secret
@@ -110,14 +111,22 @@ async def disown(resource: CustomResource, kinds: Iterable[type[Resource]], cont
             await context.client.patch(kind, item.metadata.name, item.metadata.namespace, change)
 
 
-async def retire_accounts(resource: CustomResource, current: str, context: Context) -> None:
-    """Delete the accounts that the service used before, with the Secrets that were made for them."""
+async def retire_accounts(resource: CustomResource, current: str, look: Look, context: Context) -> None:
+    """Delete the accounts that the service used before, with the Secrets that were made for them.
+
+    The user at the server goes with its resource only when that says so, and only by the hand of its own controller: an
+    account is first told so, and deleted when its controller holds it.
+    """
     for account in context.store(MariaDBAccount).list(resource.metadata.namespace):
         metadata = account.metadata
         ours = (
             mark_of(context) in metadata.annotations and metadata.labels.get(DATABASE_LABEL) == resource.metadata.name
         )
         if not ours or metadata.name == current or account.deleting:
+            continue
+        if look(MariaDBAccount, metadata.name) is not None and not metadata.finalizers:
+            change = {"spec": {"deletionPolicy": "Delete"}}
+            await context.client.patch(MariaDBAccount, metadata.name, metadata.namespace, change)
             continue
         await context.client.delete(MariaDBAccount, metadata.name, metadata.namespace, uid=metadata.uid)
         secret = context.store(Secret).get(account.key._replace(name=account_secret(metadata.name)))

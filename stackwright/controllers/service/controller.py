@@ -126,7 +126,7 @@ class ServiceController(Generic[C, F]):
         await report(resource, findings, status, context)
         settled = not waits and not intent.secrets and all(finding.status == "True" for finding in findings)
         if settled and intent.facts is not None:
-            await self._retire(resource, context)
+            await self._retire(resource, look, context)
         delays.extend(wait.after for wait in waits if wait.after is not None)
         if intent.wake is not None:
             delays.append(intent.wake)
@@ -219,7 +219,7 @@ class ServiceController(Generic[C, F]):
         result: Status = msgspec.structs.replace(status, **changes)
         return result
 
-    async def _retire(self, resource: Any, context: Context) -> None:
+    async def _retire(self, resource: Any, look: Looker, context: Context) -> None:
         """Let accounts go that no pod uses any more: all pods were started with the present configuration."""
         if not any(isinstance(need, Database) for need in self.service.needs):
             return
@@ -227,7 +227,7 @@ class ServiceController(Generic[C, F]):
         carried = {pod.metadata.annotations.get(labels.CONFIG_HASH, "") for pod in self._pods(resource, context)}
         if carried - hashes - {""}:
             return
-        await act.retire_accounts(resource, resource.spec.databaseAccount, context)
+        await act.retire_accounts(resource, resource.spec.databaseAccount, look, context)
 
 
 def _explained(present: Resource, component: str, mine: Iterable[Pod], *, beside: bool) -> Finding:

@@ -37,7 +37,8 @@ class External(Generic[C, Seen, World]):
     `remove`, where given, is what `decide` is when the resource goes: the finalizer `finalizer` holds the
     resource until its plan is empty. `every` seconds the world is read again, because it cannot be watched.
     `tell` adds what was seen to the status. Reading and acting may take `deadline` seconds in one pass. `pause` is
-    the annotation that stops the work.
+    the annotation that stops the work. `holds` says of which resources the finalizer is needed: one that leaves
+    nothing to remove can go without us, also when no operator is there any more.
     """
 
     of: type[C]
@@ -50,6 +51,7 @@ class External(Generic[C, Seen, World]):
     every: float | None = None
     deadline: float = 50.0
     pause: str = ""
+    holds: Callable[[C], bool] | None = None
 
     def controller(
         self,
@@ -82,15 +84,19 @@ class External(Generic[C, Seen, World]):
             return await self._removal(resource, context, world)
         if pausing.is_paused(self.pause, resource):
             return None
-        if self.finalizer:
-            resource = await self._held(resource, context)
+        resource = await self._held(resource, context)
         outcome = await self._approach(resource, self.decide, world)
         status = self.tell(resource, outcome.seen) if self.tell and outcome.seen is not None else resource.status
         await report(resource, outcome.findings, status, context, looked=outcome.looked)
         return self._next(outcome)
 
     async def _held(self, resource: C, context: Context) -> C:
-        """Add the finalizer; that it is forbidden is for the user to know, anything else passes."""
+        """Add the finalizer, or take it away; that it is forbidden is for the user to know, anything else passes."""
+        if not self.finalizer:
+            return resource
+        if self.holds is not None and not self.holds(resource):
+            await finalizers.remove(context.client, resource, self.finalizer)
+            return resource
         try:
             return await finalizers.add(context.client, resource, self.finalizer)
         except Denied as error:
@@ -185,6 +191,7 @@ def external(  # noqa: PLR0913  the words of the shape; all but three may be lef
     every: float | None = None,
     deadline: float = 50.0,
     pause: str = "",
+    holds: Callable[[C], bool] | None = None,
 ) -> Callable[[Callable[[Any, World], Awaitable[None]]], External[C, Seen, World]]:
     """Make the decorated `act` an external controller of the kind `of`."""
     if bool(remove) != bool(finalizer):
@@ -202,6 +209,7 @@ def external(  # noqa: PLR0913  the words of the shape; all but three may be lef
             every=every,
             deadline=deadline,
             pause=pause,
+            holds=holds,
         )
 
     return shape

@@ -17,7 +17,7 @@ NODE = "python3 /var/lib/stackwright/node/node.py"
 # Where the chart's program has MariaDB read further settings, in the order of their names.
 SETTINGS = "/etc/mysql/stackwright.d"
 # The keys of the ConfigMap through which the nodes agree; all others are of one node each.
-AGREED = frozenset({"choice", "active", "blocked", "force", "formed", "replicas"})
+AGREED = frozenset({"choice", "active", "blocked", "force", "formed", "replicas", "waiting"})
 
 GENERATED = """\
 [mariadbd]
@@ -80,7 +80,8 @@ def tell(resource: Galera, facts: Facts | None, look: Look) -> Told[Galera]:
         resource.status,
         hostname=f"{name}.{resource.metadata.namespace}.svc",
         port=PORT,
-        bootstrapped=nodes is not None and nodes.status.get("readyReplicas", 0) > 0,
+        # A node is ready a moment before its label leads clients to it.
+        bootstrapped=nodes is not None and nodes.status.get("readyReplicas", 0) > 0 and bool(said.get("active")),
         attributes=attributes(said),
         safeToBootstrap=_chosen(said),
         rootDatabaseSecret=root_secret(resource)[0],

@@ -35,7 +35,7 @@ GOOD = Seen(
 )
 RESOURCE = TransportURL(
     metadata=ObjectMeta(name="nova", namespace="cloud", uid="1"),
-    spec=TransportURLSpec(rabbitmqClusterName="rabbitmq", username="nova"),
+    spec=TransportURLSpec(rabbitmqClusterName="rabbitmq", username="nova", deletionPolicy="Delete"),
 )
 
 

@@ -1,0 +1,242 @@
+"""Who forms the cluster, who joins it, and which node the clients talk to. Pure: everything is read from one ConfigMap.
+
+Each node publishes a record of itself. Node 0 alone chooses who forms the cluster, and only when no node is in it and
+the position of every node is known; a position that nobody can know blocks, because a guess could lose data.
+"""
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+# What a node is doing. Only a node that has stopped has a position.
+RECOVERING = "Recovering"
+STOPPED = "Stopped"
+BOOTSTRAPPING = "Bootstrapping"
+JOINING = "Joining"
+SYNCED = "Synced"
+DISCONNECTED = "Disconnected"
+LEAVING = "Leaving"
+
+# The keys of the ConfigMap beside the nodes' own. The chart sets the number of replicas, people may set `force`.
+CHOICE, ACTIVE, FORCE, FORMED, REPLICAS = "choice", "active", "force", "formed", "replicas"
+# Why nobody forms the cluster: the world must heal, or somebody must act.
+WAITING, BLOCKED = "waiting", "blocked"
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a node says of itself.
+
+    `life` is another word each time that it starts over. `seqno` is the last transaction in its data, None where that
+    is unknown. `empty`: it never had data. `interrupted`: it was being filled from another node. `safe`: it left last.
+    `members` are the nodes that it last saw in the cluster.
+    """
+
+    pod: str
+    life: str = ""
+    state: str = STOPPED
+    uuid: str = ""
+    seqno: int | None = None
+    empty: bool = False
+    interrupted: bool = False
+    safe: bool = False
+    members: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """Return the record as it stands in the ConfigMap."""
+        said = asdict(self)
+        del said["pod"]
+        # Asked by identity: 0 is a position.
+        said = {key: value for key, value in said.items() if value is not False and value not in (None, "", ())}
+        return json.dumps(said, sort_keys=True)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which node forms the cluster, in which of its lives."""
+
+    pod: str
+    life: str
+
+    def text(self) -> str:
+        """Return the choice as it stands in the ConfigMap."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Why nobody forms the cluster: `blocked` says that it stays so until somebody acts."""
+
+    sentence: str
+    blocked: bool = True
+
+
+@dataclass(frozen=True)
+class State:
+    """What the ConfigMap says."""
+
+    prefix: str
+    replicas: int = 1
+    records: dict[str, Record] = field(default_factory=dict)
+    choice: Choice | None = None
+    active: str = ""
+    force: str = ""
+    trouble: str = ""
+    formed: str = ""
+
+    @property
+    def expected(self) -> tuple[str, ...]:
+        """The nodes that should be there."""
+        return tuple(f"{self.prefix}-{number}" for number in range(self.replicas))
+
+    def those(self, *states: str) -> list[str]:
+        """Return the expected nodes in one of these states."""
+        return [name for name in self.expected if name in self.records and self.records[name].state in states]
+
+
+def parse(data: dict[str, str], prefix: str) -> State:
+    """Read the ConfigMap's data; what is not readable is as if it were not there."""
+    records = {}
+    for key, value in data.items():
+        if ordinal(key, prefix) is not None:
+            said = _json(value)
+            members = tuple(said.pop("members", ()))
+            known = {name: said[name] for name in said if name in Record.__dataclass_fields__}
+            records[key] = Record(key, members=members, **known)
+    choice = _json(data.get(CHOICE, ""))
+    return State(
+        prefix,
+        int(data.get(REPLICAS) or 1),
+        records,
+        Choice(choice["pod"], choice["life"]) if {"pod", "life"} <= choice.keys() else None,
+        data.get(ACTIVE, ""),
+        data.get(FORCE, ""),
+        data.get(BLOCKED) or data.get(WAITING, ""),
+        data.get(FORMED, ""),
+    )
+
+
+def _json(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def ordinal(pod: str, prefix: str) -> int | None:
+    """Return a node's number, None for what is no node's name."""
+    head, _, tail = pod.rpartition("-")
+    return int(tail) if head == prefix and tail.isdecimal() else None
+
+
+def choose(state: State) -> Choice | Trouble:
+    """Return the Choice of who forms the cluster, or the Trouble that there is with it."""
+    expected = [state.records.get(name) for name in state.expected]
+    if state.those(SYNCED):
+        return Trouble("the cluster is there", blocked=False)
+    if state.force in state.expected and state.records.get(state.force) is not None:
+        record = state.records[state.force]
+        if record.state == STOPPED:
+            return Choice(record.pod, record.life)
+    missing = [
+        name for name, record in zip(state.expected, expected, strict=True) if record is None or record.state != STOPPED
+    ]
+    if missing:
+        sentence = f"Waits for {_listed(missing)} to say where its data ends"
+        return Trouble(f"{sentence}; all nodes must be there when none is left in the cluster", blocked=False)
+    return _newest(state, expected)
+
+
+def _newest(state: State, expected: list[Record]) -> Choice | Trouble:
+    counted = [record for record in expected if not record.empty and not record.interrupted]
+    unknown = [record.pod for record in counted if record.seqno is None]
+    if unknown:
+        return Trouble(f"Nobody knows where the data of {_listed(unknown)} ends; {_way_out(state)}")
+    if not counted:
+        if state.formed or any(not record.empty or record.interrupted for record in expected):
+            return Trouble(f"There was a cluster, and no node has its data now; {_way_out(state)}")
+        return Choice(expected[0].pod, expected[0].life)
+    best = max(counted, key=lambda record: (record.seqno, record.safe, -ordinal(record.pod, state.prefix)))
+    others = sorted({record.uuid for record in counted} - {best.uuid})
+    if others:
+        pods = [record.pod for record in counted if record.uuid != best.uuid]
+        return Trouble(f"{_listed(pods)} and {best.pod} have data of different clusters; {_way_out(state)}")
+    return _outside(state, best) or Choice(best.pod, best.life)
+
+
+def _outside(state: State, best: Record) -> Trouble | None:
+    """Return the Trouble with nodes that were in the cluster and whose data is not here to compare."""
+    lost = [
+        name
+        for name in best.members
+        if name in state.expected and state.records[name].empty and not state.records[name].interrupted
+    ]
+    if lost:
+        return Trouble(f"{_listed(lost)} was in the cluster and has no data now; {_way_out(state)}")
+    for name in best.members:
+        record = state.records.get(name)
+        if name in state.expected:
+            continue
+        if record is None or record.state != STOPPED or record.seqno is None or record.seqno > best.seqno:
+            return Trouble(
+                f"{name} was in the cluster and may have newer data, but is not one of {state.replicas} replicas; "
+                f"scale up again, or {_way_out(state)}"
+            )
+    return None
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(names)
+
+
+def _way_out(state: State) -> str:
+    return (
+        f"bring the volume back, or write the name of the node whose data is to be used under the key {FORCE} of "
+        f"ConfigMap {state.prefix}-state"
+    )
+
+
+def move(state: State, me: str) -> str:
+    """Return what a stopped node does next: `join`, `bootstrap` or `wait`.
+
+    It joins once the cluster has noticed that its last life is over: a second one of the same node, before that, keeps
+    the others from agreeing on who is left.
+    """
+    record = state.records[me]
+    there = [state.records[name] for name in state.those(SYNCED) if name != me]
+    if there:
+        return "wait" if any(me in other.members for other in there) else "join"
+    if state.choice == Choice(me, record.life):
+        return "bootstrap"
+    return "wait"
+
+
+def gives_up(state: State, me: str) -> bool:
+    """Return whether a node without a majority stops, because all others wait for its position."""
+    stopped = state.those(STOPPED)
+    return all(name in stopped for name in state.expected if name != me)
+
+
+def leaves_first(state: State, me: str) -> bool:
+    """Return whether it is this node's turn to leave; two that left at once could look like two that died.
+
+    The last one goes first, so that node 0 stays to the end. One that should not be there any more counts, too.
+    """
+    leaving = [name for name, record in state.records.items() if record.state == LEAVING]
+    return not [name for name in leaving if ordinal(name, state.prefix) > ordinal(me, state.prefix)]
+
+
+def claims(state: State, me: str, view: tuple[str, ...]) -> bool:
+    """Return whether this node makes itself the one that clients talk to: that one is gone, and it is the first left.
+
+    All members of a view that has a majority agree on the view, so one of them claims; who only joins does not count.
+    """
+    there = tuple(name for name in view if name == me or name in state.those(SYNCED))
+    return state.active not in there and me == successor(state.prefix, there)
+
+
+def successor(prefix: str, view: tuple[str, ...], *, without: str = "") -> str:
+    """Return the first node of a view, an empty text where there is none."""
+    ours = [name for name in view if name != without and ordinal(name, prefix) is not None]
+    return min(ours, key=lambda name: ordinal(name, prefix), default="")

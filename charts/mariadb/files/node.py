@@ -1,0 +1,288 @@
+"""A node of the cluster: keeps one mariadbd running, and agrees with the other nodes on who forms the cluster.
+
+It needs no operator: the nodes talk through one ConfigMap (choice.py says what they decide). The server is started
+again by this program, so its crash is no crash of the container, which Kubernetes would start ever more slowly.
+"""
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import choice
+from kubernetes import Pods, StateMap, Unanswered
+from server import Server, Status
+
+LABEL = "openstack.org/galera-active"
+# Seconds from one look at the server to the next; of that, what the API server is asked, and root's password.
+LOOK, REFRESH = 1.0, 30.0
+# After how long a node that lost the majority says so, and stops when all others wait for it.
+LOST, LONELY = 3.0, 10.0
+# For how long a server is waited for that stops, other nodes that leave before, and Services that forget this node.
+STOPPING, TURN, FORGETTING = 80.0, 30.0, 2.0
+# The pause after a server that ended soon after its start; another one would, too.
+PAUSE, SOON = 2.0, 10.0
+
+
+class Node:
+    """One node, for the time of its container."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.name = environment["POD_NAME"]
+        self.prefix = self.name.rpartition("-")[0]
+        self.service = environment["SERVICE"]
+        self.address = environment["POD_IP"]
+        self.password_file = Path(environment["ROOT_PASSWORD_FILE"])
+        self.server = Server(Path(environment.get("VOLUME", "/var/lib/mysql")), self.name)
+        self.server.configure(environment.get("SST_METHOD", "rsync"), Path(environment["INCLUDED"]))
+        self.map = StateMap(f"{self.prefix}-state")
+        self.pods = Pods(LABEL)
+        self.record = choice.Record(self.name)
+        self.status = Status()
+        self.stopping = threading.Event()
+        self.said = ""
+
+    def say(self, text: str) -> None:
+        """Log a sentence, once in a row."""
+        if text != self.said:
+            print(f"node: {text}", flush=True)
+        self.said = text
+
+    # One life after the other.
+
+    def run(self) -> None:
+        """Live until told to stop."""
+        while not self.stopping.is_set():
+            began = time.monotonic()
+            try:
+                self.recover()
+                move = self.agree()
+                if move:
+                    self.live(bootstrap=move == "bootstrap")
+            except (Unanswered, OSError, subprocess.SubprocessError) as error:
+                self.say(f"trying again: {error}")
+            self.status = Status()
+            self.server.stop(STOPPING)
+            if time.monotonic() < began + SOON:
+                self.stopping.wait(PAUSE)
+        self.say("stopped")
+        self.attempt(self.recover)
+
+    def recover(self) -> None:
+        """Find out where the data ends, and tell the others."""
+        life = secrets.token_hex(4)
+        self.map.read()
+        self.publish(choice.Record(self.name, life, choice.RECOVERING))
+        if self.map.data.get(choice.ACTIVE) == self.name:
+            # The next of those that are there takes the clients, without waiting for this one.
+            self.map.write({choice.ACTIVE: None})
+        self.pods.mark(self.name, marked=False)
+        self.publish(self.server.record(life, self.say))
+
+    def agree(self) -> str:
+        """Wait until this node may form the cluster or join it; node 0 chooses meanwhile."""
+        state = self.state(self.map.data)
+        while not self.stopping.is_set():
+            move = choice.move(state, self.name)
+            if move != "wait":
+                return move
+            if choice.ordinal(self.name, self.prefix) == 0:
+                self.choose(state)
+            if self.state(self.map.data) == state:
+                self.map.changed()
+            state = self.state(self.map.data)
+            self.say(state.trouble or "waits until the cluster is formed")
+        return ""
+
+    def choose(self, state: choice.State) -> None:
+        """Say who forms the cluster, or why nobody does."""
+        chosen = choice.choose(state)
+        told = {choice.WAITING: None, choice.BLOCKED: None}
+        if isinstance(chosen, choice.Choice):
+            self.say(f"{chosen.pod} forms the cluster")
+            told[choice.CHOICE] = chosen.text()
+        else:
+            told[choice.BLOCKED if chosen.blocked else choice.WAITING] = chosen.sentence
+        try:
+            self.map.write(told, checked=True)
+        except Unanswered as error:
+            # Somebody said something meanwhile that may change the choice.
+            self.say(f"choosing again: {error}")
+            self.map.read()
+
+    def live(self, *, bootstrap: bool) -> None:
+        """Run the server until it ends, or until it has to."""
+        state = self.state(self.map.data)
+        self.say("forms the cluster" if bootstrap else "joins the cluster")
+        if bootstrap and self.record.empty:
+            self.server.install()
+        if not bootstrap:
+            self.server.set_mark("joining")
+        self.publish(replace(self.record, state=choice.BOOTSTRAPPING if bootstrap else choice.JOINING))
+        peers = [] if bootstrap else [f"{name}.{self.service}" for name in state.those(choice.SYNCED)]
+        self.server.start(self.record, peers, self.address, bootstrap=bootstrap)
+        watched = Living(self)
+        while self.server.running and not self.stopping.is_set():
+            self.status = self.server.status()
+            if self.attempt(watched.look, self.status):
+                self.say("stops, because all others wait for where its data ends")
+                break
+            self.stopping.wait(LOOK)
+        if self.stopping.is_set():
+            self.attempt(watched.hand_over)
+            self.attempt(watched.take_turn)
+        elif not self.server.running:
+            self.say(f"the server ended with {self.server.process.returncode}")
+
+    # What the others are told.
+
+    def state(self, data: dict[str, str]) -> choice.State:
+        """Read the ConfigMap's data."""
+        return choice.parse(data, self.prefix)
+
+    def publish(self, record: choice.Record) -> None:
+        """Tell the others about this node; nothing is written where nothing changed."""
+        self.record = record
+        self.map.write({self.name: record.text()})
+
+    def attempt(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """Do what the API server or the database may refuse; it is tried again with the next look."""
+        try:
+            return work(*arguments)
+        except (Unanswered, OSError, subprocess.SubprocessError) as error:
+            self.say(f"trying again: {error}")
+        return None
+
+    def password(self) -> str:
+        """Return root's password as the Secret has it now."""
+        return self.password_file.read_text(encoding="utf-8").rstrip("\n")
+
+
+class Living:
+    """What a node does while its server runs."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.view: tuple[str, ...] = ()
+        self.refreshed = 0.0
+        self.lonely_since: float | None = None
+        self.is_active = False
+
+    def look(self, status: Status) -> bool:
+        """Keep the marks, the record and the clients' node up to date; return whether the server has to stop."""
+        if status.synced:
+            self.lonely_since = None
+            self._in_cluster(status)
+            return False
+        if self.node.record.state in (choice.SYNCED, choice.DISCONNECTED):
+            return self._alone(status)
+        return False
+
+    def _in_cluster(self, status: Status) -> None:
+        node = self.node
+        if node.server.members() != status.view:
+            # Before any client is let in: who has data that others must not miss.
+            node.server.set_mark("members", json.dumps(status.view))
+        for mark in ("joining", "fresh"):
+            node.server.clear_mark(mark)
+        now = time.monotonic()
+        if status.view == self.view and now < self.refreshed + REFRESH:
+            return
+        node.say(f"is in the cluster of {', '.join(status.view)}")
+        node.map.read()
+        node.publish(choice.Record(node.name, node.record.life, choice.SYNCED, members=status.view))
+        self._serve(node.state(node.map.data), status)
+        self.view, self.refreshed = status.view, now
+
+    def _serve(self, state: choice.State, status: Status) -> None:
+        """Make this node the clients' where that one is gone; then see that it and no other has the label."""
+        node = self.node
+        done = dict.fromkeys((choice.FORCE, choice.WAITING, choice.BLOCKED, choice.CHOICE))
+        node.map.write({**done, choice.FORMED: state.formed or node.name})
+        if choice.claims(state, node.name, status.view):
+            node.map.write({choice.ACTIVE: node.name}, checked=True)
+            state = node.state(node.map.data)
+        self.is_active = state.active == node.name
+        if self.is_active:
+            if node.server.keep_root(node.password()):
+                node.say("root has the password of the Secret")
+            node.pods.mark(node.name, marked=True)
+            for name in state.expected:
+                if name != node.name:
+                    node.pods.mark(name, marked=False)
+        else:
+            node.pods.mark(node.name, marked=False)
+
+    def _alone(self, status: Status) -> bool:
+        """Say that the majority is lost; stop when the others have all stopped and wait for this node."""
+        node, now = self.node, time.monotonic()
+        self.lonely_since = self.lonely_since or now
+        self.view = ()
+        if status.primary or now < self.lonely_since + LOST:
+            return False
+        node.map.read()
+        node.publish(replace(node.record, state=choice.DISCONNECTED))
+        return now > self.lonely_since + LONELY and choice.gives_up(node.state(node.map.data), node.name)
+
+    def hand_over(self) -> None:
+        """Let clients find another node before this one goes."""
+        node = self.node
+        heir = choice.successor(node.prefix, self.view, without=node.name)
+        if not self.is_active:
+            return
+        if heir:
+            node.say(f"hands the clients over to {heir}")
+            node.map.write({choice.ACTIVE: heir})
+            node.pods.mark(heir, marked=True)
+        node.pods.mark(node.name, marked=False)
+
+    def take_turn(self) -> None:
+        """Wait until nobody else leaves who goes first; meanwhile Services forget this node."""
+        node = self.node
+        if len(self.view) < 2:
+            return
+        node.publish(replace(node.record, state=choice.LEAVING))
+        end = time.monotonic() + TURN
+        time.sleep(FORGETTING)
+        while not choice.leaves_first(node.state(node.map.read()), node.name) and time.monotonic() < end:
+            time.sleep(LOOK)
+
+
+def serve(node: Node, port: int) -> None:
+    """Answer the kubelet: `/ready` when clients can be served; `/live` always, for no recovery is too long."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(503 if self.path == "/ready" and not node.status.synced else 200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing of requests."""
+
+    server = ThreadingHTTPServer(("", port), Answer)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+
+
+def main() -> int:
+    """Run the node until SIGTERM."""
+    node = Node(os.environ)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # In a thread of its own: the handler interrupts the main one, which may hold the event's lock.
+        signal.signal(number, lambda *_: threading.Thread(target=node.stopping.set).start())
+    serve(node, int(os.environ.get("STATUS_PORT", "8080")))
+    node.run()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,286 @@
+"""One mariadbd and its data: where the data ends, starting it in the right way, asking it how it is, stopping it."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import choice
+
+NOBODY = "00000000-0000-0000-0000-000000000000"
+RECOVERED = re.compile(r"Recovered position:\s*([0-9a-f-]{36}):(-?\d+)")
+SST_AUTHENTICATION = "mysql:"
+# Seconds that the server may take for an answer about itself.
+ANSWER = 5
+STATUS = (
+    "SELECT LOWER(VARIABLE_NAME), VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME IN"
+    " ('WSREP_READY','WSREP_LOCAL_STATE','WSREP_CLUSTER_STATUS','WSREP_INCOMING_ADDRESSES','WSREP_CLUSTER_STATE_UUID')"
+)
+# Where distributions put Galera.
+PROVIDERS = ("/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera-4/libgalera_smm.so")
+BASICS = """\
+[mysqld]
+bind-address = *
+skip-name-resolve
+binlog_format = ROW
+default_storage_engine = InnoDB
+innodb_autoinc_lock_mode = 2
+innodb_flush_log_at_trx_commit = 1
+wsrep_provider = {provider}
+wsrep_sst_method = {sst}
+wsrep_sst_auth = {authentication}
+!includedir {included}
+"""
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a running server is."""
+
+    ready: bool = False
+    primary: bool = False
+    state: int = 0
+    view: tuple[str, ...] = ()
+
+    @property
+    def synced(self) -> bool:
+        """Whether it is in a cluster with a majority and has all data; a donor has, too."""
+        return self.ready and self.primary and self.state in (2, 4)
+
+
+def parse_status(text: str) -> Status:
+    """Read what the server says of itself: a name and a value on each line."""
+    values = dict(line.split("\t", 1) for line in text.splitlines() if "\t" in line)
+    view = [address.strip().rpartition(":")[0] for address in values.get("wsrep_incoming_addresses", "").split(",")]
+    return Status(
+        values.get("wsrep_ready") == "ON",
+        values.get("wsrep_cluster_status") == "Primary",
+        int(values.get("wsrep_local_state", "0") or 0),
+        tuple(sorted(name for name in view if name)),
+    )
+
+
+def parse_grastate(text: str) -> tuple[str, int | None, bool]:
+    """Return the cluster, the last transaction (None where it is unknown) and whether this node left last."""
+    values = {}
+    for line in text.splitlines():
+        name, colon, value = line.partition(":")
+        if colon and not line.startswith("#"):
+            values[name.strip()] = value.strip()
+    seqno = int(values.get("seqno", "-1"))
+    uuid = values.get("uuid", NOBODY)
+    return uuid, (seqno if seqno >= 0 and uuid != NOBODY else None), values.get("safe_to_bootstrap") == "1"
+
+
+def parse_recovered(text: str) -> tuple[str, int | None]:
+    """Return the cluster and the last transaction that mariadbd found in the data, None where it found none."""
+    found = RECOVERED.search(text)
+    if not found or found[1] == NOBODY or int(found[2]) < 0:
+        return "", None
+    return found[1], int(found[2])
+
+
+def digest(password: str) -> str:
+    """Return a password as the server keeps it, so that no statement has it."""
+    once = hashlib.sha1(password.encode(), usedforsecurity=False).digest()
+    return "*" + hashlib.sha1(once, usedforsecurity=False).hexdigest().upper()
+
+
+def _content(path: Path) -> str:
+    """Return what is in a file, nothing where there is none."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return ""
+
+
+class Server:
+    """A mariadbd in one directory, which is the volume; beside the data lie small marks of how far it came."""
+
+    def __init__(self, volume: Path, pod: str, run: Path = Path("/run/mysqld")) -> None:
+        self.pod = pod
+        self.data = volume / "data"
+        self.volume = volume
+        self.settings = run / "my.cnf"
+        self.socket = run / "mysqld.sock"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    # What lies in the volume.
+
+    def _mark(self, name: str) -> Path:
+        return self.volume / f"stackwright-{name}"
+
+    def has_mark(self, name: str) -> bool:
+        """Return whether a mark is there: `fresh` (never had data), `joining` (is being filled from another)."""
+        return self._mark(name).exists()
+
+    def set_mark(self, name: str, text: str = "") -> None:
+        """Set a mark, so that it is there after a crash, too."""
+        new = self._mark(f"{name}.new")
+        with new.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(self._mark(name))
+
+    def clear_mark(self, name: str) -> None:
+        """Remove a mark."""
+        self._mark(name).unlink(missing_ok=True)
+
+    def members(self) -> tuple[str, ...]:
+        """Return the nodes that were in the cluster when this one last looked."""
+        return tuple(json.loads(_content(self._mark("members")) or "[]"))
+
+    def record(self, life: str, say: Callable[[str], None]) -> choice.Record:
+        """Return where the data ends. That may take a while: the server's own recovery runs for it."""
+        if not (self.data / "mysql").is_dir() or self.has_mark("fresh"):
+            return choice.Record(self.pod, life, empty=True, interrupted=self.has_mark("joining"))
+        uuid, seqno, safe = parse_grastate(self._grastate())
+        if seqno is None:
+            say("the server did not stop in order; looking for the last transaction in its data")
+            uuid, seqno = self._recover()
+        interrupted = self.has_mark("joining")
+        return choice.Record(
+            self.pod, life, uuid=uuid, seqno=seqno, interrupted=interrupted, safe=safe, members=self.members()
+        )
+
+    def _grastate(self) -> str:
+        return _content(self.data / "grastate.dat")
+
+    def _recover(self) -> tuple[str, int | None]:
+        with tempfile.TemporaryDirectory() as folder:
+            # With its ending: the server would add one.
+            log = Path(folder, "recovery.log")
+            # It connects to nobody, and yet refuses to look without an address.
+            options = ("--wsrep-on=ON", "--wsrep-cluster-address=gcomm://", "--wsrep-recover", f"--log-error={log}")
+            failed = subprocess.run(self._command(*options), check=False).returncode
+            text = _content(log)
+        if failed:
+            print(text, flush=True)
+        return parse_recovered(text)
+
+    def install(self) -> None:
+        """Make the system's tables; half of them are as good as none, so they come into place whole."""
+        making = self.volume / "data.new"
+        for folder in (making, self.data):
+            shutil.rmtree(folder, ignore_errors=True)
+        self.set_mark("fresh")
+        subprocess.run(
+            [
+                "mariadb-install-db",
+                f"--defaults-file={self.settings}",
+                f"--datadir={making}",
+                "--auth-root-authentication-method=socket",
+                "--auth-root-socket-user=mysql",
+                "--skip-test-db",
+                "--skip-name-resolve",
+                "--wsrep-on=OFF",
+            ],
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
+        making.replace(self.data)
+
+    # The process.
+
+    def configure(self, sst: str, included: Path) -> None:
+        """Write the settings that every start has; those of the user are read after them."""
+        provider = next((path for path in PROVIDERS if Path(path).exists()), PROVIDERS[0])
+        basics = BASICS.format(provider=provider, sst=sst, authentication=SST_AUTHENTICATION, included=included)
+        included.mkdir(parents=True, exist_ok=True)
+        self.settings.write_text(basics, encoding="utf-8")
+
+    def _command(self, *more: str) -> list[str]:
+        return [
+            "mariadbd",
+            f"--defaults-file={self.settings}",
+            f"--datadir={self.data}",
+            f"--socket={self.socket}",
+            *more,
+        ]
+
+    def start(self, record: choice.Record, peers: list[str], address: str, *, bootstrap: bool) -> None:
+        """Start the server as the first of a cluster, or to join one; what stands here no file overrides."""
+        self.data.mkdir(parents=True, exist_ok=True)
+        # Who forms the cluster is decided by us; what Galera remembers of its last view would form it on its own.
+        (self.data / "gvwstate.dat").unlink(missing_ok=True)
+        options = [
+            "--wsrep-on=ON",
+            f"--wsrep-cluster-name={self.pod.rpartition('-')[0]}",
+            f"--wsrep-cluster-address=gcomm://{','.join(peers)}",
+            f"--wsrep-node-name={self.pod}",
+            f"--wsrep-node-address={address}",
+            f"--wsrep-node-incoming-address={self.pod}:3306",
+        ]
+        if record.seqno is not None:
+            options.append(f"--wsrep-start-position={record.uuid}:{record.seqno}")
+        if bootstrap:
+            self._permit()
+            options.append("--wsrep-new-cluster")
+        self.process = subprocess.Popen(self._command(*options))
+
+    def _permit(self) -> None:
+        """Tell Galera that this node may form the cluster, which it would otherwise refuse after a crash."""
+        text = self._grastate()
+        if text:
+            permitted = re.sub(r"(?m)^safe_to_bootstrap:.*$", "safe_to_bootstrap: 1", text)
+            (self.data / "grastate.dat").write_text(permitted, encoding="utf-8")
+
+    def status(self) -> Status:
+        """Ask the server how it is."""
+        try:
+            return parse_status(self.ask(STATUS))
+        except (subprocess.SubprocessError, ValueError):
+            return Status()
+
+    def ask(self, statements: str) -> str:
+        """Run SQL as the server's own user, over its socket: no password is needed, and none stands anywhere."""
+        command = [
+            "mariadb",
+            "--no-defaults",
+            f"--socket={self.socket}",
+            "--user=mysql",
+            "--batch",
+            "--skip-column-names",
+        ]
+        command.append(f"--connect-timeout={ANSWER}")
+        return subprocess.run(
+            command, input=statements, capture_output=True, text=True, check=True, timeout=ANSWER
+        ).stdout
+
+    def keep_root(self, password: str) -> bool:
+        """Give root the password of the Secret, from everywhere; nothing is written where it is so already."""
+        wanted = digest(password)
+        query = (
+            "SELECT JSON_VALUE(Priv, '$.authentication_string') FROM mysql.global_priv WHERE User='root' AND Host='%'"
+        )
+        if self.ask(query).strip() == wanted:
+            return False
+        self.ask(
+            f"CREATE USER IF NOT EXISTS root@'%' IDENTIFIED BY PASSWORD '{wanted}';"
+            f"ALTER USER root@'%' IDENTIFIED BY PASSWORD '{wanted}';"
+            "GRANT ALL PRIVILEGES ON *.* TO root@'%' WITH GRANT OPTION;"
+        )
+        return True
+
+    @property
+    def running(self) -> bool:
+        """Whether there is a process."""
+        return self.process is not None and self.process.poll() is None
+
+    def stop(self, patience: float) -> None:
+        """Stop the server in order; it is killed when that takes too long."""
+        if self.process is None or not self.running:
+            return
+        self.process.terminate()
+        try:
+            self.process.wait(patience)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()

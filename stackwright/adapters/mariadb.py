@@ -1,0 +1,356 @@
+"""MariaDB by SQL: schemas, users, and what users may do.
+
+Passwords travel as the digest that the server keeps (mysql_native_password), so that none stands in a statement, and
+so in none of the server's logs. A user is a name at every host (`'name'@'%'`).
+"""
+
+import asyncio
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+import pymysql
+from pymysql.constants import CLIENT, CR, ER
+
+from stackwright.adapters.errors import AdapterError, Refused, Rejected, Unavailable
+
+T = TypeVar("T")
+_Connection: TypeAlias = "pymysql.Connection[pymysql.cursors.Cursor]"
+
+# Seconds for one try; a reconcile that hangs on a dead server for longer says nothing to the user meanwhile.
+CONNECT_TIMEOUT = 5
+ANSWER_TIMEOUT = 10
+
+# The scope of what a user may do on the whole server.
+EVERYWHERE = "*.*"
+# How the scope of a grant begins that is of all schemas whose names match.
+_PATTERN = "LIKE "
+
+_IDENTIFIER = re.compile(r"[a-zA-Z0-9_]{1,64}")
+_NAME = r"(?:`(?:[^`]|``)*`|\*)"
+_ON = re.compile(rf"GRANT (?P<privileges>.+?) ON (?P<scope>{_NAME}\.{_NAME}) TO (?P<rest>.*)")
+_ROLE = re.compile(rf"GRANT (?P<role>{_NAME}) TO ")
+
+_UNKNOWN_VARIABLE = 1193
+_NO_SUCH_USER = {1141, 1133, 1269}
+# The login is not accepted: wrong password, locked account, expired password.
+_LOGIN_REFUSED = {ER.ACCESS_DENIED_ERROR, 1698, 1820, 1862, 4151}
+_FORBIDDEN = {ER.DBACCESS_DENIED_ERROR, 1130, 1142, 1227, 1410}
+# Broken connections, too many of them, a node that is not (yet) in the cluster, a stop, locks held by others.
+_PASSING = {1040, 1047, 1053, 1152, 1158, 1159, 1160, 1161, 1205, 1213, 1927, 4031}
+# What is wrong here are names that the caller gave; the server's sentence repeats nothing else.
+_TELLING = {1115, 1253, 1273, 1470}
+
+
+@dataclass(frozen=True)
+class Login:
+    """Where a server is and who we are there."""
+
+    host: str
+    port: int
+    user: str
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A schema and how it stores text of tables that say nothing of that."""
+
+    name: str
+    character_set: str
+    collation: str
+
+
+@dataclass(frozen=True)
+class Grant:
+    """What a user may do in one scope.
+
+    `scope` is `schema.*`, `schema.table` or `*.*`, `LIKE pattern.*` for all schemas that match; a role that the user
+    has is its name alone. `complete` says that all privileges are given, `grantable` that the user may pass them on.
+    """
+
+    scope: str
+    complete: bool
+    grantable: bool = False
+
+
+def everything_in(schema: str) -> Grant:
+    """Return the grant of all privileges in a schema and no right to pass them on."""
+    return Grant(f"{schema}.*", complete=True)
+
+
+class MariaDB(Protocol):
+    """What can be asked of a server and done on it; every method raises only the errors of `adapters.errors`."""
+
+    async def named(self, schema: Schema) -> Schema:
+        """Return the schema with its character set and collation called as the server calls them."""
+
+    async def schema(self, name: str) -> Schema | None:
+        """Return the schema as it is, None where there is none."""
+
+    async def create_schema(self, schema: Schema) -> None:
+        """Make the schema where there is none."""
+
+    async def alter_schema(self, schema: Schema) -> None:
+        """Change how the schema stores text of new tables."""
+
+    async def drop_schema(self, name: str) -> None:
+        """Delete the schema with all data in it."""
+
+    async def grants(self, user: str) -> tuple[Grant, ...] | None:
+        """Return what the user may do, None where there is no such user."""
+
+    async def accepts(self, user: str, password: str) -> bool:
+        """Return whether the user can log in with this password."""
+
+    async def create_user(self, user: str, password: str) -> None:
+        """Make the user where there is none; it may do nothing yet."""
+
+    async def set_password(self, user: str, password: str) -> None:
+        """Change the user's password, and unlock the user."""
+
+    async def grant(self, user: str, schema: str) -> None:
+        """Give the user all privileges in the schema."""
+
+    async def revoke(self, user: str, grant: Grant) -> None:
+        """Take away what the user may do in the scope of the grant."""
+
+    async def drop_user(self, user: str) -> None:
+        """Delete the user where it is there."""
+
+
+Connect = Callable[[Login], MariaDB]
+
+
+@dataclass(frozen=True)
+class SqlServer:
+    """A real server; every call makes a connection of its own and closes it."""
+
+    login: Login
+
+    async def named(self, schema: Schema) -> Schema:
+        """Return the schema with its character set and collation called as the server calls them."""
+        character_set, collation = _identifier(schema.character_set), _identifier(schema.collation)
+        text = f"CONVERT('' USING {character_set}) COLLATE {collation}"
+        [(seen_set, seen_collation)] = await self._ask(f"SELECT CHARSET({text}), COLLATION({text})")
+        return Schema(schema.name, str(seen_set), str(seen_collation))
+
+    async def schema(self, name: str) -> Schema | None:
+        """Return the schema as it is, None where there is none."""
+        found = await self._ask(
+            "SELECT DEFAULT_CHARACTER_SET_NAME, DEFAULT_COLLATION_NAME FROM information_schema.SCHEMATA"
+            " WHERE SCHEMA_NAME = %s",
+            name,
+        )
+        return Schema(name, str(found[0][0]), str(found[0][1])) if found else None
+
+    async def create_schema(self, schema: Schema) -> None:
+        """Make the schema where there is none."""
+        await self._ask(f"CREATE DATABASE IF NOT EXISTS {_text_rules(schema)}")
+
+    async def alter_schema(self, schema: Schema) -> None:
+        """Change how the schema stores text of new tables."""
+        await self._ask(f"ALTER DATABASE {_text_rules(schema)}")
+
+    async def drop_schema(self, name: str) -> None:
+        """Delete the schema with all data in it."""
+        await self._ask(f"DROP DATABASE IF EXISTS {_quoted(_identifier(name))}")
+
+    async def grants(self, user: str) -> tuple[Grant, ...] | None:
+        """Return what the user may do, None where there is no such user."""
+
+        def work(connection: _Connection) -> tuple[Grant, ...] | None:
+            try:
+                rows = _run(connection, "SHOW GRANTS FOR %s@'%%'", user)
+            except pymysql.MySQLError as error:
+                if _code(error) in _NO_SUCH_USER:
+                    return None
+                raise
+            return parse_grants([str(row[0]) for row in rows])
+
+        return await self._with(work)
+
+    async def accepts(self, user: str, password: str) -> bool:
+        """Return whether the user can log in with this password."""
+        login = Login(self.login.host, self.login.port, user, password)
+        try:
+            await asyncio.to_thread(lambda: _open(login).close())
+        except pymysql.MySQLError as error:
+            if _code(error) in _LOGIN_REFUSED:
+                return False
+            raise _translate(error, login) from None
+        return True
+
+    async def create_user(self, user: str, password: str) -> None:
+        """Make the user where there is none; it may do nothing yet."""
+        await self._ask("CREATE USER IF NOT EXISTS %s@'%%' IDENTIFIED BY PASSWORD %s", user, digest(password))
+
+    async def set_password(self, user: str, password: str) -> None:
+        """Change the user's password, and unlock the user."""
+        await self._ask("ALTER USER %s@'%%' IDENTIFIED BY PASSWORD %s ACCOUNT UNLOCK", user, digest(password))
+
+    async def grant(self, user: str, schema: str) -> None:
+        """Give the user all privileges in the schema."""
+        await self._ask(f"GRANT ALL PRIVILEGES ON {_pattern(schema)}.* TO %s@'%%'", user)
+
+    async def revoke(self, user: str, grant: Grant) -> None:
+        """Take away what the user may do in the scope of the grant."""
+        if "." not in grant.scope:
+            await self._ask(f"REVOKE {_quoted(grant.scope)} FROM %s@'%%'", user)
+            return
+        scope = _scope(grant.scope)
+        if grant.grantable:
+            await self._ask(f"REVOKE GRANT OPTION ON {scope} FROM %s@'%%'", user)
+        await self._ask(f"REVOKE ALL PRIVILEGES ON {scope} FROM %s@'%%'", user)
+
+    async def drop_user(self, user: str) -> None:
+        """Delete the user where it is there."""
+        await self._ask("DROP USER IF EXISTS %s@'%%'", user)
+
+    async def _ask(self, statement: str, *values: str) -> Sequence[Sequence[Any]]:
+        return await self._with(lambda connection: _run(connection, statement, *values))
+
+    async def _with(self, work: Callable[[_Connection], T]) -> T:
+        """Do the work on a connection, in a thread: PyMySQL blocks."""
+
+        def call() -> T:
+            connection = _open(self.login)
+            try:
+                _follow(connection)
+                return work(connection)
+            finally:
+                connection.close()
+
+        try:
+            return await asyncio.to_thread(call)
+        except pymysql.MySQLError as error:
+            # The foreign error may quote the statement, and its context would be logged with ours.
+            raise _translate(error, self.login) from None
+
+
+def connect(login: Login) -> MariaDB:
+    """Return a way to the server; nothing is opened before something is asked."""
+    return SqlServer(login)
+
+
+def digest(password: str) -> str:
+    """Return a password as the server keeps it (mysql_native_password)."""
+    once = hashlib.sha1(password.encode(), usedforsecurity=False).digest()
+    return "*" + hashlib.sha1(once, usedforsecurity=False).hexdigest().upper()
+
+
+def parse_grants(lines: Sequence[str]) -> tuple[Grant, ...]:
+    """Return what the lines of SHOW GRANTS say; a line that only says that the user exists says nothing."""
+    grants = []
+    for line in lines:
+        if found := _ON.match(line):
+            grantable = "WITH GRANT OPTION" in found["rest"]
+            if found["privileges"] == "USAGE" and not grantable:
+                continue
+            complete = found["privileges"] in {"ALL PRIVILEGES", "ALL"}
+            grants.append(Grant(_plain_scope(found["scope"]), complete=complete, grantable=grantable))
+        elif found := _ROLE.match(line):
+            grants.append(Grant(_plain(found["role"]), complete=True))
+    return tuple(grants)
+
+
+def _open(login: Login) -> _Connection:
+    return pymysql.connect(
+        host=login.host,
+        port=login.port,
+        user=login.user,
+        password=login.password,
+        connect_timeout=CONNECT_TIMEOUT,
+        read_timeout=ANSWER_TIMEOUT,
+        write_timeout=ANSWER_TIMEOUT,
+        client_flag=CLIENT.FOUND_ROWS,
+        charset="utf8mb4",
+        autocommit=True,
+        ssl_disabled=True,
+    )
+
+
+def _follow(connection: _Connection) -> None:
+    """Make what we read on this node at least as new as what we wrote on another one of its cluster."""
+    try:
+        _run(connection, "SET SESSION wsrep_sync_wait = 15")
+    except pymysql.MySQLError as error:
+        # A server without Galera has no such setting, and no other nodes.
+        if _code(error) != _UNKNOWN_VARIABLE:
+            raise
+
+
+def _run(connection: _Connection, statement: str, *values: str) -> Sequence[Sequence[Any]]:
+    with connection.cursor() as cursor:
+        # Without values PyMySQL leaves the statement as it is, signs of per cent included.
+        cursor.execute(statement, values or None)
+        return cursor.fetchall()
+
+
+def _identifier(name: str) -> str:
+    if not _IDENTIFIER.fullmatch(name):
+        raise Rejected(f"{name!r} is no name that MariaDB takes here; use letters, digits and underscores, at most 64")
+    return name
+
+
+def _quoted(name: str) -> str:
+    # A statement is a template to PyMySQL where it has values.
+    return "`" + name.replace("`", "``").replace("%", "%%") + "`"
+
+
+def _text_rules(schema: Schema) -> str:
+    name, character_set, collation = map(_identifier, (schema.name, schema.character_set, schema.collation))
+    return f"{_quoted(name)} CHARACTER SET {character_set} COLLATE {collation}"
+
+
+def _pattern(schema: str) -> str:
+    """Return a schema's name as GRANT reads it: as a pattern, in which an underscore would match anything."""
+    return _quoted(_identifier(schema).replace("_", r"\_"))
+
+
+def _scope(scope: str) -> str:
+    if scope == EVERYWHERE:
+        return scope
+    name, _, table = scope.rpartition(".")
+    if table != "*":
+        return f"{_quoted(name)}.{_quoted(table)}"
+    if name.startswith(_PATTERN):
+        return f"{_quoted(name.removeprefix(_PATTERN))}.*"
+    return f"{_pattern(name)}.*"
+
+
+def _plain(quoted: str) -> str:
+    return quoted[1:-1].replace("``", "`") if quoted.startswith("`") else quoted
+
+
+def _plain_scope(scope: str) -> str:
+    """Return a scope without quotes and escapes; what matches several schemas is told apart from what is one."""
+    schema, table = (_plain(name) for name in re.findall(_NAME, scope))
+    bare = schema.replace(r"\_", "_")
+    if table != "*" or scope == EVERYWHERE:
+        return f"{schema}.{table}"
+    is_one = _IDENTIFIER.fullmatch(bare) and schema == bare.replace("_", r"\_")
+    return f"{bare}.*" if is_one else f"{_PATTERN}{schema}.*"
+
+
+def _code(error: pymysql.MySQLError) -> int:
+    return error.args[0] if error.args and isinstance(error.args[0], int) else 0
+
+
+def _translate(error: pymysql.MySQLError, login: Login) -> AdapterError:
+    """Return our error for a foreign one, with nothing of the statement in it."""
+    code = _code(error)
+    where = f"MariaDB at {login.host}:{login.port}"
+    if code in _LOGIN_REFUSED:
+        return Refused(f"{where} does not accept user {login.user} with the password that was given")
+    if code in _FORBIDDEN:
+        return Refused(f"{where} does not let user {login.user} do this (error {code})")
+    if code in {CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR}:
+        return Unavailable(f"{where} does not answer")
+    if code in _PASSING or code == 0 or CR.CR_UNKNOWN_ERROR <= code < 3000:
+        return Unavailable(f"{where} is not ready (error {code})")
+    if code in _TELLING:
+        return Rejected(f"{where}: {error.args[1]}")
+    return Rejected(f"{where} does not accept this (error {code})")

@@ -1,0 +1,275 @@
+"""MariaDBAccount: a user that may do everything in one schema and nothing else."""
+
+from dataclasses import dataclass, field
+
+import msgspec
+
+from stackwright.adapters.errors import AdapterError
+from stackwright.adapters.mariadb import Grant, everything_in
+from stackwright.api.annotations import PAUSED
+from stackwright.api.mariadb import (
+    DATABASE_LABEL,
+    SERVER_LABEL,
+    MariaDBAccount,
+    MariaDBAccountStatus,
+    MariaDBDatabase,
+)
+from stackwright.controllers.database.schema import DATABASE_READY
+from stackwright.controllers.database.server import (
+    SERVER_READY,
+    Absent,
+    Server,
+    World,
+    elder_of,
+    find_server,
+    read_value,
+)
+from stackwright.controllers.looking import Looker
+from stackwright.kube.builtin import Secret
+from stackwright.kube.errors import Blocked
+from stackwright.kube.plan import Plan, Step, Wait
+from stackwright.kube.shapes.external import external
+
+ACCOUNT_READY = "MariaDBAccountReady"
+FINALIZER = "openstack.org/mariadbaccount"
+PASSWORD_KEY = "DatabasePassword"  # noqa: S105  the name of a key, not what stands under it
+
+# The server's own users, and the role that everybody has.
+RESERVED = frozenset({"root", "mysql", "mariadb.sys", "PUBLIC"})
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What there is of an account. `server` is None where the resource names none."""
+
+    server: Server | Absent | None
+    waits: tuple[Wait, ...] = ()
+    elder: str = ""
+    schema: str = ""
+    password: str = field(default="", repr=False)
+    grants: tuple[Grant, ...] | None = None
+    accepted: bool = False
+
+
+@dataclass(frozen=True)
+class UserStep(Step):
+    """Something to do with the user."""
+
+    server: Server
+    user: str
+
+
+@dataclass(frozen=True)
+class CreateUser(UserStep):
+    """Make the user."""
+
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class SetPassword(UserStep):
+    """Change the user's password."""
+
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class GrantSchema(UserStep):
+    """Let the user do everything in the schema."""
+
+    schema: str
+
+
+@dataclass(frozen=True)
+class Revoke(UserStep):
+    """Take away what the user should not be able to do."""
+
+    grant: Grant
+
+
+@dataclass(frozen=True)
+class DropUser(UserStep):
+    """Delete the user."""
+
+
+async def observe(account: MariaDBAccount, world: World) -> Seen:
+    """Look for schema, server and password, then for the user."""
+    seen = _inputs(account, world.looker(account), world.beside(account))
+    if not isinstance(seen.server, Server) or seen.elder or (seen.waits and not account.deleting):
+        return seen
+    session = await world.session(seen.server)
+    user = account.spec.userName
+    try:
+        grants = await session.grants(user)
+        accepted = bool(grants is not None and seen.password and await session.accepts(user, seen.password))
+    except AdapterError as error:
+        raise seen.server.explain(error) from error
+    return Seen(seen.server, seen.waits, seen.elder, seen.schema, seen.password, grants, accepted)
+
+
+def _inputs(account: MariaDBAccount, look: Looker, others: list[MariaDBAccount]) -> Seen:
+    """Read from the caches what the account needs; what is missing is a wait."""
+    label = account.metadata.labels.get(DATABASE_LABEL, "")
+    database = look(MariaDBDatabase, label) if label else None
+    name = _server_name(account, database)
+    secret = read_value(account.spec.secret, look(Secret, account.spec.secret), PASSWORD_KEY, ACCOUNT_READY)
+    if not name:
+        return Seen(None, waits=() if database or not label else (_missing(label, SERVER_READY),))
+    server = find_server(name, look)
+    waits = []
+    if database is None or database.deleting:
+        waits.append(_missing(label, DATABASE_READY))
+    elif not database.status.completed:
+        waits.append(Wait("MariaDBDatabaseNotReady", f"MariaDBDatabase {label} is not ready yet", DATABASE_READY))
+    if isinstance(secret, Wait):
+        waits.append(secret)
+    return Seen(
+        server,
+        tuple(waits),
+        _elder(account, [other for other in others if _on(other, name, look)]),
+        database.spec.name if database is not None else "",
+        "" if isinstance(secret, Wait) else secret,
+    )
+
+
+def _server_name(account: MariaDBAccount, database: MariaDBDatabase | None) -> str:
+    """Return which Galera has the user; when its MariaDBDatabase has gone, the one where it was made."""
+    named = database.metadata.labels.get(SERVER_LABEL, "") if database is not None else ""
+    return named or account.status.server
+
+
+def _missing(database: str, condition: str) -> Wait:
+    message = f"MariaDBDatabase {database} does not exist; create it, or correct the label {DATABASE_LABEL}"
+    return Wait("MariaDBDatabaseMissing", message, condition)
+
+
+def _on(account: MariaDBAccount, server: str, look: Looker) -> bool:
+    """Return whether an account is on that server."""
+    label = account.metadata.labels.get(DATABASE_LABEL, "")
+    return _server_name(account, look(MariaDBDatabase, label) if label else None) == server
+
+
+def _elder(account: MariaDBAccount, others: list[MariaDBAccount]) -> str:
+    """Return the name of an older resource that stands for the same user of the same server."""
+    same = [
+        other
+        for other in others
+        if other.spec.userName == account.spec.userName and other.spec.accountType == account.spec.accountType
+    ]
+    elder = elder_of(account, same)
+    return elder.metadata.name if elder is not None else ""
+
+
+def decide(account: MariaDBAccount, seen: Seen) -> Plan:
+    """Return what brings the user to what the resource says: it can log in, may what it should, and no more."""
+    _check(account, seen)
+    if isinstance(seen.server, Absent):
+        return Plan(waits=(seen.server.wait, *seen.waits))
+    if seen.waits or seen.server is None:
+        return Plan(waits=seen.waits)
+    server, user = seen.server, account.spec.userName
+    if seen.grants is None:
+        return _do(CreateUser(server, user, seen.password, reason="CreatingUser", condition=ACCOUNT_READY))
+    wanted = everything_in(seen.schema)
+    steps: list[Step] = []
+    if not seen.accepted:
+        steps.append(SetPassword(server, user, seen.password, reason="ChangingPassword", condition=ACCOUNT_READY))
+    if not any(grant.scope == wanted.scope and grant.complete for grant in seen.grants):
+        steps.append(GrantSchema(server, user, seen.schema, reason="Granting", condition=ACCOUNT_READY))
+    if steps:
+        return _do(*steps)
+    return _do(
+        *(
+            Revoke(server, user, grant, reason="Revoking", condition=ACCOUNT_READY)
+            for grant in seen.grants
+            if grant.scope != wanted.scope
+        )
+    )
+
+
+def _do(*steps: Step) -> Plan:
+    return Plan(steps=steps)
+
+
+def _check(account: MariaDBAccount, seen: Seen) -> None:
+    """Refuse what only the user can mend."""
+    spec = account.spec
+    if spec.accountType == "System":
+        message = "spec.accountType: System is not supported yet; root's password stands in the Secret of the Galera"
+        raise Blocked(message, reason="NotSupported", condition=ACCOUNT_READY)
+    if spec.requireTLS:
+        message = "spec.requireTLS is not supported yet; leave it out"
+        raise Blocked(message, reason="NotSupported", condition=ACCOUNT_READY)
+    if spec.userName in RESERVED or (isinstance(seen.server, Server) and spec.userName == seen.server.user):
+        message = f"spec.userName: {spec.userName} is the server's own; make a MariaDBAccount with another userName"
+        raise Blocked(message, reason="UserReserved", condition=ACCOUNT_READY)
+    if seen.server is None and not seen.waits:
+        label = DATABASE_LABEL if DATABASE_LABEL not in account.metadata.labels else ""
+        message = (
+            f"metadata.labels.{label} is missing; set it to the name of a MariaDBDatabase"
+            if label
+            else f"The MariaDBDatabase of this account has no label {SERVER_LABEL}; set it to the name of a Galera"
+        )
+        raise Blocked(message, reason="LabelMissing", condition=SERVER_READY)
+    if seen.elder:
+        message = f"spec.userName: the user belongs to MariaDBAccount {seen.elder} already; use another userName"
+        raise Blocked(message, reason="UserTaken", condition=ACCOUNT_READY)
+
+
+def remove(account: MariaDBAccount, seen: Seen) -> Plan:
+    """Return what is left to do before the resource may go: its user goes first, where there still is a server."""
+    ours = (
+        takes_along(account)
+        and account.spec.accountType == "User"
+        and account.spec.userName not in RESERVED
+        and not seen.elder
+    )
+    if not ours or seen.server is None:
+        return Plan()
+    if isinstance(seen.server, Absent):
+        return Plan() if seen.server.gone else Plan(waits=(seen.server.wait,))
+    if seen.grants is None or account.spec.userName == seen.server.user:
+        return Plan()
+    return _do(DropUser(seen.server, account.spec.userName, reason="DroppingUser", condition=ACCOUNT_READY))
+
+
+def tell(account: MariaDBAccount, seen: Seen) -> MariaDBAccountStatus:
+    """Return the status with what was seen of the user."""
+    if not isinstance(seen.server, Server) or seen.grants is None:
+        return account.status
+    current = account.spec.secret if seen.accepted else account.status.currentSecret
+    return msgspec.structs.replace(account.status, currentSecret=current, server=seen.server.name)
+
+
+def takes_along(account: MariaDBAccount) -> bool:
+    """Return whether the user goes with its resource; else the resource can go without anybody's help."""
+    return account.spec.deletionPolicy == "Delete"
+
+
+@external(
+    of=MariaDBAccount,
+    read=observe,
+    decide=decide,
+    remove=remove,
+    finalizer=FINALIZER,
+    tell=tell,
+    pause=PAUSED,
+    holds=takes_along,
+)
+async def accounts(step: UserStep, world: World) -> None:
+    """Carry out one step."""
+    session = await world.session(step.server)
+    try:
+        match step:
+            case CreateUser():
+                await session.create_user(step.user, step.password)
+            case SetPassword():
+                await session.set_password(step.user, step.password)
+            case GrantSchema():
+                await session.grant(step.user, step.schema)
+            case Revoke():
+                await session.revoke(step.user, step.grant)
+            case DropUser():
+                await session.drop_user(step.user)
+    except AdapterError as error:
+        raise step.server.explain(error, ACCOUNT_READY) from error

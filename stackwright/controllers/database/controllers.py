@@ -1,0 +1,35 @@
+"""The controllers of schemas and accounts, with what wakes them."""
+
+from dataclasses import replace
+
+from stackwright.adapters import mariadb
+from stackwright.adapters.mariadb import Connect
+from stackwright.api.mariadb import MariaDBDatabase
+from stackwright.controllers.database.account import accounts
+from stackwright.controllers.database.schema import databases
+from stackwright.controllers.database.server import World
+from stackwright.controllers.dialling import Dialler
+from stackwright.controllers.looking import Interests
+from stackwright.kube.builtin import Secret
+from stackwright.kube.controller import Controller
+from stackwright.services.mariadb.kinds import Galera
+
+# Seconds after which a server is looked at again, because nobody tells us when somebody changed it.
+EVERY = 45.0
+
+
+def controllers(
+    dialler: Dialler, connect: Connect = mariadb.connect, *, every: float = EVERY
+) -> tuple[Controller, ...]:
+    """Return the controllers of MariaDBDatabase and MariaDBAccount."""
+    of_databases, of_accounts = Interests(), Interests()
+    return (
+        replace(databases, every=every).controller(
+            lambda context: World(context, dialler, connect, of_databases),
+            watches=of_databases.watches((Galera, Secret)),
+        ),
+        replace(accounts, every=every).controller(
+            lambda context: World(context, dialler, connect, of_accounts),
+            watches=of_accounts.watches((Galera, MariaDBDatabase, Secret)),
+        ),
+    )

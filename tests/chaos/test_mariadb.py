@@ -1,0 +1,23 @@
+"""Three MariaDB nodes, scaled, and killed all at once in the middle of writing."""
+
+from tests.e2e.conftest import Kubectl
+from tests.e2e.databases import Database, Writer, survive
+
+
+def test_no_acknowledged_row_is_lost(kubectl: Kubectl, mariadb_image: str) -> None:
+    database = Database(kubectl, mariadb_image)
+    database.install(replicas=1)
+    early = Writer(database.login)
+    early.prepare()
+    early.write(100)
+    database.scale(3)
+
+    writer = Writer(database.login, early.acknowledged[:], _next=len(early.acknowledged))
+    survived = survive(database, replicas=3, writer=writer)
+    print(f"{survived.failures} inserts failed, the longest pause was {survived.longest:.1f} s")  # noqa: T201  the figure
+    assert survived.failures > 0
+    assert survived.lost() == []
+
+    database.scale(1)
+    survived.write(100)
+    assert survived.lost() == []

@@ -1,0 +1,104 @@
+"""What every `MariaDB` does, the real one and the fake.
+
+A ring subclasses the contract and gives a `server`, and a `wrong` one where the password is not right.
+"""
+
+import secrets
+
+import pytest
+
+from stackwright.adapters.errors import Refused, Rejected
+from stackwright.adapters.mariadb import Grant, MariaDB, Schema, everything_in
+
+PASSWORD = 'a pass\'word with "signs" and 100 % \\'
+
+
+class MariaDBContract:
+    """Each test has names of its own, so a server may be used by many."""
+
+    @pytest.fixture
+    def name(self) -> str:
+        return f"contract_{secrets.token_hex(4)}"
+
+    async def test_a_schema_is_made_once_and_dropped(self, server: MariaDB, name: str) -> None:
+        wanted = await server.named(Schema(name, "utf8", "utf8_general_ci"))
+        assert wanted == Schema(name, "utf8mb3", "utf8mb3_general_ci")
+        assert await server.schema(name) is None
+        for _ in range(2):
+            await server.create_schema(wanted)
+        assert await server.schema(name) == wanted
+        for _ in range(2):
+            await server.drop_schema(name)
+        assert await server.schema(name) is None
+
+    async def test_a_schema_that_is_there_is_altered(self, server: MariaDB, name: str) -> None:
+        await server.create_schema(Schema(name, "latin1", "latin1_swedish_ci"))
+        wanted = Schema(name, "utf8mb4", "utf8mb4_unicode_ci")
+        await server.create_schema(wanted)
+        assert await server.schema(name) == Schema(name, "latin1", "latin1_swedish_ci")
+        await server.alter_schema(wanted)
+        assert await server.schema(name) == wanted
+        await server.drop_schema(name)
+
+    async def test_an_unknown_character_set_is_rejected_by_name(self, server: MariaDB, name: str) -> None:
+        with pytest.raises(Rejected, match="klingon"):
+            await server.named(Schema(name, "klingon", "klingon_general_ci"))
+
+    async def test_a_collation_of_another_character_set_is_rejected_by_name(self, server: MariaDB, name: str) -> None:
+        with pytest.raises(Rejected, match="latin1_swedish_ci"):
+            await server.named(Schema(name, "utf8", "latin1_swedish_ci"))
+
+    async def test_a_name_that_would_end_the_statement_is_rejected(self, server: MariaDB) -> None:
+        with pytest.raises(Rejected, match="is no name"):
+            await server.create_schema(Schema("x`; DROP DATABASE mysql; --", "utf8", "utf8_general_ci"))
+
+    async def test_a_user_comes_with_no_rights_and_goes(self, server: MariaDB, name: str) -> None:
+        assert await server.grants(name) is None
+        assert not await server.accepts(name, PASSWORD)
+        for _ in range(2):
+            await server.create_user(name, PASSWORD)
+        assert await server.grants(name) == ()
+        assert await server.accepts(name, PASSWORD)
+        for _ in range(2):
+            await server.drop_user(name)
+        assert await server.grants(name) is None
+        assert not await server.accepts(name, PASSWORD)
+
+    async def test_a_password_is_changed(self, server: MariaDB, name: str) -> None:
+        await server.create_user(name, PASSWORD)
+        await server.create_user(name, "another")
+        assert await server.accepts(name, PASSWORD)
+        await server.set_password(name, "another")
+        assert await server.accepts(name, "another")
+        assert not await server.accepts(name, PASSWORD)
+        await server.drop_user(name)
+
+    async def test_a_user_with_signs_in_its_name_is_quoted(self, server: MariaDB, name: str) -> None:
+        user = f"o'{name} 100 %s"
+        await server.create_user(user, PASSWORD)
+        assert await server.accepts(user, PASSWORD)
+        await server.drop_user(user)
+        assert await server.grants(user) is None
+
+    async def test_a_grant_is_of_one_schema_and_is_taken_away(self, server: MariaDB, name: str) -> None:
+        other = f"{name}_other"
+        await server.create_user(name, PASSWORD)
+        for _ in range(2):
+            await server.grant(name, name)
+        await server.grant(name, other)
+        assert sorted(await server.grants(name) or (), key=lambda grant: grant.scope) == [
+            everything_in(name),
+            everything_in(other),
+        ]
+        await server.revoke(name, everything_in(other))
+        assert await server.grants(name) == (Grant(f"{name}.*", complete=True),)
+        await server.drop_user(name)
+
+    async def test_a_change_of_a_user_who_is_not_there_is_rejected(self, server: MariaDB, name: str) -> None:
+        with pytest.raises(Rejected):
+            await server.set_password(name, PASSWORD)
+
+    async def test_a_wrong_password_of_ours_is_refused_and_not_repeated(self, wrong: MariaDB, name: str) -> None:
+        with pytest.raises(Refused, match="does not accept user root") as refused:
+            await wrong.schema(name)
+        assert "wrong-password" not in str(refused.value)

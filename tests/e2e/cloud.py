@@ -1,0 +1,110 @@
+"""A whole cloud in the cluster of this run: brought up as a newcomer would, and asked with the real client."""
+
+import json
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.conftest import NAME, Kubectl
+
+ROOT = Path(__file__).parents[2]
+NAMESPACE = "openstack"
+PATIENCE = 180.0
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """The cloud: kubectl in its namespace, our own program, and a pod with the real client in it."""
+
+    kubectl: Kubectl
+    helm: Path
+
+    def stackwright(self, *arguments: str, code: int = 0) -> str:
+        """Run our own program on the cluster of this run; return what it printed."""
+        command = [sys.executable, "-m", "stackwright.cli", *arguments, "--name", NAME]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+        assert done.returncode == code, f"stackwright {' '.join(arguments)}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def openstack(self, *arguments: str) -> Any:
+        """Run the real client in its pod; return what it answered."""
+        printed = self.kubectl("exec", "client", "--", "openstack", *arguments, "--format", "json")
+        return json.loads(printed) if printed.strip() else None
+
+    def endpoint(self, interface: str) -> str:
+        """Return a URL of Keystone."""
+        return self.kubectl.get("keystoneapi/keystone", f"{{.status.apiEndpoints.{interface}}}")
+
+    def password(self) -> str:
+        """Return the administrator's password."""
+        return secret(self.kubectl, "osp-secret", "AdminPassword")
+
+    def token(self) -> str:
+        """Log in from this machine, and return the token."""
+        user = {"name": "admin", "domain": {"name": "Default"}, "password": self.password()}
+        identity = {"methods": ["password"], "password": {"user": user}}
+        scope = {"project": {"name": "admin", "domain": {"name": "Default"}}}
+        body = json.dumps({"auth": {"identity": identity, "scope": scope}}).encode()
+        url = f"{self.endpoint('public')}/v3/auth/tokens"
+        request = urllib.request.Request(url, body, {"Content-Type": "application/json"})  # noqa: S310  our own cloud
+        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310  likewise
+            return str(answer.headers["X-Subject-Token"])
+
+    def is_valid(self, token: str) -> bool:
+        """Return whether Keystone accepts a token."""
+        headers = {"X-Auth-Token": token, "X-Subject-Token": token}
+        request = urllib.request.Request(f"{self.endpoint('public')}/v3/auth/tokens", headers=headers)  # noqa: S310
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310  our own cloud
+                return bool(answer.status == 200)
+        except urllib.error.HTTPError as error:
+            return error.code not in {401, 403, 404} and _raised(error)
+
+
+def _raised(error: Exception) -> bool:
+    raise error
+
+
+def secret(kubectl: Kubectl, name: str, key: str) -> str:
+    """Return a value of a Secret."""
+    return kubectl("get", "secret", name, f"--template={{{{index .data {json.dumps(key)} | base64decode}}}}")
+
+
+def eventually(question: Callable[[], bool], what: str, patience: float = PATIENCE) -> float:
+    """Wait for something that nobody tells us of; return after how many seconds it came."""
+    began = time.monotonic()
+    while not question():
+        assert time.monotonic() < began + patience, f"not within {patience} s: {what}"
+        time.sleep(0.5)
+    return time.monotonic() - began
+
+
+def client_pod(image: str) -> dict[str, Any]:
+    """Return a pod with the real client, and the cloud's own clouds.yaml in it."""
+    sources = [{"configMap": {"name": "openstack-config"}}, {"secret": {"name": "openstack-config-secret"}}]
+    container = {
+        "name": "client",
+        "image": image,
+        "command": ["sleep", "infinity"],
+        "env": [{"name": "OS_CLOUD", "value": "default"}, {"name": "HOME", "value": "/tmp"}],
+        "volumeMounts": [{"name": "clouds", "mountPath": "/etc/openstack"}],
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+    }
+    user = {"runAsNonRoot": True, "runAsUser": 42425, "fsGroup": 42425, "seccompProfile": {"type": "RuntimeDefault"}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "client"},
+        "spec": {
+            "terminationGracePeriodSeconds": 1,
+            "securityContext": user,
+            "containers": [container],
+            "volumes": [{"name": "clouds", "projected": {"sources": sources}}],
+        },
+    }

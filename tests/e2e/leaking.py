@@ -1,0 +1,78 @@
+"""Looks for the content of Secrets where it must not stand."""
+
+import base64
+import gzip
+import json
+import subprocess
+import urllib.parse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.cloud import NAMESPACE, Cloud
+from tests.e2e.conftest import Kubectl
+
+
+def values(cloud: Cloud) -> dict[str, str]:
+    """Return every value of eight bytes or more that a Secret of the cloud holds, by where it stands."""
+    listed = json.loads(cloud.kubectl("get", "secrets", "--output=json"))["items"]
+    found: dict[str, str] = {}
+    for item in listed:
+        for key, data in item.get("data", {}).items():
+            if item.get("type") == "helm.sh/release.v1":
+                continue
+            text = base64.b64decode(data).decode(errors="replace")
+            found[f"{item['metadata']['name']}/{key}"] = text.strip()
+    return {place: text for place, text in found.items() if len(text) >= 8 and not _is_public(place)}
+
+
+def _is_public(place: str) -> bool:
+    """Return whether what stands there is no secret, though it is in a Secret: programs and names of hosts."""
+    key = place.partition("/")[2]
+    return key.endswith((".json", ".cnf")) or key in {"02-keystone-override.conf", "host", "username", "port"}
+
+
+def leaks(secrets: dict[str, str], texts: dict[str, str]) -> Iterator[str]:
+    """Yield where a secret stands: as it is, in base64, or as in a URL."""
+    for place, value in secrets.items():
+        lines = [line for line in value.splitlines() if len(line) >= 8] if "\n" in value else [value]
+        wanted = lines if len(lines) == 1 else [line for line in lines if "://" in line or "pass" in line.lower()]
+        for text in wanted:
+            forms = {text, base64.b64encode(text.encode()).decode(), urllib.parse.quote(text, safe="")}
+            yield from (f"{place} in {name}" for name, content in texts.items() if any(f in content for f in forms))
+
+
+def places(cloud: Cloud) -> dict[str, str]:
+    """Return all that people and programs may read without reading Secrets."""
+    kubectl = cloud.kubectl
+    found: dict[str, str] = {}
+    for namespace in (NAMESPACE, "stackwright-system"):
+        here = Kubectl(kubectl.program, kubectl.kubeconfig, namespace)
+        for pod in here.get("pods", "{.items[*].metadata.name}").split():
+            command = here.command("logs", pod, "--all-containers", "--prefix")
+            found[f"the log of {pod}"] = subprocess.run(
+                command, capture_output=True, text=True, check=False, timeout=60
+            ).stdout
+        found[f"the events of {namespace}"] = here("get", "events", "--output=yaml")
+    found["the resources"] = kubectl("get", "openstack", "--output=yaml")
+    found["the pods"] = kubectl("get", "pods,jobs,deployments,statefulsets,configmaps", "--output=yaml")
+    found["the release records"] = _records(kubectl)
+    found["the processes"] = "\n".join(_arguments())
+    return found
+
+
+def _records(kubectl: Kubectl) -> str:
+    listed: list[dict[str, Any]] = json.loads(kubectl("get", "secrets", "--selector=owner=helm", "--output=json"))[
+        "items"
+    ]
+    raw = (base64.b64decode(base64.b64decode(item["data"]["release"])) for item in listed)
+    return "\n".join(gzip.decompress(record).decode() for record in raw)
+
+
+def _arguments() -> Iterator[str]:
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                yield (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                continue

@@ -1,0 +1,148 @@
+"""From one resource to a token: the real operators, MariaDB, memcached and Keystone, asked by the real client."""
+
+import base64
+import json
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from stackwright.local import binaries, programs
+from stackwright.local.cluster.lifecycle import Cluster
+from tests.e2e import cloud as clouds
+from tests.e2e import leaking
+from tests.e2e.cloud import NAMESPACE, Cloud, eventually
+from tests.e2e.conftest import Kubectl
+
+# What drift may last, with a little for the look itself.
+REPAIRED = 75.0
+
+
+@pytest.fixture(scope="module")
+def cloud(cluster: Cluster) -> Iterator[Cloud]:
+    """The cloud that `stackwright up` makes."""
+    found = binaries.ensure(programs.ALL)
+    kubectl = Kubectl(found["kubectl"], cluster.layout.kubeconfig, NAMESPACE)
+    made = Cloud(kubectl, found["helm"])
+    made.stackwright("up", "--yes")
+    image = kubectl.get("deployment/keystone", "{.spec.template.spec.containers[0].image}")
+    kubectl.apply(clouds.client_pod(image))
+    kubectl.wait("pod/client", "condition=Ready")
+    yield made
+    kubectl("delete", "namespace", NAMESPACE)
+
+
+def test_the_control_plane_is_ready_for_everybody_who_asks(cloud: Cloud) -> None:
+    cloud.kubectl("wait", "--for=condition=Ready", "openstackcontrolplane", "--all", "--timeout=10s")
+    command = [str(cloud.helm), "list", "--all-namespaces", "--output=json"]
+    environment = {"KUBECONFIG": str(cloud.kubectl.kubeconfig), "HOME": "/tmp", "PATH": ""}
+    printed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    listed = {(entry["namespace"], entry["name"]): entry for entry in json.loads(printed)}
+    for name in ("openstack", "memcached", "keystone"):
+        assert listed[NAMESPACE, name]["status"] == "deployed"
+        assert listed[NAMESPACE, name]["revision"] == "1"
+    status = json.loads(cloud.stackwright("status", "--output", "json"))
+    assert status["ready"] is True
+
+
+def test_the_client_makes_projects_users_and_roles(cloud: Cloud) -> None:
+    assert cloud.openstack("token", "issue")["project_id"]
+    catalog = cloud.openstack("catalog", "list")
+    assert [entry["Type"] for entry in catalog] == ["identity"]
+    project = cloud.openstack("project", "create", "kitchen")
+    user = cloud.openstack("user", "create", "cook", "--password", "salt-and-pepper", "--project", "kitchen")
+    cloud.kubectl(
+        "exec", "client", "--", "openstack", "role", "add", "--user", "cook", "--project", "kitchen", "member"
+    )
+    assigned = cloud.openstack("role", "assignment", "list", "--user", user["id"], "--names")
+    assert [entry["Role"] for entry in assigned] == ["member"]
+    assert project["name"] == "kitchen"
+
+
+def test_the_urls_of_the_catalog_work_from_where_they_promise(cloud: Cloud) -> None:
+    urls = {entry["Interface"]: entry["URL"] for entry in cloud.openstack("endpoint", "list")}
+    assert urls == {interface: cloud.endpoint(interface) for interface in ("public", "internal")}
+    # From this machine by the public one, from a pod by both.
+    assert cloud.is_valid(cloud.token())
+    for url in urls.values():
+        script = f"import urllib.request; print(urllib.request.urlopen('{url}/v3').status)"
+        assert cloud.kubectl.inside("client", "python3", "-c", script).strip() == "200"
+
+
+def test_openrc_logs_in_from_this_machine(cloud: Cloud) -> None:
+    lines = dict(
+        line.removeprefix("export ").split("=", 1)
+        for line in cloud.stackwright("openrc").splitlines()
+        if line.startswith("export ")
+    )
+    assert lines["OS_AUTH_URL"].strip("'") == f"{cloud.endpoint('public')}/v3"
+    assert lines["OS_PASSWORD"].strip("'") == cloud.password()
+
+
+def test_keys_turn_and_older_tokens_stay_valid(cloud: Cloud) -> None:
+    before = cloud.token()
+    printed = cloud.stackwright("action", "run", "keystone", "rotate-keys", "--id", "e2e", "--timeout", "240s")
+    assert "Succeeded" in printed or "succeeded" in printed
+    ring = cloud.kubectl("get", "secret", "keystone-fernet-keys", "--template={{len .data}}")
+    assert ring == "3"
+    assert cloud.is_valid(before)
+    assert cloud.is_valid(cloud.token())
+
+
+def test_a_dropped_grant_is_given_again_by_itself(cloud: Cloud) -> None:
+    root = clouds.secret(cloud.kubectl, "openstack-mariadb-root", "DatabasePassword")
+    user = cloud.kubectl.get("mariadbaccount/keystone", "{.spec.userName}")
+
+    def sql(statement: str) -> str:
+        command = f"MYSQL_PWD='{root}' mariadb -h 127.0.0.1 -uroot -N -e \"{statement}\""
+        return cloud.kubectl("exec", "openstack-galera-0", "--", "sh", "-c", command)
+
+    sql(f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM '{user}'@'%'")
+    assert "keystone" not in sql(f"SHOW GRANTS FOR '{user}'@'%'").replace(f"'{user}'", "").replace(f"`{user}`", "")
+    eventually(
+        lambda: "ALL PRIVILEGES ON `keystone`" in sql(f"SHOW GRANTS FOR '{user}'@'%'"), "the grant is back", REPAIRED
+    )
+
+
+def test_a_service_that_is_taken_out_comes_back_with_its_data(cloud: Cloud) -> None:
+    token = cloud.token()
+    patch = {"spec": {"keystone": {"enabled": False}}}
+    cloud.kubectl("patch", "openstackcontrolplane", "openstack", "--type=merge", f"--patch={json.dumps(patch)}")
+    cloud.kubectl("wait", "--for=delete", "keystoneapi/keystone", "--timeout=60s")
+    cloud.kubectl("wait", "--for=delete", "deployment/keystone", "--timeout=120s")
+    for kept in ("mariadbdatabase/keystone", "mariadbaccount/keystone", "secret/keystone-fernet-keys"):
+        cloud.kubectl("get", kept)
+    patch = {"spec": {"keystone": {"enabled": True}}}
+    cloud.kubectl("patch", "openstackcontrolplane", "openstack", "--type=merge", f"--patch={json.dumps(patch)}")
+    cloud.kubectl("wait", "--for=create", "keystoneapi/keystone", "--timeout=60s")
+    cloud.kubectl.wait("keystoneapi/keystone", "condition=Ready")
+    eventually(lambda: cloud.is_valid(token), "the token of before is valid again", 60.0)
+    assert "kitchen" in [entry["Name"] for entry in cloud.openstack("project", "list")]
+
+
+def test_a_wrong_image_is_told_and_heals(cloud: Cloud) -> None:
+    def image(reference: str) -> None:
+        body = {"spec": {"containerImage": reference}}
+        cloud.kubectl("patch", "keystoneapi", "keystone", "--type=merge", f"--patch={json.dumps(body)}")
+
+    def message() -> str:
+        return cloud.kubectl.get("keystoneapi/keystone", "{.status.conditions[?(@.type=='Ready')].message}")
+
+    token = cloud.token()
+    image("registry.invalid/keystone:none")
+    eventually(lambda: "cannot get its image registry.invalid/keystone:none" in message(), "the reason is told")
+    # The old pods go on until the new ones are ready.
+    assert cloud.is_valid(token)
+    image("")
+    cloud.kubectl.wait("keystoneapi/keystone", "condition=Ready")
+
+
+def test_no_secret_is_told_to_anybody(cloud: Cloud) -> None:
+    found = list(leaking.leaks(leaking.values(cloud), leaking.places(cloud)))
+    assert found == []
+
+
+def test_a_planted_leak_is_found(cloud: Cloud) -> None:
+    password = cloud.password()
+    for form in (password, base64.b64encode(password.encode()).decode()):
+        assert list(leaking.leaks(leaking.values(cloud), {"a log": f"login with {form} failed"})) != []

@@ -1,0 +1,127 @@
+"""A MariaDB in memory that passes the same contract tests as the real one."""
+
+from dataclasses import dataclass, field
+
+from stackwright.adapters.errors import Refused, Rejected, Unavailable
+from stackwright.adapters.mariadb import Grant, Login, MariaDB, Schema, digest, everything_in
+
+# What the real server calls what it was asked for.
+_CHARACTER_SETS = {"utf8": "utf8mb3", "utf8mb3": "utf8mb3", "utf8mb4": "utf8mb4", "latin1": "latin1"}
+_FORBIDDEN_SIGNS = set("`'\"; -.")
+
+
+@dataclass
+class User:
+    """A user: the digest of its password, and what it may do."""
+
+    digest: str
+    grants: dict[str, Grant] = field(default_factory=dict)
+
+
+@dataclass
+class FakeMariaDB:
+    """The state of one server, by what tests look at it and change it behind everybody's back.
+
+    `down` makes it answer nobody. `calls` are the changes that were asked for, in order.
+    """
+
+    password: str = "root-password"
+    down: bool = False
+    schemas: dict[str, Schema] = field(default_factory=dict)
+    users: dict[str, User] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+
+    def connect(self, login: Login) -> MariaDB:
+        """Return a way to this server, whatever host is dialled."""
+        return _Session(self, login)
+
+
+@dataclass(frozen=True)
+class _Session:
+    server: FakeMariaDB
+    login: Login
+
+    def _enter(self, change: str = "") -> None:
+        if self.server.down:
+            raise Unavailable(f"MariaDB at {self.login.host}:{self.login.port} does not answer")
+        if (self.login.user, self.login.password) != ("root", self.server.password):
+            raise Refused(
+                f"MariaDB at {self.login.host}:{self.login.port} does not accept user {self.login.user} with the "
+                "password that was given"
+            )
+        if change:
+            self.server.calls.append(change)
+
+    async def named(self, schema: Schema) -> Schema:
+        self._enter()
+        character_set = _CHARACTER_SETS.get(schema.character_set)
+        if character_set is None:
+            raise Rejected(f"MariaDB at {self.login.host}: Unknown character set: '{schema.character_set}'")
+        if not schema.collation.startswith(schema.character_set.removesuffix("mb3")):
+            raise Rejected(f"MariaDB at {self.login.host}: COLLATION '{schema.collation}' is not valid")
+        _, _, rest = schema.collation.partition("_")
+        return Schema(schema.name, character_set, f"{character_set}_{rest}")
+
+    async def schema(self, name: str) -> Schema | None:
+        self._enter()
+        return self.server.schemas.get(name)
+
+    async def create_schema(self, schema: Schema) -> None:
+        self._enter(f"create schema {schema.name}")
+        _checked(schema.name)
+        self.server.schemas.setdefault(schema.name, await self.named(schema))
+
+    async def alter_schema(self, schema: Schema) -> None:
+        self._enter(f"alter schema {schema.name}")
+        if schema.name not in self.server.schemas:
+            raise Rejected("MariaDB does not accept this (error 1049)")
+        self.server.schemas[schema.name] = await self.named(schema)
+
+    async def drop_schema(self, name: str) -> None:
+        self._enter(f"drop schema {name}")
+        self.server.schemas.pop(name, None)
+
+    async def grants(self, user: str) -> tuple[Grant, ...] | None:
+        self._enter()
+        found = self.server.users.get(user)
+        return None if found is None else tuple(found.grants.values())
+
+    async def accepts(self, user: str, password: str) -> bool:
+        if self.server.down:
+            self._enter()
+        found = self.server.users.get(user)
+        return found is not None and found.digest == digest(password)
+
+    async def create_user(self, user: str, password: str) -> None:
+        self._enter(f"create user {user}")
+        self.server.users.setdefault(user, User(digest(password)))
+
+    async def set_password(self, user: str, password: str) -> None:
+        self._enter(f"set password {user}")
+        self._user(user).digest = digest(password)
+
+    async def grant(self, user: str, schema: str) -> None:
+        self._enter(f"grant {user} {schema}")
+        _checked(schema)
+        grants, given = self._user(user).grants, everything_in(schema)
+        before = grants.get(given.scope)
+        grants[given.scope] = Grant(given.scope, complete=True, grantable=before is not None and before.grantable)
+
+    async def revoke(self, user: str, grant: Grant) -> None:
+        self._enter(f"revoke {user} {grant.scope}")
+        if self._user(user).grants.pop(grant.scope, None) is None:
+            raise Rejected("MariaDB does not accept this (error 1141)")
+
+    async def drop_user(self, user: str) -> None:
+        self._enter(f"drop user {user}")
+        self.server.users.pop(user, None)
+
+    def _user(self, name: str) -> User:
+        if name not in self.server.users:
+            raise Rejected("MariaDB does not accept this (error 1396)")
+        return self.server.users[name]
+
+
+def _checked(name: str) -> None:
+    if set(name) & _FORBIDDEN_SIGNS:
+        raise Rejected(f"{name!r} is no name that MariaDB takes here")

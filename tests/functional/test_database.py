@@ -1,0 +1,349 @@
+"""MariaDBDatabase and MariaDBAccount on a real API server, with a MariaDB in memory behind them."""
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from stackwright.adapters.mariadb import Grant, Schema, digest, everything_in
+from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
+from stackwright.controllers.database import controllers
+from stackwright.controllers.dialling import Dialler
+from stackwright.kube.builtin import Namespace, Secret
+from stackwright.kube.client import Client
+from stackwright.kube.conditions import find, is_true
+from stackwright.kube.crd import generate, install
+from stackwright.kube.errors import Invalid
+from stackwright.kube.resource import CustomResource, JsonObject
+from stackwright.kube.runtime import Runtime
+from stackwright.services.mariadb.kinds import Galera
+from tests.fakes.mariadb import FakeMariaDB, User
+from tests.functional.running import running
+from tests.functional.watching import PATIENCE, eventually
+
+OURS = (Galera, MariaDBDatabase, MariaDBAccount)
+
+
+@pytest.fixture
+async def kinds(client: Client) -> None:
+    await install.install(client, [generate.manifest(kind) for kind in OURS])
+
+
+@pytest.fixture
+def fake() -> FakeMariaDB:
+    return FakeMariaDB(password="root-password")
+
+
+@pytest.fixture
+async def operator(client: Client, namespace: str, kinds: None, fake: FakeMariaDB) -> AsyncIterator[None]:
+    """The controllers, which look at the server again often enough for a test."""
+    made = controllers(Dialler(client, inside=True), fake.connect, every=0.5)
+    async with running(Runtime(client, made, namespace=namespace)):
+        yield
+
+
+class Cloud:
+    """What a user writes, in one namespace."""
+
+    def __init__(self, client: Client, namespace: str) -> None:
+        self.client, self.namespace = client, namespace
+
+    async def put(self, kind: type[Any], name: str, labels: dict[str, str] | None = None, **parts: JsonObject) -> None:
+        metadata = {"name": name, "namespace": self.namespace, "labels": labels or {}}
+        await self.client.apply(kind, {"metadata": metadata, **parts}, field_manager="user")
+
+    async def secret(self, name: str, key: str, password: str) -> None:
+        await self.put(Secret, name, data={key: base64.b64encode(password.encode()).decode()})
+
+    async def galera(self, *, bootstrapped: bool = True, **spec: Any) -> None:
+        await self.put(Galera, "openstack", spec=spec or {"storageClass": "local", "storageRequest": "1G"})
+        if bootstrapped:
+            await self.bootstrapped()
+
+    async def bootstrapped(self) -> None:
+        """Do what the Galera's own operator does once it accepts clients."""
+        body = {"metadata": {"name": "openstack", "namespace": self.namespace}, "status": {"bootstrapped": True}}
+        await self.client.apply(Galera, body, subresource="status", field_manager="galera")
+
+    async def root(self) -> None:
+        await self.secret("openstack-mariadb-root", "DatabasePassword", "root-password")
+
+    async def database(self, **spec: Any) -> None:
+        await self.put(MariaDBDatabase, "keystone", {"dbName": "openstack"}, spec={"name": "keystone", **spec})
+
+    async def account(self, name: str = "keystone", **spec: Any) -> None:
+        said = {"userName": "keystone", "secret": "keystone-db-secret", **spec}
+        await self.put(MariaDBAccount, name, {"mariaDBDatabaseName": "keystone"}, spec=said)
+
+    async def password(self, password: str = "first-password") -> None:  # noqa: S107  test data
+        await self.secret("keystone-db-secret", "DatabasePassword", password)
+
+    async def whole(self, **account: Any) -> None:
+        """Write all of it, and wait until all of it is there."""
+        for write in (self.root, self.galera, self.database, self.password):
+            await write()
+        await self.account(**account)
+        await self.ready(MariaDBAccount)
+
+    async def ready(self, kind: type[Any], name: str = "keystone") -> Any:
+        return await eventually(self.client, kind, name, self.namespace, is_ready)
+
+    async def says(self, kind: type[Any], condition: str, words: str, name: str = "keystone") -> Any:
+        """Wait until a condition is not met and says these words."""
+
+        def holds(resource: CustomResource) -> bool:
+            found = find(resource.status.conditions, condition)
+            return found is not None and found.status == "False" and words in found.message
+
+        return await eventually(self.client, kind, name, self.namespace, holds)
+
+    async def gone(self, kind: type[Any], name: str = "keystone") -> None:
+        await self.client.delete(kind, name, self.namespace)
+        await until(lambda: self.client.find(kind, name, self.namespace), is_none)
+
+
+@pytest.fixture
+def cloud(client: Client, namespace: str) -> Cloud:
+    return Cloud(client, namespace)
+
+
+def is_ready(resource: CustomResource) -> bool:
+    seen = resource.status.observedGeneration == resource.metadata.generation
+    return seen and is_true(resource.status.conditions)
+
+
+def is_none(found: object) -> bool:
+    return found is None
+
+
+async def until(ask: Callable[[], Any], holds: Callable[[Any], bool] = bool) -> None:
+    """Wait until what is asked for holds."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            answer = ask()
+            if holds(await answer if asyncio.iscoroutine(answer) else answer):
+                return
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.usefixtures("operator")
+@pytest.mark.parametrize("backwards", [False, True], ids=["server-first", "account-first"])
+async def test_any_order_of_creation_comes_to_the_same(cloud: Cloud, fake: FakeMariaDB, backwards: bool) -> None:
+    writes = [cloud.root, cloud.galera, cloud.database, cloud.password, cloud.account]
+    for write in reversed(writes) if backwards else writes:
+        await write()
+    account = await cloud.ready(MariaDBAccount)
+    database = await cloud.ready(MariaDBDatabase)
+
+    assert fake.schemas == {"keystone": Schema("keystone", "utf8mb3", "utf8mb3_general_ci")}
+    assert fake.users["keystone"].digest == digest("first-password")
+    assert list(fake.users["keystone"].grants.values()) == [everything_in("keystone")]
+    assert database.status.completed
+    assert (account.status.currentSecret, account.status.server) == ("keystone-db-secret", "openstack")
+    assert fake.calls == ["create schema keystone", "create user keystone", "grant keystone keystone"]
+
+
+@pytest.mark.usefixtures("operator")
+async def test_each_missing_part_is_named_and_its_coming_heals(cloud: Cloud) -> None:
+    await cloud.account()
+    await cloud.says(MariaDBAccount, "MariaDBServerReady", "MariaDBDatabase keystone does not exist; create it")
+    await cloud.database()
+    await cloud.says(MariaDBDatabase, "MariaDBServerReady", "Galera openstack does not exist; create it")
+    await cloud.galera(bootstrapped=False)
+    await cloud.says(MariaDBDatabase, "MariaDBServerReady", "Galera openstack does not accept clients yet")
+    await cloud.bootstrapped()
+    await cloud.says(MariaDBDatabase, "MariaDBServerReady", "Secret openstack-mariadb-root does not exist")
+    await cloud.root()
+    await cloud.ready(MariaDBDatabase)
+    await cloud.says(MariaDBAccount, "MariaDBAccountReady", "Secret keystone-db-secret does not exist; create it with")
+    await cloud.secret("keystone-db-secret", "Password", "x")
+    await cloud.says(MariaDBAccount, "MariaDBAccountReady", "has no value under the key DatabasePassword; add it")
+    await cloud.password()
+    await cloud.ready(MariaDBAccount)
+
+
+@pytest.mark.usefixtures("operator")
+async def test_what_somebody_changed_on_the_server_is_repaired(cloud: Cloud, fake: FakeMariaDB) -> None:
+    await cloud.whole()
+    user = fake.users["keystone"]
+
+    user.grants.clear()
+    await until(lambda: user.grants == {"keystone.*": everything_in("keystone")})
+    user.grants["*.*"] = Grant("*.*", complete=True, grantable=True)
+    await until(lambda: "*.*" not in user.grants)
+    user.digest = digest("somebody else's")
+    await until(lambda: user.digest == digest("first-password"))
+    fake.schemas["keystone"] = Schema("keystone", "latin1", "latin1_swedish_ci")
+    await until(lambda: fake.schemas["keystone"].character_set == "utf8mb3")
+    del fake.users["keystone"]
+    await until(lambda: "keystone" in fake.users and fake.users["keystone"].grants)
+
+
+@pytest.mark.usefixtures("kinds")
+async def test_a_changed_secret_changes_the_password_without_a_poll(
+    client: Client, namespace: str, cloud: Cloud, fake: FakeMariaDB
+) -> None:
+    made = controllers(Dialler(client, inside=True), fake.connect, every=3600.0)
+    async with running(Runtime(client, made, namespace=namespace)):
+        await cloud.whole()
+        await cloud.password("second-password")
+        await until(lambda: fake.users["keystone"].digest == digest("second-password"))
+        assert fake.calls.count("create user keystone") == 1
+
+
+@pytest.mark.usefixtures("operator")
+async def test_deleting_keeps_schema_and_user_and_needs_nobody(
+    client: Client, namespace: str, cloud: Cloud, fake: FakeMariaDB
+) -> None:
+    await cloud.whole()
+    for kind in (MariaDBDatabase, MariaDBAccount):
+        assert (await client.get(kind, "keystone", namespace)).metadata.finalizers == ()
+        await cloud.gone(kind)
+    assert list(fake.schemas) == ["keystone"]
+    assert "keystone" in fake.users
+
+
+@pytest.mark.usefixtures("operator")
+async def test_deleting_drops_the_user_where_the_resource_says_so(cloud: Cloud, fake: FakeMariaDB) -> None:
+    await cloud.whole(deletionPolicy="Delete")
+    # The schema's resource goes first: where the user is, the account still knows.
+    await cloud.gone(MariaDBDatabase)
+    await cloud.gone(MariaDBAccount)
+    assert list(fake.schemas) == ["keystone"]
+    assert fake.users == {}
+
+    await cloud.database()
+    await cloud.account()
+    await cloud.ready(MariaDBAccount)
+    assert "keystone" in fake.users
+
+
+@pytest.mark.usefixtures("operator")
+async def test_a_schema_goes_where_the_resource_says_so(cloud: Cloud, fake: FakeMariaDB) -> None:
+    await cloud.whole()
+    await cloud.database(deletionPolicy="Delete")
+    await cloud.gone(MariaDBDatabase)
+    assert fake.schemas == {}
+
+
+@pytest.mark.usefixtures("operator")
+async def test_a_server_that_is_down_holds_a_deletion_and_one_that_is_gone_does_not(
+    client: Client, namespace: str, cloud: Cloud, fake: FakeMariaDB
+) -> None:
+    await cloud.whole(deletionPolicy="Delete")
+    fake.down = True
+    await client.delete(MariaDBAccount, "keystone", namespace)
+    await cloud.says(MariaDBAccount, "MariaDBServerReady", "does not answer")
+    await client.delete(Galera, "openstack", namespace)
+    await until(lambda: client.find(MariaDBAccount, "keystone", namespace), is_none)
+    assert "keystone" in fake.users
+
+
+@pytest.mark.usefixtures("operator")
+async def test_a_namespace_with_databases_in_it_ends(
+    client: Client, namespace: str, cloud: Cloud, fake: FakeMariaDB
+) -> None:
+    await cloud.whole(deletionPolicy="Delete")
+    await cloud.database(deletionPolicy="Delete")
+    fake.down = True
+    await client.delete(Namespace, namespace)
+    await until(lambda: client.find(MariaDBAccount, "keystone", namespace), is_none)
+    await until(lambda: client.find(MariaDBDatabase, "keystone", namespace), is_none)
+
+
+@pytest.mark.usefixtures("operator")
+async def test_a_server_that_was_down_is_worked_on_when_it_is_back(cloud: Cloud, fake: FakeMariaDB) -> None:
+    fake.down = True
+    for write in (cloud.root, cloud.galera, cloud.database):
+        await write()
+    await cloud.says(MariaDBDatabase, "MariaDBServerReady", "openstack")
+    fake.down = False
+    await cloud.ready(MariaDBDatabase)
+
+
+@pytest.mark.usefixtures("operator")
+async def test_a_wrong_root_password_says_where_it_is_from(cloud: Cloud) -> None:
+    await cloud.secret("openstack-mariadb-root", "DatabasePassword", "not-the-password")
+    await cloud.galera()
+    await cloud.database()
+    seen = await cloud.says(
+        MariaDBDatabase, "MariaDBServerReady", "Secret openstack-mariadb-root, key DatabasePassword"
+    )
+    assert "not-the-password" not in str(seen)
+    await cloud.root()
+    await cloud.ready(MariaDBDatabase)
+
+
+@pytest.mark.usefixtures("operator")
+async def test_a_server_outside_is_used_by_its_own_account(cloud: Cloud, fake: FakeMariaDB) -> None:
+    await cloud.put(
+        Secret,
+        "outside",
+        data={
+            "username": base64.b64encode(b"root").decode(),
+            "password": base64.b64encode(b"root-password").decode(),
+        },
+    )
+    external = {"hostname": "db.example", "port": 3307, "secret": "outside"}
+    await cloud.galera(bootstrapped=False, external=external)
+    await cloud.database()
+    await cloud.ready(MariaDBDatabase)
+    assert list(fake.schemas) == ["keystone"]
+
+
+@pytest.mark.usefixtures("operator")
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        pytest.param({"accountType": "System"}, "System is not supported yet", id="a-system-account"),
+        pytest.param({"userName": "root"}, "root is the server's own", id="the-servers-own-user"),
+    ],
+)
+async def test_what_must_not_be_touched_is_refused(
+    cloud: Cloud, fake: FakeMariaDB, spec: JsonObject, words: str
+) -> None:
+    fake.users["root"] = User(digest("root-password"))
+    for write in (cloud.root, cloud.galera, cloud.database, cloud.password):
+        await write()
+    await cloud.account(**spec)
+    await cloud.says(MariaDBAccount, "MariaDBAccountReady", words)
+    await cloud.gone(MariaDBAccount)
+    assert list(fake.users) == ["root"]
+
+
+@pytest.mark.usefixtures("operator")
+async def test_two_accounts_do_not_fight_over_one_user(cloud: Cloud, fake: FakeMariaDB) -> None:
+    await cloud.whole()
+    await cloud.secret("other", "DatabasePassword", "other-password")
+    await cloud.account("zweiter", secret="other")
+    await cloud.says(MariaDBAccount, "MariaDBAccountReady", "belongs to MariaDBAccount keystone already", "zweiter")
+    await cloud.gone(MariaDBAccount, "zweiter")
+    assert fake.users["keystone"].digest == digest("first-password")
+
+
+@pytest.mark.usefixtures("operator")
+async def test_an_unknown_character_set_is_refused_by_name(cloud: Cloud) -> None:
+    for write in (cloud.root, cloud.galera):
+        await write()
+    await cloud.database(defaultCharacterSet="klingon", defaultCollation="klingon_general_ci")
+    await cloud.says(MariaDBDatabase, "MariaDBDatabaseReady", "klingon")
+
+
+@pytest.mark.usefixtures("kinds")
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        pytest.param({}, "storageClass and storageRequest are needed", id="no-storage"),
+        pytest.param({"tls": {"secretName": "cert"}}, "tls is not supported yet", id="tls"),
+        pytest.param({"disableNonTLSListeners": True}, "disableNonTLSListeners is not supported yet", id="tls-only"),
+        pytest.param({"rootDatabaseAccount": "root"}, "rootDatabaseAccount is not supported yet", id="root-account"),
+    ],
+)
+async def test_a_galera_that_asks_for_too_much_or_too_little_is_refused(
+    cloud: Cloud, spec: JsonObject, words: str
+) -> None:
+    storage = {"storageClass": "local", "storageRequest": "1G"} if spec else {}
+    with pytest.raises(Invalid, match=words):
+        await cloud.put(Galera, "openstack", spec={**storage, **spec})
