@@ -42,7 +42,7 @@ def test_the_control_plane_is_ready_for_everybody_who_asks(cloud: Cloud) -> None
         assert listed[NAMESPACE, name]["status"] == "deployed"
         assert listed[NAMESPACE, name]["revision"] == "1"
     status = json.loads(cloud.stackwright("status", "--output", "json"))
-    assert status["ready"] is True
+    assert status["state"] == "Ready"
 
 
 def test_the_client_makes_projects_users_and_roles(cloud: Cloud) -> None:

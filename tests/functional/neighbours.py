@@ -94,7 +94,7 @@ async def _play(client: Client, kind: type[R], namespace: str, status: Any) -> N
         resource: Any = event.object
         if resource.kind is MariaDBAccount.kind and resource.spec.deletionPolicy == "Delete":
             await _hold(client, resource)
-        if told.get(resource.metadata.uid) != resource.metadata.generation:
+        if told.get(resource.metadata.uid) != resource.metadata.generation and not resource.deleting:
             told[resource.metadata.uid] = resource.metadata.generation
             await tell(client, resource, status(resource))
 
