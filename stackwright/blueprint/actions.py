@@ -5,7 +5,7 @@ ring's annotation. So a pass that did something and was killed before it could t
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from msgspec import structs
 
@@ -42,48 +42,71 @@ class Traces:
 
 @dataclass(frozen=True)
 class Course:
-    """What the actions come to: their statuses, and what the machinery has to do about them now."""
+    """What the actions come to: their statuses, and what the machinery has to do about them now.
+
+    `ended` says that one was found to have ended: when that is told, its trace may go and the next one may begin.
+    """
 
     statuses: tuple[ActionStatus, ...] = ()
     jobs: JsonObject = field(default_factory=dict)
     restart: str = ""
     turns: tuple[tuple[str, str], ...] = ()
+    ended: bool = False
 
 
 def course(
     asked: Iterable[Asked], told: Iterable[ActionStatus], known: Mapping[str, Action], traces: Traces, now: str
 ) -> Course:
-    """Return what to do about the actions that were asked for; one of each name goes on at a time."""
+    """Return what to do about the actions that were asked for; one of each name goes on at a time.
+
+    One that has ended keeps its place until that was told: whoever is killed before finds its trace, and no other's.
+    """
     before = {status.id: status for status in told}
     statuses: dict[str, ActionStatus] = {}
     jobs: JsonObject = {}
     restart = ""
     turns: dict[str, str] = {}
     busy: set[str] = set()
+    ended = False
     for action in asked:
-        status = before.get(action.id) or ActionStatus(name=action.name, id=action.id, state=PENDING)
+        status = _told(action, before.get(action.id), now)
         if status.state not in DONE and action.name not in busy:
-            status = _progress(action, known.get(action.name), traces, status, now)
-            if status.state == FAILED and action.name not in known:
-                status = structs.replace(status, result=unknown(action.name, known))
-            if status.state not in DONE:
-                busy.add(action.name)
-                match known[action.name]:
-                    case RunJob(job):
-                        jobs[action.name] = {"job": job, "hash": id_hash(action.id)}
-                    case Restart():
-                        restart = action.id
-                    case RotateKeys(ring):
-                        turns.setdefault(ring, action.id)
+            busy.add(action.name)
+            status = _progress(action, known, traces, status, now)
+            ended = ended or status.state in DONE
+            match known.get(action.name):
+                case RunJob(job):
+                    jobs[action.name] = {"job": job, "hash": id_hash(action.id)}
+                case Restart() if status.state not in DONE:
+                    restart = action.id
+                case RotateKeys(ring) if status.state not in DONE:
+                    turns.setdefault(ring, action.id)
         statuses[action.id] = status
     earlier = [status for status in before.values() if status.id not in statuses]
     kept = (*earlier[max(0, len(earlier) + len(statuses) - REMEMBERED) :], *statuses.values())
-    return Course(kept, jobs, restart, tuple(turns.items()))
+    return Course(kept, jobs, restart, tuple(turns.items()), ended)
+
+
+def _told(action: Asked, before: ActionStatus | None, now: str) -> ActionStatus:
+    """Return what was told of an action; an id that stands for another one already is refused, not taken for done."""
+    if before is None:
+        return ActionStatus(name=action.name, id=action.id, state=PENDING)
+    if before.name == action.name:
+        return before
+    result = f"The id {action.id} was used for {before.name} already; choose another one"
+    return ActionStatus(name=action.name, id=action.id, state=FAILED, completionTime=now, result=result)
+
+
+def waiting(course: Course, why: Mapping[str, str]) -> Course:
+    """Return a course whose actions say what they wait for, by their ids."""
+    statuses = (structs.replace(status, result=why.get(status.id, status.result)) for status in course.statuses)
+    return replace(course, statuses=tuple(statuses))
 
 
 def unknown(name: str, known: Iterable[str]) -> str:
     """Return what to say of an action that the service does not have."""
-    return f"There is no action {name} here; there are {', '.join(sorted(known))}"
+    there = ", ".join(sorted(known))
+    return f"There is no action {name} here; there are {there}" if there else f"There is no action {name} here"
 
 
 def id_hash(identifier: str) -> str:
@@ -91,11 +114,13 @@ def id_hash(identifier: str) -> str:
     return digest({"id": identifier})
 
 
-def _progress(action: Asked, known: Action | None, traces: Traces, status: ActionStatus, now: str) -> ActionStatus:
+def _progress(
+    action: Asked, known: Mapping[str, Action], traces: Traces, status: ActionStatus, now: str
+) -> ActionStatus:
     begun = structs.replace(status, state=RUNNING, startTime=status.startTime or now)
-    match known:
+    match known.get(action.name):
         case None:
-            return structs.replace(begun, state=FAILED, completionTime=now)
+            ending = Ending(finished=True, result=unknown(action.name, known))
         case RunJob():
             ending = traces.jobs.get((action.name, action.id), Ending(finished=False))
         case Restart():

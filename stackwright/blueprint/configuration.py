@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -14,6 +15,9 @@ from stackwright.blueprint.service import Component, ConfigFile, Job, Schedule, 
 
 # Where the chart mounts the Secret; the start contract copies from there.
 SOURCE = "/var/lib/openstack/config"
+
+# What may be a key of a Secret, and is not hidden or a directory.
+_FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
@@ -35,6 +39,23 @@ def oslo_files(
         ConfigFile(users, custom, f"{directory}/{users}"),
         *(ConfigFile(name, content, f"/etc/{service}/{name}") for name, content in sorted(overwrite.items())),
     )
+
+
+def problems(service: Service[C, F], resource: C) -> Iterable[tuple[str, str]]:
+    """Yield what cannot be a file beside ours: the Secret takes no such name, or has another meaning for it."""
+    overwrite: Mapping[str, str] = getattr(resource.spec, "defaultConfigOverwrite", {})  # type: ignore[attr-defined]  # every service has a spec
+    parts: tuple[Component[C, F] | Job[C, F] | Schedule[C], ...] = (
+        *service.components,
+        *service.jobs,
+        *service.schedules,
+    )
+    ours = {f"{part.name}.json" for part in parts}
+    for name in overwrite:
+        if not _FILE_NAME.fullmatch(name):
+            sentence = "is no file name; use letters, digits, dots, dashes and underscores, and no directories"
+            yield f"spec.defaultConfigOverwrite[{name}]", sentence
+        elif name in ours:
+            yield f"spec.defaultConfigOverwrite[{name}]", "is how a part of the service is started; use another name"
 
 
 def start_contract(command: str, files: Iterable[ConfigFile], user: str) -> str:

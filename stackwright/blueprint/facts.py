@@ -49,5 +49,5 @@ class Facts:
     endpoints: Endpoints | None = None
     # By the name of the selector that says under which key of spec.secret they stand.
     passwords: Mapping[str, str] = field(default_factory=dict, repr=False)
-    # A short name for the keys of each ring that was turned since it was made.
+    # A short name for the keys of each ring that was turned since it was made, once all pods hold what is migrated to.
     rings: Mapping[str, str] = field(default_factory=dict)

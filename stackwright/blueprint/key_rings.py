@@ -7,10 +7,11 @@ was the staged one. So a ring may turn only when everybody holds the present one
 
 import base64
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 
 KEY_BYTES = 32
 STAGED = 0
+DAY = 86400.0
 
 Keys = Mapping[str, str]
 Chance = Callable[[int], bytes]
@@ -34,8 +35,17 @@ def turned(keys: Keys, size: int, chance: Chance) -> dict[str, str]:
 
 def due_in(turned_at: str, days: int, now: datetime) -> float:
     """Return in how many seconds a ring is to be turned; never less than 0."""
-    since = datetime.fromisoformat(turned_at)
-    return max(0.0, (since + timedelta(days=days) - now).total_seconds())
+    # In seconds: a sum of dates has an end, and a user's number of days may lie beyond it.
+    since = (now - datetime.fromisoformat(turned_at)).total_seconds()
+    return max(0.0, days * DAY - since)
+
+
+def is_time(text: str) -> bool:
+    """Return whether a text is a time that others can be compared with."""
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
 
 
 def was_turned(keys: Keys) -> bool:

@@ -71,6 +71,7 @@ class Looker:
         return self._context.store(kind).get(key)
 
     def all(self, kind: type[R]) -> list[R]:
-        """Return all objects of the resource's own namespace; one that comes, changes or goes wakes the resource."""
-        self._interests.note(self._reader, kind.kind, Key(self._reader.namespace, _EVERY))
-        return self._context.store(kind).list(self._reader.namespace)
+        """Return all objects of the resource's own namespace, or all cluster-wide ones; a change of one wakes it."""
+        namespace = self._reader.namespace if kind.kind.namespaced else ""
+        self._interests.note(self._reader, kind.kind, Key(namespace, _EVERY))
+        return self._context.store(kind).list(namespace)

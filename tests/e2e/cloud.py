@@ -45,8 +45,21 @@ class Cloud:
         """Return the administrator's password."""
         return secret(self.kubectl, "osp-secret", "AdminPassword")
 
+    def reached(self) -> None:
+        """Wait until this machine reaches the public endpoint: kube-proxy is a moment behind what is ready."""
+
+        def answers() -> bool:
+            try:
+                with urllib.request.urlopen(f"{self.endpoint('public')}/v3", timeout=10):  # noqa: S310  our own cloud
+                    return True
+            except OSError:
+                return False
+
+        eventually(answers, "the public endpoint answers", 30.0)
+
     def token(self) -> str:
         """Log in from this machine, and return the token."""
+        self.reached()
         user = {"name": "admin", "domain": {"name": "Default"}, "password": self.password()}
         identity = {"methods": ["password"], "password": {"user": user}}
         scope = {"project": {"name": "admin", "domain": {"name": "Default"}}}
@@ -64,11 +77,9 @@ class Cloud:
             with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310  our own cloud
                 return bool(answer.status == 200)
         except urllib.error.HTTPError as error:
-            return error.code not in {401, 403, 404} and _raised(error)
-
-
-def _raised(error: Exception) -> bool:
-    raise error
+            if error.code in {401, 403, 404}:
+                return False
+            raise
 
 
 def secret(kubectl: Kubectl, name: str, key: str) -> str:

@@ -81,7 +81,7 @@ def _first(umbrella: OpenStackControlPlane, context: Context) -> str:
 def children(umbrella: OpenStackControlPlane, facts: Facts) -> Iterable[Child | Wait | Finding]:
     """Return the resources of the services, and what is found out about the whole."""
     refuse(umbrella, facts)
-    instances = resolve(umbrella.spec, services.sections(), facts.foreign)
+    instances = _instances(umbrella, facts)
     if (complaint := passwords.complaint(umbrella, instances, facts.secret)) is not None:
         yield complaint
     for instance in instances:
@@ -95,6 +95,12 @@ def children(umbrella: OpenStackControlPlane, facts: Facts) -> Iterable[Child | 
             yield Child(instance.section.kind, body, condition)
     yield from _idle(umbrella, instances)
     yield _infrastructure(instances, facts)
+
+
+def _instances(umbrella: OpenStackControlPlane, facts: Facts) -> tuple[Instance, ...]:
+    """Return the resources of a control plane; what was deployed because something needed it is remembered as such."""
+    resolved = {(entry.kind, entry.name) for entry in umbrella.status.resolved}
+    return resolve(umbrella.spec, services.sections(), facts.foreign, resolved & facts.present.keys())
 
 
 def refuse(umbrella: OpenStackControlPlane, facts: Facts) -> None:
@@ -144,7 +150,7 @@ def tell(umbrella: OpenStackControlPlane, facts: Facts) -> OpenStackControlPlane
     """Return the status with the state of each resource, and with what was deployed because something needs it."""
     if facts.first or refusals(umbrella.spec, services.sections()):
         return umbrella.status
-    instances = resolve(umbrella.spec, services.sections(), facts.foreign)
+    instances = _instances(umbrella, facts)
     states = tuple(sorted(_told(instance, facts) for instance in instances))
     resolved = tuple(
         ResolvedDependency(name=instance.name, kind=instance.identity[0], neededBy=instance.needed_by)
@@ -216,7 +222,7 @@ async def _generated(umbrella: OpenStackControlPlane, context: Context, generate
     facts = read(umbrella, context)
     if facts.first or refusals(umbrella.spec, services.sections()):
         return False
-    instances = resolve(umbrella.spec, services.sections(), facts.foreign)
+    instances = _instances(umbrella, facts)
     step = passwords.decide(umbrella, instances, facts.secret)
     if step is None:
         return False

@@ -44,9 +44,16 @@ class Instance:
 
 
 def resolve(
-    spec: OpenStackControlPlaneSpec, sections: Iterable[Section], foreign: Container[Identity]
+    spec: OpenStackControlPlaneSpec,
+    sections: Iterable[Section],
+    foreign: Container[Identity],
+    present: Iterable[Identity] = (),
 ) -> tuple[Instance, ...]:
-    """Return the resources of the cloud, those that were asked for first."""
+    """Return the resources of the cloud, those that were asked for first.
+
+    Of what is `present`, infrastructure that was deployed because something needed it stays when nothing does any more:
+    it holds data, and only who says `enabled: false` takes it away.
+    """
     resolver = _Resolver(spec, tuple(sections), foreign)
     asked = [
         resolver.made(section, name, said) for section in resolver.sections for name, said in asked_for(section, spec)
@@ -67,6 +74,8 @@ def resolve(
             if not wanted[needed].asked:
                 needed_by = dict.fromkeys((*wanted[needed].needed_by, str(wanted[identity])))
                 wanted[needed] = replace(wanted[needed], needed_by=tuple(needed_by))
+    for section, name in resolver.left_over(present):
+        wanted.setdefault((section.kind.kind.name, name), replace(resolver.made(section, name, {}), asked=False))
     return tuple(wanted.values())
 
 
@@ -103,6 +112,17 @@ class _Resolver:
     def made(self, section: Section, name: str, said: JsonObject) -> Instance:
         foreign = (section.kind.kind.name, name) in self.foreign
         return Instance(section, name, handed_down(section, said, self.spec), foreign)
+
+    def left_over(self, present: Iterable[Identity]) -> Iterator[tuple[Section, str]]:
+        """Yield the infrastructure that is there although its section says nothing."""
+        silent = {
+            section.kind.kind.name: section
+            for section in self.sections
+            if section.infrastructure and getattr(self.spec, section.name) is None
+        }
+        for kind, name in sorted(present):
+            if kind in silent and (kind, name) not in self.foreign:
+                yield silent[kind], name
 
     def unmet(self, provider: Section, name: str, by: Instance) -> str:
         """Return why a resource cannot be deployed for one that needs it; an empty text when it can."""

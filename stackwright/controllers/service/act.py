@@ -12,20 +12,26 @@ from stackwright.blueprint.service import Look
 from stackwright.controllers.service import labels, rings
 from stackwright.controllers.service.environment import Environment
 from stackwright.controllers.service.needs import NewSecret, account_secret
-from stackwright.controllers.service.rings import Turn
+from stackwright.controllers.service.rings import Spread, Turn
 from stackwright.kube import clock, pods
 from stackwright.kube.builtin import Job, Pod, Secret
 from stackwright.kube.controller import Context
-from stackwright.kube.errors import AlreadyExists, Blocked, KubeError, Retry
+from stackwright.kube.errors import AlreadyExists, Blocked, Conflict, Invalid, KubeError, Retry
 from stackwright.kube.resource import Resource
 from stackwright.kube.shapes.children import mark_of
 
 # On every Secret that was generated: for which resource.
 GENERATED_FOR = "openstack.org/generated-for"
 
+# How long a Job that has failed, after all its own tries, stays to be looked at.
+AGAIN_SECONDS = 300.0
 LOG_LINES = 20
+# A status is one object with room for many logs; a line has no end that we know of.
+LOG_CHARACTERS = 4000
 # A mounted Secret reaches its pods within about a minute.
 HOLDING_SECONDS = 20.0
+# Who lost a race looks again when the cache has had time to follow.
+CHANGED_SECONDS = 1.0
 
 
 async def make_secrets(
@@ -51,26 +57,47 @@ async def make_secrets(
             continue
 
 
-async def turn(step: Turn, holders: Iterable[Pod], context: Context, environment: Environment, now: datetime) -> None:
-    """Turn a ring, once everybody who reads it holds the present keys."""
+async def turn(
+    step: Turn | Spread, holders: Iterable[Pod], context: Context, environment: Environment, now: datetime
+) -> None:
+    """Turn a ring, or note that it is spread, once everybody who reads it holds the present keys."""
     keys = rings.decoded(step.secret)
     if not key_rings.is_ring(keys):
         message = f"Secret {step.secret.metadata.name} is no ring of keys: it needs the keys 0 and 1, and numbers only"
         raise Blocked(message, reason="KeyRingInvalid")
     for pod in holders:
-        if not await environment.holds(context.client, pod, step.path, digests(keys)):
+        # One that only starts may have mounted an older ring.
+        started = pod.status.get("phase") == "Running"
+        if not started or not await environment.holds(context.client, pod, step.path, digests(keys)):
             message = f"Pod {pod.metadata.name} does not hold the staged key of {step.secret.metadata.name} yet"
             raise Retry(message, reason="KeyNotSpread", after=HOLDING_SECONDS)
     metadata = step.secret.metadata
-    source = environment.source(f"{metadata.name} after {max(map(int, keys))}")
-    annotations = {**metadata.annotations, rings.TURNED_AT: clock.seconds(now), rings.TURNED_FOR: step.asked_by}
-    change: list[JsonObject] = [
-        # Never turn twice for one look: who comes second finds another version.
-        {"op": "test", "path": "/metadata/resourceVersion", "value": metadata.resourceVersion},
-        {"op": "replace", "path": "/data", "value": _encoded(key_rings.turned(keys, step.size, source.random))},
-        {"op": "add", "path": "/metadata/annotations", "value": annotations},
-    ]
-    await context.client.patch(Secret, metadata.name, metadata.namespace, change)
+    # Never turn twice for one look: who comes second finds another version.
+    seen = {"op": "test", "path": "/metadata/resourceVersion", "value": metadata.resourceVersion}
+    change: list[JsonObject] = [seen, *_changes(step, keys, environment, now)]
+    try:
+        await context.client.patch(Secret, metadata.name, metadata.namespace, change)
+    except (Conflict, Invalid) as error:
+        message = f"Secret {metadata.name} was changed by others just now"
+        raise Retry(message, reason="Conflict", after=CHANGED_SECONDS) from error
+
+
+def _changes(
+    step: Turn | Spread, keys: Mapping[str, str], environment: Environment, now: datetime
+) -> Iterable[JsonObject]:
+    annotations = dict(step.secret.metadata.annotations)
+    match step:
+        case Spread():
+            annotations[rings.SPREAD] = rings.name_of(step.secret)
+        case Turn():
+            annotations[rings.TURNED_AT] = clock.seconds(now)
+            # What the clock does is no reason to forget what was done for a user.
+            if step.asked_by:
+                annotations[rings.TURNED_FOR] = step.asked_by
+            source = environment.source(f"{step.secret.metadata.name} after {max(map(int, keys))}")
+            data = _encoded(key_rings.turned(keys, step.size, source.random))
+            yield {"op": "replace", "path": "/data", "value": data}
+    yield {"op": "add", "path": "/metadata/annotations", "value": annotations}
 
 
 def digests(keys: Mapping[str, str]) -> dict[str, str]:
@@ -91,7 +118,37 @@ async def log_of(job: Job, context: Context) -> str:
     except KubeError:
         # The pod may just have gone; how the Job ended is known all the same.
         return ""
-    return text.decode(errors="replace").strip()
+    return text.decode(errors="replace").strip()[-LOG_CHARACTERS:]
+
+
+async def clear_failed(jobs: Iterable[Job], context: Context, now: datetime, *, changed: bool) -> list[float]:
+    """Delete Jobs that have failed a while ago, or before what they read has `changed`: they are made anew.
+
+    Return in how many seconds the others are due. What a Job is named by need not be what it failed of.
+    """
+    delays: list[float] = []
+    for job in jobs:
+        left = again_in(job, now)
+        if left is None or job.deleting:
+            continue
+        if left > 0 and not changed:
+            delays.append(left)
+            continue
+        metadata = job.metadata
+        context.logger.info("a Job that failed is tried again", job=metadata.name)
+        await context.client.delete(Job, metadata.name, metadata.namespace, uid=metadata.uid)
+    return delays
+
+
+def again_in(job: Job, now: datetime) -> float | None:
+    """Return in how many seconds a Job that has failed is to be tried again; None where it has not."""
+    failed: JsonObject = next(
+        (entry for entry in job.status.get("conditions") or () if entry.get("type") == "Failed"), {}
+    )
+    if failed.get("status") != "True":
+        return None
+    since = datetime.fromisoformat(failed["lastTransitionTime"])
+    return max(0.0, AGAIN_SECONDS - (now - since).total_seconds())
 
 
 async def disown(resource: CustomResource, kinds: Iterable[type[Resource]], context: Context) -> None:
@@ -128,10 +185,11 @@ async def retire_accounts(resource: CustomResource, current: str, look: Look, co
             change = {"spec": {"deletionPolicy": "Delete"}}
             await context.client.patch(MariaDBAccount, metadata.name, metadata.namespace, change)
             continue
-        await context.client.delete(MariaDBAccount, metadata.name, metadata.namespace, uid=metadata.uid)
+        # The Secret first: who is killed in between still finds the account, and by it what is left to do.
         secret = context.store(Secret).get(account.key._replace(name=account_secret(metadata.name)))
         if secret is not None and GENERATED_FOR in secret.metadata.annotations:
             await context.client.delete(Secret, secret.metadata.name, metadata.namespace, uid=secret.metadata.uid)
+        await context.client.delete(MariaDBAccount, metadata.name, metadata.namespace, uid=metadata.uid)
         context.events.event(resource, "Normal", "AccountRetired", f"MariaDBAccount {metadata.name} is used no more")
 
 

@@ -9,6 +9,7 @@ import msgspec
 from stackwright.adapters.helm import Rendered
 from stackwright.api.annotations import PAUSED
 from stackwright.api.base import CustomResource, JsonObject, Status
+from stackwright.blueprint.endpoints import address_of
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.service import Database, Service
 from stackwright.controllers import release
@@ -22,6 +23,7 @@ from stackwright.kube.builtin import ConfigMap, Deployment, Job, Node, Plain, Po
 from stackwright.kube.conditions import Finding
 from stackwright.kube.controller import Context, Controller, Result, Watch
 from stackwright.kube.errors import Blocked, Retry
+from stackwright.kube.informer import Change
 from stackwright.kube.predicates import asked_differently
 from stackwright.kube.resource import Key, Resource
 from stackwright.kube.shapes import pausing
@@ -65,8 +67,9 @@ class ServiceController(Generic[C, F]):
                 *self.interests.watches(_LOOKED_AT),
                 Watch(Secret, release.woken_by),
                 Watch(Pod, self._works_for),
+                self.interests.watch(Node, _moved),
             ),
-            reads=(Node, *needs.KEPT),
+            reads=needs.KEPT,
             when=asked_differently,
             workers=workers,
         )
@@ -105,6 +108,7 @@ class ServiceController(Generic[C, F]):
         await act.make_secrets(intent.secrets, resource, context, self.environment, seen.now)
         rendered = await self._render(resource, intent, context)
         children = (*intent.children, *self._objects(resource, rendered, context))
+        again = await self._clear_failed(resource, intent, children, context)
         waits = list(intent.waits)
         prune = intent.values is not None and not waits
         outcome = await self.family.keep(resource, children, context, prune=prune)
@@ -114,6 +118,7 @@ class ServiceController(Generic[C, F]):
             if wait := await release.record(wanted, context, condition=self._declared("DeploymentReady")):
                 waits.append(wait)
         delays, stuck = await self._turn(resource, intent, seen, context)
+        delays.extend(again)
         findings = [
             *(Finding(wait.condition, "False", wait.reason, wait.message, "Info") for wait in waits),
             *intent.findings,
@@ -130,6 +135,9 @@ class ServiceController(Generic[C, F]):
         delays.extend(wait.after for wait in waits if wait.after is not None)
         if intent.wake is not None:
             delays.append(intent.wake)
+        if intent.course.ended:
+            # Now it is told: its Job may go, and the next one may begin.
+            delays.append(0.0)
         if failure := outcome.failure(waiting=bool(delays)):
             raise failure
         return Result(after=min(delays)) if delays else None
@@ -139,7 +147,7 @@ class ServiceController(Generic[C, F]):
         logs = {
             job.metadata.name: await act.log_of(job, context) for job in traces.ended_jobs(self.service, resource, look)
         }
-        nodes = tuple(context.store(Node).list()) if self.service.endpoint else ()
+        nodes = tuple(look.all(Node)) if self.service.endpoint else ()
         return Seen(look, clock.now(), tuple(owned), nodes, logs)
 
     async def _render(self, resource: C, intent: Intent[F], context: Context) -> Rendered | None:
@@ -153,13 +161,26 @@ class ServiceController(Generic[C, F]):
         await release.settle(resource, context, rendered.objects, condition=condition)
         return rendered
 
+    async def _clear_failed(
+        self, resource: Any, intent: Intent[F], children: Iterable[Child], context: Context
+    ) -> list[float]:
+        """Let Jobs go that failed, for another try; those of actions run once, and have told how they ended."""
+        actions = f"{resource.metadata.name}-action-"
+        names = [child.body["metadata"]["name"] for child in children if child.of is Job]
+        keys = [resource.key._replace(name=name) for name in names if not name.startswith(actions)]
+        found = [job for key in keys if (job := context.store(Job).get(key)) and labels.belongs(job, resource)]
+        parts = (intent.values or {}).get("components", {})
+        before = resource.status.hash
+        changed = any(before.get(name, part.get("hash")) != part.get("hash") for name, part in parts.items())
+        return await act.clear_failed(found, context, clock.now(), changed=changed)
+
     def _objects(self, resource: C, rendered: Rendered | None, context: Context) -> Iterable[Child]:
         """Return the objects of a release as children, each with the condition that follows it."""
         mine = self._pods(resource, context)
         for body in rendered.objects if rendered is not None else ():
             of = release.type_of(body)
             component = labels.component_of(body)
-            condition = self._condition(of, body)
+            condition = self._condition(of, body, resource)
             # A job that no condition follows, and one that somebody asked for, are done beside the service's work.
             beside = of is Job and not condition
 
@@ -168,10 +189,10 @@ class ServiceController(Generic[C, F]):
 
             yield Child(of, body, condition, state, once=of is Job)
 
-    def _condition(self, of: type[Resource], body: JsonObject) -> str:
+    def _condition(self, of: type[Resource], body: JsonObject, resource: C) -> str:
         if of is not Job:
             return self._declared(_CONDITIONS.get(of, ""))
-        if "-action-" in body["metadata"]["name"]:
+        if body["metadata"]["name"].startswith(f"{resource.metadata.name}-action-"):
             return ""
         component = labels.component_of(body)
         own = {job.name: job.condition for job in self.service.jobs}
@@ -193,7 +214,8 @@ class ServiceController(Generic[C, F]):
             pod
             for pod in self._pods(resource, context)
             if pod.metadata.labels.get(labels.COMPONENT) in components
-            and pod.status.get("phase") == "Running"
+            and pod.status.get("phase") in ("Pending", "Running")
+            and pod.spec.get("nodeName")
             and not pod.deleting
         ]
         delays: list[float] = []
@@ -224,10 +246,21 @@ class ServiceController(Generic[C, F]):
         if not any(isinstance(need, Database) for need in self.service.needs):
             return
         hashes = set(resource.status.hash.values())
-        carried = {pod.metadata.annotations.get(labels.CONFIG_HASH, "") for pod in self._pods(resource, context)}
-        if carried - hashes - {""}:
+        mine = self._pods(resource, context)
+        carried = {pod.metadata.annotations.get(labels.CONFIG_HASH, "") for pod in mine}
+        # A Job's pod does not say with which configuration it started.
+        working = any(
+            labels.CONFIG_HASH not in pod.metadata.annotations and pod.status.get("phase") in ("Pending", "Running")
+            for pod in mine
+        )
+        if carried - hashes - {""} or working:
             return
         await act.retire_accounts(resource, resource.spec.databaseAccount, look, context)
+
+
+def _moved(change: Change[Node]) -> bool:
+    """Return whether a node is reached at another address than before."""
+    return change.old is None or change.new is None or address_of(change.old) != address_of(change.new)
 
 
 def _explained(present: Resource, component: str, mine: Iterable[Pod], *, beside: bool) -> Finding:

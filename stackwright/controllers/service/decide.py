@@ -9,14 +9,14 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from stackwright.api.base import CustomResource, JsonObject, ObjectMeta
-from stackwright.blueprint import actions, admission, configuration, endpoints, key_rings, values
-from stackwright.blueprint.actions import Course
+from stackwright.blueprint import actions, admission, configuration, endpoints, values
+from stackwright.blueprint.actions import Course, Traces
 from stackwright.blueprint.facts import Endpoints, Facts
 from stackwright.blueprint.service import Generated, Look, Password, Service
 from stackwright.controllers.service import needs, rings, traces
 from stackwright.controllers.service.environment import Environment
 from stackwright.controllers.service.needs import NewSecret, Resolved
-from stackwright.controllers.service.rings import Turn
+from stackwright.controllers.service.rings import Spread, Turn
 from stackwright.kube import builtin, clock
 from stackwright.kube.builtin import Node, Plain, Secret
 from stackwright.kube.conditions import Finding
@@ -50,7 +50,7 @@ class Intent(Generic[F]):
     secrets: tuple[NewSecret, ...] = ()
     values: JsonObject | None = None
     course: Course = field(default_factory=Course)
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[Turn | Spread, ...] = ()
     # In how many seconds there is something to do that nothing wakes us for.
     wake: float | None = None
 
@@ -60,7 +60,15 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
     _refuse_problems(service, resource, seen.look)
     unread = _unread(service, resource)
     if service.elsewhere(resource):
-        return Intent(findings=unread)
+        # Nothing of it is here that could be acted on.
+        refused = actions.course(
+            resource.spec.actions,  # type: ignore[attr-defined]  # every service has actions
+            resource.status.actions,  # type: ignore[attr-defined]  # likewise
+            {},
+            Traces(),
+            clock.seconds(seen.now),
+        )
+        return Intent(findings=unread, course=refused)
     image = getattr(resource.spec, "containerImage", "") or _image(service, environment)  # type: ignore[attr-defined]  # every service has a spec
     resolved = {need: needs.resolve(need, resource, seen.look) for need in service.needs}
     course = actions.course(
@@ -99,7 +107,7 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
     if common.course.jobs:
         named = {"config": configuration.secret_name(resource)}
         chart_values["actions"] = {name: {**job, **named} for name, job in common.course.jobs.items()}
-    turns, wake, ring_waits = rings.due(service, resource, facts, seen.look, common.course, seen.now)
+    due = rings.due(service, resource, facts, seen.look, common.course, seen.now)
     data = {
         name: base64.b64encode(text.encode()).decode()
         for name, text in configuration.secret_data(service, resource, facts).items()
@@ -115,17 +123,21 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
             *config,
             *(child(item) for item in further),
         ),
-        waits=(*waits, *ring_waits),
+        waits=tuple(waits),
         findings=common.findings,
         values=chart_values,
-        course=common.course,
-        turns=turns,
-        wake=wake,
+        course=actions.waiting(common.course, due.waiting),
+        turns=due.steps,
+        wake=due.wake,
     )
 
 
 def _refuse_problems(service: Service[C, F], resource: C, look: Look) -> None:
-    found = [*admission.problems(resource), *(service.problems(resource, look) if service.problems else ())]
+    found = [
+        *admission.problems(resource),
+        *configuration.problems(service, resource),
+        *(service.problems(resource, look) if service.problems else ()),
+    ]
     if found:
         message = "; ".join(f"{path}: {sentence}" for path, sentence in found)
         raise Blocked(message, reason="InvalidInput", condition=_declared(resource, "InputReady"))
@@ -135,7 +147,7 @@ def _unread(service: Service[C, F], resource: C) -> tuple[Finding, ...]:
     """Return what names the fields that were set and that nothing here reads yet."""
     said = msgspec.to_builtins(resource.spec)  # type: ignore[attr-defined]  # every service has a spec
     ignored = [name for name in service.unread if name in said]
-    condition = _declared(resource, "InputReady")
+    condition = _declared(resource, "InputReady") or _declared(resource, "ServiceConfigReady")
     if not ignored or not condition:
         return ()
     names = ", ".join(f"spec.{name}" for name in ignored)
@@ -182,11 +194,7 @@ def _facts(service: Service[C, F], resource: C, seen: Seen, image: str, resolved
         image=image,
         endpoints=reached if isinstance(reached, Endpoints) else None,
         passwords=passwords,
-        rings={
-            ring.name: configuration.digest(dict(keys))
-            for ring in service.key_rings
-            if (keys := rings.keys_of(ring, resource, seen.look)) and key_rings.was_turned(keys)
-        },
+        rings=rings.named(service, resource, seen.look),
         **others,
     )
 

@@ -2,23 +2,24 @@
 
 import base64
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar
 
 from stackwright.api.base import CustomResource
-from stackwright.blueprint import key_rings, values
+from stackwright.blueprint import configuration, key_rings, values
 from stackwright.blueprint.actions import Course
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.service import KeyRing, Look, Service
 from stackwright.controllers.service.needs import NewSecret
 from stackwright.kube.builtin import Job, Secret
-from stackwright.kube.plan import Wait
 from stackwright.kube.shapes.states import state_of
 
-# On the Secret of a ring: when it was turned last, and the id of the action that asked for it.
+# On the Secret of a ring: when it was turned last, the id of the last action that asked for it, and which keys were
+# seen with every pod.
 TURNED_AT = "openstack.org/turned-at"
 TURNED_FOR = "openstack.org/turned-for"
+SPREAD = "openstack.org/spread-keys"
 
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
@@ -34,6 +35,23 @@ class Turn:
     asked_by: str = ""
 
 
+@dataclass(frozen=True)
+class Spread:
+    """Note that every pod holds the present keys of a ring: what is written from now on is written with them."""
+
+    secret: Secret
+    path: str
+
+
+@dataclass(frozen=True)
+class Due:
+    """What to do about rings now, in how many seconds the next is due, and why actions wait, by their ids."""
+
+    steps: tuple[Turn | Spread, ...] = ()
+    wake: float | None = None
+    waiting: Mapping[str, str] = field(default_factory=dict)
+
+
 def secret_name(ring: KeyRing[C], resource: CustomResource) -> str:
     """Return the name of the Secret that is the ring of a resource."""
     return f"{resource.metadata.name}-{ring.name}"
@@ -46,8 +64,31 @@ def keys_of(ring: KeyRing[C], resource: CustomResource, look: Look) -> Mapping[s
 
 
 def decoded(secret: Secret) -> dict[str, str]:
-    """Return the keys in a ring's Secret."""
-    return {name: base64.b64decode(value).decode() for name, value in secret.data.items()}
+    """Return the keys in a ring's Secret; none where it holds what can be no key."""
+    try:
+        return {name: base64.b64decode(value).decode() for name, value in secret.data.items()}
+    except ValueError:
+        return {}
+
+
+def named(service: Service[C, F], resource: C, look: Look) -> dict[str, str]:
+    """Return a short name for the keys of each ring that was turned.
+
+    One that something is migrated to has none before every pod holds it: until then a pod writes with the key before.
+    """
+    found = {ring: look(Secret, secret_name(ring, resource)) for ring in service.key_rings}
+    return {
+        ring.name: name_of(secret)
+        for ring, secret in found.items()
+        if secret is not None
+        and key_rings.was_turned(decoded(secret))
+        and (not ring.migrate or secret.metadata.annotations.get(SPREAD) == name_of(secret))
+    }
+
+
+def name_of(secret: Secret) -> str:
+    """Return a short name for the keys of a ring."""
+    return configuration.digest(dict(decoded(secret)))
 
 
 def missing(service: Service[C, F], resource: C, look: Look) -> Iterable[NewSecret]:
@@ -57,13 +98,11 @@ def missing(service: Service[C, F], resource: C, look: Look) -> Iterable[NewSecr
             yield NewSecret(secret_name(ring, resource), lambda source: key_rings.made(source.random))
 
 
-def due(
-    service: Service[C, F], resource: C, facts: F, look: Look, course: Course, now: datetime
-) -> tuple[tuple[Turn, ...], float | None, tuple[Wait, ...]]:
-    """Return the rings to turn now, in how many seconds the next is due, and what a turn waits for."""
+def due(service: Service[C, F], resource: C, facts: F, look: Look, course: Course, now: datetime) -> Due:
+    """Return what to do about the rings."""
     asked = dict(course.turns)
-    turns: list[Turn] = []
-    waits: list[Wait] = []
+    steps: list[Turn | Spread] = []
+    waiting: dict[str, str] = {}
     wakes: list[float] = []
     for ring in service.key_rings:
         secret = look(Secret, secret_name(ring, resource))
@@ -72,27 +111,32 @@ def due(
         remaining = _remaining(ring, resource, secret, now)
         if remaining is not None and remaining > 0:
             wakes.append(remaining)
+        if ring.migrate and ring.name not in facts.rings and key_rings.was_turned(decoded(secret)):
+            steps.append(Spread(secret, ring.path))
         if ring.name not in asked and (remaining is None or remaining > 0):
             continue
         if ring.migrate and not _migrated(service, ring, resource, facts, look):
             message = f"{secret.metadata.name} turns when {ring.migrate} has written everything with the present keys"
-            waits.append(Wait("Migrating", message))
+            waiting[asked.get(ring.name, "")] = message
             continue
-        turns.append(Turn(secret, ring.path, ring.size(resource), asked.get(ring.name, "")))
-    return tuple(turns), min(wakes, default=None), tuple(waits)
+        steps.append(Turn(secret, ring.path, ring.size(resource), asked.get(ring.name, "")))
+    return Due(tuple(steps), min(wakes, default=None), waiting)
 
 
 def _remaining(ring: KeyRing[C], resource: C, secret: Secret, now: datetime) -> float | None:
     if ring.days is None:
         return None
-    turned_at = secret.metadata.annotations.get(TURNED_AT) or secret.metadata.creationTimestamp
+    said = secret.metadata.annotations.get(TURNED_AT, "")
+    turned_at = said if key_rings.is_time(said) else secret.metadata.creationTimestamp
     return key_rings.due_in(turned_at, ring.days(resource), now)
 
 
 def _migrated(service: Service[C, F], ring: KeyRing[C], resource: C, facts: F, look: Look) -> bool:
     """Return whether what was written with older keys was written anew with the present ones."""
-    if ring.name not in facts.rings:
+    if not key_rings.was_turned(keys_of(ring, resource, look)):
         return True
+    if ring.name not in facts.rings:
+        return False
     job = next(job for job in service.jobs if job.name == ring.migrate)
     wanted = values.job_values(job, resource, facts)
     present = look(Job, f"{facts.name}-{job.name}-{wanted['hash']}") if wanted is not None else None

@@ -1,5 +1,6 @@
 """What is wrong with a KeystoneAPI beyond what its schema can say."""
 
+import re
 from collections.abc import Iterable
 
 from stackwright.blueprint import ini
@@ -11,11 +12,14 @@ EXPIRATION = 3600
 ALLOW_EXPIRED_WINDOW = 172800
 DAY = 86400
 
+_URL = re.compile(r"https?://[^\s/]+(/[^\s/]+)*(?<!/v3)")
+
 
 def problems(resource: KeystoneAPI, look: Look) -> Iterable[tuple[str, str]]:
     """Yield the path of each field that cannot be, and what to do about it."""
     yield from _keys(resource)
     yield from _tls(resource)
+    yield from _urls(resource)
     if resource.spec.federatedRealmConfig:
         yield "spec.federatedRealmConfig", "federation is not supported yet; remove it"
     if resource.spec.httpdCustomization.customConfigSecret:
@@ -46,6 +50,16 @@ def _seconds(resource: KeystoneAPI, option: str, default: int) -> int:
         return default
     said = parsed.get("token", {}).get(option, ())
     return int(said[-1]) if said and said[-1].strip().isdigit() else default
+
+
+def _urls(resource: KeystoneAPI) -> Iterable[tuple[str, str]]:
+    """Clients and services add the version to what the catalog has."""
+    for interface, override in sorted(resource.spec.override.service.items()):
+        if override.endpointURL and not _URL.fullmatch(override.endpointURL):
+            sentence = (
+                "is no URL that a path can be added to; write http(s)://host[:port][/path], without /v3 or / at the end"
+            )
+            yield f"spec.override.service.{interface}.endpointURL", sentence
 
 
 def _tls(resource: KeystoneAPI) -> Iterable[tuple[str, str]]:

@@ -25,7 +25,10 @@ def test_a_job_is_run_until_its_trace_says_how_it_ended() -> None:
     assert [(status.state, status.startTime) for status in begun.statuses] == [("Running", NOW)]
     ended = Traces(jobs={("sync-database", "sync-database/1"): Ending(True, True, "Done", "42 tables")})
     done = actions.course(asked, begun.statuses, KNOWN, ended, "2026-11-15T12:05:00Z")
-    assert done.jobs == {}
+    # Its Job is the only trace of it until the status has it.
+    assert (done.jobs, done.ended) == (begun.jobs, True)
+    told = actions.course(asked, done.statuses, KNOWN, ended, "2026-11-15T12:06:00Z")
+    assert (told.jobs, told.ended, told.statuses) == ({}, False, done.statuses)
     status = done.statuses[0]
     assert (status.state, status.startTime, status.completionTime) == ("Succeeded", NOW, "2026-11-15T12:05:00Z")
     assert status.log == "42 tables"
@@ -52,14 +55,27 @@ def test_two_turns_of_one_ring_come_one_after_the_other() -> None:
     assert first.turns == (("fernet-keys", "rotate-keys/1"),)
     assert [status.state for status in first.statuses] == ["Running", "Pending"]
     second = actions.course(asked, first.statuses, KNOWN, Traces(turned={"fernet-keys": "rotate-keys/1"}), NOW)
-    assert [status.state for status in second.statuses] == ["Succeeded", "Running"]
-    assert second.turns == (("fernet-keys", "rotate-keys/2"),)
+    # The ring remembers one id: the second may not replace the first one's before that is told.
+    assert [status.state for status in second.statuses] == ["Succeeded", "Pending"]
+    assert (second.turns, second.ended) == ((), True)
+    third = actions.course(asked, second.statuses, KNOWN, Traces(turned={"fernet-keys": "rotate-keys/1"}), NOW)
+    assert [status.state for status in third.statuses] == ["Succeeded", "Running"]
+    assert third.turns == (("fernet-keys", "rotate-keys/2"),)
 
 
 def test_an_unknown_action_fails_with_the_names_that_there_are() -> None:
     course = actions.course(ask("dance"), (), KNOWN, Traces(), NOW)
     assert course.statuses[0].state == "Failed"
     assert course.statuses[0].result == ("There is no action dance here; there are restart, rotate-keys, sync-database")
+
+
+def test_an_id_that_stands_for_another_action_is_refused_and_never_runs() -> None:
+    told = (ActionStatus(name="restart", id="2026-11", state="Succeeded"),)
+    asked = (Asked(name="sync-database", id="2026-11"),)
+    course = actions.course(asked, told, KNOWN, Traces(), NOW)
+    assert course.jobs == {}
+    refused = ("Failed", "The id 2026-11 was used for restart already; choose another one")
+    assert [(status.state, status.result) for status in course.statuses] == [refused]
 
 
 def test_a_restart_lasts_until_all_pods_carry_it() -> None:

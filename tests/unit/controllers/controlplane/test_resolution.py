@@ -2,8 +2,10 @@
 
 import pytest
 
+from stackwright import services
 from stackwright.api.base import JsonObject
-from tests.unit.controllers.controlplane.umbrellas import instances
+from stackwright.controllers.controlplane.resolution import resolve
+from tests.unit.controllers.controlplane.umbrellas import instances, umbrella
 
 EVERYTHING = {"KeystoneAPI keystone", "Galera openstack", "Memcached memcached"}
 ELSEWHERE = {
@@ -187,3 +189,13 @@ def test_a_resource_says_what_the_user_said_and_what_is_handed_down(
     umbrella: JsonObject, section: JsonObject, name: str, spec: JsonObject
 ) -> None:
     assert instances({**umbrella, **section})[name].spec == spec
+
+
+def test_infrastructure_stays_when_nothing_needs_it_any_more_and_goes_when_somebody_says_so() -> None:
+    left = {("Galera", "openstack"), ("Memcached", "memcached")}
+    sections = services.sections()
+    idle = resolve(umbrella({"keystone": {"enabled": False}}).spec, sections, (), left)
+    assert {(instance.identity, instance.asked) for instance in idle} == {(identity, False) for identity in left}
+    spec = {"keystone": {"enabled": False}, "memcached": {"enabled": False}}
+    said = resolve(umbrella(spec).spec, sections, (), left)
+    assert [instance.identity for instance in said] == [("Galera", "openstack")]

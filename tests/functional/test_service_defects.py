@@ -1,0 +1,186 @@
+"""What once went wrong with services: work that was done twice or never, on a real API server with the real helm."""
+
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stackwright.api.mariadb import MariaDBAccount
+from stackwright.controllers.service import controllers
+from stackwright.kube.builtin import Job, Node, Pod, Secret
+from stackwright.kube.client import Client
+from stackwright.kube.config import Connection
+from stackwright.kube.errors import Unreachable
+from stackwright.kube.runtime import Runtime
+from stackwright.kube.transport import Call, Reply
+from stackwright.services.keystone.kinds import KeystoneAPI
+from stackwright.services.keystone.service import SERVICE
+from stackwright.simulator import Behaviour, ImageMissing, Script, Selector, simulated
+from tests.functional import neighbours
+from tests.functional.cloud import cloud, environment
+from tests.functional.running import running
+from tests.functional.test_keystone import gone, keystone, passwords, until_ready
+from tests.functional.test_service_controller import kinds
+from tests.functional.watching import eventually, some
+
+__all__ = ["kinds"]
+
+pytestmark = pytest.mark.usefixtures("kinds")
+
+
+class Cut:
+    """Cuts the wire of a client: the first so many calls of a sort do not arrive."""
+
+    def __init__(self, client: Client, of: Callable[[Call], bool], times: int) -> None:
+        self._of, self.left = of, times
+        self._request = client.transport.request
+        client.transport.request = self.request  # type: ignore[method-assign]  # the wire is what is cut
+
+    async def request(self, call: Call) -> Reply:
+        if self.left and self._of(call):
+            self.left -= 1
+            raise Unreachable("cut")
+        return await self._request(call)
+
+
+async def surroundings(client: Client, namespace: str) -> None:
+    await neighbours.database_server(client, namespace)
+    await neighbours.cache(client, namespace)
+    await passwords(client, namespace, AdminPassword="wonderland")
+
+
+@contextlib.asynccontextmanager
+async def cut_operator(
+    connection: Connection, namespace: str, kubernetes: dict[str, Path], of: Callable[[Call], bool], times: int
+) -> AsyncIterator[Cut]:
+    """Run an operator of which some calls do not arrive."""
+    async with Client(connection) as own:
+        cut = Cut(own, of, times)
+        async with running(Runtime(own, controllers((SERVICE,), environment(kubernetes)), namespace=namespace)):
+            yield cut
+
+
+async def test_an_action_whose_end_could_not_be_told_does_not_run_again(
+    client: Client, connection: Connection, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    await surroundings(client, namespace)
+    asked = [{"name": "sync-database", "id": "1"}]
+    await client.apply(KeystoneAPI, keystone(namespace, actions=asked), field_manager="user")
+
+    def tells_success(call: Call) -> bool:
+        return call.path.endswith("/keystone/status") and b"Succeeded" in (call.body or b"")
+
+    async with (
+        neighbours.schemas(client, namespace),
+        simulated(client, namespace, Script()),
+        cut_operator(connection, namespace, kubernetes, tells_success, 2) as cut,
+    ):
+        runs: set[str] = set()
+        # It ends with the deletion of the Job, which comes when all is told.
+        async for event in client.watch(Job, namespace, initial=True):
+            if "-action-" in event.object.metadata.name:
+                runs.add(event.object.metadata.uid)
+                told = (await client.get(KeystoneAPI, "keystone", namespace)).status.actions
+                if event.type == "DELETED" and [entry.state for entry in told] == ["Succeeded"]:
+                    break
+        assert (len(runs), cut.left) == (1, 0)
+
+
+async def test_the_secret_of_a_retired_account_goes_also_when_its_deletion_failed_at_first(
+    client: Client, connection: Connection, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    await surroundings(client, namespace)
+    await client.apply(KeystoneAPI, keystone(namespace), field_manager="user")
+
+    def deletes_secret(call: Call) -> bool:
+        return call.method == "DELETE" and call.path.endswith("/keystone-db-secret")
+
+    async with (
+        neighbours.schemas(client, namespace),
+        simulated(client, namespace, Script()),
+        cut_operator(connection, namespace, kubernetes, deletes_secret, 1) as cut,
+    ):
+        await until_ready(client, namespace)
+        await client.apply(KeystoneAPI, keystone(namespace, databaseAccount="keystone-2"), field_manager="user")
+        await gone(client, MariaDBAccount, "keystone", namespace)
+        await gone(client, Secret, "keystone-db-secret", namespace)
+        assert cut.left == 0
+
+
+async def test_an_account_stays_while_a_job_may_use_it(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    await surroundings(client, namespace)
+    await client.apply(KeystoneAPI, keystone(namespace), field_manager="user")
+    names = {"name": "keystone", "instance": "keystone", "component": "trust-flush"}
+    labels = {f"app.kubernetes.io/{name}": value for name, value in names.items()}
+    flush = {
+        "metadata": {"name": "flush", "namespace": namespace, "labels": labels},
+        "spec": {"restartPolicy": "Always", "containers": [{"name": "flush", "image": "keystone:1"}]},
+    }
+    async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
+        await until_ready(client, namespace)
+        await client.apply(Pod, flush, field_manager="user")
+        await eventually(client, Pod, "flush", namespace, lambda pod: pod.status.get("phase") == "Running")
+        await client.apply(KeystoneAPI, keystone(namespace, databaseAccount="keystone-2"), field_manager="user")
+        await eventually(client, MariaDBAccount, "keystone-2", namespace, lambda account: account.status.currentSecret)
+        await until_ready(client, namespace)
+        # Whatever wakes it, the account is not even told to go.
+        await passwords(client, namespace, AdminPassword="wonderland", Other="x")
+        await until_ready(client, namespace)
+        assert (await client.get(MariaDBAccount, "keystone", namespace)).spec.deletionPolicy != "Delete"
+        await client.delete(Pod, "flush", namespace, grace=0)
+        await gone(client, MariaDBAccount, "keystone", namespace)
+
+
+async def test_a_job_that_failed_of_the_configuration_is_tried_again_with_another_one(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    await surroundings(client, namespace)
+    await client.apply(KeystoneAPI, keystone(namespace), field_manager="user")
+    async with (
+        neighbours.schemas(client, namespace),
+        cloud(client, namespace, (SERVICE,), environment(kubernetes)) as play,
+    ):
+        play.perform(Script((Behaviour(Selector(kind="Job"), fault=ImageMissing()),)))
+        jobs = await some(client, Job, namespace, lambda jobs: any("db-sync" in job.metadata.name for job in jobs))
+        name = next(job.metadata.name for job in jobs if "db-sync" in job.metadata.name)
+        await client.patch(Job, name, namespace, {"spec": {"activeDeadlineSeconds": 1}})
+        await eventually(client, KeystoneAPI, "keystone", namespace, lambda seen: _reason(seen) == "DeadlineExceeded")
+        play.perform(Script())
+        fixed = keystone(namespace, customServiceConfig="[database]\nmax_retries = 2\n")
+        await client.apply(KeystoneAPI, fixed, field_manager="user")
+        await until_ready(client, namespace)
+
+
+def _reason(resource: KeystoneAPI) -> str:
+    found: dict[str, Any] = {entry.type: entry.reason for entry in resource.status.conditions}
+    return str(found.get("DBSyncReady", ""))
+
+
+async def test_the_public_url_follows_the_address_of_the_node(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    await surroundings(client, namespace)
+    override = {"service": {"public": {"spec": {"type": "NodePort"}}}}
+    await client.apply(KeystoneAPI, keystone(namespace, override=override), field_manager="user")
+    async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
+        await until_ready(client, namespace)
+        node = min(await client.list(Node), key=lambda node: node.metadata.name)
+        before = node.status.get("addresses", [])
+        moved = [*before, {"type": "ExternalIP", "address": "203.0.113.7"}]
+        await client.patch(Node, node.metadata.name, "", {"status": {"addresses": moved}}, subresource="status")
+        try:
+            await eventually(
+                client,
+                KeystoneAPI,
+                "keystone",
+                namespace,
+                lambda seen: seen.status.apiEndpoints["public"].startswith("http://203.0.113.7:"),
+                patience=20.0,
+            )
+        finally:
+            back = {"status": {"addresses": before}}
+            await client.patch(Node, node.metadata.name, "", back, subresource="status")

@@ -1,0 +1,205 @@
+"""What a Keystone comes to, given what is in the caches: key rings, actions and input that cannot be."""
+
+import base64
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from stackwright.api.base import ObjectMeta
+from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
+from stackwright.blueprint.images import ComponentImage
+from stackwright.controllers.service.act import again_in
+from stackwright.controllers.service.decide import Intent, Seen, decide
+from stackwright.controllers.service.environment import Environment
+from stackwright.controllers.service.rings import SPREAD, TURNED_AT, Spread, Turn, name_of
+from stackwright.kube.builtin import Job, Secret, Service
+from stackwright.kube.errors import Blocked
+from stackwright.kube.resource import Resource
+from stackwright.services.keystone.kinds import KeystoneAPI
+from stackwright.services.keystone.service import SERVICE
+from stackwright.services.keystone.settings import KeystoneFacts
+from stackwright.services.mariadb.kinds import Galera
+from stackwright.services.memcached.kinds import Memcached
+from stackwright.services.memcached.service import SERVICE as MEMCACHED
+
+NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
+ENVIRONMENT = Environment(
+    {name: ComponentImage(f"{name}:1", sudo=False) for name in ("keystone", "memcached")}, Path("charts")
+)
+ROTATE = [{"name": "rotate-credential-keys", "id": "1"}]
+
+
+def made(kind: type[Any], name: str, **content: Any) -> Any:
+    body = {"metadata": {"name": name, "namespace": "openstack", "creationTimestamp": "2026-11-15T00:00:00Z"}}
+    return msgspec.convert({**body, **content}, kind)
+
+
+def secret(name: str, annotations: dict[str, str] | None = None, **texts: str) -> Secret:
+    data = {key.removeprefix("_"): base64.b64encode(text.encode()).decode() for key, text in texts.items()}
+    metadata = ObjectMeta(
+        name=name,
+        namespace="openstack",
+        creationTimestamp="2026-11-15T00:00:00Z",
+        annotations=annotations or {TURNED_AT: "2026-11-15T00:00:00Z"},
+    )
+    return Secret(metadata=metadata, data=data)
+
+
+def world(*others: Resource) -> dict[tuple[type[Resource], str], Resource]:
+    """Return all that a Keystone needs, with some of it replaced."""
+    there = (
+        secret("osp-secret", AdminPassword="wonderland"),
+        secret("keystone-db-secret", DatabasePassword="secret"),
+        secret("keystone-fernet-keys", _0="staged", _1="primary"),
+        secret("keystone-credential-keys", _0="staged", _1="primary"),
+        made(
+            Galera,
+            "openstack",
+            spec={"storageClass": "local", "storageRequest": "1G"},
+            status={"hostname": "openstack.openstack.svc", "port": 3306, "bootstrapped": True},
+        ),
+        made(Memcached, "memcached", spec={}, status={"serverList": ["memcached-0:11211"]}),
+        made(MariaDBDatabase, "keystone", spec={"name": "keystone"}, status={"completed": True}),
+        made(
+            MariaDBAccount,
+            "keystone",
+            spec={"userName": "keystone", "secret": "keystone-db-secret"},
+            status={"currentSecret": "keystone-db-secret"},
+        ),
+        *(made(Service, f"keystone-{end}", spec={"type": "ClusterIP"}) for end in ("public", "internal")),
+    )
+    return {(type(item), item.metadata.name): item for item in (*there, *others)}
+
+
+def keystone(**spec: Any) -> KeystoneAPI:
+    resource: KeystoneAPI = made(
+        KeystoneAPI, "keystone", spec={"databaseInstance": "openstack", "secret": "osp-secret", **spec}
+    )
+    return resource
+
+
+def decided(resource: KeystoneAPI, *others: Resource) -> Intent[KeystoneFacts]:
+    there = world(*others)
+
+    def look(kind: type[Any], name: str) -> Any:
+        return there.get((kind, name))
+
+    return decide(SERVICE, resource, Seen(look, NOW), ENVIRONMENT)
+
+
+def turned_ring(*, spread: bool) -> Secret:
+    ring = secret("keystone-credential-keys", _0="staged", _1="old", _2="primary")
+    annotations = {**ring.metadata.annotations, **({SPREAD: name_of(ring)} if spread else {})}
+    return msgspec.structs.replace(ring, metadata=msgspec.structs.replace(ring.metadata, annotations=annotations))
+
+
+def test_credentials_are_migrated_only_when_every_pod_writes_with_the_new_key() -> None:
+    waiting = decided(keystone(), turned_ring(spread=False))
+    assert waiting.values is not None
+    assert "credential-migrate" not in waiting.values["jobs"]
+    assert [type(step) for step in waiting.turns] == [Spread]
+    spread = decided(keystone(), turned_ring(spread=True))
+    assert spread.values is not None
+    assert "credential-migrate" in spread.values["jobs"]
+    assert spread.turns == ()
+
+
+@pytest.mark.parametrize("spread", [False, True], ids=["not spread yet", "spread, and not migrated yet"])
+def test_a_key_that_credentials_may_be_written_with_stays_and_the_service_is_as_ready_as_before(
+    *, spread: bool
+) -> None:
+    intent = decided(keystone(actions=ROTATE), turned_ring(spread=spread))
+    assert not any(isinstance(step, Turn) for step in intent.turns)
+    assert intent.waits == ()
+    assert intent.course.statuses[0].state == "Running"
+    assert "turns when credential-migrate has written everything" in intent.course.statuses[0].result
+
+
+def test_a_ring_turns_when_everything_is_migrated() -> None:
+    ring = turned_ring(spread=True)
+    values = decided(keystone(), ring).values
+    assert values is not None
+    name = f"keystone-credential-migrate-{values['jobs']['credential-migrate']['hash']}"
+    job = made(Job, name, status={"conditions": [{"type": "Complete", "status": "True"}]})
+    intent = decided(keystone(actions=ROTATE), ring, job)
+    assert [type(step) for step in intent.turns] == [Turn]
+
+
+@pytest.mark.parametrize(
+    "annotations",
+    [{TURNED_AT: "yesterday"}, {TURNED_AT: "2026-11-15T00:00:00"}],
+    ids=["no time at all", "a time without a zone"],
+)
+def test_a_ring_that_says_nonsense_of_its_age_is_as_old_as_its_secret(annotations: dict[str, str]) -> None:
+    intent = decided(keystone(), secret("keystone-fernet-keys", annotations, _0="staged", _1="primary"))
+    assert intent.wake == 12 * 3600
+
+
+def test_days_without_end_are_no_error() -> None:
+    intent = decided(keystone(fernetRotationDays=10**10))
+    assert intent.turns == ()
+    assert intent.wake == 10**10 * 86400 - 12 * 3600
+
+
+def test_a_ring_that_holds_no_text_is_left_alone() -> None:
+    ring = Secret(
+        metadata=ObjectMeta(name="keystone-fernet-keys", creationTimestamp="2026-11-15T00:00:00Z"),
+        data={"0": base64.b64encode(b"\xff\xfe").decode(), "1": "AAAA"},
+    )
+    assert decided(keystone(), ring).turns == ()
+
+
+@pytest.mark.parametrize(
+    ("overwrite", "sentence"),
+    [
+        ({"policy.d/a.yaml": "x"}, "spec.defaultConfigOverwrite[policy.d/a.yaml]: is no file name"),
+        ({"..": "x"}, "spec.defaultConfigOverwrite[..]: is no file name"),
+        ({"api.json": "{}"}, "spec.defaultConfigOverwrite[api.json]: is how a part of the service is started"),
+    ],
+    ids=["a directory", "a hidden name", "a start contract"],
+)
+def test_a_file_that_cannot_lie_beside_ours_is_refused(overwrite: dict[str, str], sentence: str) -> None:
+    with pytest.raises(Blocked) as refused:
+        decided(keystone(defaultConfigOverwrite=overwrite))
+    assert sentence in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["id.example.org", "https://id.example.org/v3", "https://id.example.org/"], ids=["bare", "version", "slash"]
+)
+def test_a_url_that_nothing_can_be_added_to_is_refused(url: str) -> None:
+    with pytest.raises(Blocked) as refused:
+        decided(keystone(override={"service": {"public": {"endpointURL": url}}}))
+    assert "spec.override.service.public.endpointURL" in str(refused.value)
+
+
+def test_an_action_on_what_runs_elsewhere_fails_with_a_word() -> None:
+    urls = {end: {"endpointURL": "https://id.example.org"} for end in ("public", "internal")}
+    asked = [{"name": "restart", "id": "1"}]
+    intent = decided(keystone(externalKeystoneAPI=True, override={"service": urls}, actions=asked))
+    assert [(status.state, status.result) for status in intent.course.statuses] == [
+        ("Failed", "There is no action restart here")
+    ]
+
+
+def test_a_field_that_nothing_reads_is_named_by_every_kind() -> None:
+    resource = made(Memcached, "memcached", spec={"topologyRef": {"name": "spread"}})
+    intent = decide(MEMCACHED, resource, Seen(lambda _kind, _name: None, NOW), ENVIRONMENT)
+    assert ["spec.topologyRef" in finding.message for finding in intent.findings] == [True]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "left"),
+    [
+        ([], None),
+        ([{"type": "Complete", "status": "True"}], None),
+        ([{"type": "Failed", "status": "True", "lastTransitionTime": "2026-11-15T11:59:00Z"}], 240.0),
+        ([{"type": "Failed", "status": "True", "lastTransitionTime": "2026-11-15T01:00:00Z"}], 0.0),
+    ],
+    ids=["runs", "done", "failed just now", "failed long ago"],
+)
+def test_a_job_that_failed_is_tried_again_after_a_while(conditions: list[dict[str, str]], left: float | None) -> None:
+    assert again_in(made(Job, "keystone-db-sync-1", status={"conditions": conditions}), NOW) == left
