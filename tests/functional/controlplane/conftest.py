@@ -26,8 +26,6 @@ def definitions(apiserver: Shared) -> None:
     async def put() -> None:
         async with Client(config.load(apiserver.kubeconfig)) as client:
             await install(client, [generate.manifest(kind) for kind in services.kinds()])
-        # aiohttp's own advice: sockets under TLS are closed a moment later, and this loop ends at once.
-        await asyncio.sleep(0.25)
 
     with (apiserver.kubeconfig.parent / "definitions.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
