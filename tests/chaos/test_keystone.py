@@ -8,7 +8,7 @@ import pytest
 
 from tests.chaos.load import Load, load
 from tests.e2e.cloud import Cloud, eventually
-from tests.e2e.test_cloud import cloud
+from tests.e2e.clouds.conftest import cloud
 
 __all__ = ["cloud"]
 

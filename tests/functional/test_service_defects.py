@@ -1,5 +1,6 @@
 """What once went wrong with services: work that was done twice or never, on a real API server with the real helm."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -21,9 +22,9 @@ from stackwright.simulator import Behaviour, ImageMissing, Script, Selector, sim
 from tests.functional import neighbours
 from tests.functional.cloud import cloud, environment
 from tests.functional.running import running
-from tests.functional.test_keystone import gone, keystone, passwords, until_ready
+from tests.functional.test_keystone import decoded, gone, keystone, passwords, until_ready
 from tests.functional.test_service_controller import kinds
-from tests.functional.watching import eventually, some
+from tests.functional.watching import PATIENCE, eventually, some
 
 __all__ = ["kinds"]
 
@@ -78,13 +79,14 @@ async def test_an_action_whose_end_could_not_be_told_does_not_run_again(
         cut_operator(connection, namespace, kubernetes, tells_success, 2) as cut,
     ):
         runs: set[str] = set()
-        # It ends with the deletion of the Job, which comes when all is told.
-        async for event in client.watch(Job, namespace, initial=True):
-            if "-action-" in event.object.metadata.name:
-                runs.add(event.object.metadata.uid)
-                told = (await client.get(KeystoneAPI, "keystone", namespace)).status.actions
-                if event.type == "DELETED" and [entry.state for entry in told] == ["Succeeded"]:
-                    break
+        # Its Job goes when all is told; a second one is one too many.
+        async with asyncio.timeout(PATIENCE):
+            async for event in client.watch(Job, namespace, initial=True):
+                if "-action-" in event.object.metadata.name:
+                    runs.add(event.object.metadata.uid)
+                    told = (await client.get(KeystoneAPI, "keystone", namespace)).status.actions
+                    if len(runs) > 1 or (event.type == "DELETED" and told[0].state == "Succeeded"):
+                        break
         assert (len(runs), cut.left) == (1, 0)
 
 
@@ -105,8 +107,34 @@ async def test_the_secret_of_a_retired_account_goes_also_when_its_deletion_faile
         await until_ready(client, namespace)
         await client.apply(KeystoneAPI, keystone(namespace, databaseAccount="keystone-2"), field_manager="user")
         await gone(client, MariaDBAccount, "keystone", namespace)
-        await gone(client, Secret, "keystone-db-secret", namespace)
+        async with asyncio.timeout(PATIENCE):
+            await gone(client, Secret, "keystone-db-secret", namespace)
         assert cut.left == 0
+
+
+async def test_credential_keys_turn_a_second_time_when_all_is_migrated(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    await surroundings(client, namespace)
+    asked = [{"name": "rotate-credential-keys", "id": name} for name in ("first", "second")]
+    await client.apply(KeystoneAPI, keystone(namespace), field_manager="user")
+    async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
+        await until_ready(client, namespace)
+        before = await decoded(client, "keystone-credential-keys", namespace)
+        await client.apply(KeystoneAPI, keystone(namespace, actions=asked), field_manager="user")
+        await eventually(
+            client,
+            KeystoneAPI,
+            "keystone",
+            namespace,
+            lambda seen: [entry.state for entry in seen.status.actions] == ["Succeeded", "Succeeded"],
+        )
+        after = await decoded(client, "keystone-credential-keys", namespace)
+        assert sorted(after) == ["0", "2", "3"]
+        assert after["2"] == before["0"]
+        await some(
+            client, Job, namespace, lambda jobs: [job for job in jobs if "credential-migrate" in job.metadata.name]
+        )
 
 
 async def test_an_account_stays_while_a_job_may_use_it(

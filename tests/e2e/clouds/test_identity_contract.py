@@ -8,20 +8,15 @@ import pytest
 
 from stackwright.adapters.identity import Credentials
 from tests.contracts.identity import IdentityContract, Where
-from tests.e2e.conftest import Kubectl
+from tests.e2e.cloud import Cloud
 
 
 @pytest.fixture
-def where(kubectl: Kubectl) -> Where:
-    """The first Keystone of the cluster that is ready, dialled by the address of its Service."""
-    found = json.loads(kubectl("get", "keystoneapis.keystone.openstack.org", "--all-namespaces", "--output=json"))
-    ready = [
-        keystone for keystone in found["items"] if "internal" in keystone.get("status", {}).get("apiEndpoints", {})
-    ]
-    if not ready:
-        pytest.skip("there is no Keystone in the cluster")
-    metadata, spec, status = (ready[0][part] for part in ("metadata", "spec", "status"))
-    place = Kubectl(kubectl.program, kubectl.kubeconfig, metadata["namespace"])
+def where(cloud: Cloud) -> Where:
+    """The cloud's own Keystone, dialled by the address of its Service."""
+    place = cloud.kubectl
+    found = json.loads(place("get", "keystoneapi", "keystone", "--output=json"))
+    spec, status = found["spec"], found["status"]
     key = spec.get("passwordSelectors", {}).get("admin", "AdminPassword")
     password = base64.b64decode(place.get(f"secret/{spec['secret']}", f"{{.data.{key}}}")).decode()
     url = status["apiEndpoints"]["internal"]

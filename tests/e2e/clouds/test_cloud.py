@@ -3,33 +3,13 @@
 import base64
 import json
 import subprocess
-from collections.abc import Iterator
 
-import pytest
-
-from stackwright.local import binaries, programs
-from stackwright.local.cluster.lifecycle import Cluster
 from tests.e2e import cloud as clouds
 from tests.e2e import leaking
 from tests.e2e.cloud import NAMESPACE, Cloud, eventually
-from tests.e2e.conftest import Kubectl
 
 # What drift may last, with a little for the look itself.
 REPAIRED = 75.0
-
-
-@pytest.fixture(scope="module")
-def cloud(cluster: Cluster) -> Iterator[Cloud]:
-    """The cloud that `stackwright up` makes."""
-    found = binaries.ensure(programs.ALL)
-    kubectl = Kubectl(found["kubectl"], cluster.layout.kubeconfig, NAMESPACE)
-    made = Cloud(kubectl, found["helm"])
-    made.stackwright("up", "--yes")
-    image = kubectl.get("deployment/keystone", "{.spec.template.spec.containers[0].image}")
-    kubectl.apply(clouds.client_pod(image))
-    kubectl.wait("pod/client", "condition=Ready")
-    yield made
-    kubectl("delete", "namespace", NAMESPACE)
 
 
 def test_the_control_plane_is_ready_for_everybody_who_asks(cloud: Cloud) -> None:
