@@ -32,6 +32,13 @@ class Cloud:
         assert done.returncode == code, f"stackwright {' '.join(arguments)}: {done.stdout}{done.stderr}"
         return done.stdout
 
+    def with_client(self) -> None:
+        """Start the pod of the client, with the login as it is now."""
+        image = self.kubectl.get("deployment/keystone", "{.spec.template.spec.containers[0].image}")
+        self.kubectl("delete", "pod", "client", "--ignore-not-found")
+        self.kubectl.apply(client_pod(image))
+        self.kubectl.wait("pod/client", "condition=Ready")
+
     def openstack(self, *arguments: str) -> Any:
         """Run the real client in its pod; return what it answered."""
         printed = self.kubectl("exec", "client", "--", "openstack", *arguments, "--format", "json")

@@ -65,7 +65,13 @@ def _ours(item: JsonObject) -> JsonObject:
 async def _listed(client: Client, kind: Kind, namespace: str) -> list[JsonObject]:
     reply = await client.transport.request(Call("GET", paths.collection(kind, namespace), {}, kind=kind))
     items: list[JsonObject] = json.loads(reply.body)["items"]
-    return [{"kind": kind.name, **item} for item in items if item["metadata"]["name"] != "kube-root-ca.crt"]
+    return [{"kind": kind.name, **item} for item in items if not _by_kubernetes(item)]
+
+
+def _by_kubernetes(item: JsonObject) -> bool:
+    """Return whether Kubernetes made an object at a time of its own: a clock's Job, the cluster's authorities."""
+    scheduled = "batch.kubernetes.io/cronjob-scheduled-timestamp" in item["metadata"].get("annotations", {})
+    return scheduled or item["metadata"]["name"] == "kube-root-ca.crt"
 
 
 def _hashes(found: Iterable[JsonObject]) -> list[tuple[str, str]]:

@@ -224,6 +224,7 @@ async def test_deleting_drops_the_user_where_the_resource_says_so(cloud: Cloud, 
 async def test_a_schema_goes_where_the_resource_says_so(cloud: Cloud, fake: FakeMariaDB) -> None:
     await cloud.whole()
     await cloud.database(deletionPolicy="Delete")
+    await eventually(cloud.client, MariaDBDatabase, "keystone", cloud.namespace, lambda seen: seen.metadata.finalizers)
     await cloud.gone(MariaDBDatabase)
     assert fake.schemas == {}
 

@@ -108,7 +108,8 @@ async def test_records_that_are_gone_are_written_anew(operator: None, client: Cl
     await eventually(
         client, Secret, gone.metadata.name, hand.namespace, lambda found: found.metadata.uid != gone.metadata.uid
     )
-    assert await pods(client, hand.namespace) == running_pods
+    # All that ran runs on; pods of the first start may have come later.
+    assert running_pods <= await pods(client, hand.namespace)
 
 
 async def test_an_unchanged_upgrade_by_hand_is_told_and_numbered_past(

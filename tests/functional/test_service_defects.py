@@ -10,7 +10,7 @@ import pytest
 
 from stackwright.api.mariadb import MariaDBAccount
 from stackwright.controllers.service import controllers
-from stackwright.kube.builtin import Job, Node, Pod, Secret
+from stackwright.kube.builtin import Job, Pod, Secret, Service
 from stackwright.kube.client import Client
 from stackwright.kube.config import Connection
 from stackwright.kube.errors import Unreachable
@@ -18,12 +18,14 @@ from stackwright.kube.runtime import Runtime
 from stackwright.kube.transport import Call, Reply
 from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.keystone.service import SERVICE
+from stackwright.services.memcached.kinds import Memcached
+from stackwright.services.memcached.service import SERVICE as MEMCACHED
 from stackwright.simulator import Behaviour, ImageMissing, Script, Selector, simulated
 from tests.functional import neighbours
 from tests.functional.cloud import cloud, environment
 from tests.functional.running import running
 from tests.functional.test_keystone import decoded, gone, keystone, passwords, until_ready
-from tests.functional.test_service_controller import kinds
+from tests.functional.test_service_controller import cache, is_ready, kinds
 from tests.functional.watching import PATIENCE, eventually, some
 
 __all__ = ["kinds"]
@@ -188,27 +190,21 @@ def _reason(resource: KeystoneAPI) -> str:
     return str(found.get("DBSyncReady", ""))
 
 
-async def test_the_public_url_follows_the_address_of_the_node(
+async def test_a_release_goes_on_when_what_another_one_held_is_gone(
     client: Client, namespace: str, kubernetes: dict[str, Path]
 ) -> None:
-    await surroundings(client, namespace)
-    override = {"service": {"public": {"spec": {"type": "NodePort"}}}}
-    await client.apply(KeystoneAPI, keystone(namespace, override=override), field_manager="user")
-    async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
-        await until_ready(client, namespace)
-        node = min(await client.list(Node), key=lambda node: node.metadata.name)
-        before = node.status.get("addresses", [])
-        moved = [*before, {"type": "ExternalIP", "address": "203.0.113.7"}]
-        await client.patch(Node, node.metadata.name, "", {"status": {"addresses": moved}}, subresource="status")
-        try:
-            await eventually(
-                client,
-                KeystoneAPI,
-                "keystone",
-                namespace,
-                lambda seen: seen.status.apiEndpoints["public"].startswith("http://203.0.113.7:"),
-                patience=20.0,
-            )
-        finally:
-            back = {"status": {"addresses": before}}
-            await client.patch(Node, node.metadata.name, "", back, subresource="status")
+    metadata = {
+        "name": "memcached",
+        "namespace": namespace,
+        "annotations": {"meta.helm.sh/release-name": "other", "meta.helm.sh/release-namespace": namespace},
+    }
+    await client.apply(Service, {"metadata": metadata, "spec": {"ports": [{"port": 1}]}}, field_manager="helm")
+    await client.apply(Memcached, cache(namespace), field_manager="user")
+    async with cloud(client, namespace, (MEMCACHED,), environment(kubernetes)):
+        await eventually(client, Memcached, "memcached", namespace, _is_contested)
+        await client.delete(Service, "memcached", namespace)
+        await eventually(client, Memcached, "memcached", namespace, is_ready)
+
+
+def _is_contested(resource: Memcached) -> bool:
+    return any("other Helm releases hold" in entry.message for entry in resource.status.conditions)

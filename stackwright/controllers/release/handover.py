@@ -82,7 +82,8 @@ async def _take_over(resource: Resource, history: Sequence[Revision], wanted: se
     else:
         taken = {(item.kind, item.key) for item in _there(wanted, context) if not belongs(item, resource)}
     manager = context.client.field_manager
-    await _all(_hand(context.client, identity, HELM, manager) for identity in taken)
+    mark = mark_of(context)
+    await _all(_hand(context.client, identity, (HELM, manager), mark) for identity in taken)
 
 
 async def _give_back(resource: Resource, history: Sequence[Revision], wanted: set[Identity], context: Context) -> None:
@@ -97,13 +98,17 @@ async def _give_back(resource: Resource, history: Sequence[Revision], wanted: se
     await _all(_disown(context.client, secret, resource) for secret in kept)
 
 
-async def _hand(client: Client, identity: Identity, giver: str, taker: str) -> None:
-    """Hand all fields of an object over."""
+async def _hand(client: Client, identity: Identity, managers: tuple[str, str], mark: str) -> None:
+    """Hand all fields of an object from one manager to the other.
+
+    Our mark goes: whose a field is cannot be seen in an object, and who looks must know that he has to apply again.
+    """
+    giver, taker = managers
 
     def change(seen: _Metadata) -> JsonObject:
         if not field_owners.manages(seen.managedFields, giver):
             return {}
-        return {"managedFields": field_owners.handed(seen.managedFields, giver, taker)}
+        return {"managedFields": field_owners.handed(seen.managedFields, giver, taker), "annotations": {mark: None}}
 
     await _change(client, identity, change)
 

@@ -27,7 +27,7 @@ from stackwright.kube.informer import Change
 from stackwright.kube.predicates import asked_differently
 from stackwright.kube.resource import Key, Resource
 from stackwright.kube.shapes import pausing
-from stackwright.kube.shapes.children import Child, Children, Outcome
+from stackwright.kube.shapes.children import FOREIGN_SECONDS, Child, Children, Outcome
 from stackwright.kube.shapes.report import report
 from stackwright.kube.shapes.states import state_of
 
@@ -158,7 +158,11 @@ class ServiceController(Generic[C, F]):
         condition = self._declared("DeploymentReady")
         with translated(condition):
             rendered = await self.environment.renderer.render(chart, metadata.name, metadata.namespace, intent.values)
-        await release.settle(resource, context, rendered.objects, condition=condition)
+        try:
+            await release.settle(resource, context, rendered.objects, condition=condition)
+        except Blocked as error:
+            # What another release holds has no owner, and wakes nobody when it goes.
+            raise Retry(str(error), reason=error.reason, condition=condition, after=FOREIGN_SECONDS) from error
         return rendered
 
     async def _clear_failed(

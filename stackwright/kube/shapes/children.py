@@ -123,7 +123,7 @@ def decide(
         for identity, child in wanted.items()
         if identity not in present
         or not (
-            child.once
+            (child.once and mark in present[identity].metadata.annotations)
             or (identity not in doubtful and is_applied(present[identity], child, mark))
             or (identity in settled and settled[identity] == fingerprint(present[identity], child))
         )

@@ -207,7 +207,8 @@ async def test_each_field_that_is_needed_is_asked_for(client: Client, place: str
         with pytest.raises(Invalid) as refusal:
             await client.create(KINDS[kind], body)
 
-        assert f"spec.{field}" in {cause.field for cause in refusal.value.causes}
+        # A field that is needed only now and then is asked for by a rule of the whole spec, which names it.
+        assert any(cause.field == f"spec.{field}" or field in cause.message for cause in refusal.value.causes)
 
 
 @pytest.mark.parametrize("kind", ["Galera", "Memcached", "RabbitMq"])
