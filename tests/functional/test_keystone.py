@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from stackwright.api.annotations import PAUSED
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.kube.builtin import ConfigMap, CronJob, Deployment, Job, Node, Secret, Service
 from stackwright.kube.client import Client
@@ -162,6 +163,30 @@ async def test_keys_turn_once_for_an_action_and_are_mounted_as_they_are(
         assert after["2"] == before["0"]
         assert sorted(after) == ["0", "1", "2"]
         assert done.status.actions[0].result
+
+
+async def test_a_paused_keystone_rests_with_what_it_keeps_and_goes_on(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    await neighbours.database_server(client, namespace)
+    await neighbours.cache(client, namespace)
+    await passwords(client, namespace, AdminPassword="wonderland")
+    await client.apply(KeystoneAPI, keystone(namespace), field_manager="user")
+    async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
+        await until_ready(client, namespace)
+        metadata = {"name": "keystone", "namespace": namespace}
+        paused = {"metadata": {**metadata, "annotations": {PAUSED: "true"}}}
+        await client.apply(KeystoneAPI, paused, field_manager="user-pause")
+        for kind in (MariaDBDatabase, MariaDBAccount):
+            await eventually(client, kind, "keystone", namespace, lambda seen: PAUSED in seen.metadata.annotations)
+        before = await client.get(Deployment, "keystone", namespace)
+        await client.apply(KeystoneAPI, keystone(namespace, replicas=2), field_manager="user")
+        await client.apply(KeystoneAPI, {"metadata": metadata}, field_manager="user-pause")
+        after = await eventually(client, Deployment, "keystone", namespace, lambda seen: seen.spec["replicas"] == 2)
+        assert after.metadata.generation == before.metadata.generation + 1
+        await eventually(
+            client, MariaDBAccount, "keystone", namespace, lambda seen: PAUSED not in seen.metadata.annotations
+        )
 
 
 async def test_the_charts_own_job_makes_the_database_where_that_is_asked_for(

@@ -85,9 +85,9 @@ class ServiceController(Generic[C, F]):
             self.family.forget(key)
             self.interests.forget(key)
             return None
-        if await pausing.hand_down(PAUSED, resource, (), context):
-            return None
         look = self.interests.begin(resource, context)
+        if await pausing.hand_down(PAUSED, resource, needs.kept(self.service.needs, resource, look), context):
+            return None
         try:
             return await self._pass(resource, look, context)
         except Exception as error:

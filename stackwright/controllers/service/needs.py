@@ -5,7 +5,7 @@ again under the same name finds them.
 """
 
 import base64
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -80,6 +80,27 @@ def resolve(need: Need, resource: Any, look: Look) -> Resolved:
             return _notifications(resource, look)
         case Password(selector):
             return _password(resource, getattr(resource.spec.passwordSelectors, selector), look)
+
+
+def kept(asked: Iterable[Need], resource: Any, look: Look) -> Iterable[Resource]:
+    """Return what the needs of a resource keep and what is there of it: it has no owner by which it could be found."""
+    name = resource.metadata.name
+    for need in asked:
+        match need:
+            case Database():
+                found: tuple[Resource | None, ...] = (
+                    look(MariaDBDatabase, name),
+                    look(MariaDBAccount, resource.spec.databaseAccount),
+                )
+            case Notifications():
+                found = (look(TransportURL, _notifications_name(name)),)
+            case _:
+                found = ()
+        yield from (item for item in found if item is not None)
+
+
+def _notifications_name(name: str) -> str:
+    return f"{name}-notifications"
 
 
 def account_secret(account: str) -> str:
@@ -198,7 +219,7 @@ def _notifications(resource: Any, look: Look) -> Resolved:
     cluster = bus.cluster if bus is not None else spec.rabbitMqClusterName
     if not cluster:
         return Resolved(ready=True)
-    name = f"{resource.metadata.name}-notifications"
+    name = _notifications_name(resource.metadata.name)
     wanted = TransportURL(
         metadata=ObjectMeta(name=name),
         spec=TransportURLSpec(

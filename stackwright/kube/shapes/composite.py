@@ -72,7 +72,7 @@ class Composite(Generic[C, Facts]):
             # The garbage collector takes the children: they have an owner.
             self.family.forget(key)
             return None
-        if await pausing.hand_down(self.pause, parent, self.owns, context):
+        if await pausing.hand_down(self.pause, parent, pausing.owned(parent, self.owns, context), context):
             return None
         try:
             facts: Facts = self.read(parent, context) if self.read else None  # type: ignore[assignment]  # without read, Facts is None

@@ -19,13 +19,18 @@ def is_paused(annotation: str, resource: Resource) -> bool:
     return value.lower() != "false" and not resource.deleting
 
 
-async def hand_down(annotation: str, parent: CustomResource, owns: Iterable[type[Resource]], context: Context) -> bool:
-    """Return whether a parent is paused, after having passed that on to the custom resources that it owns."""
+def owned(parent: CustomResource, owns: Iterable[type[Resource]], context: Context) -> Iterable[Resource]:
+    """Return the custom resources that a parent owns: only these have somebody who works on them."""
+    kinds = [kind for kind in owns if issubclass(kind, CustomResource)]
+    return [item for kind in kinds for item in context.store(kind).owned_by(parent.metadata.uid)]
+
+
+async def hand_down(annotation: str, parent: CustomResource, children: Iterable[Resource], context: Context) -> bool:
+    """Return whether a parent is paused, after having passed that on to its children."""
     if not annotation:
         return False
     paused = is_paused(annotation, parent)
-    kinds = [kind for kind in owns if issubclass(kind, CustomResource)]
-    for resource in (item for kind in kinds for item in context.store(kind).owned_by(parent.metadata.uid)):
+    for resource in children:
         if (value := changed(annotation, resource, paused=paused)) is not None:
             await _annotate(annotation, value, resource, context)
     return paused
