@@ -1,5 +1,6 @@
 """A release that an operator keeps, seen and disturbed by the real helm on a real API server."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from stackwright.kube.crd import generate, install
 from stackwright.local.apiserver.server import Shared
 from tests.functional.releases import CHART, Hand, Small, ask, managers, pods, runtime, until
 from tests.functional.running import patches, running
-from tests.functional.watching import eventually, some, told
+from tests.functional.watching import PATIENCE, eventually, some, told
 
 
 @pytest.fixture
@@ -77,6 +78,10 @@ async def test_a_change_is_a_revision_and_no_change_is_none(operator: None, clie
     gone = await client.get(ConfigMap, "small", hand.namespace)
     await client.delete(ConfigMap, "small", hand.namespace)
     await eventually(client, ConfigMap, "small", hand.namespace, lambda item: item.metadata.uid != gone.metadata.uid)
+    # The object is seen before the answer that is counted.
+    async with asyncio.timeout(PATIENCE):
+        while patches() < before + 1:
+            await asyncio.sleep(0.01)
     assert patches() == before + 1
     assert [entry[:2] for entry in await hand.history()] == [(1, "superseded"), (2, "deployed")]
 
