@@ -63,11 +63,13 @@ def _refuse_unknown(services: str, first: int) -> None:
     They would leave the node unchanged and be lost, and the kernel would send each further try of the same connection
     the same way: whoever is a moment too early would wait for minutes, where he should try again.
     """
-    rule = ("FORWARD", "--destination", services, "--jump", "REJECT")
     firewall = ("nsenter", "--net", "--target", str(first), "iptables", "--wait")
-    known = subprocess.run([*firewall, "--check", *rule], check=False, capture_output=True)  # noqa: S603  no shell
-    if known.returncode:
-        _run([*firewall, "--append", *rule])
+    # A reset is no ICMP message, of which the kernel sends a caller few; the host's would be lost among redirects.
+    for refusal in (("--protocol", "tcp", "--jump", "REJECT", "--reject-with", "tcp-reset"), ("--jump", "REJECT")):
+        rule = ("FORWARD", "--destination", services, *refusal)
+        known = subprocess.run([*firewall, "--check", *rule], check=False, capture_output=True)  # noqa: S603  no shell
+        if known.returncode:
+            _run([*firewall, "--append", *rule])
 
 
 def detach(settings: Settings) -> None:

@@ -1,0 +1,55 @@
+"""The adapter's promises on the real RabbitMQ of the cluster."""
+
+import subprocess
+
+import pytest
+
+from stackwright.adapters.rabbitmq import Access
+from tests.contracts.rabbitmq import BrokerContract
+from tests.e2e import cloud as clouds
+from tests.e2e.cloud import Cloud
+
+BROKER = {
+    "apiVersion": "rabbitmq.openstack.org/v1beta1",
+    "kind": "RabbitMq",
+    "metadata": {"name": "rabbitmq"},
+    "spec": {"resources": {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"cpu": "2", "memory": "1Gi"}}},
+}
+URL = {
+    "apiVersion": "rabbitmq.openstack.org/v1beta1",
+    "kind": "TransportURL",
+    "metadata": {"name": "nova"},
+    "spec": {"rabbitmqClusterName": "rabbitmq", "username": "nova", "vhost": "cell1"},
+}
+
+
+@pytest.fixture(scope="module")
+def access(cloud: Cloud) -> Access:
+    """A broker of the cloud's operator, dialled by the address of its Service."""
+    kubectl = cloud.kubectl
+    kubectl.apply(BROKER, URL)
+    kubectl.wait("rabbitmq/rabbitmq", "condition=Ready")
+    address = kubectl.get("service/rabbitmq", "{.spec.clusterIP}")
+    user, password = (clouds.secret(kubectl, "rabbitmq-default-user", key) for key in ("username", "password"))
+    return Access(f"http://{address}:15672", user, password)
+
+
+def test_a_transport_url_names_a_user_who_may_use_its_virtual_host(cloud: Cloud, access: Access) -> None:
+    cloud.kubectl.wait("transporturl/nova", "condition=Ready")
+    name = cloud.kubectl.get("transporturl/nova", "{.status.secretName}")
+    url = clouds.secret(cloud.kubectl, name, "transport_url")
+    assert url.startswith("rabbit://nova:")
+    # The URL as oslo.messaging reads it, on a real connection.
+    script = (
+        "import sys; from oslo_config import cfg; import oslo_messaging as m; import kombu; "
+        "u = m.TransportURL.parse(cfg.ConfigOpts(), sys.stdin.read()); h = u.hosts[0]; "
+        "c = kombu.Connection(hostname=h.hostname, port=h.port, userid=h.username, password=h.password, "
+        "virtual_host=u.virtual_host); c.connect(); print('connected')"
+    )
+    command = cloud.kubectl.command("exec", "--stdin", "client", "--", "python3", "-c", script)
+    done = subprocess.run(command, input=url, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.strip() == "connected", done.stderr
+
+
+class TestRealRabbitMQ(BrokerContract):
+    """The real one keeps the contract."""
