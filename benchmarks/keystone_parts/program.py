@@ -24,7 +24,7 @@ from stackwright.local.errors import LocalError
 from stackwright.local.progress import Shown
 
 ROOT = Path(__file__).parents[2]
-NAME = "bench-keystone"
+NAME = "bench-cloud"
 GOAL = 1.2
 DEADLINE = 300.0
 RESTRICTED = "pod-security.kubernetes.io/enforce=restricted"

@@ -59,11 +59,7 @@ def _resources(namespace: str) -> list[dict[str, object]]:
         metadata = {"name": name, "namespace": namespace}
         return {"apiVersion": f"{group}/v1beta1", "kind": kind, "metadata": metadata, "spec": spec}
 
-    keystone: dict[str, object] = {
-        "databaseInstance": "openstack",
-        "secret": "osp-secret",
-        "provisioning": "Job",
-    }
+    keystone: dict[str, object] = {"databaseInstance": "openstack", "secret": "osp-secret"}
     secret: dict[str, object] = {
         "apiVersion": "v1",
         "kind": "Secret",
