@@ -9,8 +9,8 @@ import click
 import yaml
 
 from stackwright import services
-from stackwright.cli import exit_codes, showing, tree
-from stackwright.cli.following import Following, following
+from stackwright.cli import exit_codes, tree
+from stackwright.cli.following import Following, following, tell_until
 from stackwright.cli.tree import Identity, Node, State
 from stackwright.kube import discovery
 from stackwright.kube.client import Client, Conflicts
@@ -110,18 +110,10 @@ async def wait(client: Client, namespace: str, wanted: Iterable[Identity], timeo
 
 
 async def _until_ready(found: Following, identities: tuple[Identity, ...], progress: Progress) -> None:
-    nodes = tree.flat(_parts(found, identities))
-    # What is ready from the start is not worth a line.
-    before: showing.Told = showing.told(node for node in nodes if node.state is State.READY and not node.children)
-    while True:
-        nodes = _parts(found, identities)
-        if len(nodes) == len(identities) and all(node.state is State.READY for node in nodes):
-            return
-        after = showing.told(nodes)
-        for line in showing.changes(before, after):
-            progress.say(line)
-        before = after
-        await found.changed()
+    def ready(nodes: tuple[Node, ...]) -> bool:
+        return len(nodes) == len(identities) and all(node.state is State.READY for node in nodes)
+
+    await tell_until(ready, lambda: _parts(found, identities), found.changed, progress)
 
 
 def _parts(found: Following, identities: Iterable[Identity]) -> tuple[Node, ...]:

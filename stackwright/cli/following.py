@@ -2,19 +2,20 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import structlog
 
 from stackwright import services
-from stackwright.cli import finding
-from stackwright.cli.tree import WORKLOADS, Seen
+from stackwright.cli import finding, showing, tree
+from stackwright.cli.tree import WORKLOADS, Node, Seen, State
 from stackwright.kube import discovery
 from stackwright.kube.client import Client
 from stackwright.kube.informer import Informer
 from stackwright.kube.resource import Resource
+from stackwright.local.progress import Progress
 
 
 def kinds() -> tuple[type[Resource], ...]:
@@ -75,6 +76,24 @@ async def following(client: Client, namespace: str) -> AsyncIterator[Following]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def tell_until(
+    ready: Callable[[tuple[Node, ...]], bool],
+    look: Callable[[], tuple[Node, ...]],
+    changed: Callable[[], Awaitable[None]],
+    progress: Progress,
+) -> None:
+    """Say what changes in a tree until it is ready; what is ready from the start is not worth a line."""
+    before: showing.Told = showing.told(
+        node for node in tree.flat(look()) if node.state is State.READY and not node.children
+    )
+    while not ready(nodes := look()):
+        after = showing.told(nodes)
+        for line in showing.changes(before, after):
+            progress.say(line)
+        before = after
+        await changed()
 
 
 async def installed(client: Client) -> set[type[Resource]]:

@@ -239,22 +239,8 @@ def _provision(resource: Any, database: DatabaseFacts, world: World) -> JsonObje
     account = world(MariaDBAccount, resource.spec.databaseAccount)
     assert server is not None  # noqa: S101  it was put there
     assert account is not None  # noqa: S101  likewise
-    external = server.spec.external
-    root = {"username": "root", "secret": server.status.rootDatabaseSecret, "key": _root_key(server)}
-    stated: JsonObject = {
-        "host": database.hostname,
-        "port": database.port,
-        "name": database.schema,
-        "admin": root
-        if external is None
-        else {"usernameKey": "username", "secret": external.secret, "key": "password"},
-        "account": {"username": database.user, "secret": account.spec.secret, "key": needs.DATABASE_PASSWORD},
-    }
+    stated = needs.provisioned(server, database, account.spec.secret)
     return {**stated, "hash": digest(stated)}
-
-
-def _root_key(server: Galera) -> str:
-    return "DbRootPassword" if server.spec.secret else needs.DATABASE_PASSWORD
 
 
 def _objects(intent: Intent[Any], world: World) -> Iterable[JsonObject]:

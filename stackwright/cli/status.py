@@ -12,7 +12,7 @@ from stackwright.api.base import CustomResource
 from stackwright.cli import exit_codes, finding, following, showing, tree
 from stackwright.cli.connection import Where, cloud_options, connection_of
 from stackwright.cli.durations import Duration
-from stackwright.cli.following import Following
+from stackwright.cli.following import Following, tell_until
 from stackwright.cli.tree import Node, Seen, State
 from stackwright.kube import clock
 from stackwright.kube.client import Client
@@ -74,19 +74,15 @@ async def _wait(where: Where, word: str | None, timeout: float, output: str) -> 
 
 
 async def _until_ready(found: Following, word: str | None, progress: Progress) -> None:
-    # What is ready from the start is not worth a line.
-    nodes = tree.flat(_patient(found.seen, word))
-    before: showing.Told = showing.told(node for node in nodes if node.state is State.READY and not node.children)
     trouble = ""
-    while True:
-        nodes = _patient(found.seen, word)
-        if code_of(nodes) == exit_codes.DONE:
-            return
-        after = showing.told(nodes)
-        for line in showing.changes(before, after):
-            progress.say(line)
-        before = after
+
+    async def changed() -> None:
+        nonlocal trouble
         trouble = await _changed(found, trouble)
+
+    await tell_until(
+        lambda nodes: code_of(nodes) == exit_codes.DONE, lambda: _patient(found.seen, word), changed, progress
+    )
 
 
 async def _changed(found: Following, trouble: str) -> str:

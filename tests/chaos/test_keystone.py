@@ -82,7 +82,7 @@ def test_an_outage_heals_by_itself(keystone: Cloud, namespace: str, workload: st
         killed(keystone, namespace, workload)
         _answers_again(seen, keystone)
     lasted = max(0.0, seen.last_loss - stopped)
-    print(f"{workload} away for {OUTAGE:g} s: {seen.summary()}; whole again after {lasted:.0f} s")  # noqa: T201
+    print(f"{workload} away for {OUTAGE:g} s: {seen.summary()}; whole again after {lasted:.0f} s")  # noqa: T201  what this ring measures
     keystone.kubectl.wait("openstackcontrolplane/openstack", "condition=Ready")
 
 

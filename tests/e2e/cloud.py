@@ -79,7 +79,7 @@ class Cloud:
     def is_valid(self, token: str) -> bool:
         """Return whether Keystone accepts a token."""
         headers = {"X-Auth-Token": token, "X-Subject-Token": token}
-        request = urllib.request.Request(f"{self.endpoint('public')}/v3/auth/tokens", headers=headers)  # noqa: S310
+        request = urllib.request.Request(f"{self.endpoint('public')}/v3/auth/tokens", headers=headers)  # noqa: S310  our own cloud
         try:
             with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310  our own cloud
                 return bool(answer.status == 200)

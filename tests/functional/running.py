@@ -9,6 +9,9 @@ from prometheus_client import REGISTRY
 from stackwright.kube.runtime import Runtime
 from tests.functional.watching import PATIENCE
 
+# How long, in seconds, the loop may take to close connections that were given up.
+CLOSING = 0.2
+
 
 @contextlib.asynccontextmanager
 async def running(runtime: Runtime) -> AsyncIterator[None]:
@@ -19,6 +22,8 @@ async def running(runtime: Runtime) -> AsyncIterator[None]:
     finally:
         runtime.stop()
         await asyncio.wait_for(task, PATIENCE)
+        # A test may end while the runtime still connects: connections under TLS that were given up are closed late.
+        await asyncio.sleep(CLOSING)
 
 
 def patches() -> float:

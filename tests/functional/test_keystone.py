@@ -34,6 +34,14 @@ async def passwords(client: Client, namespace: str, **keys: str) -> None:
     await client.apply(Secret, body, field_manager="user")
 
 
+async def ask(client: Client, namespace: str, **spec: Any) -> None:
+    """Make all that Keystone needs, and ask for it."""
+    await neighbours.database_server(client, namespace)
+    await neighbours.cache(client, namespace)
+    await passwords(client, namespace, AdminPassword="wonderland")
+    await client.apply(KeystoneAPI, keystone(namespace, **spec), field_manager="user")
+
+
 async def until_ready(client: Client, namespace: str) -> KeystoneAPI:
     return await eventually(client, KeystoneAPI, "keystone", namespace, is_ready)
 
@@ -51,10 +59,7 @@ async def decoded(client: Client, name: str, namespace: str) -> dict[str, str]:
 async def test_keystone_comes_up_from_its_resource_and_what_it_needs(
     client: Client, namespace: str, kubernetes: dict[str, Path]
 ) -> None:
-    await neighbours.database_server(client, namespace)
-    await neighbours.cache(client, namespace)
-    await passwords(client, namespace, AdminPassword="wonderland")
-    await client.apply(KeystoneAPI, keystone(namespace), field_manager="user")
+    await ask(client, namespace)
     async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
         ready = await until_ready(client, namespace)
     assert ready.status.apiEndpoints == {
@@ -102,10 +107,7 @@ async def test_a_broken_snippet_is_refused_with_its_line(
 async def test_a_changed_snippet_rolls_the_api_and_runs_no_job_again(
     client: Client, namespace: str, kubernetes: dict[str, Path]
 ) -> None:
-    await neighbours.database_server(client, namespace)
-    await neighbours.cache(client, namespace)
-    await passwords(client, namespace, AdminPassword="wonderland")
-    await client.apply(KeystoneAPI, keystone(namespace), field_manager="user")
+    await ask(client, namespace)
     async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
         await until_ready(client, namespace)
         before = {job.metadata.uid for job in await client.list(Job, namespace)}
@@ -126,10 +128,7 @@ async def test_a_changed_snippet_rolls_the_api_and_runs_no_job_again(
 async def test_another_account_is_used_before_the_first_one_goes(
     client: Client, namespace: str, kubernetes: dict[str, Path]
 ) -> None:
-    await neighbours.database_server(client, namespace)
-    await neighbours.cache(client, namespace)
-    await passwords(client, namespace, AdminPassword="wonderland")
-    await client.apply(KeystoneAPI, keystone(namespace), field_manager="user")
+    await ask(client, namespace)
     async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
         await until_ready(client, namespace)
         await client.apply(KeystoneAPI, keystone(namespace, databaseAccount="keystone-2"), field_manager="user")
@@ -143,10 +142,7 @@ async def test_another_account_is_used_before_the_first_one_goes(
 async def test_keys_turn_once_for_an_action_and_are_mounted_as_they_are(
     client: Client, namespace: str, kubernetes: dict[str, Path]
 ) -> None:
-    await neighbours.database_server(client, namespace)
-    await neighbours.cache(client, namespace)
-    await passwords(client, namespace, AdminPassword="wonderland")
-    await client.apply(KeystoneAPI, keystone(namespace), field_manager="user")
+    await ask(client, namespace)
     async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
         await until_ready(client, namespace)
         before = await decoded(client, "keystone-fernet-keys", namespace)
@@ -168,10 +164,7 @@ async def test_keys_turn_once_for_an_action_and_are_mounted_as_they_are(
 async def test_a_paused_keystone_rests_with_what_it_keeps_and_goes_on(
     client: Client, namespace: str, kubernetes: dict[str, Path]
 ) -> None:
-    await neighbours.database_server(client, namespace)
-    await neighbours.cache(client, namespace)
-    await passwords(client, namespace, AdminPassword="wonderland")
-    await client.apply(KeystoneAPI, keystone(namespace), field_manager="user")
+    await ask(client, namespace)
     async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
         await until_ready(client, namespace)
         metadata = {"name": "keystone", "namespace": namespace}
@@ -192,10 +185,7 @@ async def test_a_paused_keystone_rests_with_what_it_keeps_and_goes_on(
 async def test_the_charts_own_job_makes_the_database_where_that_is_asked_for(
     client: Client, namespace: str, kubernetes: dict[str, Path]
 ) -> None:
-    await neighbours.database_server(client, namespace)
-    await neighbours.cache(client, namespace)
-    await passwords(client, namespace, AdminPassword="wonderland")
-    await client.apply(KeystoneAPI, keystone(namespace, provisioning="Job"), field_manager="user")
+    await ask(client, namespace, provisioning="Job")
     async with cloud(client, namespace, (SERVICE,), environment(kubernetes)):
         await until_ready(client, namespace)
     jobs = {job.metadata.labels["app.kubernetes.io/component"] for job in await client.list(Job, namespace)}
@@ -206,11 +196,7 @@ async def test_the_charts_own_job_makes_the_database_where_that_is_asked_for(
 async def test_the_public_url_is_that_of_the_node_port(
     client: Client, namespace: str, kubernetes: dict[str, Path]
 ) -> None:
-    await neighbours.database_server(client, namespace)
-    await neighbours.cache(client, namespace)
-    await passwords(client, namespace, AdminPassword="wonderland")
-    override = {"service": {"public": {"spec": {"type": "NodePort"}}}}
-    await client.apply(KeystoneAPI, keystone(namespace, override=override), field_manager="user")
+    await ask(client, namespace, override={"service": {"public": {"spec": {"type": "NodePort"}}}})
     async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
         ready = await until_ready(client, namespace)
     service = await client.get(Service, "keystone-public", namespace)

@@ -1,15 +1,12 @@
 """Which broker a TransportURL is of, and how its operator logs in there."""
 
-import base64
-import binascii
 from dataclasses import dataclass, field
 
-from stackwright.adapters.errors import AdapterError, Refused, Unavailable
+from stackwright.adapters.errors import AdapterError
 from stackwright.controllers.looking import Looker
-from stackwright.controllers.translation import REFUSED_SECONDS, translate
+from stackwright.controllers.outside import Absent, explained, read_value
 from stackwright.kube import conditions
 from stackwright.kube.builtin import Secret
-from stackwright.kube.errors import Retry
 from stackwright.kube.plan import Wait
 from stackwright.services.rabbitmq import configuration
 from stackwright.services.rabbitmq.kinds import RabbitMq
@@ -40,23 +37,9 @@ class Broker:
     ready: bool = True
 
     def explain(self, error: AdapterError) -> Exception:
-        """Return an adapter's error as a reconcile raises it; a refused login says where the password is from."""
-        match error:
-            case Refused():
-                message = f"{error}; RabbitMq {self.name} takes them from Secret {self.source}"
-                return Retry(message, reason="Refused", condition=URL_READY, after=REFUSED_SECONDS)
-            case Unavailable():
-                # A broker that was down for long is found again soon, and not when a grown backoff has passed.
-                return Retry(str(error), reason="Unavailable", condition=URL_READY, after=TRY_AGAIN)
-        return translate(error, URL_READY)
-
-
-@dataclass(frozen=True)
-class Absent:
-    """There is no broker to ask: `wait` says why; `gone` that none will come back under what we know of it."""
-
-    wait: Wait
-    gone: bool = False
+        """Return an adapter's error as a reconcile raises it."""
+        source = f"RabbitMq {self.name} takes them from Secret {self.source}"
+        return explained(error, URL_READY, login=URL_READY, source=source, again=TRY_AGAIN)
 
 
 def find_broker(name: str, look: Looker) -> Broker | Absent:
@@ -70,7 +53,7 @@ def find_broker(name: str, look: Looker) -> Broker | Absent:
     external = resource.spec.external
     source = external.secret if external is not None else f"{name}-default-user"
     secret = look(Secret, source)
-    user, password = (read_value(source, secret, key) for key in ("username", "password"))
+    user, password = (read_value(secret, source, key, URL_READY) for key in ("username", "password"))
     if isinstance(user, Wait) or isinstance(password, Wait):
         return Absent(user if isinstance(user, Wait) else password)  # type: ignore[arg-type]  # one of them is
     inside = f"http://{name}.{resource.metadata.namespace}.svc:{MANAGEMENT_PORT}"
@@ -99,16 +82,3 @@ def hosts_of(resource: RabbitMq) -> tuple[str, ...]:
     """Return the hosts that a URL names: those that the status tells, else what they are called."""
     told = resource.status.serviceHostnames or resource.status.hostnames
     return told or configuration.hostnames(resource)
-
-
-def read_value(name: str, secret: Secret | None, key: str) -> str | Wait:
-    """Return a value of a Secret, or what is to be waited for."""
-    if secret is None:
-        return Wait("SecretMissing", f"Secret {name} does not exist; create it with the key {key}", URL_READY)
-    try:
-        value = base64.b64decode(secret.data.get(key, ""), validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
-        return Wait("SecretInvalid", f"Secret {name}: the value of the key {key} is no text; correct it", URL_READY)
-    if not value:
-        return Wait("SecretIncomplete", f"Secret {name} has no value under the key {key}; add it", URL_READY)
-    return value

@@ -11,7 +11,7 @@ from stackwright.adapters.rabbitmq import Access, Management, digest_of
 from stackwright.api.annotations import PAUSED
 from stackwright.api.rabbitmq import TransportURL
 from stackwright.controllers.broker import secrets
-from stackwright.controllers.broker.broker import URL_READY, Absent, Broker, find_broker, read_value
+from stackwright.controllers.broker.broker import URL_READY, Broker, find_broker
 from stackwright.controllers.broker.steps import (
     Admit,
     BrokerStep,
@@ -34,6 +34,7 @@ from stackwright.controllers.broker.transport import (
 )
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.looking import Interests, Looker
+from stackwright.controllers.outside import Absent, read_value
 from stackwright.kube.builtin import Secret
 from stackwright.kube.controller import Context, Controller
 from stackwright.kube.errors import AlreadyExists, Retry
@@ -162,7 +163,7 @@ def _kept(broker: Broker, user: str, world: World, look: Looker) -> Kept | Wait 
     secret = world.secret(name, look)
     if secret is None:
         return None
-    password = read_value(name, secret, "password")
+    password = read_value(secret, name, "password", URL_READY)
     generated = secret.metadata.annotations.get(secrets.GENERATED) == "true"
     return password if isinstance(password, Wait) else Kept(password, generated)
 

@@ -7,9 +7,10 @@ import msgspec
 from stackwright.adapters.rabbitmq import Permission, User, Vhost
 from stackwright.api.rabbitmq import TransportURL, TransportURLStatus
 from stackwright.controllers.broker import secrets
-from stackwright.controllers.broker.broker import URL_READY, Absent, Broker
+from stackwright.controllers.broker.broker import URL_READY, Broker
 from stackwright.controllers.broker.secrets import Url
 from stackwright.controllers.broker.steps import Admit, Grant, KeepPassword, PutVhost, Retire, WriteUrl
+from stackwright.controllers.outside import Absent
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Plan, Step, Wait
 

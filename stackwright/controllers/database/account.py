@@ -17,14 +17,12 @@ from stackwright.api.mariadb import (
 from stackwright.controllers.database.schema import DATABASE_READY
 from stackwright.controllers.database.server import (
     SERVER_READY,
-    Absent,
     Server,
     World,
-    elder_of,
     find_server,
-    read_value,
 )
 from stackwright.controllers.looking import Looker
+from stackwright.controllers.outside import Absent, elder_of, read_value
 from stackwright.kube.builtin import Secret
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Plan, Step, Wait
@@ -112,7 +110,7 @@ def _inputs(account: MariaDBAccount, look: Looker, others: list[MariaDBAccount])
     label = account.metadata.labels.get(DATABASE_LABEL, "")
     database = look(MariaDBDatabase, label) if label else None
     name = _server_name(account, database)
-    secret = read_value(account.spec.secret, look(Secret, account.spec.secret), PASSWORD_KEY, ACCOUNT_READY)
+    secret = read_value(look(Secret, account.spec.secret), account.spec.secret, PASSWORD_KEY, ACCOUNT_READY)
     if not name:
         return Seen(None, waits=() if database or not label else (_missing(label, SERVER_READY),))
     server = find_server(name, look)
@@ -154,7 +152,9 @@ def _elder(account: MariaDBAccount, others: list[MariaDBAccount]) -> str:
     same = [
         other
         for other in others
-        if other.spec.userName == account.spec.userName and other.spec.accountType == account.spec.accountType
+        if other.spec.userName == account.spec.userName
+        and other.spec.accountType == account.spec.accountType
+        and not other.deleting
     ]
     elder = elder_of(account, same)
     return elder.metadata.name if elder is not None else ""

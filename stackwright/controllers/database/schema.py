@@ -8,7 +8,8 @@ from stackwright.adapters.errors import AdapterError
 from stackwright.adapters.mariadb import Schema
 from stackwright.api.annotations import PAUSED
 from stackwright.api.mariadb import SERVER_LABEL, MariaDBDatabase, MariaDBDatabaseStatus
-from stackwright.controllers.database.server import SERVER_READY, Absent, Server, World, elder_of, find_server
+from stackwright.controllers.database.server import SERVER_READY, Server, World, find_server
+from stackwright.controllers.outside import Absent, elder_of
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Plan, Step
 from stackwright.kube.shapes.external import external
@@ -76,7 +77,9 @@ def _elder(database: MariaDBDatabase, all_of_them: list[MariaDBDatabase]) -> str
     same = [
         other
         for other in all_of_them
-        if other.spec.name == database.spec.name and other.metadata.labels.get(SERVER_LABEL) == server
+        if other.spec.name == database.spec.name
+        and other.metadata.labels.get(SERVER_LABEL) == server
+        and not other.deleting
     ]
     elder = elder_of(database, same)
     return elder.metadata.name if elder is not None else ""

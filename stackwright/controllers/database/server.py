@@ -1,22 +1,19 @@
 """Which server a schema or an account is on, and how its operator logs in there."""
 
-import base64
-import binascii
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TypeVar
 
-from stackwright.adapters.errors import AdapterError, Refused, Unavailable
+from stackwright.adapters.errors import AdapterError
 from stackwright.adapters.mariadb import Connect, Login, MariaDB
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.looking import Interests, Looker
-from stackwright.controllers.translation import REFUSED_SECONDS, translate
+from stackwright.controllers.outside import Absent, explained, read_value
 from stackwright.kube.builtin import Secret
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Retry
 from stackwright.kube.plan import Wait
 from stackwright.kube.resource import CustomResource, R
 from stackwright.services.mariadb.kinds import Galera
+from stackwright.services.mariadb.service import root_secret
 
 SERVER_READY = "MariaDBServerReady"
 
@@ -24,8 +21,6 @@ SERVER_READY = "MariaDBServerReady"
 TRY_AGAIN = 1.0
 ROOT = "root"
 PORT = 3306
-
-C = TypeVar("C", bound=CustomResource)
 
 
 @dataclass(frozen=True)
@@ -67,23 +62,9 @@ class Server:
     multi_master: bool = False
 
     def explain(self, error: AdapterError, condition: str = SERVER_READY) -> Exception:
-        """Return an adapter's error as a reconcile raises it; a refused login says where the password is from."""
-        match error:
-            case Refused():
-                message = f"{error}; Galera {self.name} takes it from {self.source}"
-                return Retry(message, reason="Refused", condition=SERVER_READY, after=REFUSED_SECONDS)
-            case Unavailable():
-                # A server that was down for long is found again soon, and not when a grown backoff has passed.
-                return Retry(str(error), reason="Unavailable", condition=SERVER_READY, after=TRY_AGAIN)
-        return translate(error, condition)
-
-
-@dataclass(frozen=True)
-class Absent:
-    """There is no server to ask: `wait` says why; `gone` that none will come back under what we know of it."""
-
-    wait: Wait
-    gone: bool = False
+        """Return an adapter's error as a reconcile raises it."""
+        source = f"Galera {self.name} takes it from {self.source}"
+        return explained(error, condition, login=SERVER_READY, source=source, again=TRY_AGAIN)
 
 
 def find_server(name: str, look: Looker) -> Server | Absent:
@@ -105,39 +86,14 @@ def _login(galera: Galera, look: Looker) -> Server | Absent:
     port = galera.status.port or PORT
     if external is not None:
         host, port, source, key = external.hostname, external.port, external.secret, "password"
-    elif galera.spec.secret:
-        source, key = galera.spec.secret, "DbRootPassword"
     else:
-        source, key = f"{name}-mariadb-root", "DatabasePassword"
+        source, key = root_secret(galera)
     secret = look(Secret, source)
-    password = read_value(source, secret, key, SERVER_READY)
-    user = ROOT if external is None else read_value(source, secret, "username", SERVER_READY)
+    password = read_value(secret, source, key, SERVER_READY)
+    user = ROOT if external is None else read_value(secret, source, "username", SERVER_READY)
     for value in (password, user):
         if isinstance(value, Wait):
             return Absent(value)
     return Server(
         name, host, port, str(user), str(password), f"Secret {source}, key {key}", galera.spec.enableMultiMaster
     )
-
-
-def read_value(name: str, secret: Secret | None, key: str, condition: str) -> str | Wait:
-    """Return a value of a Secret, or what is to be waited for."""
-    if secret is None:
-        return Wait("SecretMissing", f"Secret {name} does not exist; create it with the key {key}", condition)
-    try:
-        value = base64.b64decode(secret.data.get(key, ""), validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
-        return Wait("SecretInvalid", f"Secret {name}: the value of the key {key} is no text; correct it", condition)
-    if not value:
-        return Wait("SecretIncomplete", f"Secret {name} has no value under the key {key}; add it", condition)
-    return value
-
-
-def elder_of(resource: C, others: Iterable[C]) -> C | None:
-    """Return the one that came first of those that claim the same thing, None where it is the resource itself."""
-
-    def age(one: C) -> tuple[str, str]:
-        return one.metadata.creationTimestamp, one.metadata.name
-
-    first = min((other for other in others if not other.deleting), key=age, default=None)
-    return first if first is not None and age(first) < age(resource) else None

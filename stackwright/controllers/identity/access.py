@@ -1,14 +1,12 @@
 """Which Keystone a resource is registered with, and how its administrator logs in there."""
 
-import base64
-import binascii
 from dataclasses import dataclass, field
 
-from stackwright.adapters.errors import AdapterError, Refused, Unavailable
+from stackwright.adapters.errors import AdapterError
 from stackwright.adapters.identity import Credentials
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.controllers.looking import Looker
-from stackwright.controllers.translation import REFUSED_SECONDS, translate
+from stackwright.controllers.outside import Absent, explained, read_value
 from stackwright.kube.builtin import Secret
 from stackwright.kube.conditions import is_true
 from stackwright.kube.errors import Blocked, Retry
@@ -37,22 +35,9 @@ class Access:
     ready: bool = True
 
     def explain(self, error: AdapterError, condition: str = CLIENT_READY) -> Blocked | Retry:
-        """Return an adapter's error as a reconcile raises it; a refused login says where the password is from."""
-        match error:
-            case Refused():
-                message = f"{error}; KeystoneAPI {self.name} takes the password from {self.source}"
-                return Retry(message, reason="Refused", condition=CLIENT_READY, after=REFUSED_SECONDS)
-            case Unavailable():
-                return Retry(str(error), reason="Unavailable", condition=CLIENT_READY, after=TRY_AGAIN)
-        return translate(error, condition)
-
-
-@dataclass(frozen=True)
-class Absent:
-    """There is no Keystone to ask: `wait` says why; `gone` that what was registered there went with it."""
-
-    wait: Wait
-    gone: bool = False
+        """Return an adapter's error as a reconcile raises it."""
+        source = f"KeystoneAPI {self.name} takes the password from {self.source}"
+        return explained(error, condition, login=CLIENT_READY, source=source, again=TRY_AGAIN)
 
 
 # What goes without ever having been registered need ask nobody.
@@ -110,16 +95,3 @@ def _choose(resource: Registered, found: list[KeystoneAPI]) -> KeystoneAPI | Abs
         return by_name[names[0]]
     message = f"There is no KeystoneAPI in namespace {resource.metadata.namespace} yet; create one"
     return Absent(Wait("KeystoneMissing", message, KEYSTONE_READY), gone=True)
-
-
-def read_value(secret: Secret | None, name: str, key: str, condition: str) -> str | Wait:
-    """Return a value of a Secret, or what is to be waited for."""
-    if secret is None:
-        return Wait("SecretMissing", f"Secret {name} does not exist; create it with the key {key}", condition)
-    try:
-        value = base64.b64decode(secret.data.get(key, ""), validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
-        return Wait("SecretInvalid", f"Secret {name}: the value of the key {key} is no text; correct it", condition)
-    if not value:
-        return Wait("SecretIncomplete", f"Secret {name} has no value under the key {key}; add it", condition)
-    return value

@@ -9,8 +9,9 @@ from stackwright.adapters.errors import AdapterError
 from stackwright.adapters.identity import Endpoint
 from stackwright.api.annotations import PAUSED
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneEndpointStatus, KeystoneService, RegisteredEndpoint
-from stackwright.controllers.identity.access import NOTHING, Absent, Access, find_keystone, not_ready
-from stackwright.controllers.identity.world import KeystoneStep, World, elder_of
+from stackwright.controllers.identity.access import NOTHING, Access, find_keystone, not_ready
+from stackwright.controllers.identity.world import KeystoneStep, World
+from stackwright.controllers.outside import Absent, elder_of
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Plan, Wait
 from stackwright.kube.shapes.external import external

@@ -10,7 +10,7 @@ from stackwright.adapters.errors import AdapterError
 from stackwright.adapters.identity import Grant, Keystone, Project, Service, User
 from stackwright.api.annotations import PAUSED
 from stackwright.api.keystone import KeystoneService, KeystoneServiceStatus
-from stackwright.controllers.identity.access import NOTHING, Absent, Access, find_keystone, not_ready, read_value
+from stackwright.controllers.identity.access import NOTHING, Access, find_keystone, not_ready
 from stackwright.controllers.identity.passwords import Login
 from stackwright.controllers.identity.service_steps import (
     PROJECT,
@@ -26,7 +26,8 @@ from stackwright.controllers.identity.service_steps import (
     UpdateService,
     take,
 )
-from stackwright.controllers.identity.world import KeystoneStep, World, elder_of
+from stackwright.controllers.identity.world import KeystoneStep, World
+from stackwright.controllers.outside import Absent, elder_of, read_value
 from stackwright.kube.builtin import Secret
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Plan, Wait

@@ -1,7 +1,7 @@
 """What the controllers of identity work with: one client for each Keystone, shared by all resources of both kinds."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -75,16 +75,3 @@ class KeystoneStep(Step):
 def passwords(*, every: float, clock: Callable[[], float] = time.monotonic) -> Passwords:
     """Return a memory of passwords that asks again with the pace of the passes."""
     return Passwords(seldom=every / 2, often=every / 4, clock=clock)
-
-
-def elder_of(resource: C, others: Iterable[C], registered: Callable[[C], object]) -> C | None:
-    """Return who has the better right of those that claim the same thing, None where it is the resource itself.
-
-    It is who registered it already, then who came first.
-    """
-
-    def right(one: C) -> tuple[bool, str, str]:
-        return not registered(one), one.metadata.creationTimestamp, one.metadata.name
-
-    first = min(others, key=right, default=None)
-    return first if first is not None and right(first) < right(resource) else None

@@ -54,7 +54,7 @@ class ServiceController(Generic[C, F]):
     service: Service[C, F]
     environment: Environment
     interests: Interests = field(default_factory=Interests, repr=False, compare=False)
-    family: Children = field(default_factory=lambda: Children((*release.KINDS,)), repr=False, compare=False)
+    family: Children = field(default_factory=lambda: Children(release.KINDS), repr=False, compare=False)
 
     def controller(self, *, workers: int = 4) -> Controller:
         """Return the controller."""

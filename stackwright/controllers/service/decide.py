@@ -94,14 +94,16 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
             common, waits=(*common.waits, Wait("Waiting", message, _declared(resource, "ServiceConfigReady")))
         )
     facts = _facts(service, resource, seen, image, resolved)
+    match _reached(service, resource, seen):
+        case Endpoints() as urls:
+            facts = replace(facts, endpoints=urls)
+        case Wait(reason, message):
+            common = replace(common, waits=(*common.waits, Wait(reason, message, "CreateServiceReady")))
     return _deployed(service, resource, seen, facts, replace(common, values=gathered.values))
 
 
 def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common: Intent[F]) -> Intent[F]:
     """Return what to do once everything that the service needs is known."""
-    waits = list(common.waits)
-    if isinstance(reached := _reached(service, resource, seen), Wait):
-        waits.append(Wait(reached.reason, reached.message, "CreateServiceReady"))
     restart = common.course.restart or traces.restarted(seen.workloads)
     chart_values = values.values(service, resource, facts, restart=restart) | (common.values or {})
     if common.course.jobs:
@@ -123,7 +125,7 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
             *config,
             *(child(item) for item in further),
         ),
-        waits=tuple(waits),
+        waits=common.waits,
         findings=common.findings,
         values=chart_values,
         course=actions.waiting(common.course, due.waiting),
@@ -187,12 +189,10 @@ def _gather(found: Iterable[Resolved]) -> Resolved:
 def _facts(service: Service[C, F], resource: C, seen: Seen, image: str, resolved: Mapping[Any, Resolved]) -> F:
     passwords = {need.selector: entry.fact for need, entry in resolved.items() if isinstance(need, Password)}
     others = {need.fact: entry.fact for need, entry in resolved.items() if not isinstance(need, Password)}
-    reached = _reached(service, resource, seen)
     return service.facts(
         name=resource.metadata.name,
         namespace=resource.metadata.namespace,
         image=image,
-        endpoints=reached if isinstance(reached, Endpoints) else None,
         passwords=passwords,
         rings=rings.named(service, resource, seen.look),
         **others,

@@ -30,6 +30,7 @@ from stackwright.kube.plan import Wait
 from stackwright.kube.resource import CustomResource, Resource
 from stackwright.kube.shapes.children import Child, child
 from stackwright.services.mariadb.kinds import Galera
+from stackwright.services.mariadb.service import root_secret
 from stackwright.services.memcached.kinds import Memcached
 
 # The keys of the Secrets that the needs read.
@@ -173,25 +174,30 @@ def _database_by_job(resource: Any, look: Look) -> Resolved:
         return Resolved(ready=False, waits=(Wait("MariaDBServerNotReady", message, "DBReady"),))
     schema, user = _schema(name), spec.databaseAccount.replace("-", "_")[:80]
     password = text_of(secret, DATABASE_PASSWORD)
-    made = {
-        "host": galera.status.hostname,
-        "port": galera.status.port,
-        "name": schema,
-        "admin": _administrator(galera),
-        "account": {"username": user, "secret": secret_name, "key": DATABASE_PASSWORD},
-    }
+    fact = DatabaseFacts(galera.status.hostname, galera.status.port, schema, user, password)
+    made = provisioned(galera, fact, secret_name)
     # Another password is another Job, and says nothing of itself by the name.
     made["hash"] = digest({**made, "password": password})
-    fact = DatabaseFacts(galera.status.hostname, galera.status.port, schema, user, password)
     return Resolved(ready=True, fact=fact, values={"provision": {"database": made}})
+
+
+def provisioned(galera: Galera, database: DatabaseFacts, secret: str) -> JsonObject:
+    """Return what a chart's Job makes: a schema, and an account whose password is in a Secret."""
+    return {
+        "host": database.hostname,
+        "port": database.port,
+        "name": database.schema,
+        "admin": _administrator(galera),
+        "account": {"username": database.user, "secret": secret, "key": DATABASE_PASSWORD},
+    }
 
 
 def _administrator(galera: Galera) -> JsonObject:
     """Return in which Secret the server's administrator is."""
     if galera.spec.external is not None:
         return {"secret": galera.spec.external.secret, "usernameKey": "username", "key": "password"}
-    key = "DbRootPassword" if galera.spec.secret else DATABASE_PASSWORD
-    return {"username": "root", "secret": galera.status.rootDatabaseSecret, "key": key}
+    secret, key = root_secret(galera)
+    return {"username": "root", "secret": secret, "key": key}
 
 
 def _schema(name: str) -> str:

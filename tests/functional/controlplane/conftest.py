@@ -43,5 +43,3 @@ async def cloud(definitions: None, client: Client, namespace: str) -> AsyncItera
     """A namespace in which the umbrella's controller works."""
     async with running(Runtime(client, (controller(numbered()),), namespace=namespace)):
         yield Cloud(client, namespace)
-    # A test may end while the controller still connects: connections under TLS that were given up are closed late.
-    await asyncio.sleep(0.2)

@@ -7,8 +7,9 @@ import pytest
 
 from stackwright.adapters.identity import Credentials, Endpoint
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneEndpointSpec, KeystoneEndpointStatus
-from stackwright.controllers.identity.access import Absent, Access
+from stackwright.controllers.identity.access import Access
 from stackwright.controllers.identity.endpoint import DeleteEndpoint, Seen, decide, remove, tell
+from stackwright.controllers.outside import Absent
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Plan, Wait
 from stackwright.kube.resource import ObjectMeta

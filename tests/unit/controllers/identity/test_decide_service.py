@@ -7,10 +7,11 @@ import pytest
 
 from stackwright.adapters.identity import Credentials, Grant, Project, Service, User
 from stackwright.api.keystone import KeystoneService, KeystoneServiceSpec, KeystoneServiceStatus
-from stackwright.controllers.identity.access import Absent, Access
+from stackwright.controllers.identity.access import Access
 from stackwright.controllers.identity.passwords import Login
 from stackwright.controllers.identity.service import Seen, decide, remove, tell
 from stackwright.controllers.identity.service_steps import GrantRole, SetPassword, UpdateService
+from stackwright.controllers.outside import Absent
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Wait
 from stackwright.kube.resource import ObjectMeta

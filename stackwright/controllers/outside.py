@@ -1,0 +1,75 @@
+"""What the controllers of things outside the cluster share: who is absent, what a Secret holds, why a login failed."""
+
+import base64
+import binascii
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from stackwright.adapters.errors import AdapterError, Refused, Unavailable
+from stackwright.controllers.translation import REFUSED_SECONDS, translate
+from stackwright.kube.builtin import Secret
+from stackwright.kube.errors import Blocked, Retry
+from stackwright.kube.plan import Wait
+from stackwright.kube.resource import CustomResource
+
+C = TypeVar("C", bound=CustomResource)
+
+
+@dataclass(frozen=True)
+class Absent:
+    """There is nobody to ask: `wait` says why; `gone` that nobody comes back under what we know of it."""
+
+    wait: Wait
+    gone: bool = False
+
+
+def explained(error: AdapterError, condition: str, *, login: str, source: str, again: float) -> Blocked | Retry:
+    """Return an adapter's error as a reconcile raises it, told in `condition`, or in `login` where we did not get in.
+
+    A refused login says where the password is from. Who did not answer is asked again after `again` seconds: one that
+    was down for long is found again soon, and not when a grown backoff has passed.
+    """
+    match error:
+        case Refused():
+            return Retry(f"{error}; {source}", reason="Refused", condition=login, after=REFUSED_SECONDS)
+        case Unavailable():
+            return Retry(str(error), reason="Unavailable", condition=login, after=again)
+    return translate(error, condition)
+
+
+def text_of(secret: Secret, key: str) -> str | None:
+    """Return what stands under a key of a Secret, as it stands there; "" for nothing, None for what is no text."""
+    try:
+        return base64.b64decode(secret.data.get(key, ""), validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+
+
+def read_value(secret: Secret | None, name: str, key: str, condition: str) -> str | Wait:
+    """Return a value of a Secret, or what is to be waited for."""
+    if secret is None:
+        return Wait("SecretMissing", f"Secret {name} does not exist; create it with the key {key}", condition)
+    value = text_of(secret, key)
+    if value is None:
+        return Wait("SecretInvalid", f"Secret {name}: the value of the key {key} is no text; correct it", condition)
+    if not value:
+        return Wait("SecretIncomplete", f"Secret {name} has no value under the key {key}; add it", condition)
+    return value
+
+
+def _nobody(_: object) -> bool:
+    return False
+
+
+def elder_of(resource: C, others: Iterable[C], registered: Callable[[C], object] = _nobody) -> C | None:
+    """Return who has the better right of those that claim the same thing, None where it is the resource itself.
+
+    It is who registered it already, then who came first.
+    """
+
+    def right(one: C) -> tuple[bool, str, str]:
+        return not registered(one), one.metadata.creationTimestamp, one.metadata.name
+
+    first = min(others, key=right, default=None)
+    return first if first is not None and right(first) < right(resource) else None
