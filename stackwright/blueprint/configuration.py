@@ -29,23 +29,35 @@ def secret_name(resource: CustomResource) -> str:
 
 
 def oslo_files(
-    service: str, settings: Mapping[str, Mapping[str, Any]], *, custom: str, overwrite: Mapping[str, str]
+    service: str,
+    settings: Mapping[str, Mapping[str, Any]],
+    *,
+    custom: str,
+    overwrite: Mapping[str, str],
+    component: str = "",
 ) -> tuple[ConfigFile, ...]:
-    """Return the files of a service that reads oslo.config's snippets in the order of their names: the user's last."""
+    """Return the files of a service that reads oslo.config's snippets in the order of their names: the user's last.
+
+    Where components differ in what they read, each has a copy of its own, with its name before it.
+    """
     directory = f"/etc/{service}/{service}.conf.d"
     generated, users = f"01-{service}.conf", f"02-{service}-override.conf"
+    before = f"{component}-" if component else ""
     return (
-        ConfigFile(generated, ini.render(settings), f"{directory}/{generated}"),
-        ConfigFile(users, custom, f"{directory}/{users}"),
-        *(ConfigFile(name, content, f"/etc/{service}/{name}") for name, content in sorted(overwrite.items())),
+        ConfigFile(f"{before}{generated}", ini.render(settings), f"{directory}/{generated}"),
+        ConfigFile(f"{before}{users}", custom, f"{directory}/{users}"),
+        *(
+            ConfigFile(f"{before}{name}", content, f"/etc/{service}/{name}")
+            for name, content in sorted(overwrite.items())
+        ),
     )
 
 
 def problems(service: Service[C, F], resource: C) -> Iterable[tuple[str, str]]:
     """Yield what cannot be a file beside ours: the Secret takes no such name, or has another meaning for it."""
     overwrite: Mapping[str, str] = getattr(resource.spec, "defaultConfigOverwrite", {})  # type: ignore[attr-defined]  # every service has a spec
-    parts: tuple[Component[C, F] | Job[C, F] | Schedule[C], ...] = (
-        *service.components,
+    parts: tuple[Component[C, F] | Job[C, F] | Schedule[C, F], ...] = (
+        *service.components_of(resource),
         *service.jobs,
         *service.schedules,
     )
@@ -70,15 +82,16 @@ def start_contract(command: str, files: Iterable[ConfigFile], user: str) -> str:
 def secret_data(service: Service[C, F], resource: C, facts: F) -> dict[str, str]:
     """Return the content of the configuration Secret: all files, and `<part>.json` for each component and job."""
     data: dict[str, str] = {}
-    for component in service.components:
+    for component in service.components_of(resource):
         if component.command is None:
             continue
         files = tuple(component.files(resource, facts))
         data |= {file.key: file.content for file in files}
         data[f"{component.name}.json"] = start_contract(component.command(resource), files, service.user)
-    parts: tuple[Job[C, F] | Schedule[C], ...] = (*service.jobs, *service.schedules)
+    parts: tuple[Job[C, F] | Schedule[C, F], ...] = (*service.jobs, *service.schedules)
     for part in parts:
-        files = tuple(service.component(part.of).files(resource, facts))
+        files = service.files_of(part, resource, facts)
+        data |= {file.key: file.content for file in files}
         data[f"{part.name}.json"] = start_contract(part.command(resource), files, service.user)
     return data
 

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from stackwright.blueprint.facts import Endpoints
+from stackwright.blueprint.service import INTERNAL, PUBLIC
 from stackwright.kube.builtin import Node, Service
 from stackwright.kube.plan import Wait
-
-PUBLIC, INTERNAL = "public", "internal"
 
 
 def urls(

@@ -31,6 +31,17 @@ class BrokerFacts:
 
 
 @dataclass(frozen=True)
+class IdentityFacts:
+    """Where Keystone is, and as whom the service works there; `url` is for services, `public_url` for clients."""
+
+    url: str
+    public_url: str
+    region: str
+    user: str
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Endpoints:
     """The URLs of a service, as its catalog entry has them."""
 

@@ -9,8 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from stackwright.api.base import CustomResource, JsonObject, Resource, Status
+from stackwright.api.exposure import RoutedOverride
 from stackwright.blueprint.facts import Facts
 from stackwright.kube.conditions import Finding
+
+PUBLIC, INTERNAL = "public", "internal"
 
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
@@ -66,13 +69,27 @@ class Notifications:
 
 
 @dataclass(frozen=True)
+class Identity:
+    """A user in Keystone to work as, and an entry in the catalog, with the type by which clients find the service.
+
+    spec.keystoneInstance names the Keystone, spec.serviceUser the user, spec.passwordSelectors.service the key of its
+    password. `path` comes behind the URLs of the endpoints in the catalog.
+    """
+
+    type: str
+    description: str
+    path: str = ""
+    fact: ClassVar[str] = "identity"
+
+
+@dataclass(frozen=True)
 class Password:
     """A password from spec.secret, under the key that spec.passwordSelectors has for `selector`."""
 
     selector: str
 
 
-Need = Database | Cache | Notifications | Password
+Need = Database | Cache | Notifications | Identity | Password
 
 
 @dataclass(frozen=True)
@@ -106,7 +123,7 @@ class Job(Generic[C, F]):
     """A command that runs once for each of its inputs, in a Job of the chart.
 
     `inputs` return what its name is the hash of, or None while that is not known; `values` are what the chart needs
-    to know besides. It reads the files of the component that it is a job `of`.
+    to know besides. It reads `files`, or those of the component that it is a job `of`.
     """
 
     name: str
@@ -114,18 +131,20 @@ class Job(Generic[C, F]):
     inputs: Callable[[C, F], JsonObject | None]
     condition: str
     of: str = "api"
+    files: Callable[[C, F], Iterable[ConfigFile]] | None = None
     values: Callable[[C, F], JsonObject] | None = None
 
 
 @dataclass(frozen=True)
-class Schedule(Generic[C]):
-    """A command that runs by the clock, in a CronJob of the chart."""
+class Schedule(Generic[C, F]):
+    """A command that runs by the clock, in a CronJob of the chart; it reads files as a job does."""
 
     name: str
     command: Callable[[C], str]
     when: Callable[[C], str]
     suspended: Callable[[C], bool] = _never
     of: str = "api"
+    files: Callable[[C, F], Iterable[ConfigFile]] | None = None
 
 
 @dataclass(frozen=True)
@@ -157,9 +176,44 @@ class Generated(Generic[C]):
 
 @dataclass(frozen=True)
 class Endpoint:
-    """The service's API: Services `<name>-public` and `<name>-internal`."""
+    """An API of the service: Services `<resource>-public` and `<resource>-internal` before a component that serves it.
+
+    A service with several APIs gives each a `name`, which then stands between (`<resource>-<name>-public`), and what
+    the user overrides of its Services; without, that is spec.override.service. One of them is `listed` in the catalog.
+    """
 
     port: int
+    name: str = ""
+    public: str = "api"
+    internal: str = "api"
+    override: Mapping[str, RoutedOverride] | None = None
+    listed: bool = True
+
+    def component(self, interface: str) -> str:
+        """Return the component that serves an interface."""
+        return self.public if interface == PUBLIC else self.internal
+
+    def key(self, interface: str) -> str:
+        """Return what an interface is called in the chart; its Service has the name of the resource before it."""
+        return f"{self.name}-{interface}" if self.name else interface
+
+    def overrides(self, resource: CustomResource) -> Mapping[str, RoutedOverride]:
+        """Return what the user says of the Services, by interface."""
+        if self.override is not None:
+            return self.override
+        found: Mapping[str, RoutedOverride] = _spec(resource).override.service
+        return found
+
+
+@dataclass(frozen=True)
+class Volume:
+    """A volume of the service's own that several pods can mount; it outlives the resource as `<resource>-<name>`."""
+
+    name: str
+    size: str
+    storage_class: str = ""
+    shared: bool = False
+    """Whether pods on several nodes write to it at once."""
 
 
 # What a user can ask for by spec.actions.
@@ -199,6 +253,7 @@ class Told(Generic[C]):
 class Service(Generic[C, F]):
     """A service, as data. `name` is its chart's, its image component's and its configuration directory's.
 
+    Components and endpoints that depend on what the user asks for are functions of the resource.
     `problems` are what is wrong with a spec beyond what its schema can say. `elsewhere` says that the service runs
     somewhere else and is only used. `unread` are fields that upstream has and that nothing here reads yet.
     """
@@ -207,11 +262,12 @@ class Service(Generic[C, F]):
     kind: type[C]
     facts: type[F]
     user: str
-    components: tuple[Component[C, F], ...]
+    components: tuple[Component[C, F], ...] | Callable[[C], tuple[Component[C, F], ...]]
     needs: tuple[Need, ...] = ()
-    endpoint: Endpoint | None = None
+    endpoints: tuple[Endpoint, ...] | Callable[[C], tuple[Endpoint, ...]] = ()
+    volumes: Callable[[C], Iterable[Volume]] | None = None
     jobs: tuple[Job[C, F], ...] = ()
-    schedules: tuple[Schedule[C], ...] = ()
+    schedules: tuple[Schedule[C, F], ...] = ()
     key_rings: tuple[KeyRing[C], ...] = ()
     secrets: tuple[Generated[C], ...] = ()
     actions: Mapping[str, Action] = field(default_factory=dict)
@@ -230,9 +286,24 @@ class Service(Generic[C, F]):
             general["sync-database"] = RunJob(DB_SYNC)
         return general | dict(self.actions)
 
-    def component(self, name: str) -> Component[C, F]:
-        """Return the component of that name."""
-        return next(component for component in self.components if component.name == name)
+    def components_of(self, resource: C) -> tuple[Component[C, F], ...]:
+        """Return the components that a resource has."""
+        return self.components(resource) if callable(self.components) else self.components
+
+    def endpoints_of(self, resource: C) -> tuple[Endpoint, ...]:
+        """Return the APIs that a resource has."""
+        return self.endpoints(resource) if callable(self.endpoints) else self.endpoints
+
+    def listed_endpoint(self, resource: C) -> Endpoint | None:
+        """Return the API that the catalog lists, if there is one."""
+        return next((endpoint for endpoint in self.endpoints_of(resource) if endpoint.listed), None)
+
+    def files_of(self, part: Job[C, F] | Schedule[C, F], resource: C, facts: F) -> tuple[ConfigFile, ...]:
+        """Return the files that a job or a schedule reads."""
+        if part.files is not None:
+            return tuple(part.files(resource, facts))
+        owner = next(component for component in self.components_of(resource) if component.name == part.of)
+        return tuple(owner.files(resource, facts))
 
 
 # The job after which a service's pods may start.

@@ -9,7 +9,7 @@ from stackwright.api.base import CustomResource, JsonObject
 from stackwright.api.pods import ExtraMounts, Probe
 from stackwright.blueprint import configuration
 from stackwright.blueprint.facts import Facts
-from stackwright.blueprint.service import Component, Job, Service
+from stackwright.blueprint.service import INTERNAL, PUBLIC, Component, Endpoint, Job, Service
 
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
@@ -18,19 +18,18 @@ F = TypeVar("F", bound=Facts)
 _PROBES = {"livenessProbes": "liveness", "readinessProbes": "readiness", "startupProbes": "startup"}
 
 
-def values(service: Service[C, F], resource: C, facts: F, *, restart: str = "", sudo: bool = False) -> JsonObject:
+def values(service: Service[C, F], resource: C, facts: F, *, restart: str = "") -> JsonObject:
     """Return the values of the chart for what is known now; a job whose inputs are not known is left out.
 
     `restart` is the id of the last restart that was asked for.
     """
     result: JsonObject = {"image": facts.image}
-    if sudo:
-        result["sudo"] = True
     result["components"] = {
-        component.name: _component(service, component, resource, facts, restart) for component in service.components
+        component.name: _component(service, component, resource, facts, restart)
+        for component in service.components_of(resource)
     }
-    if service.endpoint is not None:
-        result["services"] = _services(resource)
+    if endpoints := service.endpoints_of(resource):
+        result["services"] = _services(endpoints, resource)
     jobs = {job.name: value for job in service.jobs if (value := job_values(job, resource, facts)) is not None}
     if jobs:
         result["jobs"] = jobs
@@ -106,9 +105,15 @@ def _probe(probe: Probe) -> JsonObject:
     return said
 
 
-def _services(resource: Any) -> JsonObject:
-    overrides = resource.spec.override.service
-    return {interface: _exposed(overrides.get(interface)) for interface in ("public", "internal")}
+def _services(endpoints: Iterable[Endpoint], resource: CustomResource) -> JsonObject:
+    found: JsonObject = {}
+    for endpoint in endpoints:
+        overrides = endpoint.overrides(resource)
+        for interface in (PUBLIC, INTERNAL):
+            # A chart with one API knows its component.
+            served = {"component": endpoint.component(interface)} if endpoint.name else {}
+            found[endpoint.key(interface)] = {**served, **_exposed(overrides.get(interface))}
+    return found
 
 
 def _exposed(override: Any) -> JsonObject:

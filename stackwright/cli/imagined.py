@@ -20,13 +20,14 @@ from stackwright.api.rabbitmq import TransportURL, TransportURLStatus
 from stackwright.blueprint.configuration import digest
 from stackwright.blueprint.facts import DatabaseFacts, Facts
 from stackwright.blueprint.images import ComponentImage
-from stackwright.blueprint.service import Cache, Database, Password, Service
+from stackwright.blueprint.service import INTERNAL, PUBLIC, Cache, Database, Endpoint, Identity, Password, Service
 from stackwright.controllers.service import Environment, needs
 from stackwright.controllers.service.decide import Intent, Seen, decide
 from stackwright.kube import builtin, clock
 from stackwright.kube.builtin import ConfigMap, Secret, StorageClass
 from stackwright.kube.errors import Blocked
 from stackwright.kube.resource import Key, ObjectMeta, R, Resource, manifest
+from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.mariadb.kinds import Galera
 from stackwright.services.memcached.kinds import Memcached
 
@@ -101,8 +102,9 @@ def imagine(
     assert intent.values is not None  # noqa: S101  else it would not have been decided
     values = dict(intent.values)
     database = getattr(intent.facts, "database", None)
-    if isinstance(database, DatabaseFacts):
-        values.setdefault("provision", {"database": _provision(resource, database, world)})
+    # Where the resource asks for Jobs, it was decided already what they make.
+    if isinstance(database, DatabaseFacts) and "provision" not in values:
+        values["provision"] = {"database": _provision(resource, database, world)}
     return Outcome(tuple(_objects(intent, world)), values, tuple(made))
 
 
@@ -148,6 +150,7 @@ def _secret(name: str, content: Mapping[str, str]) -> Secret:
 def _passwords(service: Service[Any, Any], resource: Any, world: World, environment: Environment) -> Iterable[str]:
     """Make the Secret with the passwords of the service where no file has it, and yield its name."""
     selectors = [need.selector for need in service.needs if isinstance(need, Password)]
+    selectors += ["service" for need in service.needs if isinstance(need, Identity)]
     if not selectors or world(Secret, resource.spec.secret) is not None:
         return
     keys = [getattr(resource.spec.passwordSelectors, selector) for selector in selectors]
@@ -165,16 +168,24 @@ def _surround(service: Service[Any, Any], resource: Any, world: World, outside: 
                 server = world(Galera, name) or _default(Galera, name, {"storageClass": "", "storageRequest": "10G"})
                 told = _told(server, world)
                 host, port = outside.database_host or told.status.hostname, outside.database_port or told.status.port
-                world.add(_with_status(told, hostname=host, port=port))
+                world.add(_with_status(told, hostname=host, port=port, bootstrapped=True))
             case Cache():
                 name = resource.spec.memcachedInstance
                 told = _told(world(Memcached, name) or _default(Memcached, name, {}), world)
                 world.add(_with_status(told, serverList=outside.cache_servers or told.status.serverList))
+            case Identity():
+                name = resource.spec.keystoneInstance
+                stated = {"secret": resource.spec.secret, "databaseInstance": "openstack"}
+                told = _told(world(KeystoneAPI, name) or _default(KeystoneAPI, name, stated), world)
+                url = f"http://{name}-internal.{world.namespace}.svc:5000"
+                urls = told.status.apiEndpoints or {PUBLIC: url, INTERNAL: url}
+                world.add(_with_status(told, apiEndpoints=urls, region=told.spec.region))
             case _:
                 continue
-    if service.endpoint is not None:
-        for interface in ("public", "internal"):
-            _expose(resource, interface, world)
+    endpoint = service.listed_endpoint(resource)
+    if endpoint is not None:
+        for interface in (PUBLIC, INTERNAL):
+            _expose(resource, endpoint, interface, world)
 
 
 def _default(kind: type[C], name: str, spec: JsonObject) -> C:
@@ -198,9 +209,9 @@ def _with_status(resource: Any, **changes: Any) -> Any:
     return msgspec.structs.replace(resource, status=msgspec.structs.replace(resource.status, **changes))
 
 
-def _expose(resource: Any, interface: str, world: World) -> None:
+def _expose(resource: Any, endpoint: Endpoint, interface: str, world: World) -> None:
     """Put the Service of an endpoint there; which address one outside the cluster gets, only that cluster knows."""
-    override = resource.spec.override.service.get(interface)
+    override = endpoint.overrides(resource).get(interface)
     kind = (
         override.spec.type if override is not None and override.spec is not None and override.spec.type else "ClusterIP"
     )
@@ -211,7 +222,7 @@ def _expose(resource: Any, interface: str, world: World) -> None:
             f"spec.override.service.{interface}: which URL a Service of type {kind} gets, only the cluster knows; say "
             f"it by --{interface}-url, or in spec.override.service.{interface}.endpointURL."
         )
-    name = f"{resource.metadata.name}-{interface}"
+    name = f"{resource.metadata.name}-{endpoint.key(interface)}"
     world.add(builtin.Service(metadata=ObjectMeta(name=name), spec={"type": kind}))
 
 

@@ -11,7 +11,8 @@ from stackwright.blueprint import key_rings
 from stackwright.blueprint.service import Look
 from stackwright.controllers.service import labels, rings
 from stackwright.controllers.service.environment import Environment
-from stackwright.controllers.service.needs import NewSecret, account_secret
+from stackwright.controllers.service.needs import account_secret
+from stackwright.controllers.service.resolved import NewSecret
 from stackwright.controllers.service.rings import Spread, Turn
 from stackwright.kube import clock, pods
 from stackwright.kube.builtin import Job, Pod, Secret

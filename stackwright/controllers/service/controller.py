@@ -11,7 +11,7 @@ from stackwright.api.annotations import PAUSED
 from stackwright.api.base import CustomResource, JsonObject, Status
 from stackwright.blueprint.endpoints import address_of
 from stackwright.blueprint.facts import Facts
-from stackwright.blueprint.service import Database, Service
+from stackwright.blueprint.service import Database, Identity, Service
 from stackwright.controllers import release
 from stackwright.controllers.looking import Interests, Looker
 from stackwright.controllers.service import act, labels, needs, pods, traces
@@ -42,7 +42,7 @@ _CONDITIONS: Mapping[type[Resource], str] = {
     builtin.CronJob: "CronJobReady",
 }
 # Which condition follows a Job that makes what a service needs, where the chart does that.
-_PROVISIONING = {"db-create": "DBReady"}
+_PROVISIONING = {"db-create": "DBReady", "identity-create": "KeystoneServiceReady"}
 _WORKLOADS: tuple[type[Plain], ...] = (Deployment, StatefulSet)
 _LOOKED_AT: tuple[type[Resource], ...] = (*needs.READ, builtin.Service, ConfigMap, Job, StorageClass, StatefulSet)
 
@@ -54,7 +54,15 @@ class ServiceController(Generic[C, F]):
     service: Service[C, F]
     environment: Environment
     interests: Interests = field(default_factory=Interests, repr=False, compare=False)
-    family: Children = field(default_factory=lambda: Children(release.KINDS), repr=False, compare=False)
+    family: Children = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "family", Children(self._owned))
+
+    @property
+    def _owned(self) -> tuple[type[Resource], ...]:
+        listed = needs.LISTED if any(isinstance(need, Identity) for need in self.service.needs) else ()
+        return (*release.KINDS, *listed)
 
     def controller(self, *, workers: int = 4) -> Controller:
         """Return the controller."""
@@ -62,7 +70,7 @@ class ServiceController(Generic[C, F]):
             name=self.service.kind.kind.name.lower(),
             kind=self.service.kind,
             reconcile=self._reconcile,
-            owns=release.KINDS,
+            owns=self._owned,
             watches=(
                 *self.interests.watches(_LOOKED_AT),
                 Watch(Secret, release.woken_by),
@@ -147,7 +155,7 @@ class ServiceController(Generic[C, F]):
         logs = {
             job.metadata.name: await act.log_of(job, context) for job in traces.ended_jobs(self.service, resource, look)
         }
-        nodes = tuple(look.all(Node)) if self.service.endpoint else ()
+        nodes = tuple(look.all(Node)) if self.service.endpoints_of(resource) else ()
         return Seen(look, clock.now(), tuple(owned), nodes, logs)
 
     async def _render(self, resource: C, intent: Intent[F], context: Context) -> Rendered | None:
@@ -213,7 +221,7 @@ class ServiceController(Generic[C, F]):
         self, resource: C, intent: Intent[F], seen: Seen, context: Context
     ) -> tuple[list[float], list[Finding]]:
         """Turn the rings that are due; return when to try again those that have to wait, and what is wrong."""
-        components = {component.name for component in self.service.components}
+        components = {component.name for component in self.service.components_of(resource)}
         holders = [
             pod
             for pod in self._pods(resource, context)

@@ -12,10 +12,10 @@ from stackwright.api.base import CustomResource, JsonObject, ObjectMeta
 from stackwright.blueprint import actions, admission, configuration, endpoints, values
 from stackwright.blueprint.actions import Course, Traces
 from stackwright.blueprint.facts import Endpoints, Facts
-from stackwright.blueprint.service import Generated, Look, Password, Service
-from stackwright.controllers.service import needs, rings, traces
+from stackwright.blueprint.service import INTERNAL, PUBLIC, Generated, Identity, Look, Password, Service
+from stackwright.controllers.service import catalog, needs, rings, traces, volumes
 from stackwright.controllers.service.environment import Environment
-from stackwright.controllers.service.needs import NewSecret, Resolved
+from stackwright.controllers.service.resolved import NewSecret, Resolved
 from stackwright.controllers.service.rings import Spread, Turn
 from stackwright.kube import builtin, clock
 from stackwright.kube.builtin import Node, Plain, Secret
@@ -94,12 +94,33 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
             common, waits=(*common.waits, Wait("Waiting", message, _declared(resource, "ServiceConfigReady")))
         )
     facts = _facts(service, resource, seen, image, resolved)
+    further = gathered.values
     match _reached(service, resource, seen):
         case Endpoints() as urls:
             facts = replace(facts, endpoints=urls)
+            children, provision = _listed(service, resource, facts, seen.look)
+            common = replace(common, children=(*common.children, *children))
+            further = {**further, "provision": {**further.get("provision", {}), **provision}} if provision else further
         case Wait(reason, message):
             common = replace(common, waits=(*common.waits, Wait(reason, message, "CreateServiceReady")))
-    return _deployed(service, resource, seen, facts, replace(common, values=gathered.values))
+    return _deployed(service, resource, seen, facts, replace(common, values=further | _sudo(service, environment)))
+
+
+def _listed(service: Service[C, F], resource: Any, facts: F, look: Look) -> tuple[tuple[Child, ...], JsonObject]:
+    """Return how the endpoints enter the catalog: as a resource, or by the chart's Job."""
+    need = next((need for need in service.needs if isinstance(need, Identity)), None)
+    if need is None or facts.endpoints is None:
+        return (), {}
+    if resource.spec.provisioning != "Job":
+        return (catalog.listed(need, resource, facts.endpoints),), {}
+    fact = getattr(facts, need.fact)
+    return (), {"identity": catalog.provisioned(need, resource, fact, facts.endpoints, look)}
+
+
+def _sudo(service: Service[C, F], environment: Environment) -> JsonObject:
+    """Return what the chart has to know of an image that starts through sudo."""
+    image = environment.images.get(service.name)
+    return {"sudo": True} if image is not None and image.sudo else {}
 
 
 def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common: Intent[F]) -> Intent[F]:
@@ -123,6 +144,7 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
         children=(
             *common.children,
             *config,
+            *(volumes.claim(entry, resource) for entry in (service.volumes(resource) if service.volumes else ())),
             *(child(item) for item in further),
         ),
         waits=common.waits,
@@ -200,14 +222,14 @@ def _facts(service: Service[C, F], resource: C, seen: Seen, image: str, resolved
 
 
 def _reached(service: Service[C, F], resource: C, seen: Seen) -> Endpoints | Wait | None:
-    if service.endpoint is None:
+    endpoint = service.listed_endpoint(resource)
+    if endpoint is None:
         return None
     services = {
-        interface: seen.look(builtin.Service, f"{resource.metadata.name}-{interface}")
-        for interface in (endpoints.PUBLIC, endpoints.INTERNAL)
+        interface: seen.look(builtin.Service, f"{resource.metadata.name}-{endpoint.key(interface)}")
+        for interface in (PUBLIC, INTERNAL)
     }
-    overrides = resource.spec.override.service  # type: ignore[attr-defined]  # every API has them
-    return endpoints.urls(services, overrides, seen.nodes, service.endpoint.port)
+    return endpoints.urls(services, endpoint.overrides(resource), seen.nodes, endpoint.port)
 
 
 def _declared(resource: CustomResource, condition: str) -> str:

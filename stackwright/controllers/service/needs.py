@@ -4,12 +4,11 @@ What is asked for outlives the service: a schema, an account and a broker's user
 again under the same name finds them.
 """
 
-import base64
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from stackwright.api.base import JsonObject, ObjectMeta
+from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.api.mariadb import (
     DATABASE_LABEL,
     SERVER_LABEL,
@@ -21,14 +20,17 @@ from stackwright.api.mariadb import (
 from stackwright.api.rabbitmq import TransportURL, TransportURLSpec
 from stackwright.blueprint.configuration import digest
 from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts
-from stackwright.blueprint.service import Cache, Database, Look, Need, Notifications, Password
-from stackwright.controllers.service.environment import Source
+from stackwright.blueprint.service import Cache, Database, Identity, Look, Need, Notifications, Password
+from stackwright.controllers.outside import read_value, text_of
+from stackwright.controllers.service import catalog
+from stackwright.controllers.service.resolved import NewSecret, Resolved
 from stackwright.kube import conditions
 from stackwright.kube.builtin import Secret
 from stackwright.kube.conditions import Finding
 from stackwright.kube.plan import Wait
 from stackwright.kube.resource import CustomResource, Resource
-from stackwright.kube.shapes.children import Child, child
+from stackwright.kube.shapes.children import child
+from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.mariadb.kinds import Galera
 from stackwright.services.mariadb.service import root_secret
 from stackwright.services.memcached.kinds import Memcached
@@ -38,31 +40,19 @@ DATABASE_PASSWORD = "DatabasePassword"  # noqa: S105  the name of a key, not a p
 TRANSPORT_URL = "transport_url"
 
 # What the needs read, so that a service is woken when it changes.
-READ: tuple[type[Resource], ...] = (Secret, Galera, Memcached, MariaDBDatabase, MariaDBAccount, TransportURL)
+READ: tuple[type[Resource], ...] = (
+    Secret,
+    Galera,
+    Memcached,
+    KeystoneAPI,
+    MariaDBDatabase,
+    MariaDBAccount,
+    TransportURL,
+)
 # What the needs keep.
 KEPT: tuple[type[Resource], ...] = (MariaDBDatabase, MariaDBAccount, TransportURL)
-
-
-@dataclass(frozen=True)
-class NewSecret:
-    """A Secret to make once; `content` takes new passwords and keys from a source."""
-
-    name: str
-    content: Callable[[Source], Mapping[str, str]]
-
-
-@dataclass(frozen=True)
-class Resolved:
-    """What a need comes to now. `ready` says that the fact is known, be it None."""
-
-    ready: bool
-    fact: Any = None
-    children: tuple[Child, ...] = ()
-    waits: tuple[Wait, ...] = ()
-    findings: tuple[Finding, ...] = ()
-    secrets: tuple[NewSecret, ...] = ()
-    # What the chart has to do about it, where its Jobs do it.
-    values: JsonObject = field(default_factory=dict)
+# What goes with a service that is in the catalog.
+LISTED: tuple[type[Resource], ...] = (KeystoneService, KeystoneEndpoint)
 
 
 C = TypeVar("C", bound=CustomResource)
@@ -79,6 +69,9 @@ def resolve(need: Need, resource: Any, look: Look) -> Resolved:
             return _cache(resource, look)
         case Notifications():
             return _notifications(resource, look)
+        case Identity():
+            password = _password(resource, resource.spec.passwordSelectors.service, look)
+            return catalog.resolve(need, resource, password, look)
         case Password(selector):
             return _password(resource, getattr(resource.spec.passwordSelectors, selector), look)
 
@@ -107,16 +100,6 @@ def _notifications_name(name: str) -> str:
 def account_secret(account: str) -> str:
     """Return the name of the Secret that is made for an account which names none."""
     return f"{account}-db-secret"
-
-
-def text_of(secret: Secret | None, key: str) -> str:
-    """Return what stands under a key of a Secret; "" when it is not there or is no text."""
-    if secret is None or key not in secret.data:
-        return ""
-    try:
-        return base64.b64decode(secret.data[key]).decode().strip()
-    except ValueError:
-        return ""
 
 
 def _database(resource: Any, look: Look) -> Resolved:
@@ -150,9 +133,10 @@ def _database_fact(
 ) -> DatabaseFacts | None:
     """Return how to log in, once schema and account were made; that they cannot be seen right now changes nothing."""
     galera = look(Galera, server)
-    password = text_of(secret, DATABASE_PASSWORD)
+    # What is wrong with it, its account says.
+    password = read_value(secret, secret.metadata.name, DATABASE_PASSWORD, "")
     made = database is not None and database.status.completed and account is not None and account.status.currentSecret
-    if galera is None or not galera.status.hostname or not made or not password:
+    if galera is None or not galera.status.hostname or not made or isinstance(password, Wait):
         return None
     assert database is not None  # noqa: S101  `made` says so
     assert account is not None  # noqa: S101  likewise
@@ -173,7 +157,9 @@ def _database_by_job(resource: Any, look: Look) -> Resolved:
         message = f"Galera {spec.databaseInstance} does not exist; create it" if galera is None else _why(galera)
         return Resolved(ready=False, waits=(Wait("MariaDBServerNotReady", message, "DBReady"),))
     schema, user = _schema(name), spec.databaseAccount.replace("-", "_")[:80]
-    password = text_of(secret, DATABASE_PASSWORD)
+    password = read_value(secret, secret_name, DATABASE_PASSWORD, "MariaDBAccountReady")
+    if isinstance(password, Wait):
+        return Resolved(ready=False, waits=(password,))
     fact = DatabaseFacts(galera.status.hostname, galera.status.port, schema, user, password)
     made = provisioned(galera, fact, secret_name)
     # Another password is another Job, and says nothing of itself by the name.
@@ -246,10 +232,9 @@ def _password(resource: Any, key: str, look: Look) -> Resolved:
     if secret is None:
         message = f"Secret {name}, which spec.secret names, does not exist; create it with the key {key}"
         return Resolved(ready=False, waits=(Wait("SecretMissing", message, "InputReady"),))
-    password = text_of(secret, key)
-    if not password:
-        message = f"Secret {name} has nothing under the key {key}, or no text; add the password there"
-        return Resolved(ready=False, waits=(Wait("SecretKeyMissing", message, "InputReady"),))
+    password = read_value(secret, name, key, "InputReady")
+    if isinstance(password, Wait):
+        return Resolved(ready=False, waits=(password,))
     return Resolved(ready=True, fact=password)
 
 

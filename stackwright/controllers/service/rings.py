@@ -11,7 +11,7 @@ from stackwright.blueprint import configuration, key_rings, values
 from stackwright.blueprint.actions import Course
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.service import KeyRing, Look, Service
-from stackwright.controllers.service.needs import NewSecret
+from stackwright.controllers.service.resolved import NewSecret
 from stackwright.kube.builtin import Job, Secret
 from stackwright.kube.shapes.states import state_of
 

@@ -90,7 +90,7 @@ SERVICE = Service(
     facts=KeystoneFacts,
     user="keystone",
     needs=(Password("admin"), Database(), Cache(), Notifications()),
-    endpoint=Endpoint(port=PORT),
+    endpoints=(Endpoint(port=PORT),),
     components=(Component("api", command=serve, files=files),),
     jobs=(
         Job(DB_SYNC, lambda _: "keystone-manage db_sync", sync_inputs, condition="DBSyncReady"),

@@ -127,6 +127,19 @@ spec: {external: {hostname: db.example, port: 3310, secret: db-admin}}
     }
 
 
+def test_the_charts_jobs_make_the_database_where_the_resource_says_so(tmp_path: Path) -> None:
+    by_job = KEYSTONE.replace("  secret:", "  provisioning: Job\n  secret:")
+    found = documents(run(text=by_job))
+    assert "keystone-db-secret" in found
+    applied = tmp_path / "secrets.yaml"
+    applied.write_text(yaml.safe_dump_all(found.values()))
+    values = yaml.safe_load(run("-f", str(applied), "--values", text=by_job).stdout)
+    database = values["provision"]["database"]
+    assert (database["host"], database["port"], database["name"]) == ("openstack.trial.svc", 3306, "keystone")
+    assert database["account"]["secret"] == "keystone-db-secret"
+    assert database["admin"]["secret"] == "openstack-mariadb-root"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -176,6 +176,27 @@ def test_a_url_that_nothing_can_be_added_to_is_refused(url: str) -> None:
     assert "spec.override.service.public.endpointURL" in str(refused.value)
 
 
+@pytest.mark.parametrize("password", ["wonderland\n", " wonderland", "\twonderland"], ids=["newline", "blank", "tab"])
+def test_a_password_with_blanks_at_its_ends_is_used_nowhere(password: str) -> None:
+    intent = decided(keystone(), secret("osp-secret", AdminPassword=password))
+    assert intent.values is None
+    assert [wait.condition for wait in intent.waits if "key AdminPassword begins or ends" in wait.message] == [
+        "InputReady"
+    ]
+
+
+@pytest.mark.parametrize("provisioning", ["InProcess", "Job"])
+def test_a_database_password_with_a_newline_does_not_reach_the_configuration(provisioning: str) -> None:
+    intent = decided(keystone(provisioning=provisioning), secret("keystone-db-secret", DatabasePassword="secret\n"))
+    assert intent.values is None
+    assert not any(child.key.name == "keystone-config-data" for child in intent.children)
+
+
+def test_the_charts_job_gets_no_password_that_ends_in_a_newline() -> None:
+    intent = decided(keystone(provisioning="Job"), secret("keystone-db-secret", DatabasePassword="secret\n"))
+    assert any("keystone-db-secret: the value of the key DatabasePassword" in wait.message for wait in intent.waits)
+
+
 def test_an_action_on_what_runs_elsewhere_fails_with_a_word() -> None:
     urls = {end: {"endpointURL": "https://id.example.org"} for end in ("public", "internal")}
     asked = [{"name": "restart", "id": "1"}]

@@ -1,0 +1,88 @@
+"""What services say alike in their configuration: the database, the cache, the broker, who asks Keystone. Pure."""
+
+from urllib.parse import quote
+
+from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, IdentityFacts
+from stackwright.blueprint.ini import Ini, Setting
+
+# What every service logs: to its container, where Kubernetes reads it.
+LOGGING: Ini = {"DEFAULT": {"use_stderr": True}}
+
+
+def database(facts: DatabaseFacts, section: str = "database") -> Ini:
+    """Return how a service finds its schema."""
+    account = f"{quote(facts.user, safe='')}:{quote(facts.password, safe='')}"
+    return {
+        section: {
+            "connection": f"mysql+pymysql://{account}@{facts.hostname}:{facts.port}/{facts.schema}?charset=utf8",
+            # A server that went away is noticed on the first use, not by the client's request.
+            "connection_recycle_time": 300,
+            "max_retries": 10,
+            "retry_interval": 1,
+        }
+    }
+
+
+def cache(facts: CacheFacts) -> Ini:
+    """Return how a service uses a cache that may go away."""
+    return {
+        "cache": {
+            "enabled": True,
+            # The other backends raise into the request when a server goes away.
+            "backend": "oslo_cache.memcache_pool",
+            "memcache_servers": list(facts.servers),
+            # A server that is away costs one short wait now and then.
+            "memcache_socket_timeout": 0.5,
+            "memcache_dead_retry": 10,
+        }
+    }
+
+
+def notifications(facts: BrokerFacts | None) -> Ini:
+    """Return where notifications go; without a broker, nowhere."""
+    if facts is None:
+        return {"oslo_messaging_notifications": {"driver": "noop"}}
+    return {
+        "oslo_messaging_notifications": {"driver": "messagingv2", "transport_url": facts.transport_url},
+        "oslo_messaging_rabbit": {"rabbit_quorum_queue": facts.quorum_queues},
+    }
+
+
+def login(facts: IdentityFacts) -> dict[str, Setting]:
+    """Return how the service's user logs in to Keystone: for every section of keystoneauth."""
+    return {
+        "auth_type": "password",
+        "auth_url": facts.url,
+        "username": facts.user,
+        "password": facts.password,
+        "user_domain_name": "Default",
+        "project_name": "service",
+        "project_domain_name": "Default",
+        "region_name": facts.region,
+    }
+
+
+def authtoken(facts: IdentityFacts, cached: CacheFacts | None = None) -> Ini:
+    """Return how a service has tokens checked."""
+    section: dict[str, Setting] = {
+        "www_authenticate_uri": facts.public_url,
+        "interface": "internal",
+        "service_token_roles": "service",
+        "service_token_roles_required": True,
+        **login(facts),
+    }
+    if cached is not None:
+        section |= {"memcached_servers": list(cached.servers), "memcache_pool_socket_timeout": 0.5}
+    return {"keystone_authtoken": section}
+
+
+def uwsgi(module: str, port: int, *, processes: int, timeout: int) -> str:
+    """Return the command of an API that uwsgi serves."""
+    words = (
+        "uwsgi --master --die-on-term --need-app --enable-threads --lazy-apps --thunder-lock",
+        f"--processes {processes} --threads 4",
+        f"--buffer-size 65535 --http-timeout {timeout} --harakiri {timeout}",
+        # The start contract splits the command on blanks, so a header has none.
+        f"--add-header Connection:close --http-socket :{port} --module {module}",
+    )
+    return " ".join(words)

@@ -1,0 +1,26 @@
+"""The volumes that a service keeps: claims without an owner, so that the data outlives the resource. Pure."""
+
+from stackwright.api.base import CustomResource, ObjectMeta
+from stackwright.blueprint.service import Volume
+from stackwright.kube.builtin import PersistentVolumeClaim
+from stackwright.kube.conditions import Finding
+from stackwright.kube.resource import Resource
+from stackwright.kube.shapes.children import Child, child
+from stackwright.kube.shapes.states import state_of
+
+
+def claim(volume: Volume, resource: CustomResource) -> Child:
+    """Return the claim of a volume; that it is bound is seen by the pods that wait for it."""
+    spec = {
+        "accessModes": ["ReadWriteMany" if volume.shared else "ReadWriteOnce"],
+        "resources": {"requests": {"storage": volume.size}},
+        **({"storageClassName": volume.storage_class} if volume.storage_class else {}),
+    }
+    metadata = ObjectMeta(name=f"{resource.metadata.name}-{volume.name}")
+    return child(PersistentVolumeClaim(metadata=metadata, spec=spec), state=_state, kept=True)
+
+
+def _state(present: Resource) -> Finding:
+    """A claim may wait for its first pod, and says so through that pod; a volume that is lost says it itself."""
+    found = state_of(present)
+    return found if found.severity == "Error" else Finding("", "True", "Ready", "")
