@@ -12,7 +12,8 @@ SECTION = Section(
 """
 
 import typing
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -77,7 +78,10 @@ class Section:
     `several` sections have a map of templates by instance, the others one template. `instance` is what the one
     resource is called, or the one that is made when another service needs it. `external` is the path that says
     that the service runs elsewhere: it then needs nothing, and no password is made up for it. `unsupported` are
-    paths that are refused while they cannot be served; a field `tls` always is.
+    paths that are refused while they cannot be served; a field `tls` always is. `kolla` are the components that Kolla
+    has of the service, each with the part of the template that says how it runs: a path with dots, in which `*` is
+    every entry of a map, and which is empty for the template itself. A service with several APIs has them as a map of
+    templates, in the field that `apis` names.
     """
 
     name: str
@@ -93,6 +97,8 @@ class Section:
     passwords: tuple[Password, ...] = ()
     external: str = ""
     unsupported: tuple[str, ...] = ()
+    kolla: Mapping[str, str] = field(default_factory=dict)
+    apis: str = ""
 
     @property
     def spec(self) -> type[msgspec.Struct]:
@@ -117,7 +123,9 @@ class Section:
             means = describe(f"What {self.kind.kind.name} {self.instance} says; what is absent is filled in.")
             fields.append(("template", Annotated[self.template | None, means], None))
         if self.has_endpoints:
-            fields += _ENDPOINT_FIELDS
+            fields += [_API_OVERRIDE, _CREDENTIAL]
+        if self.apis:
+            fields += [_API_OVERRIDES, _CREDENTIAL]
         return msgspec.defstruct(  # type: ignore[return-value]  # a subclass of its base, which the stub does not say
             f"{self.kind.kind.name}Section",
             fields,
@@ -148,11 +156,18 @@ class SectionOverride(Value, frozen=True, kw_only=True):
     tls: Annotated[JsonObject, free_form, describe("Not supported yet.")] = {}
 
 
-_ENDPOINT_FIELDS: list[tuple[str, Any, Any]] = [
-    ("apiOverride", SectionOverride, SectionOverride()),
-    (
-        "applicationCredential",
-        Annotated[JsonObject, free_form, describe("Not supported yet, except as enabled: false.")],
-        {},
-    ),
-]
+_API_OVERRIDE: tuple[str, Any, Any] = ("apiOverride", SectionOverride, SectionOverride())
+_API_OVERRIDES: tuple[str, Any, Any] = (
+    "apiOverrides",
+    Annotated[
+        dict[str, SectionOverride],
+        max_properties(_MOST_INSTANCES),
+        describe("How the endpoints of each API are reached, by the API's name."),
+    ],
+    {},
+)
+_CREDENTIAL: tuple[str, Any, Any] = (
+    "applicationCredential",
+    Annotated[JsonObject, free_form, describe("Not supported yet, except as enabled: false.")],
+    {},
+)

@@ -11,17 +11,33 @@ from typing import Annotated, Any
 import msgspec
 
 from stackwright.api.snippets import SnippetFormat
-from stackwright.blueprint import ini, my_cnf
+from stackwright.api.start import KollaConfig
+from stackwright.blueprint import ini, my_cnf, start
 from stackwright.kube.admission.checks import FieldError, Findings, Webhook
 from stackwright.kube.resource import CustomResource, R
 
+# The fields in which a user brings configuration of his own.
 SNIPPET = "customServiceConfig"
+OVERWRITE = "defaultConfigOverwrite"
+START = "kollaConfig"
 
 
 def problems(resource: CustomResource) -> tuple[tuple[str, str], ...]:
     """Return the path of every snippet that its service could not read, with a sentence that says why."""
-    found = ((path, _problem(kind, text)) for path, kind, text in _snippets("spec", getattr(resource, "spec", None)))
-    return tuple((path, str(problem)) for path, problem in found if problem is not None)
+    spec = getattr(resource, "spec", None)
+    found = ((path, _problem(kind, text)) for path, kind, text in _snippets("spec", spec))
+    broken = tuple((path, str(problem)) for path, problem in found if problem is not None)
+    return (*broken, *_misstarted(spec))
+
+
+def _misstarted(spec: object) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with a component's own config.json."""
+    names = {name for _, files in _fields("spec", spec, OVERWRITE) if isinstance(files, dict) for name in files}
+    for path, own in _fields("spec", spec, START):
+        if own is not None:
+            # In a template of the umbrella it is a type of its own, with the same fields.
+            said = msgspec.convert(msgspec.to_builtins(own), KollaConfig)
+            yield from ((f"{path}.{place}", sentence) for place, sentence in start.problems(said, names))
 
 
 def check(old: R | None, new: R) -> Findings:  # noqa: ARG001  the form of a webhook's function
@@ -50,20 +66,32 @@ def _problem(kind: SnippetFormat, text: str) -> ini.Problem | None:
 
 def _snippets(path: str, value: object) -> Iterator[tuple[str, SnippetFormat, str]]:
     """Yield path, format and text of every snippet in a value, as deep as it goes."""
+    for at, struct in _structured(path, value):
+        text = getattr(struct, SNIPPET, None)
+        if isinstance(text, str):
+            yield f"{at}.{SNIPPET}", _format(type(struct)), text
+
+
+def _fields(path: str, value: object, name: str) -> Iterator[tuple[str, object]]:
+    """Yield path and value of every field of that name in a value, as deep as it goes."""
+    for at, struct in _structured(path, value):
+        if name in struct.__struct_fields__:
+            yield f"{at}.{name}", getattr(struct, name)
+
+
+def _structured(path: str, value: object) -> Iterator[tuple[str, msgspec.Struct]]:
+    """Yield every struct in a value, with its path."""
     match value:
         case msgspec.Struct():
+            yield path, value
             for name in value.__struct_fields__:
-                entry = getattr(value, name)
-                if name == SNIPPET and isinstance(entry, str):
-                    yield f"{path}.{name}", _format(type(value)), entry
-                else:
-                    yield from _snippets(f"{path}.{name}", entry)
+                yield from _structured(f"{path}.{name}", getattr(value, name))
         case dict():
             for key, entry in value.items():
-                yield from _snippets(f"{path}[{key}]", entry)
+                yield from _structured(f"{path}[{key}]", entry)
         case tuple() | list():
             for position, entry in enumerate(value):
-                yield from _snippets(f"{path}[{position}]", entry)
+                yield from _structured(f"{path}[{position}]", entry)
 
 
 def _format(struct: type[msgspec.Struct]) -> SnippetFormat:

@@ -1,7 +1,6 @@
 """A service's configuration as the Secret that its pods mount: its files, and a start contract for each part. Pure."""
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
@@ -9,12 +8,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from stackwright.api.base import CustomResource, JsonObject
-from stackwright.blueprint import ini
+from stackwright.blueprint import ini, start
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.service import Component, ConfigFile, Job, Schedule, Service
-
-# Where the chart mounts the Secret; the start contract copies from there.
-SOURCE = "/var/lib/openstack/config"
 
 # What may be a key of a Secret, and is not hidden or a directory.
 _FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
@@ -63,20 +59,17 @@ def problems(service: Service[C, F], resource: C) -> Iterable[tuple[str, str]]:
     )
     ours = {f"{part.name}.json" for part in parts}
     for name in overwrite:
-        if not _FILE_NAME.fullmatch(name):
-            sentence = "is no file name; use letters, digits, dots, dashes and underscores, and no directories"
+        if sentence := file_problem(name):
             yield f"spec.defaultConfigOverwrite[{name}]", sentence
         elif name in ours:
             yield f"spec.defaultConfigOverwrite[{name}]", "is how a part of the service is started; use another name"
 
 
-def start_contract(command: str, files: Iterable[ConfigFile], user: str) -> str:
-    """Return the config.json by which a container copies its files and starts."""
-    copies = [
-        {"source": f"{SOURCE}/{file.key}", "dest": file.destination, "owner": user, "perm": file.permissions}
-        for file in files
-    ]
-    return json.dumps({"command": command, "config_files": copies}, indent=2, sort_keys=True) + "\n"
+def file_problem(name: str) -> str:
+    """Return why a name cannot be that of a file beside ours; an empty text when it can."""
+    if _FILE_NAME.fullmatch(name):
+        return ""
+    return "is no file name; use letters, digits, dots, dashes and underscores, and no directories"
 
 
 def secret_data(service: Service[C, F], resource: C, facts: F) -> dict[str, str]:
@@ -87,20 +80,31 @@ def secret_data(service: Service[C, F], resource: C, facts: F) -> dict[str, str]
             continue
         files = tuple(component.files(resource, facts))
         data |= {file.key: file.content for file in files}
-        data[f"{component.name}.json"] = start_contract(component.command(resource), files, service.user)
+        data[f"{component.name}.json"] = _contract(service, component, resource, files)
     parts: tuple[Job[C, F] | Schedule[C, F], ...] = (*service.jobs, *service.schedules)
     for part in parts:
         files = service.files_of(part, resource, facts)
         data |= {file.key: file.content for file in files}
-        data[f"{part.name}.json"] = start_contract(part.command(resource), files, service.user)
+        data[f"{part.name}.json"] = start.contract(part.command(resource), files, service.user)
     return data
 
 
 def component_hash(service: Service[C, F], component: Component[C, F], resource: C, facts: F) -> str:
     """Return a short name for all that a component's pods read at their start: another one rolls them."""
     files = tuple(component.files(resource, facts))
-    contract = start_contract(component.command(resource), files, service.user) if component.command else ""
-    return digest({"contract": contract, "files": {file.key: file.content for file in files}})
+    return digest(
+        {
+            "contract": _contract(service, component, resource, files),
+            "files": {file.key: file.content for file in files},
+        }
+    )
+
+
+def _contract(service: Service[C, F], component: Component[C, F], resource: C, files: tuple[ConfigFile, ...]) -> str:
+    if component.command is None:
+        return ""
+    own = start.own_of(component.template(resource))
+    return start.contract(component.command(resource), files, service.user, own)
 
 
 def digest(content: JsonObject) -> str:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from stackwright.blueprint.configuration import start_contract
+from stackwright.blueprint import start
 from stackwright.kube.resource import ObjectMeta
 from stackwright.services.rabbitmq import configuration
 from stackwright.services.rabbitmq.kinds import RabbitMq
@@ -67,5 +67,5 @@ def test_the_example_is_what_the_operator_writes() -> None:
     broker = RabbitMq(metadata=ObjectMeta(name="rabbitmq", namespace="openstack"))
     files = tuple(configuration.files(broker))
     expected = {file.key: file.content for file in files}
-    expected["server.json"] = start_contract("rabbitmq-server", files, "rabbitmq")
+    expected["server.json"] = start.contract("rabbitmq-server", files, "rabbitmq")
     assert {path.name: Path(path).read_text() for path in EXAMPLE.iterdir()} == expected

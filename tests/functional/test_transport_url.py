@@ -299,7 +299,8 @@ async def test_a_namespace_with_a_dead_broker_in_it_ends(
     async with aiohttp.ClientSession(access.url) as session:
         await session.put("/fake/down/yes")
     await client.delete(Namespace, namespace)
-    async with asyncio.timeout(PATIENCE):
+    # Kubernetes looks again at a namespace whose objects have finalizers only after many seconds, and more than once.
+    async with asyncio.timeout(2 * PATIENCE):
         while await client.find(Namespace, namespace) is not None:
             await asyncio.sleep(0.2)
 
