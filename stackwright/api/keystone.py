@@ -68,7 +68,7 @@ class KeystoneServiceStatus(Status, frozen=True, kw_only=True):
 
 
 class KeystoneService(CustomResource, frozen=True, kw_only=True):
-    """A service of the catalog and the user that it works as. Deleting this resource removes both from Keystone."""
+    """A service of the catalog and the user that it works as. What was made for it in Keystone goes with it."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "KeystoneService", "keystoneservices")
     definition: ClassVar[Definition] = shown(
@@ -124,7 +124,7 @@ class KeystoneEndpointStatus(Status, frozen=True, kw_only=True):
 
 
 class KeystoneEndpoint(CustomResource, frozen=True, kw_only=True):
-    """The endpoints of one service of the catalog. Deleting this resource removes them from Keystone."""
+    """The endpoints of one service of the catalog. What was made for it in Keystone goes with it."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "KeystoneEndpoint", "keystoneendpoints")
     definition: ClassVar[Definition] = shown(

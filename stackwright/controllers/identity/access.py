@@ -40,22 +40,23 @@ class Access:
         return explained(error, condition, login=CLIENT_READY, source=source, again=TRY_AGAIN)
 
 
-# What goes without ever having been registered need ask nobody.
-NOTHING = Absent(Wait("NotRegistered", "Nothing was registered", KEYSTONE_READY), gone=True)
-
-
 def find_keystone(resource: Registered, look: Looker) -> Access | Absent:
     """Return the Keystone of a resource, or why there is none to ask."""
     keystone = _choose(resource, look.all(KeystoneAPI))
     if isinstance(keystone, Absent):
         return keystone
+    # While it only rolls, what is registered with it already can still be looked after.
+    return access_of(keystone, look, rolling=resource.status.keystoneInstance == keystone.metadata.name)
+
+
+def access_of(keystone: KeystoneAPI, look: Looker, *, rolling: bool = True) -> Access | Absent:
+    """Return the way into a Keystone, or why there is none; with `rolling` also while it is not ready."""
     name = keystone.metadata.name
     if keystone.deleting:
-        return Absent(Wait("KeystoneGoing", f"KeystoneAPI {name} is being deleted", KEYSTONE_READY), gone=True)
+        return Absent(Wait("KeystoneGoing", f"KeystoneAPI {name} is being deleted", KEYSTONE_READY))
     ready = is_true(keystone.status.conditions)
     url = keystone.status.apiEndpoints.get("internal", "")
-    if not url or not (ready or resource.status.keystoneInstance == name):
-        # While it only rolls, what is registered with it already can still be looked after.
+    if not url or not (ready or rolling):
         return Absent(not_ready(name))
     secret, key = keystone.spec.secret, keystone.spec.passwordSelectors.admin
     password = read_value(look(Secret, secret), secret, key, CLIENT_READY)
@@ -82,11 +83,11 @@ def _choose(resource: Registered, found: list[KeystoneAPI]) -> KeystoneAPI | Abs
     by_name = {keystone.metadata.name: keystone for keystone in found}
     before = resource.status.keystoneInstance
     named = resource.spec.keystoneInstance
-    if not named and before and (before in by_name or resource.deleting):
+    if not named and before in by_name:
         named = before
     if named:
         message = f"spec.keystoneInstance: KeystoneAPI {named} does not exist; create it, or correct the name"
-        return by_name.get(named) or Absent(Wait("KeystoneMissing", message, KEYSTONE_READY), gone=True)
+        return by_name.get(named) or Absent(Wait("KeystoneMissing", message, KEYSTONE_READY))
     names = sorted(name for name, keystone in by_name.items() if not keystone.deleting)
     if len(names) > 1:
         message = f"There are several KeystoneAPIs: set spec.keystoneInstance to one of {', '.join(names)}"
@@ -94,4 +95,4 @@ def _choose(resource: Registered, found: list[KeystoneAPI]) -> KeystoneAPI | Abs
     if names:
         return by_name[names[0]]
     message = f"There is no KeystoneAPI in namespace {resource.metadata.namespace} yet; create one"
-    return Absent(Wait("KeystoneMissing", message, KEYSTONE_READY), gone=True)
+    return Absent(Wait("KeystoneMissing", message, KEYSTONE_READY))

@@ -1,18 +1,24 @@
-"""The controllers of both kinds, with what wakes them."""
+"""The controllers of both kinds, and who sweeps after them, with what wakes them."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.identity.endpoint import endpoints
+from stackwright.controllers.identity.ledger import Hands, Ledger
+from stackwright.controllers.identity.registration import is_registration
 from stackwright.controllers.identity.service import services
+from stackwright.controllers.identity.sweeping import sweep
+from stackwright.controllers.identity.upgrade import hand_over
 from stackwright.controllers.identity.world import Keystones, World, passwords
 from stackwright.controllers.looking import Interests
-from stackwright.kube.builtin import Secret
+from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.conditions import is_true
-from stackwright.kube.controller import Context, Controller
+from stackwright.kube.controller import Context, Controller, Result
 from stackwright.kube.informer import Change
 from stackwright.kube.predicates import any_of, deletion_began, generation_changed
+from stackwright.kube.resource import Key
 from stackwright.services.keystone.kinds import KeystoneAPI
 
 # Seconds after which Keystone is looked at again, because nobody tells us when somebody changed it, and for how many
@@ -22,14 +28,18 @@ REMEMBERED = 5.0
 
 
 def controllers(dialler: Dialler, *, every: float = EVERY, remembered: float = REMEMBERED) -> tuple[Controller, ...]:
-    """Return the controllers of KeystoneService and KeystoneEndpoint; they share one client for each Keystone."""
-    keystones, known = Keystones(dialler, remembered=remembered), passwords(every=every)
+    """Return the controllers of both kinds, and who sweeps after them; they share one client for each Keystone."""
+    keystones, known, hands = Keystones(dialler, remembered=remembered), passwords(every=every), Hands()
     of_services, of_endpoints = Interests(), Interests()
 
     def world(interests: Interests, context: Context) -> World:
-        return World(context, interests, keystones, known)
+        return World(context, interests, keystones, known, Ledger(context))
 
-    return (
+    def forget(key: Key) -> None:
+        of_services.forget(key)
+        known.forget(key)
+
+    of_both = (
         replace(services, every=every).controller(
             lambda context: world(of_services, context),
             watches=(
@@ -37,6 +47,7 @@ def controllers(dialler: Dialler, *, every: float = EVERY, remembered: float = R
                 of_services.watch(KeystoneService, comes_changes_or_goes),
                 of_services.watch(Secret),
             ),
+            owns=(ConfigMap,),
         ),
         replace(endpoints, every=every).controller(
             lambda context: world(of_endpoints, context),
@@ -46,7 +57,52 @@ def controllers(dialler: Dialler, *, every: float = EVERY, remembered: float = R
                 of_endpoints.watch(KeystoneEndpoint, comes_changes_or_goes),
                 of_endpoints.watch(Secret),
             ),
+            owns=(ConfigMap,),
         ),
+    )
+    forgets = (forget, of_endpoints.forget)
+    return (
+        *(exclusive(one, hands, gone) for one, gone in zip(of_both, forgets, strict=True)),
+        _sweeper(keystones, hands),
+    )
+
+
+def exclusive(controller: Controller, hands: Hands, forget: Callable[[Key], None]) -> Controller:
+    """Return the controller so that nobody sweeps after a resource that it has in hand; who is gone is forgotten."""
+
+    async def reconcile(key: Key, context: Context) -> Result | None:
+        async with hands.of(controller.kind.kind.name, key):
+            resource = context.store(controller.kind).get(key)
+            if resource is None:
+                forget(key)
+                return None
+            if isinstance(resource, KeystoneService | KeystoneEndpoint) and await hand_over(resource, context):
+                # This changed the resource, which wakes it.
+                return None
+            return await controller.reconcile(key, context)
+
+    return replace(controller, reconcile=reconcile)
+
+
+def _sweeper(keystones: Keystones, hands: Hands) -> Controller:
+    """Return the controller that cleans up in a Keystone after resources that are gone."""
+    interests = Interests()
+
+    async def reconcile(key: Key, context: Context) -> Result | None:
+        return await sweep(key, context, interests, keystones, hands)
+
+    return Controller(
+        name="registrations",
+        kind=KeystoneAPI,
+        reconcile=reconcile,
+        owns=(ConfigMap,),
+        watches=(
+            interests.watch(KeystoneService, comes_changes_or_goes),
+            interests.watch(KeystoneEndpoint, comes_changes_or_goes),
+            interests.watch(ConfigMap, lambda change: is_registration(change.resource)),
+            interests.watch(Secret),
+        ),
+        when=serves_differently,
     )
 
 

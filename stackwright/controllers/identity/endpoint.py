@@ -9,15 +9,15 @@ from stackwright.adapters.errors import AdapterError
 from stackwright.adapters.identity import Endpoint
 from stackwright.api.annotations import PAUSED
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneEndpointStatus, KeystoneService, RegisteredEndpoint
-from stackwright.controllers.identity.access import NOTHING, Access, find_keystone, not_ready
-from stackwright.controllers.identity.world import KeystoneStep, World
+from stackwright.controllers.identity.access import Access, find_keystone, not_ready
+from stackwright.controllers.identity.registration import Made, known, made_endpoint
+from stackwright.controllers.identity.world import KeystoneStep, Note, World, noting
 from stackwright.controllers.outside import Absent, elder_of
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Plan, Wait
 from stackwright.kube.shapes.external import external
 
 ENDPOINTS_READY = "KeystoneServiceOSEndpointsReady"
-FINALIZER = "openstack.org/keystoneendpoint"
 
 
 @dataclass(frozen=True)
@@ -25,14 +25,21 @@ class Seen:
     """What there is. `service` is the id of the service in Keystone, or what is waited for before there is one.
 
     `claims` says for interfaces of the same service which other resource asks for them; `elders` only where that one
-    has the better right.
+    has the better right. `taken` are endpoints that other resources registered; `made` is what is noted as made for
+    this one.
     """
 
     keystone: Access | Absent
     service: str | Wait = ""
     claims: dict[str, str] = field(default_factory=dict)
     elders: dict[str, str] = field(default_factory=dict)
+    taken: frozenset[str] = frozenset()
+    made: tuple[Made, ...] = ()
     endpoints: tuple[Endpoint, ...] = ()
+
+    def registered(self, resource: KeystoneEndpoint) -> set[str]:
+        """Return the endpoints that were registered for the resource, or for one of its name before it."""
+        return {*resource.status.endpointIDs.values(), *(one.id for one in self.made if one.id)} - self.taken
 
 
 @dataclass(frozen=True)
@@ -58,8 +65,6 @@ class DeleteEndpoint(KeystoneStep):
 
 async def observe(resource: KeystoneEndpoint, world: World) -> Seen:
     """Look for Keystone and the service, then for the endpoints."""
-    if resource.deleting and not resource.status.endpointIDs:
-        return Seen(NOTHING)
     seen = _inputs(resource, world)
     if isinstance(seen.keystone, Absent):
         return seen
@@ -75,13 +80,11 @@ async def observe(resource: KeystoneEndpoint, world: World) -> Seen:
 def _inputs(resource: KeystoneEndpoint, world: World) -> Seen:
     """Read from the caches; all of it before the first await, so that no change is missed."""
     look, name = world.looker(resource), resource.spec.serviceName
-    others = [
-        other
-        for other in look.all(KeystoneEndpoint)
-        if other.spec.serviceName == name and other.key != resource.key and not other.deleting
-    ]
+    everybody = [other for other in look.all(KeystoneEndpoint) if other.key != resource.key and not other.deleting]
+    others = [other for other in everybody if other.spec.serviceName == name]
+    keystone = find_keystone(resource, look)
     return Seen(
-        find_keystone(resource, look),
+        keystone,
         _service(name, look(KeystoneService, name)),
         claims={interface: other.metadata.name for other in others for interface in other.spec.endpoints},
         elders={
@@ -89,6 +92,8 @@ def _inputs(resource: KeystoneEndpoint, world: World) -> Seen:
             for interface in resource.spec.endpoints
             if (elder := _elder(resource, others, interface)) is not None
         },
+        taken=frozenset(entry for other in everybody for entry in other.status.endpointIDs.values()),
+        made=world.ledger.of(resource, keystone.name).made if isinstance(keystone, Access) else (),
     )
 
 
@@ -125,30 +130,35 @@ def decide(resource: KeystoneEndpoint, seen: Seen) -> Plan:
         for interface, url in sorted(resource.spec.endpoints.items())
     ]
     steps = [step for endpoint in wanted for step in _interface(resource, seen, access, endpoint)]
-    return Plan(steps=(*steps, *_superfluous(resource, seen, access)))
+    steps.extend(_superfluous(resource, seen, access))
+    there = known(seen.made, map(made_endpoint, seen.endpoints))
+    otherwise = Note(access, resource, reason="Noting", condition=ENDPOINTS_READY)
+    return Plan(steps=noting(steps, seen.made, there, otherwise))
 
 
 def kept(resource: KeystoneEndpoint, seen: Seen, service: str, region: str) -> dict[str, Endpoint]:
     """Return for each interface of the service which endpoint stays: the one that was registered, else the first."""
     chosen: dict[str, Endpoint] = {}
+    # What the status says goes before what is noted.
+    registered = set(resource.status.endpointIDs.values()) or seen.registered(resource)
     for endpoint in seen.endpoints:
         if (endpoint.service_id, endpoint.region) != (service, region):
             continue
-        registered = resource.status.endpointIDs.get(endpoint.interface) == endpoint.id
-        if endpoint.interface not in chosen or registered:
+        if endpoint.interface not in chosen or endpoint.id in registered:
             chosen[endpoint.interface] = endpoint
     return chosen
 
 
 def _interface(resource: KeystoneEndpoint, seen: Seen, access: Access, wanted: Endpoint) -> Iterator[KeystoneStep]:
     there = kept(resource, seen, wanted.service_id, access.region).get(wanted.interface)
-    known = wanted.interface in resource.status.endpointIDs
+    again = wanted.interface in resource.status.endpointIDs
     place = f"{wanted.interface} endpoint of {resource.spec.serviceName}"
     if there is None:
         message = f"The {place} is not in the catalog and is made"
         yield CreateEndpoint(
-            access, resource, wanted, reason="CreatingEndpoint", message=message, condition=ENDPOINTS_READY, told=known
-        )
+            access, resource, wanted, reason="CreatingEndpoint", message=message, condition=ENDPOINTS_READY,
+            told=again, makes=made_endpoint(wanted),
+        )  # fmt: skip
     elif there != replace(wanted, id=there.id):
         message = f"The {place} is another in the catalog and becomes {wanted.url}"
         yield UpdateEndpoint(
@@ -166,7 +176,7 @@ def _superfluous(resource: KeystoneEndpoint, seen: Seen, access: Access) -> Iter
     """Yield the end of endpoints that nobody asks for: removed interfaces, second ones, those of another region."""
     service, name = str(seen.service), resource.spec.serviceName
     stay = {endpoint.id for endpoint in kept(resource, seen, service, access.region).values()}
-    registered = set(resource.status.endpointIDs.values())
+    registered = seen.registered(resource)
     for endpoint in seen.endpoints:
         here = (endpoint.service_id, endpoint.region) == (service, access.region)
         if not here and endpoint.id not in registered:
@@ -186,21 +196,6 @@ def _superfluous(resource: KeystoneEndpoint, seen: Seen, access: Access) -> Iter
             condition=ENDPOINTS_READY,
             told=True,
         )
-
-
-def remove(resource: KeystoneEndpoint, seen: Seen) -> Plan:
-    """Return what is left to do before the resource may go: its endpoints go, where Keystone stays."""
-    access = seen.keystone
-    if isinstance(access, Absent):
-        return Plan() if access.gone else Plan(waits=(access.wait,))
-    registered = resource.status.endpointIDs
-    return Plan(
-        steps=tuple(
-            DeleteEndpoint(access, resource, endpoint.id, reason="DeletingEndpoint", condition=ENDPOINTS_READY)
-            for endpoint in seen.endpoints
-            if registered.get(endpoint.interface) == endpoint.id and endpoint.interface not in seen.claims
-        )
-    )
 
 
 def tell(resource: KeystoneEndpoint, seen: Seen) -> KeystoneEndpointStatus:
@@ -227,9 +222,10 @@ def tell(resource: KeystoneEndpoint, seen: Seen) -> KeystoneEndpointStatus:
     )
 
 
-@external(of=KeystoneEndpoint, read=observe, decide=decide, remove=remove, finalizer=FINALIZER, tell=tell, pause=PAUSED)
+@external(of=KeystoneEndpoint, read=observe, decide=decide, tell=tell, pause=PAUSED)
 async def endpoints(step: KeystoneStep, world: World) -> None:
     """Carry out one step."""
+    await world.note(step)
     keystone = world.keystones.client(step.access)
     try:
         match step:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from stackwright.adapters.identity import Credentials, Keystone, Token, User
+from stackwright.kube.resource import Key
 
 
 class Login(Enum):
@@ -35,7 +36,7 @@ class _Memory:
 
 
 class Passwords:
-    """What was found out, by the uid of the resource that says the password. Nothing of it leaves the process."""
+    """What was found out, by the resource that says the password. Nothing of it leaves the process."""
 
     def __init__(self, *, seldom: float, often: float, clock: Callable[[], float]) -> None:
         self._seldom = seldom
@@ -43,11 +44,11 @@ class Passwords:
         self._clock = clock
         # The digest tells a new password; with a key of this process alone it is of no use to anybody else.
         self._key = secrets.token_bytes(32)
-        self._known: dict[str, _Memory] = {}
+        self._known: dict[Key, _Memory] = {}
 
-    async def state(self, uid: str, keystone: Keystone, user: User, password: str) -> Login:
+    async def state(self, of: Key, keystone: Keystone, user: User, password: str) -> Login:
         """Return whether the user can log in with the password."""
-        memory = self._memory(uid, user.id, password)
+        memory = self._memory(of, user.id, password)
         waited = self._clock() - memory.at
         if memory.token is not None and (waited < self._often or await keystone.is_good(memory.token)):
             memory.at = memory.at if waited < self._often else self._clock()
@@ -61,25 +62,25 @@ class Passwords:
         memory.given = False
         return Login.WORKS
 
-    def gave(self, uid: str, user_id: str, password: str, now: str) -> None:
+    def gave(self, of: Key, user_id: str, password: str, now: str) -> None:
         """Take note that the user got this password just now."""
-        memory = self._memory(uid, user_id, password)
+        memory = self._memory(of, user_id, password)
         memory.token, memory.at, memory.given, memory.changed = None, 0.0, True, now
 
-    def changed(self, uid: str) -> str:
+    def changed(self, of: Key) -> str:
         """Return when the user last got a password, empty when not by this process."""
-        memory = self._known.get(uid)
+        memory = self._known.get(of)
         return memory.changed if memory is not None else ""
 
-    def forget(self, uid: str) -> None:
-        """Forget a resource that goes."""
-        self._known.pop(uid, None)
+    def forget(self, of: Key) -> None:
+        """Forget a resource that is gone."""
+        self._known.pop(of, None)
 
-    def _memory(self, uid: str, user_id: str, password: str) -> _Memory:
+    def _memory(self, of: Key, user_id: str, password: str) -> _Memory:
         digest = hmac.digest(self._key, f"{user_id}\0{password}".encode(), hashlib.sha256)
-        memory = self._known.get(uid)
+        memory = self._known.get(of)
         if memory is None or memory.digest != digest:
-            memory = self._known[uid] = _Memory(digest, changed=memory.changed if memory is not None else "")
+            memory = self._known[of] = _Memory(digest, changed=memory.changed if memory is not None else "")
         return memory
 
 

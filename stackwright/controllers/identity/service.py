@@ -10,15 +10,15 @@ from stackwright.adapters.errors import AdapterError
 from stackwright.adapters.identity import Grant, Keystone, Project, Service, User
 from stackwright.api.annotations import PAUSED
 from stackwright.api.keystone import KeystoneService, KeystoneServiceStatus
-from stackwright.controllers.identity.access import NOTHING, Access, find_keystone, not_ready
+from stackwright.controllers.identity.access import Access, find_keystone, not_ready
 from stackwright.controllers.identity.passwords import Login
+from stackwright.controllers.identity.registration import Made, known, made_service, made_user
 from stackwright.controllers.identity.service_steps import (
     PROJECT,
     CreateRole,
     CreateService,
     CreateUser,
     DeleteService,
-    DeleteUser,
     EnableUser,
     GrantRole,
     PrepareProject,
@@ -26,7 +26,7 @@ from stackwright.controllers.identity.service_steps import (
     UpdateService,
     take,
 )
-from stackwright.controllers.identity.world import KeystoneStep, World
+from stackwright.controllers.identity.world import KeystoneStep, Note, World, noting
 from stackwright.controllers.outside import Absent, elder_of, read_value
 from stackwright.kube.builtin import Secret
 from stackwright.kube.errors import Blocked
@@ -35,7 +35,6 @@ from stackwright.kube.shapes.external import external
 
 SERVICE_READY = "KeystoneServiceOSServiceReady"
 USER_READY = "KeystoneServiceOSUserReady"
-FINALIZER = "openstack.org/keystoneservice"
 
 # The roles that services hold in their project.
 ROLES = ("admin", "service")
@@ -45,15 +44,16 @@ ROLES = ("admin", "service")
 class Seen:
     """What there is: in the cluster, and in Keystone.
 
-    `same_service` and `same_user` name an older resource that stands for the same; `shared` says that another
-    resource goes on using the user.
+    `same_service` and `same_user` name an older resource that stands for the same; `taken` are the services that other
+    resources registered; `made` is what is noted as made for this one.
     """
 
     keystone: Access | Absent
     password: str | Wait = field(default="", repr=False)
     same_service: str = ""
     same_user: str = ""
-    shared: bool = False
+    taken: frozenset[str] = frozenset()
+    made: tuple[Made, ...] = ()
     services: tuple[Service, ...] = ()
     user: User | None = None
     project: Project | None = None
@@ -65,10 +65,6 @@ class Seen:
 
 async def observe(service: KeystoneService, world: World) -> Seen:
     """Look for Keystone and the password, then for what Keystone has."""
-    if service.deleting:
-        world.passwords.forget(service.metadata.uid)
-        if not (service.status.serviceID or service.status.userID):
-            return Seen(NOTHING)
     seen = _inputs(service, world)
     if isinstance(seen.keystone, Absent):
         return seen
@@ -92,12 +88,14 @@ def _inputs(service: KeystoneService, world: World) -> Seen:
     secret = read_value(look(Secret, spec.secret), spec.secret, spec.passwordSelector, USER_READY)
     elder = elder_of(service, entries, lambda one: one.status.serviceID)
     first = elder_of(service, users, lambda one: one.status.userID)
+    keystone = find_keystone(service, look)
     return Seen(
-        find_keystone(service, look),
+        keystone,
         secret,
         same_service=elder.metadata.name if elder is not None else "",
         same_user=first.metadata.name if first is not None and not _agree(service, first) else "",
-        shared=bool(users),
+        taken=frozenset(other.status.serviceID for other in others),
+        made=world.ledger.of(service, keystone.name).made if isinstance(keystone, Access) else (),
     )
 
 
@@ -113,18 +111,14 @@ def _agree(one: KeystoneService, other: KeystoneService) -> bool:
 async def _look(service: KeystoneService, seen: Seen, keystone: Keystone, world: World) -> Seen:
     """Ask Keystone; whether the password works is asked last, of a user that could log in."""
     asked = keystone.services(), keystone.find_user(service.spec.serviceUser)
-    if service.deleting:
-        services, user = await asyncio.gather(*asked)
-        return replace(seen, services=services, user=user)
     services, user, project, roles = await asyncio.gather(*asked, keystone.find_project(PROJECT), keystone.roles())
     grants = await keystone.grants(project.id) if project is not None else frozenset()
     held = frozenset(role for role in ROLES if user and Grant(user.id, roles.get(role, "")) in grants)
-    known = {role: roles[role] for role in ROLES if role in roles}
-    seen = replace(seen, services=services, user=user, project=project, roles=known, held=held)
-    uid = service.metadata.uid
+    there = {role: roles[role] for role in ROLES if role in roles}
+    seen = replace(seen, services=services, user=user, project=project, roles=there, held=held)
     if user is not None and user.enabled and isinstance(seen.password, str) and not _refusal(service, seen):
-        seen = replace(seen, login=await world.passwords.state(uid, keystone, user, seen.password))
-    return replace(seen, changed=world.passwords.changed(uid))
+        seen = replace(seen, login=await world.passwords.state(service.key, keystone, user, seen.password))
+    return replace(seen, changed=world.passwords.changed(service.key))
 
 
 def decide(service: KeystoneService, seen: Seen) -> Plan:
@@ -143,7 +137,15 @@ def decide(service: KeystoneService, seen: Seen) -> Plan:
             reason="LoginRefused",
             condition=USER_READY,
         )
-    return Plan(steps=steps, waits=waits)
+    otherwise = Note(access, service, reason="Noting", condition=SERVICE_READY)
+    return Plan(steps=noting(steps, seen.made, _there(service, seen), otherwise), waits=waits)
+
+
+def _there(service: KeystoneService, seen: Seen) -> tuple[Made, ...]:
+    """Return what is there of all that was made; users of other names, from before a change, were not looked for."""
+    users = [made_user(seen.user)] if seen.user is not None else []
+    users += [one for one in seen.made if one.what == "user" and one.name != (service.spec.serviceUser,)]
+    return known(seen.made, (*map(made_service, seen.services), *users))
 
 
 def _refusal(service: KeystoneService, seen: Seen) -> Blocked | None:
@@ -168,11 +170,13 @@ def _refusal(service: KeystoneService, seen: Seen) -> Blocked | None:
 
 
 def current(service: KeystoneService, seen: Seen) -> Service | None:
-    """Return the entry of the catalog: the one that was registered, else one of that type and name."""
+    """Return the entry of the catalog: the one that was registered, else one of that type and name, first our own."""
     by_id = {entry.id: entry for entry in seen.services}
     if service.status.serviceID in by_id:
         return by_id[service.status.serviceID]
-    return next((entry for entry in seen.services if (entry.type, entry.name) == _entry(service)), None)
+    made = {one.id for one in seen.made}
+    named = (entry for entry in seen.services if (entry.type, entry.name) == _entry(service))
+    return min(named, key=lambda entry: entry.id not in made, default=None)
 
 
 def _catalog(service: KeystoneService, seen: Seen, access: Access) -> Iterator[KeystoneStep]:
@@ -183,13 +187,24 @@ def _catalog(service: KeystoneService, seen: Seen, access: Access) -> Iterator[K
     if there is None:
         message = f"Service {spec.serviceName} was not in the catalog and is made"
         yield CreateService(
-            access, service, wanted, reason="CreatingService", message=message, condition=SERVICE_READY, told=again
-        )
+            access, service, wanted, reason="CreatingService", message=message, condition=SERVICE_READY, told=again,
+            makes=made_service(wanted),
+        )  # fmt: skip
     elif there != wanted:
         message = f"Service {spec.serviceName} is another in the catalog and is changed"
         yield UpdateService(
             access, service, wanted, reason="ChangingService", message=message, condition=SERVICE_READY, told=again
         )
+    # A resource of this name that is gone may have registered another service.
+    for former in seen.made:
+        if former.what == "service" and former.id in {entry.id for entry in seen.services} - seen.taken - {identity}:
+            message = (
+                f"Service {former.name[1]} was made for a KeystoneService of this name that is gone; it is deleted"
+            )
+            yield DeleteService(
+                access, service, former.id, reason="DeletingService", message=message, condition=SERVICE_READY,
+                told=True,
+            )  # fmt: skip
 
 
 def _project(service: KeystoneService, seen: Seen, access: Access) -> Iterator[KeystoneStep]:
@@ -211,7 +226,7 @@ def _user(service: KeystoneService, seen: Seen, access: Access) -> Iterator[Keys
             message = f"User {name} is not there and is made"
             yield CreateUser(
                 access, service, name, seen.password, reason="CreatingUser", message=message, condition=USER_READY,
-                told=again,
+                told=again, makes=made_user(User("", name)),
             )  # fmt: skip
         return
     if not user.enabled:
@@ -235,22 +250,6 @@ def _user(service: KeystoneService, seen: Seen, access: Access) -> Iterator[Keys
             )  # fmt: skip
 
 
-def remove(service: KeystoneService, seen: Seen) -> Plan:
-    """Return what is left to do before the resource may go: what it registered goes, where Keystone stays."""
-    access, status = seen.keystone, service.status
-    if isinstance(access, Absent):
-        return Plan() if access.gone else Plan(waits=(access.wait,))
-    steps: list[KeystoneStep] = []
-    if any(entry.id == status.serviceID for entry in seen.services) and not seen.same_service:
-        steps.append(
-            DeleteService(access, service, status.serviceID, reason="DeletingService", condition=SERVICE_READY)
-        )
-    ours = seen.user is not None and seen.user.id == status.userID and not seen.shared
-    if ours and service.spec.serviceUser != access.credentials.user:
-        steps.append(DeleteUser(access, service, status.userID, reason="DeletingUser", condition=USER_READY))
-    return Plan(steps=tuple(steps))
-
-
 def tell(service: KeystoneService, seen: Seen) -> KeystoneServiceStatus:
     """Return the status with what was seen in Keystone."""
     if isinstance(seen.keystone, Absent) or _refusal(service, seen) is not None:
@@ -265,9 +264,10 @@ def tell(service: KeystoneService, seen: Seen) -> KeystoneServiceStatus:
     )
 
 
-@external(of=KeystoneService, read=observe, decide=decide, remove=remove, finalizer=FINALIZER, tell=tell, pause=PAUSED)
+@external(of=KeystoneService, read=observe, decide=decide, tell=tell, pause=PAUSED)
 async def services(step: KeystoneStep, world: World) -> None:
     """Carry out one step."""
+    await world.note(step)
     try:
         await take(step, world.keystones.client(step.access), world)
     except AdapterError as error:

@@ -76,13 +76,6 @@ class GrantRole(KeystoneStep):
     grant: Grant
 
 
-@dataclass(frozen=True)
-class DeleteUser(KeystoneStep):
-    """Delete the user."""
-
-    user_id: str
-
-
 async def take(step: KeystoneStep, keystone: Keystone, world: World) -> None:
     """Carry out one step."""
     match step:
@@ -113,6 +106,4 @@ async def _take_user(step: KeystoneStep, keystone: Keystone, world: World) -> No
         case SetPassword():
             await keystone.set_password(step.user.id, step.password)
             now = clock.seconds(clock.now())
-            world.passwords.gave(step.about.metadata.uid, step.user.id, step.password, now)
-        case DeleteUser():
-            await keystone.delete_user(step.user_id)
+            world.passwords.gave(step.about.key, step.user.id, step.password, now)

@@ -1,15 +1,17 @@
 """What the controllers of identity work with: one client for each Keystone, shared by all resources of both kinds."""
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from stackwright.adapters.errors import Unavailable
 from stackwright.adapters.identity import Keystone, Session
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.identity.access import Access
+from stackwright.controllers.identity.ledger import Ledger
 from stackwright.controllers.identity.passwords import Passwords
+from stackwright.controllers.identity.registration import Made, together
 from stackwright.controllers.looking import Interests, Looker
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Retry
@@ -52,10 +54,16 @@ class World:
     interests: Interests
     keystones: Keystones
     passwords: Passwords
+    ledger: Ledger
 
     def looker(self, resource: CustomResource) -> Looker:
         """Return what a pass over a resource looks with; ask it for everything before the first await."""
         return self.interests.begin(resource, self.context)
+
+    async def note(self, step: "KeystoneStep") -> None:
+        """Note what is about to be made, where the step makes something."""
+        if step.noted is not None:
+            await self.ledger.note(step.about, step.access.name, step.noted)
 
     def tell(self, step: "KeystoneStep") -> None:
         """Tell people what was done, where they would wonder."""
@@ -65,11 +73,37 @@ class World:
 
 @dataclass(frozen=True)
 class KeystoneStep(Step):
-    """Something to do in a Keystone, for a resource; with `told` people hear of it by an event."""
+    """Something to do in a Keystone, for a resource; with `told` people hear of it by an event.
+
+    `makes` is what there is after it and was not before. `noted`, where given, is what stands in the ledger as made
+    for the resource before the step is taken.
+    """
 
     access: Access
     about: CustomResource = field(repr=False)
     told: bool = field(default=False, kw_only=True)
+    makes: Made | None = field(default=None, repr=False, kw_only=True)
+    noted: tuple[Made, ...] | None = field(default=None, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Note(KeystoneStep):
+    """Write into the ledger what became of what was made, and nothing more."""
+
+
+def noting(
+    steps: Iterable[KeystoneStep], before: tuple[Made, ...], now: tuple[Made, ...], otherwise: Note
+) -> tuple[KeystoneStep, ...]:
+    """Return the steps so that what they make is noted first.
+
+    `before` is what is noted, `now` what is there of it; where nothing is made, a difference is noted `otherwise`.
+    """
+    steps = tuple(steps)
+    makes = [step.makes for step in steps if step.makes is not None]
+    noted = together(now, makes)
+    if makes:
+        return tuple(step if step.makes is None else replace(step, noted=noted) for step in steps)
+    return steps if now == before else (*steps, replace(otherwise, noted=noted))
 
 
 def passwords(*, every: float, clock: Callable[[], float] = time.monotonic) -> Passwords:

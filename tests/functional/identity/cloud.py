@@ -3,6 +3,7 @@
 import asyncio
 import base64
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,15 +11,22 @@ import aiohttp
 
 from stackwright.adapters.identity import Credentials, Keystone, Session
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
-from stackwright.kube.builtin import Secret
+from stackwright.controllers.dialling import Dialler
+from stackwright.controllers.identity import controllers
+from stackwright.controllers.identity.registration import LABEL
+from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import find, is_true
 from stackwright.kube.resource import CustomResource, JsonObject
+from stackwright.kube.runtime import Runtime
 from stackwright.services.keystone.kinds import KeystoneAPI
+from tests.functional.running import running
 from tests.functional.watching import PATIENCE, eventually
 
 ADMIN = Credentials("admin", "admin-password", "admin")
 FIRST, SECOND = "first-password", "second-password"
+# How often a test's operator looks at Keystone, in seconds.
+EVERY = 1.0
 
 
 @dataclass
@@ -111,8 +119,32 @@ class Cloud:
         return await eventually(self.client, kind, name, self.namespace, holds)
 
     async def delete(self, kind: type[Any], name: str = "glance") -> None:
+        """Delete a resource, which is gone at once, whoever is there."""
         await self.client.delete(kind, name, self.namespace)
-        await until(lambda: self.client.find(kind, name, self.namespace), lambda found: found is None)
+        assert await self.client.find(kind, name, self.namespace) is None
+
+    def operator(self, client: Client | None = None) -> AbstractAsyncContextManager[None]:
+        """Run the controllers for the time of a block; they look at Keystone again often enough for a test."""
+        client = client or self.client
+        made = controllers(Dialler(client, inside=True), every=EVERY, remembered=EVERY / 4)
+        return running(Runtime(client, made, namespace=self.namespace))
+
+    async def notes(self) -> list[str]:
+        """Return the names of all notes of what was made."""
+        found = await self.client.list(ConfigMap, self.namespace, labels=LABEL)
+        return sorted(note.metadata.name for note in found)
+
+    async def catalog(self) -> list[str]:
+        """Return what Keystone has that a service could have: services, users and interfaces."""
+        services = [f"service {service.name}" for service in await self.keystone.services()]
+        users = [f"user {name}" for name in ("glance", "other") if await self.keystone.find_user(name)]
+        endpoints = [f"endpoint {endpoint.interface}" for endpoint in await self.keystone.endpoints()]
+        return sorted((*services, *users, *endpoints))
+
+    async def swept(self) -> None:
+        """Wait until Keystone has nothing of a service, and nothing is noted any more."""
+        await until(self.catalog, lambda found: not found)
+        await until(self.notes, lambda found: not found)
 
     async def can_log_in(self, password: str, user: str = "glance", project: str = "service") -> bool:
         return await self.keystone.login(Credentials(user, password, project)) is not None

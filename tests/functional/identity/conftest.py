@@ -5,18 +5,11 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
-from stackwright.controllers.dialling import Dialler
-from stackwright.controllers.identity import controllers
 from stackwright.kube.client import Client
 from stackwright.kube.crd import generate, install
-from stackwright.kube.runtime import Runtime
 from stackwright.services.keystone.kinds import KeystoneAPI
 from tests.fakes.running import Fake, fake
 from tests.functional.identity.cloud import ADMIN, Cloud
-from tests.functional.running import running
-
-# How often a test's operator looks at Keystone, in seconds.
-EVERY = 1.0
 
 
 @pytest.fixture
@@ -33,8 +26,7 @@ async def cloud(client: Client, namespace: str, fake_keystone: Fake) -> Cloud:
 
 
 @pytest.fixture
-async def operator(client: Client, namespace: str, cloud: Cloud) -> AsyncIterator[None]:
-    """The controllers, which look at Keystone again often enough for a test."""
-    made = controllers(Dialler(client, inside=True), every=EVERY, remembered=EVERY / 4)
-    async with running(Runtime(client, made, namespace=namespace)):
+async def operator(cloud: Cloud) -> AsyncIterator[None]:
+    """The controllers."""
+    async with cloud.operator():
         yield

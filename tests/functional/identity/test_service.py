@@ -1,19 +1,14 @@
 """KeystoneService on a real API server, with the fake Keystone behind it."""
 
 import asyncio
-import functools
 import itertools
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from stackwright.adapters.identity import Grant, Service
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
-from stackwright.kube.builtin import Namespace, Secret
 from stackwright.kube.conditions import find
-from stackwright.services.keystone.kinds import KeystoneAPI
-from tests.fakes.running import Fake
 from tests.functional.identity.cloud import ADMIN, FIRST, SECOND, Cloud, until
 from tests.functional.watching import eventually, told
 
@@ -208,6 +203,8 @@ async def test_two_resources_do_not_fight_for_a_user(cloud: Cloud) -> None:
     await cloud.service("other", serviceType="other", serviceUser="glance")
     await cloud.ready(KeystoneService, "other")
     await cloud.delete(KeystoneService, "other")
+    await until(cloud.keystone.services, lambda found: [entry.name for entry in found] == ["glance"])
+    await until(cloud.notes, lambda found: "keystone.keystoneservice.other" not in found)
     assert await cloud.can_log_in(FIRST)
 
 
@@ -215,7 +212,9 @@ async def test_two_resources_do_not_stand_for_one_service(cloud: Cloud) -> None:
     await cloud.whole()
     await cloud.service("other", serviceName="glance", serviceUser="other")
     await cloud.says(KeystoneService, SERVICE_READY, "belongs to KeystoneService glance already", "other")
+    assert "keystone.keystoneservice.other" not in await cloud.notes()
     await cloud.delete(KeystoneService, "other")
+    await asyncio.sleep(1.0)  # Whoever sweeps wrongly would have done it.
     assert len(await cloud.keystone.services()) == 1
 
 
@@ -224,7 +223,9 @@ async def test_the_administrator_is_nobodys_service_user(cloud: Cloud) -> None:
     await cloud.api()
     await cloud.service(serviceUser="admin")
     await cloud.says(KeystoneService, USER_READY, "spec.serviceUser: admin is Keystone's administrator")
+    assert await cloud.notes() == []
     await cloud.delete(KeystoneService)
+    await asyncio.sleep(1.0)  # Whoever sweeps wrongly would have done it.
     assert await cloud.keystone.find_user("admin") is not None
 
 
@@ -232,34 +233,6 @@ async def test_another_type_changes_the_service_and_makes_no_second_one(cloud: C
     await cloud.whole()
     await cloud.service(serviceType="imagery")
     await until(cloud.keystone.services, lambda found: [entry.type for entry in found] == ["imagery"])
-
-
-async def test_deletion_takes_service_and_user_from_keystone(cloud: Cloud) -> None:
-    await cloud.whole()
-    await cloud.delete(KeystoneEndpoint)
-    await cloud.delete(KeystoneService)
-    assert await cloud.keystone.services() == ()
-    assert await cloud.keystone.find_user("glance") is None
-    assert await cloud.keystone.find_project("service") is not None
-
-
-async def test_deletion_ends_when_keystone_is_gone(cloud: Cloud, fake_keystone: Fake) -> None:
-    await cloud.whole()
-    fake_keystone.process.kill()
-    await cloud.client.delete(KeystoneService, "glance", cloud.namespace)
-    await cloud.says(KeystoneService, CLIENT_READY, "does not answer")
-    await cloud.client.delete(KeystoneAPI, "keystone", cloud.namespace)
-    await until(lambda: cloud.client.find(KeystoneService, "glance", cloud.namespace), lambda found: found is None)
-    await cloud.delete(KeystoneEndpoint)
-
-
-async def test_the_deletion_of_a_namespace_ends(cloud: Cloud, fake_keystone: Fake) -> None:
-    await cloud.whole()
-    fake_keystone.process.kill()
-    await cloud.client.delete(Namespace, cloud.namespace)
-    kinds: tuple[type[Any], ...] = (KeystoneService, KeystoneEndpoint, KeystoneAPI, Secret)
-    for kind in kinds:
-        await until(functools.partial(cloud.client.list, kind, cloud.namespace), lambda found: not found)
 
 
 async def test_while_keystone_rolls_what_is_registered_stays_ready(cloud: Cloud) -> None:

@@ -8,7 +8,9 @@ import pytest
 from stackwright.adapters.identity import Credentials, Endpoint
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneEndpointSpec, KeystoneEndpointStatus
 from stackwright.controllers.identity.access import Access
-from stackwright.controllers.identity.endpoint import DeleteEndpoint, Seen, decide, remove, tell
+from stackwright.controllers.identity.endpoint import DeleteEndpoint, Seen, decide, tell
+from stackwright.controllers.identity.registration import made_endpoint
+from stackwright.controllers.identity.world import KeystoneStep
 from stackwright.controllers.outside import Absent
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Plan, Wait
@@ -96,25 +98,56 @@ def test_an_interface_that_another_resource_registered_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "steps"),
+    ("found", "steps", "noted"),
     [
-        pytest.param(THERE, ["DeletingEndpoint e1", "DeletingEndpoint e2"], id="what-was-registered-goes"),
         pytest.param(
-            replace(THERE, claims={"public": "other"}), ["DeletingEndpoint e2"], id="what-another-needs-stays"
+            seen(),
+            ["CreatingEndpoint", "CreatingEndpoint"],
+            [("internal", ""), ("public", "")],
+            id="what-is-about-to-be-made",
         ),
-        pytest.param(seen(replace(PUBLIC, id="e7")), [], id="what-was-made-anew-by-others-stays"),
         pytest.param(
-            replace(THERE, service=WAIT), ["DeletingEndpoint e1", "DeletingEndpoint e2"], id="without-service"
+            replace(seen(INTERNAL), made=(made_endpoint(INTERNAL),)),
+            ["CreatingEndpoint"],
+            [("internal", "e2"), ("public", "")],
+            id="beside-what-was-made-before",
         ),
-        pytest.param(Seen(Absent(WAIT, gone=True)), [], id="all-went-with-keystone"),
+        pytest.param(
+            replace(THERE, made=(made_endpoint(replace(PUBLIC, id="")),)),
+            ["Noting"],
+            [("public", "e1")],
+            id="what-was-made-with-its-id",
+        ),
+        pytest.param(
+            replace(THERE, made=(made_endpoint(replace(PUBLIC, id="e0")),)), ["Noting"], [], id="nothing-that-is-gone"
+        ),
     ],
 )
-def test_what_goes_with_the_resource(found: Seen, steps: list[str]) -> None:
-    assert done(remove(REGISTERED, found)) == steps
+def test_the_ledger_gets(found: Seen, steps: list[str], noted: list[tuple[str, str]]) -> None:
+    plan = decide(GLANCE, found)
+    assert done(plan) == steps
+    for step in plan.steps:
+        assert isinstance(step, KeystoneStep)
+        assert step.noted is not None
+        assert [(one.name[2], one.id) for one in step.noted] == noted
 
 
-def test_a_keystone_that_is_not_ready_is_waited_for_before_the_resource_goes() -> None:
-    assert remove(REGISTERED, Seen(Absent(WAIT))) == Plan(waits=(WAIT,))
+@pytest.mark.parametrize(
+    "found",
+    [
+        pytest.param(THERE, id="adopted"),
+        pytest.param(replace(THERE, made=(made_endpoint(INTERNAL), made_endpoint(PUBLIC))), id="noted"),
+    ],
+)
+def test_the_ledger_is_left_alone_when_all_is(found: Seen) -> None:
+    assert decide(GLANCE, found) == Plan()
+
+
+def test_endpoints_that_were_made_for_another_service_go_with_the_change_of_the_resource() -> None:
+    former = replace(PUBLIC, id="e5", service_id="s0")
+    found = replace(seen(PUBLIC, INTERNAL, former), made=(made_endpoint(former),))
+    assert done(decide(GLANCE, found)) == ["DeletingEndpoint e5"]
+    assert done(decide(GLANCE, replace(found, taken=frozenset({"e5"})))) == []
 
 
 def test_the_status_says_what_the_catalog_has() -> None:

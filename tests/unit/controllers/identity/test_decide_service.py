@@ -9,11 +9,13 @@ from stackwright.adapters.identity import Credentials, Grant, Project, Service, 
 from stackwright.api.keystone import KeystoneService, KeystoneServiceSpec, KeystoneServiceStatus
 from stackwright.controllers.identity.access import Access
 from stackwright.controllers.identity.passwords import Login
-from stackwright.controllers.identity.service import Seen, decide, remove, tell
-from stackwright.controllers.identity.service_steps import GrantRole, SetPassword, UpdateService
+from stackwright.controllers.identity.registration import Made, made_service, made_user, together
+from stackwright.controllers.identity.service import Seen, current, decide, tell
+from stackwright.controllers.identity.service_steps import DeleteService, GrantRole, SetPassword, UpdateService
+from stackwright.controllers.identity.world import KeystoneStep
 from stackwright.controllers.outside import Absent
 from stackwright.kube.errors import Blocked
-from stackwright.kube.plan import Wait
+from stackwright.kube.plan import Plan, Wait
 from stackwright.kube.resource import ObjectMeta
 
 ACCESS = Access("cloud", "keystone", "http://k", "regionOne", Credentials("admin", "admin-secret", "admin"), "Secret s")
@@ -129,31 +131,68 @@ def test_what_the_user_must_mend_is_said(seen: Seen, reason: str) -> None:
     assert blocked.value.reason == reason
 
 
+SERVICE, PERSON = made_service(ENTRY), made_user(USER)
+ABOUT_TO = (made_service(replace(ENTRY, id="")), made_user(replace(USER, id="")))
+
+
 @pytest.mark.parametrize(
-    ("resource", "seen", "steps", "waits"),
+    ("seen", "steps", "noted"),
     [
-        pytest.param(REGISTERED, THERE, ["DeletingService", "DeletingUser"], 0, id="what-was-registered-goes"),
-        pytest.param(GLANCE, THERE, [], 0, id="what-was-not-registered-by-it-stays"),
-        pytest.param(REGISTERED, replace(THERE, shared=True), ["DeletingService"], 0, id="a-shared-user-stays"),
         pytest.param(
-            REGISTERED, replace(THERE, user=User("u2", "glance")), ["DeletingService"], 0, id="a-user-made-anew-stays"
+            replace(THERE, services=(), user=None, held=frozenset()),
+            ["CreatingService", "CreatingUser"],
+            ABOUT_TO,
+            id="what-is-about-to-be-made",
         ),
         pytest.param(
-            REGISTERED,
-            replace(THERE, keystone=replace(ACCESS, credentials=Credentials("glance", "x"))),
-            ["DeletingService"],
-            0,
-            id="the-administrator-stays",
+            replace(THERE, services=(), made=(PERSON,)),
+            ["CreatingService"],
+            (ABOUT_TO[0], PERSON),
+            id="beside-what-was-made-before",
         ),
-        pytest.param(REGISTERED, replace(THERE, services=(), user=None), [], 0, id="nothing-is-left"),
-        pytest.param(REGISTERED, Seen(Absent(WAIT)), [], 1, id="a-keystone-that-is-not-ready-is-waited-for"),
-        pytest.param(REGISTERED, Seen(Absent(WAIT, gone=True)), [], 0, id="all-went-with-keystone"),
+        pytest.param(
+            replace(THERE, services=(), made=(SERVICE,)), ["CreatingService"], ABOUT_TO[:1], id="nothing-that-is-gone"
+        ),
+        pytest.param(replace(THERE, made=ABOUT_TO), ["Noting"], (SERVICE, PERSON), id="what-was-made-with-its-id"),
+        pytest.param(
+            replace(THERE, user=User("u2", "glance"), made=(SERVICE, PERSON)),
+            ["Noting"],
+            (SERVICE,),
+            id="no-user-that-somebody-else-made-since",
+        ),
     ],
 )
-def test_what_goes_with_the_resource(resource: KeystoneService, seen: Seen, steps: list[str], waits: int) -> None:
-    plan = remove(resource, seen)
+def test_the_ledger_gets(seen: Seen, steps: list[str], noted: tuple[Made, ...]) -> None:
+    plan = decide(GLANCE, seen)
     assert [step.reason for step in plan.steps] == steps
-    assert len(plan.waits) == waits
+    assert [step.noted for step in plan.steps if isinstance(step, KeystoneStep)] == [noted] * len(steps)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        pytest.param((), id="all-was-there-before"),
+        pytest.param((SERVICE, PERSON), id="all-is-noted"),
+        pytest.param((SERVICE, made_user(User("u0", "of-before")), PERSON), id="a-user-of-before-is-noted-too"),
+    ],
+)
+def test_the_ledger_is_left_alone_when_all_is(made: tuple[Made, ...]) -> None:
+    assert decide(GLANCE, replace(THERE, made=together(made))) == Plan()
+
+
+def test_of_two_services_of_one_name_our_own_is_taken() -> None:
+    earlier = replace(ENTRY, id="s0")
+    assert current(GLANCE, replace(THERE, services=(earlier, ENTRY))) == earlier
+    assert current(GLANCE, replace(THERE, services=(earlier, ENTRY), made=(SERVICE,))) == ENTRY
+
+
+def test_a_service_that_was_made_for_a_resource_of_the_same_name_before_goes() -> None:
+    former = Service("s9", "image", "former")
+    seen = replace(THERE, services=(ENTRY, former), made=together((SERVICE, PERSON, made_service(former))))
+    (step,) = decide(GLANCE, seen).steps
+    assert isinstance(step, DeleteService)
+    assert step.service_id == "s9"
+    assert decide(GLANCE, replace(seen, taken=frozenset({"s9"}))) == Plan()
 
 
 def test_the_status_says_what_keystone_has_and_when_the_password_was_changed() -> None:
