@@ -12,7 +12,7 @@ import yaml
 from stackwright.kube.errors import ConfigError
 
 # What containerd and every registry take: host and path, then a tag, a digest or both.
-_REFERENCE = re.compile(
+REFERENCE = re.compile(
     r"[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*"
     r"(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?"
 )
@@ -135,7 +135,7 @@ def _reference(name: str, component: Component, manifest: Manifest, built: Mappi
     reference = component.reference or registry.rstrip("/") + f"/{component.name}" + (f":{tag}" if tag else "")
     if component.digest:
         reference += f"@{component.digest}"
-    if not _REFERENCE.fullmatch(reference):
+    if not REFERENCE.fullmatch(reference):
         raise ConfigError(f'components.{name} gives "{reference}", which is no reference of an image.')
     if ":" not in reference.rpartition("/")[2]:
         raise ConfigError(f"components.{name} gives {reference} without a tag or a digest; give one, there or for all.")

@@ -21,7 +21,7 @@ from stackwright.blueprint.configuration import digest
 from stackwright.blueprint.facts import DatabaseFacts, Facts
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.service import INTERNAL, PUBLIC, Cache, Database, Endpoint, Identity, Password, Service
-from stackwright.controllers.service import Environment, needs
+from stackwright.controllers.service import Environment, catalog, needs
 from stackwright.controllers.service.decide import Intent, Seen, decide
 from stackwright.kube import builtin, clock
 from stackwright.kube.builtin import ConfigMap, Secret, StorageClass
@@ -101,10 +101,9 @@ def imagine(
     intent = _decided(service, resource, world, environment, made)
     assert intent.values is not None  # noqa: S101  else it would not have been decided
     values = dict(intent.values)
-    database = getattr(intent.facts, "database", None)
     # Where the resource asks for Jobs, it was decided already what they make.
-    if isinstance(database, DatabaseFacts) and "provision" not in values:
-        values["provision"] = {"database": _provision(resource, database, world)}
+    if "provision" not in values and (made_by_jobs := _provision(service, resource, intent.facts, world)):
+        values["provision"] = made_by_jobs
     return Outcome(tuple(_objects(intent, world)), values, tuple(made))
 
 
@@ -176,7 +175,8 @@ def _surround(service: Service[Any, Any], resource: Any, world: World, outside: 
             case Identity():
                 name = resource.spec.keystoneInstance
                 stated = {"secret": resource.spec.secret, "databaseInstance": "openstack"}
-                told = _told(world(KeystoneAPI, name) or _default(KeystoneAPI, name, stated), world)
+                # Nothing is around it here; one that runs elsewhere says where it is all the same.
+                told = _told(world(KeystoneAPI, name) or _default(KeystoneAPI, name, stated), world, alone=False)
                 url = f"http://{name}-internal.{world.namespace}.svc:5000"
                 urls = told.status.apiEndpoints or {PUBLIC: url, INTERNAL: url}
                 world.add(_with_status(told, apiEndpoints=urls, region=told.spec.region))
@@ -192,12 +192,12 @@ def _default(kind: type[C], name: str, spec: JsonObject) -> C:
     return msgspec.convert({"metadata": {"name": name}, "spec": spec}, kind)
 
 
-def _told(resource: C, world: World) -> Any:
-    """Return a resource with what its service tells of it once it runs."""
+def _told(resource: C, world: World, *, alone: bool = True) -> Any:
+    """Return a resource with what its service tells of it once it runs; one that is not `alone` needs more for that."""
     metadata = msgspec.structs.replace(resource.metadata, namespace=world.namespace)
     placed = msgspec.structs.replace(resource, metadata=metadata)
     blueprint = next(entry for entry in services.blueprints() if entry.kind is type(resource))
-    facts = Facts(name=metadata.name, namespace=metadata.namespace, image="")
+    facts = Facts(name=metadata.name, namespace=metadata.namespace, image="") if alone else None
     return (
         msgspec.structs.replace(placed, status=blueprint.tell(placed, facts, world).status)
         if blueprint.tell
@@ -244,8 +244,19 @@ def _ready(resource: Resource, world: World) -> Resource:
     return resource
 
 
-def _provision(resource: Any, database: DatabaseFacts, world: World) -> JsonObject:
-    """Return by which the chart's Job makes schema and account: without an operator nobody else does."""
+def _provision(service: Service[Any, Any], resource: Any, facts: Any, world: World) -> JsonObject:
+    """Return what the chart's Jobs make: schema and account, a place in the catalog. Without an operator they do."""
+    found: JsonObject = {}
+    for need in service.needs:
+        match need:
+            case Database():
+                found["database"] = _database(resource, facts.database, world)
+            case Identity() if facts.endpoints is not None:
+                found["identity"] = catalog.provisioned(need, resource, facts.identity, facts.endpoints, world)
+    return found
+
+
+def _database(resource: Any, database: DatabaseFacts, world: World) -> JsonObject:
     server = world(Galera, resource.spec.databaseInstance)
     account = world(MariaDBAccount, resource.spec.databaseAccount)
     assert server is not None  # noqa: S101  it was put there

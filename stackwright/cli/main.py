@@ -12,8 +12,16 @@ from stackwright.cli import exit_codes
 # Each command's place, and what it says of itself: a command is imported when it runs, not to be listed.
 COMMANDS = {
     "action": ("stackwright.cli.action:action", "Ask an operator to do something once, and see how it went."),
+    "check": ("stackwright.cli.check:check", "Say before a deployment what would go wrong."),
+    "chart": ("stackwright.cli.chart:chart", "Make packages of the charts."),
     "completion": ("stackwright.cli.completion:completion", "Print what makes a shell complete our commands."),
+    "config": ("stackwright.cli.config:config", "Bring configuration of your own: files in Kolla's layout."),
     "crds": ("stackwright.cli.crds:crds", "Print the CustomResourceDefinitions as YAML, or install them."),
+    "explain": (
+        "stackwright.cli.explain:explain",
+        "Say what a resource waits for, down to a pod's own reason.",
+    ),
+    "give": ("stackwright.cli.handing:give", "Give a service's Helm release to who works with helm by hand."),
     "image": (
         "stackwright.cli.image:image",
         "Build the container images and load them into the local cluster.",
@@ -23,6 +31,7 @@ COMMANDS = {
     "operator": ("stackwright.cli.operator:operator", "Run the controllers of all services, or of some."),
     "render": ("stackwright.cli.render:render", "Print what a resource becomes, for who installs by hand."),
     "status": ("stackwright.cli.status:status", "Show a cloud as a tree: what is ready, and what waits for what."),
+    "take": ("stackwright.cli.handing:take", "Take back what others changed by hand, after showing it."),
     "up": ("stackwright.cli.up:up", "Bring up a Kubernetes on this machine with a cloud in it."),
     "down": ("stackwright.cli.up:down", "End the Kubernetes on this machine, with the cloud in it."),
     "local": ("stackwright.cli.local:local", "Run Kubernetes on this machine."),

@@ -26,10 +26,11 @@ class BadManifest(click.ClickException):
 
 def read(paths: Iterable[Path]) -> list[Resource]:
     """Return the resources of files that we know; `-` is standard input. What we do not know is passed over."""
-    return [resource for path in paths for resource in parse(_text(path), str(path))]
+    return [resource for path in paths for resource in parse(text_of(path), str(path))]
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """Return what is in a file; `-` is standard input."""
     if str(path) == "-":
         return sys.stdin.read()
     try:

@@ -5,9 +5,9 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from stackwright.adapters.helm.rendering import PROGRAM
+from stackwright.adapters.helm.programs import PROGRAM
 from stackwright.blueprint import images
-from stackwright.blueprint.images import ComponentImage, Manifest
+from stackwright.blueprint.images import Component, ComponentImage, Manifest
 from stackwright.kube.errors import ConfigError
 from stackwright.kube.resource import JsonObject
 
@@ -43,7 +43,7 @@ def component_images(
                 "Nothing says which images to run; name a file in the form of images/manifest.yaml with --images."
             )
         return images.resolve(above, built or {})
-    merged = images.merge(images.read(below), above)
+    merged = images.merge(images.merge(_services(checkout), images.read(below)), above)
     makes = sorted(name for name, component in merged.components.items() if component.build)
     if makes and built is None:
         built = _references()
@@ -53,6 +53,18 @@ def component_images(
             "push them to a registry and name it with --images (registry and tag, in the form of images/manifest.yaml)."
         )
     return images.resolve(merged, built or {})
+
+
+def _services(checkout: Path) -> Manifest:
+    """Return the components that images are composed of: a service runs the image that its folder puts it into."""
+    from stackwright.local.images import composing, recipes  # noqa: PLC0415  only a checkout has recipes
+
+    found = {
+        service.name: Component(build=recipe.name)
+        for recipe in recipes.read(checkout).values()
+        for service in composing.services(checkout, recipe)
+    }
+    return Manifest(components=found)
 
 
 def _references() -> Mapping[str, str]:

@@ -77,7 +77,10 @@ def render(  # noqa: PLR0913  its options
     outside = Outside(place, known, database_host, database_port or 0, cache_servers)
     beside = [item for item in there if item.key != resource.key or type(item) is not type(resource)]
     folder = places.charts(charts)
-    outcome = imagined.imagine(blueprint, resource, beside, outside, folder)
+    if what == MANIFESTS and getattr(resource.spec, "chart", None) is not None:
+        message = "spec.chart names a chart of your own; give --values to `helm template` with that chart"
+        raise click.UsageError(message)
+    outcome = imagined.imagine(blueprint, with_our_chart(resource), beside, outside, folder)
     if what == VALUES:
         _hint(outcome)
         click.echo(yaml.safe_dump(outcome.values, sort_keys=True), nl=False)
@@ -141,6 +144,13 @@ def with_urls(resource: Any, urls: dict[str, str]) -> Any:
     for interface, url in said.items():
         override.setdefault(interface, {})["endpointURL"] = url
     return msgspec.convert(body, type(resource))
+
+
+def with_our_chart(resource: Any) -> Any:
+    """Return a resource without its own chart: the values are the same, and where the chart lies is no matter. Pure."""
+    if getattr(resource.spec, "chart", None) is None:
+        return resource
+    return msgspec.structs.replace(resource, spec=msgspec.structs.replace(resource.spec, chart=None))
 
 
 def _image(component: str) -> str:

@@ -11,7 +11,8 @@ from rich.text import Text
 from stackwright.blueprint.actions import SUCCEEDED
 from stackwright.cli import tree
 from stackwright.cli.durations import since
-from stackwright.cli.tree import Identity, Node, State
+from stackwright.cli.tree import Identity, Need, Node, State
+from stackwright.controllers.release import WHOLE
 
 HEADER = ("RESOURCE", "STATE", "PODS", "SINCE", "WHY")
 COLOURS = {State.READY: "green", State.WAITING: "yellow", State.WARNING: "magenta", State.ERROR: "bold red"}
@@ -45,7 +46,9 @@ def rows(nodes: Iterable[Node], now: datetime) -> list[Row]:
 
 def _rows(node: Node, now: datetime, first: str, further: str) -> Iterable[Row]:
     pods = f"{node.pods.ready} of {node.pods.wanted}" if node.pods is not None else ""
-    why = "; ".join(_why(node))
+    # What all is well with has room for it beside; else what is wrong comes first.
+    beside = _needs(node) if node.state is State.READY else ()
+    why = "; ".join((*_why(node), *beside))
     guide = further + ("│  " if node.children else "   ")
     yield Row(f"{first}{node.kind} {node.name}", str(node.state), pods, since(node.since, now), why, guide)
     for note in _notes(node):
@@ -61,15 +64,34 @@ def _why(node: Node) -> Iterable[str]:
         yield "paused"
     if node.release_owner == "helm":
         yield "given to helm"
+    if node.chart:
+        yield f"chart of {node.chart}"
     if node.state is not State.READY and node.message:
         yield node.message
     if node.needed_by:
         yield f"here because {', '.join(node.needed_by)} needs it"
 
 
+def _needs(node: Node) -> Iterable[str]:
+    """Yield which services a service needs; of those that are not ready it is told how they are."""
+    found = [need for need in node.needs if need.service]
+    if found:
+        yield f"needs {', '.join(f'{need.kind} {need.name}{_unready(need)}' for need in found)}"
+
+
+def _unready(need: Need) -> str:
+    if need.state is None:
+        return " (is not there)"
+    return "" if need.state is State.READY else f" ({need.state})"
+
+
 def _notes(node: Node) -> Iterable[str]:
+    if node.state is not State.READY:
+        yield from _needs(node)
     for entry in node.overridden:
-        yield f"overridden: {entry.resource} {entry.field}, by {entry.manager}"
+        wanted = f"; asked for: {entry.wanted}" if entry.wanted else ""
+        field = "as a whole" if entry.field == WHOLE else entry.field
+        yield f"overridden: {entry.resource} {field}, by {entry.manager}{wanted}"
     for action in node.actions:
         if action.state != SUCCEEDED:
             result = f": {action.result}" if action.result else ""

@@ -13,7 +13,7 @@ from stackwright.cli import exit_codes, finding, following, showing, tree
 from stackwright.cli.connection import Where, cloud_options, connection_of
 from stackwright.cli.durations import Duration
 from stackwright.cli.following import Following, tell_until
-from stackwright.cli.tree import Node, Seen, State
+from stackwright.cli.tree import Identity, Node, Seen, State
 from stackwright.kube import clock
 from stackwright.kube.client import Client
 from stackwright.local.progress import Progress, Shown
@@ -139,13 +139,20 @@ async def _watch_live(found: Following, word: str | None) -> None:
 
 def part(seen: Seen, word: str | None) -> tuple[Node, ...]:
     """Return the trees, or the one that begins with the resource that a word means. Pure."""
-    nodes = tree.build(seen)
-    if word is None:
-        return nodes
+    return tree.build(seen) if word is None else below(seen, tree.identity(chosen(seen, word)))
+
+
+def chosen(seen: Seen, word: str) -> CustomResource:
+    """Return the resource that a word means. Pure."""
     others = [kind for kind in services.kinds() if kind not in (*finding.service_kinds(), services.control_plane())]
     order = [services.control_plane(), *finding.service_kinds(), *others]
     there = [resource for resource in seen.all() if isinstance(resource, CustomResource)]
-    found = tree.below(nodes, tree.identity(finding.choose(word, there, order)))
+    return finding.choose(word, there, order)
+
+
+def below(seen: Seen, wanted: Identity) -> tuple[Node, ...]:
+    """Return the tree that begins with a resource. Pure."""
+    found = tree.below(tree.build(seen), wanted)
     return (found,) if found is not None else ()
 
 

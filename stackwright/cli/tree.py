@@ -12,8 +12,8 @@ from stackwright.api.base import Condition, CustomResource
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.api.mariadb import DATABASE_LABEL, MariaDBAccount, MariaDBDatabase
 from stackwright.api.service import ActionStatus
-from stackwright.cli import finding
-from stackwright.controllers.service import labels, needs
+from stackwright.cli import edges, finding
+from stackwright.controllers.service import labels
 from stackwright.kube import conditions
 from stackwright.kube.builtin import DaemonSet, Deployment, Job, Plain, StatefulSet
 from stackwright.kube.resource import Overridden, R, Resource
@@ -46,6 +46,15 @@ class Pods(msgspec.Struct, frozen=True):
     wanted: int
 
 
+class Need(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A resource that another one needs; without a state it is not there. `service` tells one that is a service."""
+
+    kind: str
+    name: str
+    state: State | None = None
+    service: bool = False
+
+
 class Node(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """One resource in the tree. `since` is when its state became what it is."""
 
@@ -58,10 +67,14 @@ class Node(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     since: str = ""
     pods: Pods | None = None
     paused: bool = False
+    chart: str = ""
+    """Where its chart comes from, where that is not ours."""
     release_owner: str = ""
     """Whose its Helm release is, where somebody said: operator or helm."""
     needed_by: tuple[str, ...] = ()
     """Why it is there although nobody asked for it."""
+    needs: tuple["Need", ...] = ()
+    """The resources of ours that it needs."""
     overridden: tuple[Overridden, ...] = ()
     actions: tuple[ActionStatus, ...] = ()
     children: tuple["Node", ...] = ()
@@ -96,7 +109,15 @@ def build(seen: Seen) -> tuple[Node, ...]:
             children.setdefault(parent.metadata.uid, []).append(resource)
         elif isinstance(resource, CustomResource):
             roots.append(resource)
-    return tuple(_node(root, children, ()) for root in sorted(roots, key=_order))
+    known = {
+        identity(resource): _custom(resource)[0] for resource in seen.all() if isinstance(resource, CustomResource)
+    }
+    found = {
+        identity(resource): _needs(resource, seen, known)
+        for resource in seen.all()
+        if isinstance(resource, CustomResource)
+    }
+    return tuple(_node(root, children, found, ()) for root in sorted(roots, key=_order))
 
 
 def worst(nodes: Iterable[Node]) -> State:
@@ -134,7 +155,8 @@ def _parents(seen: Seen) -> dict[Identity, Resource]:
         if isinstance(plane, OpenStackControlPlane):
             found |= {(entry.kind, entry.name): plane for entry in plane.status.services}
     for resource in everything:
-        found |= dict.fromkeys(_kept(resource, seen), resource)
+        if isinstance(resource, CustomResource):
+            found |= dict.fromkeys(edges.kept(resource, seen), resource)
     found |= _accounts(everything, found)
     for resource in everything:
         owner = resource.metadata.controller
@@ -143,16 +165,6 @@ def _parents(seen: Seen) -> dict[Identity, Resource]:
         elif owner is None and isinstance(resource, Plain) and (parent := _labelled(resource, everything)):
             found[identity(resource)] = parent
     return found
-
-
-def _kept(resource: Resource, seen: Seen) -> Iterable[Identity]:
-    """Yield what a service asks for and does not own, because it outlives the service."""
-    blueprint = finding.blueprint_of(type(resource)) if isinstance(resource, CustomResource) else None
-    if blueprint is None or blueprint.elsewhere(resource):
-        return
-    for need in blueprint.needs:
-        for child in needs.resolve(need, resource, seen).children:
-            yield child.of.kind.name, child.key.name
 
 
 def _accounts(everything: Iterable[Resource], parents: Mapping[Identity, Resource]) -> dict[Identity, Resource]:
@@ -190,13 +202,18 @@ def _order(resource: Resource) -> tuple[Any, ...]:
 # How one of them is.
 
 
-def _node(resource: Resource, children: Mapping[str, list[Resource]], needed_by: tuple[str, ...]) -> Node:
+def _node(
+    resource: Resource,
+    children: Mapping[str, list[Resource]],
+    needed: Mapping[Identity, tuple[Need, ...]],
+    needed_by: tuple[str, ...],
+) -> Node:
     below_it = sorted(children.get(resource.metadata.uid, ()), key=_order)
     if isinstance(resource, Plain):
         return _workload(resource)
     assert isinstance(resource, CustomResource)  # noqa: S101  there is nothing else in a tree
     resolved = _resolved(resource)
-    nodes = [_node(child, children, resolved.get(identity(child), ())) for child in below_it]
+    nodes = [_node(child, children, needed, resolved.get(identity(child), ())) for child in below_it]
     state, reason, message, since = _custom(resource)
     annotations = resource.metadata.annotations
     return Node(
@@ -208,12 +225,22 @@ def _node(resource: Resource, children: Mapping[str, list[Resource]], needed_by:
         message=message,
         since=since,
         paused=pausing.is_paused(PAUSED, resource),
+        chart=getattr(resource.status, "chart", ""),
         release_owner=annotations.get(RELEASE_OWNER, ""),
         needed_by=needed_by,
+        needs=needed.get(identity(resource), ()),
         overridden=getattr(resource.status, "overridden", ()),
         actions=getattr(resource.status, "actions", ()),
         children=(*nodes, *_absent(resource, {(node.kind, node.name) for node in nodes})),
     )
+
+
+def _needs(resource: CustomResource, seen: Seen, known: Mapping[Identity, State]) -> tuple[Need, ...]:
+    """Return what a resource needs; a control plane has what it stands for below it, and that is enough."""
+    if isinstance(resource, OpenStackControlPlane):
+        return ()
+    of_services = edges.services_needed(resource)
+    return tuple(Need(*entry, known.get(entry), service=entry in of_services) for entry in edges.needed(resource, seen))
 
 
 def _custom(resource: CustomResource) -> tuple[State, str, str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from stackwright import services
+from stackwright.kube import clock
 from stackwright.kube.builtin import Deployment
 from stackwright.kube.client import Client
 from stackwright.kube.crd import generate, install
@@ -30,14 +31,22 @@ def kubeconfig(apiserver: Shared) -> Path:
     return apiserver.kubeconfig
 
 
-async def tell(client: Client, resource: Any, status: str, severity: str = "", message: str = "Setup complete") -> None:
-    """Write a state as an operator would."""
+async def tell(
+    client: Client,
+    resource: Any,
+    status: str,
+    severity: str = "",
+    message: str = "Setup complete",
+    *,
+    since: str = SINCE,
+) -> None:
+    """Write a state as an operator would; without a time it came just now."""
     condition = {"type": "Ready", "status": status, "severity": severity, "reason": "Told", "message": message}
     body = {
         "metadata": {"name": resource.metadata.name, "namespace": resource.metadata.namespace},
         "status": {
             "observedGeneration": resource.metadata.generation,
-            "conditions": [{**condition, "lastTransitionTime": SINCE}],
+            "conditions": [{**condition, "lastTransitionTime": since or clock.seconds(clock.now())}],
         },
     }
     await client.apply(type(resource), body, subresource="status", field_manager="operator")
@@ -68,10 +77,12 @@ async def test_the_tree_says_what_waits_for_what(client: Client, namespace: str,
         "RESOURCE",
         "OpenStackControlPlane openstack",
         "└─ KeystoneAPI keystone",
+        "   │",
         "   └─ Deployment keystone",
     ]
     assert "Secret osp-secret does not exist; create it" in lines[2]
-    assert "0 of 1" in lines[3]
+    assert lines[3].endswith("needs Galera openstack (is not there), Memcached memcached (is not there)")
+    assert "0 of 1" in lines[4]
 
 
 async def test_exit_codes_follow_the_state(client: Client, namespace: str, kubeconfig: Path) -> None:
@@ -98,6 +109,7 @@ async def test_a_part_is_shown_as_json(client: Client, namespace: str, kubeconfi
     (node,) = report["resources"]
     assert (node["kind"], node["since"], node["reason"]) == ("KeystoneAPI", SINCE, "Told")
     assert [child["kind"] for child in node["children"]] == ["Deployment"]
+    assert {"kind": "Galera", "name": "openstack", "service": True} in node["needs"]
 
 
 async def test_waiting_ends_when_all_is_ready(client: Client, namespace: str, kubeconfig: Path) -> None:

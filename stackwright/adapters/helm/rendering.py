@@ -2,10 +2,8 @@
 
 import asyncio
 import json
-import os
-import shutil
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,18 +11,17 @@ from typing import Any, NamedTuple
 import yaml
 
 from stackwright.adapters.errors import Rejected, Unavailable
-from stackwright.adapters.helm import charts
+from stackwright.adapters.helm import charts, programs
 from stackwright.adapters.helm.charts import Chart, JsonObject
+from stackwright.adapters.helm.packages import Packages
 
-# Names the program where it is not on the PATH.
-PROGRAM = "STACKWRIGHT_HELM"
 # A chart renders in a twentieth of a second; a machine that is this slow has other troubles.
 DEADLINE = 60.0
 # How many results are remembered: more than one cloud has services, and some KB each.
 REMEMBERED = 128
-# A value shorter than this says nothing, and hiding it would make holes in the words around it.
-_SHORTEST_HIDDEN = 8
 _NOWHERE = "/nonexistent"
+# What a chart renders to depends on its values alone: not on the user's plugins, settings or cluster.
+_ENVIRONMENT = dict.fromkeys(("HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME", "HOME", "KUBECONFIG"), _NOWHERE)
 
 
 @dataclass(frozen=True)
@@ -56,6 +53,8 @@ class Renderer:
     def __init__(self, program: Path | None = None, *, remembered: int = REMEMBERED) -> None:
         self.runs = 0
         """How often helm was started."""
+        self.packages = Packages(program)
+        """The charts that users bring, by the same helm."""
         self._program = program
         self._remembered = remembered
         self._charts: dict[Path, Chart] = {}
@@ -94,25 +93,16 @@ class Renderer:
 
     async def _template(self, asked: _Asked, directory: Path, chart: Chart) -> str:
         self.runs += 1
-        program = find(self._program)
-        arguments = ("template", asked.name, directory, "--namespace", asked.namespace, "--values", "-", "--no-hooks")
-        process = await _started(program, *map(str, arguments))
-        try:
-            async with asyncio.timeout(DEADLINE):
-                printed, complaint = await process.communicate(asked.values.encode())
-        except TimeoutError:
-            raise Unavailable(f"helm did not render chart {chart.name} within {DEADLINE:g} s") from None
-        finally:
-            # A process that was not waited for, because we were cancelled or it took too long.
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-        code = process.returncode or 0
-        if code < 0:
-            raise Unavailable(f"helm was ended by signal {-code} while it rendered chart {chart.name}")
-        if code:
-            raise Rejected(f"chart {chart.name}: {complaint_of(complaint.decode(errors='replace'), asked.values)}")
-        return printed.decode()
+        words = ("template", asked.name, str(directory), "--namespace", asked.namespace, "--values", "-", "--no-hooks")
+        program = programs.find(self._program)
+        done = await programs.run(program, words, _ENVIRONMENT, deadline=DEADLINE, given=asked.values.encode())
+        if done is None:
+            raise Unavailable(f"helm did not render chart {chart.name} within {DEADLINE:g} s")
+        if done.code < 0:
+            raise Unavailable(f"helm was ended by signal {-done.code} while it rendered chart {chart.name}")
+        if done.code:
+            raise Rejected(f"chart {chart.name}: {programs.complaint_of(done.complaint, asked.values)}")
+        return done.printed.decode()
 
 
 _renderer = Renderer()
@@ -121,41 +111,6 @@ _renderer = Renderer()
 async def render(chart: Path, name: str, namespace: str, values: Mapping[str, Any]) -> Rendered:
     """Return what the chart renders to, by the helm of this process."""
     return await _renderer.render(chart, name, namespace, values)
-
-
-def find(program: Path | None = None, environment: Mapping[str, str] = os.environ) -> Path:
-    """Return where helm is; raise Unavailable where it is not."""
-    named = str(program) if program is not None else environment.get(PROGRAM, "")
-    found = shutil.which(named or "helm", path=environment.get("PATH"))
-    if found is None:
-        where = f"{named} is not a program" if named else "helm is not on the PATH"
-        raise Unavailable(f"Charts cannot be rendered: {where}; install helm 4, or name it in {PROGRAM}")
-    return Path(found)
-
-
-def complaint_of(printed: str, values: str = "{}") -> str:
-    """Return what helm complains about in one line, without the values that it was given."""
-    _, _, text = printed.rpartition("Error: ")
-    lines = [line.strip() for line in text.splitlines() if not line.startswith("Use --debug")]
-    complaint = " ".join(line for line in lines if line) or "helm failed and did not say why"
-    for value in sorted(_texts(json.loads(values)), key=len, reverse=True):
-        complaint = complaint.replace(value, "<value>")
-    return complaint
-
-
-async def _started(program: Path, *arguments: str) -> asyncio.subprocess.Process:
-    # What a chart renders to depends on its values alone: not on the user's plugins, settings or cluster.
-    environment = {f"HELM_{folder}_HOME": _NOWHERE for folder in ("CACHE", "CONFIG", "DATA")}
-    environment |= {"HOME": _NOWHERE, "KUBECONFIG": _NOWHERE}
-    pipe = asyncio.subprocess.PIPE
-    try:
-        return await asyncio.create_subprocess_exec(
-            program, *arguments, stdin=pipe, stdout=pipe, stderr=pipe, env=environment
-        )
-    except OSError as error:
-        raise Unavailable(f"{program} does not start: {error.strerror}; install helm 4, or name it in {PROGRAM}") from (
-            error
-        )
 
 
 def objects_of(manifest: str) -> tuple[JsonObject, ...]:
@@ -177,15 +132,3 @@ def _labelled(body: JsonObject, asked: _Asked) -> JsonObject:
     release = {"meta.helm.sh/release-name": asked.name, "meta.helm.sh/release-namespace": asked.namespace}
     annotations = {**(metadata.get("annotations") or {}), **release}
     return {**body, "metadata": {**metadata, "labels": labels, "annotations": annotations}}
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Yield every text among the values that is long enough to say something."""
-    if isinstance(value, dict):
-        for inner in value.values():
-            yield from _texts(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _texts(inner)
-    elif isinstance(value, str) and len(value) >= _SHORTEST_HIDDEN:
-        yield value

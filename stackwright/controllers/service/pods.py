@@ -18,7 +18,8 @@ _STUCK = frozenset(
         "RunContainerError",
     }
 )
-_IMAGE = frozenset({"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName"})
+# Those of them by which the image is what is wrong.
+IMAGE = frozenset({"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName"})
 
 
 def trouble(pods: Iterable[Pod]) -> str:
@@ -43,7 +44,7 @@ def _container(pod: Pod, status: dict[str, Any]) -> str:
     name = status.get("name", "")
     waiting = (status.get("state") or {}).get("waiting") or {}
     reason = waiting.get("reason", "")
-    if reason in _IMAGE:
+    if reason in IMAGE:
         # The kubelet alternates between two words for it; the image is what the user can change.
         return f"Pod {pod.metadata.name} cannot get its image {status.get('image', '')}"
     ended = (status.get("lastState") or {}).get("terminated") or (status.get("state") or {}).get("terminated")

@@ -180,7 +180,7 @@ def test_nothing_is_made_up(text: str, said: str) -> None:
     assert "Traceback" not in result.output
 
 
-@pytest.mark.parametrize("service", ["memcached", "mariadb", "rabbitmq", "galera", "keystone"])
+@pytest.mark.parametrize("service", ["memcached", "mariadb", "rabbitmq", "galera", "keystone", "placement"])
 def test_every_service_is_rendered_without_a_file(service: str) -> None:
     result = CliRunner().invoke(render, [service, *IMAGE, "--values"])
     assert result.exit_code == 0, result.output
@@ -190,4 +190,30 @@ def test_every_service_is_rendered_without_a_file(service: str) -> None:
 def test_an_unknown_service_is_answered_with_those_that_there_are() -> None:
     result = CliRunner().invoke(render, ["teapot"])
     assert result.exit_code == 2
-    assert "there is no service teapot; there are keystone" in result.output
+    said = result.output.partition("there is no service teapot; there are ")[2]
+    assert {"keystone", "placement"} <= set(said.strip().split(", "))
+
+
+def test_a_service_enters_the_catalog_by_a_job() -> None:
+    resource = KEYSTONE.replace("keystone.openstack.org", "placement.openstack.org").replace(
+        "KeystoneAPI", "PlacementAPI"
+    )
+    text = resource.replace("name: keystone", "name: placement")
+    found = CliRunner().invoke(render, ["placement", "-f", "-", *IMAGE, "--values"], input=text)
+    assert found.exit_code == 0, found.output
+    identity = yaml.safe_load(found.stdout)["provision"]["identity"]
+    assert identity["url"] == "http://keystone-internal.trial.svc:5000"
+    assert identity["user"] == {"username": "placement", "secret": "osp-secret", "key": "PlacementPassword"}
+    assert identity["endpoints"]["public"] == "http://placement-public.trial.svc:8778"
+
+
+def test_a_chart_of_the_users_own_gets_the_same_values(tmp_path: Path) -> None:
+    secrets = tmp_path / "secrets.yaml"
+    secrets.write_text(run().stdout)
+    own = f"{KEYSTONE}  chart: {{configMap: {{name: mine}}}}\n"
+    ours = run("-f", str(secrets), "--values")
+    theirs = run("-f", str(secrets), "--values", text=own)
+    assert theirs.exit_code == 0, theirs.output
+    assert theirs.stdout == ours.stdout
+    refused = run("--manifests", text=own)
+    assert (refused.exit_code, "helm template" in refused.output) == (2, True)

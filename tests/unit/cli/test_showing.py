@@ -7,7 +7,7 @@ import pytest
 
 from stackwright.api.service import ActionStatus
 from stackwright.cli import showing
-from stackwright.cli.tree import Node, Pods, State
+from stackwright.cli.tree import Need, Node, Pods, State
 from stackwright.kube.resource import Overridden
 
 NOW = datetime(2026, 11, 15, 10, 5, 30, tzinfo=UTC)
@@ -55,6 +55,39 @@ def test_the_table_shows_state_pods_since_when_and_why() -> None:
         "by kubectl",
         "   │                                                          action rotate-keys 2: Running",
         "   └─ Deployment keystone        Waiting  1 of 2  4 min 30 s  has 1 of 2 pods ready",
+    ]
+
+
+DATABASE, CACHE = Need("Galera", "openstack", State.WAITING, service=True), Need("Memcached", "x", service=True)
+SCHEMA = Need("MariaDBDatabase", "keystone", State.READY)
+
+
+def test_what_a_service_needs_stands_beside_it_while_all_is_well() -> None:
+    needs = (Need("Galera", "openstack", State.READY, service=True), SCHEMA)
+    well = Node("KeystoneAPI", "keystone", "keystone.openstack.org/v1beta1", State.READY, needs=needs)
+    (_, line) = showing.lines((well,), NOW)
+    assert line.endswith("needs Galera openstack")
+
+
+def test_what_holds_a_service_up_is_told_below_why() -> None:
+    waits = Node("KeystoneAPI", "keystone", "v1", State.WAITING, "", "it waits", needs=(DATABASE, CACHE, SCHEMA))
+    (_, line, below) = showing.lines((waits,), NOW)
+    assert line.endswith("it waits")
+    assert below.endswith("needs Galera openstack (Waiting), Memcached x (is not there)")
+
+
+def test_who_watches_is_not_told_of_needs_again_and_again() -> None:
+    assert showing.told((Node("KeystoneAPI", "keystone", "v1", State.READY, needs=(DATABASE,)),)) == {
+        ("KeystoneAPI", "keystone"): "Ready"
+    }
+
+
+def test_json_has_what_is_needed_as_data() -> None:
+    node = Node("KeystoneAPI", "keystone", "v1", State.WAITING, needs=(DATABASE, CACHE))
+    (resource,) = json.loads(showing.report("openstack", (node,)))["resources"]
+    assert resource["needs"] == [
+        {"kind": "Galera", "name": "openstack", "state": "Waiting", "service": True},
+        {"kind": "Memcached", "name": "x", "service": True},
     ]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stackwright.adapters.errors import Rejected, Unavailable
-from stackwright.adapters.helm import charts, rendering
+from stackwright.adapters.helm import charts, programs
 
 
 def chart(folder: Path) -> Path:
@@ -72,9 +72,9 @@ def program(path: Path) -> Path:
 def test_helm_is_the_one_given_then_the_one_named_then_the_one_on_the_path(tmp_path: Path) -> None:
     given, named, found = (program(tmp_path / place / "helm") for place in ("given", "named", "found"))
     path = {"PATH": str(found.parent)}
-    assert rendering.find(given, {**path, "STACKWRIGHT_HELM": str(named)}) == given
-    assert rendering.find(None, {**path, "STACKWRIGHT_HELM": str(named)}) == named
-    assert rendering.find(None, path) == found
+    assert programs.find(given, {**path, "STACKWRIGHT_HELM": str(named)}) == given
+    assert programs.find(None, {**path, "STACKWRIGHT_HELM": str(named)}) == named
+    assert programs.find(None, path) == found
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_helm_is_the_one_given_then_the_one_named_then_the_one_on_the_path(tmp_p
 )
 def test_a_missing_helm_is_told(tmp_path: Path, environment: dict[str, str], said: str) -> None:
     with pytest.raises(Unavailable, match=said):
-        rendering.find(None, {"PATH": str(tmp_path), **environment})
+        programs.find(None, {"PATH": str(tmp_path), **environment})
 
 
 @pytest.mark.parametrize(
@@ -103,4 +103,4 @@ def test_a_missing_helm_is_told(tmp_path: Path, environment: dict[str, str], sai
     ],
 )
 def test_a_complaint_is_one_line_without_values(printed: str, complaint: str) -> None:
-    assert rendering.complaint_of(printed, '{"a": [{"b": "correct horse"}], "c": "no"}') == complaint
+    assert programs.complaint_of(printed, '{"a": [{"b": "correct horse"}], "c": "no"}') == complaint

@@ -1,0 +1,195 @@
+"""Packaged charts of users: pulled from a registry by the real helm, or handed in; kept unpacked by their digest."""
+
+import asyncio
+import gzip
+import hashlib
+import io
+import os
+import shutil
+import tarfile
+import tempfile
+import weakref
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+
+from stackwright.adapters.errors import AdapterError, Refused, Rejected, Unavailable
+from stackwright.adapters.helm import programs
+
+# Larger than any chart, and small enough for a disk: what is packed well may be huge when it is unpacked.
+UNPACKED = 32 * 2**20
+FILES = 5000
+# How long a registry may take.
+DEADLINE = 60.0
+# How many charts are kept: more than one cloud has services.
+KEPT = 64
+# What helm needs to know of the way out of here; nothing else of our environment is its business.
+_WAY_OUT = (
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+)
+
+
+class Packages:
+    """Keeps charts of users, each in a folder that never changes.
+
+    They are kept as long as this process lives, and fetched again by the next.
+    """
+
+    def __init__(self, program: Path | None = None) -> None:
+        self.pulls = 0
+        """How often helm was started to pull."""
+        self._program = program
+        self._kept: Path | None = None
+        self._running: dict[str, asyncio.Task[Path]] = {}
+
+    async def unpacked(self, package: bytes) -> Path:
+        """Return the folder of a packaged chart; raise Rejected where it is none."""
+        return await self._once(_digest(package), lambda place: asyncio.to_thread(_unpack, package, place))
+
+    async def pulled(self, reference: str, *, credentials: str = "", plain_http: bool = False) -> Path:
+        """Return the folder of a chart in a registry, which `reference` names by its digest.
+
+        `credentials` is the text of a Docker configuration. Raises Unavailable where the registry is away, Refused
+        where it does not let us have the chart, and Rejected where it has another one under that digest.
+        """
+
+        async def pull(place: Path) -> Path:
+            package = await self._pull(reference, credentials, plain_http=plain_http)
+            return await asyncio.to_thread(_unpack, package, place)
+
+        # Who may not read a chart does not get it because another one may.
+        return await self._once(_digest(f"{reference} {plain_http} {credentials}".encode()), pull)
+
+    async def _once(self, name: str, make: Callable[[Path], Awaitable[Path]]) -> Path:
+        place = self._folder() / name
+        if place.is_dir():
+            os.utime(place)
+            return _top(place)
+        if name not in self._running:
+            self._running[name] = asyncio.ensure_future(self._make(name, place, make))
+        # Who gives up does not take the others' result away.
+        return await asyncio.shield(self._running[name])
+
+    async def _make(self, name: str, place: Path, make: Callable[[Path], Awaitable[Path]]) -> Path:
+        try:
+            self._forget()
+            return await make(place)
+        finally:
+            del self._running[name]
+
+    def _folder(self) -> Path:
+        if self._kept is None:
+            self._kept = Path(tempfile.mkdtemp(prefix="stackwright-charts-"))
+            weakref.finalize(self, shutil.rmtree, self._kept, ignore_errors=True)
+        return self._kept
+
+    def _forget(self) -> None:
+        """Make room: what was not asked for the longest goes."""
+        kept = sorted(self._folder().iterdir(), key=lambda path: path.stat().st_mtime)
+        for path in kept[: max(0, len(kept) - KEPT + 1)]:
+            shutil.rmtree(path, ignore_errors=True)
+
+    async def _pull(self, reference: str, credentials: str, *, plain_http: bool) -> bytes:
+        self.pulls += 1
+        with tempfile.TemporaryDirectory(prefix="stackwright-pull-") as folder:
+            place = Path(folder)
+            login = place / "login.json"
+            login.touch(mode=0o600)
+            login.write_text(credentials or "{}", encoding="utf-8")
+            words = ["pull", reference, "--destination", str(place), "--registry-config", str(login)]
+            words += ["--plain-http"] if plain_http else []
+            environment = {"HOME": folder, **_way_out(os.environ)}
+            done = await programs.run(programs.find(self._program), words, environment, deadline=DEADLINE)
+            if done is None:
+                raise Unavailable(f"{_host(reference)} did not give {reference} within {DEADLINE:g} s")
+            if done.code:
+                raise refusal(reference, programs.complaint_of(done.complaint))
+            found = await asyncio.to_thread(lambda: [path.read_bytes() for path in place.glob("*.tgz")])
+            if len(found) != 1:
+                raise Rejected(f"{reference} is no chart: helm found nothing in it that is one")
+            return found[0]
+
+
+def refusal(reference: str, complaint: str) -> AdapterError:
+    """Return what helm's complaint about a pull means. Pure."""
+    host = _host(reference)
+    said = complaint.rpartition(f'{reference.rpartition("@")[2]}": ')[2] or complaint
+    if "mismatch" in complaint:
+        return Rejected(f"{host} has something else under the digest of {reference}: {said}; check who changed it")
+    if "HTTP response to HTTPS client" in complaint:
+        return Rejected(f"{host} does not speak TLS; set spec.chart.plainHTTP: true if that is meant to be so")
+    if complaint.endswith(": not found"):
+        return Refused(f"{host} has no {reference.removeprefix('oci://')}; push the chart, or name another digest")
+    if any(word in complaint for word in ("credential", "status code 401", "status code 403", "denied")):
+        return Refused(f"{host} does not let us have {reference}: {said}; name a Secret with a login in pullSecret")
+    if "mediatype" in complaint.lower() or "manifest does not contain" in complaint:
+        return Rejected(f"{reference} is no chart: {said}")
+    return Unavailable(f"{host} does not give {reference}: {said}")
+
+
+def _host(reference: str) -> str:
+    return reference.removeprefix("oci://").partition("/")[0]
+
+
+def _way_out(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: environment[name] for name in _WAY_OUT if name in environment}
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _top(place: Path) -> Path:
+    return next(place.iterdir())
+
+
+def _unpack(package: bytes, place: Path) -> Path:
+    """Unpack a chart into a folder that is there whole or not at all; return the chart's own folder in it."""
+    files = _files(package)
+    if len({path.parts[0] for path in files}) != 1 or not any(path.parts[1:] == ("Chart.yaml",) for path in files):
+        raise Rejected(
+            "the package is no chart: it needs one folder with a Chart.yaml in it, as `helm package` makes it"
+        )
+    making = Path(tempfile.mkdtemp(prefix="making-", dir=place.parent))
+    try:
+        for path, content in files.items():
+            target = making / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+        # Somebody else may have been faster, with the very same.
+        with suppress(OSError):
+            making.rename(place)
+        return _top(place)
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+
+
+def _files(package: bytes) -> dict[PurePosixPath, bytes]:
+    """Return the files of a package by their names; nothing but plain files within it is taken."""
+    found: dict[PurePosixPath, bytes] = {}
+    left = UNPACKED
+    try:
+        with tarfile.open(fileobj=io.BytesIO(package), mode="r:gz") as archive:
+            for member in archive:
+                path = PurePosixPath(member.name)
+                if member.isdir():
+                    continue
+                if not member.isfile() or path.is_absolute() or ".." in path.parts or len(path.parts) < 2:
+                    raise Rejected(f"the package is no chart: {member.name} is no plain file of a folder in it")
+                left -= member.size
+                if left < 0 or len(found) >= FILES:
+                    raise Rejected(f"the chart is too large: more than {UNPACKED >> 20} MiB or {FILES} files unpacked")
+                content = archive.extractfile(member)
+                found[path] = content.read() if content is not None else b""
+    except (tarfile.TarError, gzip.BadGzipFile, EOFError, OSError, ValueError) as error:
+        raise Rejected("the package is no chart: it is no gzipped tar archive, as `helm package` makes it") from error
+    if not found:
+        raise Rejected("the package is no chart: there is nothing in it")
+    return found

@@ -1,0 +1,38 @@
+"""Packs charts with the real helm, so that the same files always give the same package."""
+
+import asyncio
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from stackwright.adapters.errors import Rejected, Unavailable
+from stackwright.adapters.helm import charts, programs
+
+DEADLINE = 60.0
+# The time that every file in a package carries: when it was written says nothing of what it is.
+MOMENT = 946684800
+
+
+async def pack(chart: Path, target: Path, program: Path | None = None) -> Path:
+    """Return the package of a chart, `<name>-<version>.tgz` in a folder; what it links to is in it as a copy."""
+    metadata = (await asyncio.to_thread(charts.read, chart)).record["metadata"]
+    found = programs.find(program)
+    with tempfile.TemporaryDirectory(prefix="stackwright-pack-") as folder:
+        copy = Path(folder) / str(metadata["name"])
+        await asyncio.to_thread(_copy, chart, copy)
+        words = ("package", str(copy), "--destination", str(target))
+        done = await programs.run(found, words, {"HOME": folder}, deadline=DEADLINE)
+    if done is None:
+        raise Unavailable(f"helm did not pack {chart} within {DEADLINE:g} s")
+    if done.code:
+        raise Rejected(f"{chart}: {programs.complaint_of(done.complaint)}")
+    return target / f"{metadata['name']}-{metadata['version']}.tgz"
+
+
+def _copy(chart: Path, target: Path) -> None:
+    """Copy a chart, with what it links to, and give all of it one time."""
+    shutil.copytree(chart, target)
+    for place, _, names in os.walk(target):
+        for name in names:
+            os.utime(Path(place, name), (MOMENT, MOMENT))

@@ -1,0 +1,71 @@
+"""`stackwright explain`: what a resource waits for, down to a pod's own reason; or, if it is ready, what took long."""
+
+import asyncio
+import shutil
+import sys
+from dataclasses import replace
+
+import click
+
+from stackwright.cli import (
+    critical_path,
+    exit_codes,
+    explaining,
+    explanation,
+    finding,
+    reasons,
+    snapshot,
+    status,
+    tree,
+)
+from stackwright.cli.connection import Where, cloud_options, connection_of
+from stackwright.cli.reasons import Reason
+from stackwright.cli.snapshot import Snapshot
+from stackwright.cli.tree import Identity
+from stackwright.kube.client import Client
+
+TEXT, JSON = "text", "json"
+
+
+@click.command(epilog=exit_codes.TABLE)
+@click.argument("resource", shell_complete=finding.complete_resource)
+@click.option("-o", "--output", type=click.Choice([TEXT, JSON]), default=TEXT, show_default=True)
+@cloud_options
+def explain(*, where: Where, resource: str, output: str) -> None:
+    """Say what a resource waits for, down to a pod's own reason.
+
+    Of one that is ready it says what took the time. RESOURCE is such as keystone, galera/openstack or
+    openstackcontrolplane/openstack. What it waits for is followed through the resources that it needs to Jobs and pods:
+    an image that cannot be had, a volume that is not bound, a probe that fails, the last lines of what a container
+    wrote before it ended.
+    """
+    code = asyncio.run(_explain(where, resource, output))
+    if code:
+        raise click.exceptions.Exit(code)
+
+
+async def _explain(where: Where, word: str, output: str) -> int:
+    async with Client(connection_of(where)) as client:
+        namespace = await finding.namespace_of(client, where.namespace)
+        found = await snapshot.read(client, namespace)
+        target = tree.identity(status.chosen(found.seen, word))
+        reason = explanation.explain(found, target)
+        logs = [entry.log.log for entry in reasons.all_of(reason) if entry.log is not None]
+        if logs:
+            found = replace(found, logs=await snapshot.read_logs(client, namespace, logs))
+            reason = explanation.explain(found, target)
+    _print(namespace, found, target, reason, output)
+    return status.code_of(status.below(found.seen, target))
+
+
+def _print(namespace: str, found: Snapshot, target: Identity, reason: Reason, output: str) -> None:
+    path = critical_path.critical_path(found, target)
+    if output == JSON:
+        state = tree.worst(status.below(found.seen, target))
+        click.echo(explaining.report(namespace, state, reason, path))
+        return
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else explaining.ENDLESS
+    shown = explaining.lines(reason, found.now, width)
+    if path is not None:
+        shown += ["", *explaining.path_lines(path, *target)]
+    click.echo("\n".join(shown))
