@@ -4,3 +4,5 @@
 PAUSED = "openstack.org/paused"
 # Who owns a service's release: "operator", or "helm" for who works by hand.
 RELEASE_OWNER = "openstack.org/release-owner"
+# Accepts that Secrets which were deleted are made anew: the words that the condition named, with commas between them.
+ACCEPT_LOSS = "openstack.org/accept-loss"

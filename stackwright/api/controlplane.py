@@ -169,6 +169,14 @@ class ServiceState(Value, frozen=True, kw_only=True):
     message: Annotated[str, describe("Why it is not, as a sentence; or that somebody else made it.")] = ""
 
 
+class OperatorState(Value, frozen=True, kw_only=True):
+    """How far the operator of one service is."""
+
+    service: Annotated[str, describe("The service, by the word of `stackwright operator --services`.")]
+    ready: Annotated[bool, describe("Whether it works.")] = False
+    message: Annotated[str, describe("Why it does not, as a sentence.")] = ""
+
+
 class OpenStackControlPlaneStatus(CompositeStatus, frozen=True, kw_only=True):
     """How far the control plane is."""
 
@@ -179,6 +187,11 @@ class OpenStackControlPlaneStatus(CompositeStatus, frozen=True, kw_only=True):
         tuple[ResolvedDependency, ...],
         list_map("kind", "name"),
         describe("What was deployed too because a service needs it, and which one."),
+    ] = ()
+    operators: Annotated[
+        tuple[OperatorState, ...],
+        list_map("service"),
+        describe("The services' own operators, where operatorMode is perService."),
     ] = ()
     containerImages: Annotated[dict[str, str], describe("The images in use, by the part that runs them.")] = {}
     deployedVersion: Annotated[str | None, describe("The release that all services have reached.")] = None

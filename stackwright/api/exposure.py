@@ -63,9 +63,23 @@ class ServiceOverride(Value, frozen=True, kw_only=True):
     spec: Annotated[ServiceSettings | None, describe("Fields of the Service to set.")] = None
 
 
+class RoutedSettings(ServiceSettings, frozen=True, kw_only=True):
+    """The fields of the Kubernetes Service of an API that may be overridden; it has one port."""
+
+    nodePort: Annotated[
+        int | None,
+        minimum(1),
+        maximum(65535),
+        describe(
+            "The port on every node; absent, the cluster chooses one, and another one when the Service is made again."
+        ),
+    ] = None
+
+
 class RoutedOverride(ServiceOverride, frozen=True, kw_only=True):
     """Overrides of a generated Kubernetes Service whose URL is registered in the catalog."""
 
+    spec: Annotated[RoutedSettings | None, describe("Fields of the Service to set.")] = None
     endpointURL: Annotated[
         str | None,
         max_length(2048),

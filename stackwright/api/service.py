@@ -16,7 +16,9 @@ from stackwright.api.base import (
     pattern,
     string_format,
 )
+from stackwright.api.charts import Chart
 from stackwright.api.pods import PodOverride, PodTemplate, TopologyRef
+from stackwright.api.start import KollaConfig
 
 ContainerImage = Annotated[
     str, describe("The image that the pods run; absent or empty, the one of the release's image manifest.")
@@ -100,6 +102,10 @@ class ServiceTemplate(PodTemplate, frozen=True, kw_only=True):
     networkAttachments: Annotated[
         tuple[str, ...], atomic, describe("Names of NetworkAttachmentDefinitions; the pods join these networks too.")
     ] = ()
+    kollaConfig: Annotated[
+        KollaConfig | None,
+        describe("The component's own config.json: it is merged over ours, key by key, and starts the component."),
+    ] = None
     override: PodOverride = PodOverride()
 
 
@@ -112,10 +118,15 @@ class ServiceSpec(ServiceTemplate, frozen=True, kw_only=True):
         describe("The Secret with the service's passwords, under the keys that passwordSelectors names."),
     ]
     containerImage: ContainerImage = ""
+    chart: Chart = None
     defaultConfigOverwrite: DefaultConfigOverwrite = {}
     provisioning: Provisioning = "InProcess"
     preserveJobs: Annotated[
-        bool, describe("Whether finished Jobs stay, so that their logs can be read; else they go after a while.")
+        bool,
+        describe(
+            "Whether finished Jobs stay. They stay either way: the last of each kind, until another takes its place, "
+            "because pods that start look there whether the schema is made."
+        ),
     ] = False
     actions: Actions = ()
 
@@ -124,6 +135,7 @@ class InfrastructureSpec(PodTemplate, frozen=True, kw_only=True):
     """What every kind of a database, broker or cache takes, beside what is its own."""
 
     containerImage: ContainerImage = ""
+    chart: Chart = None
     actions: Actions = ()
 
 
@@ -131,6 +143,14 @@ class PasswordSelector(Value, frozen=True, kw_only=True):
     """Says under which key of the Secret a service's password stands; a service defaults it to its own."""
 
     service: Annotated[str, describe("The key of the password of the service's user.")] = ""
+
+
+class ServiceAuth(Value, frozen=True, kw_only=True):
+    """How a service's user logs in, where it is not by its password."""
+
+    applicationCredentialSecret: Annotated[
+        str, describe("The Secret with an application credential. Not supported yet.")
+    ] = ""
 
 
 class RabbitMqConfig(Value, frozen=True, kw_only=True):
@@ -145,6 +165,7 @@ class WorkloadStatus(CompositeStatus, frozen=True, kw_only=True):
     """What every kind that runs pods reports."""
 
     readyCount: Annotated[int, describe("How many pods are ready.")] = 0
+    chart: Annotated[str, describe("Where the chart comes from that was rendered last; empty where it is ours.")] = ""
     hash: Annotated[dict[str, str], describe("Digests of what was last rolled out and done, by what they are of.")] = {}
     lastAppliedTopology: Annotated[TopologyRef | None, describe("The Topology that the pods were made with.")] = None
     actions: ActionStatuses = ()

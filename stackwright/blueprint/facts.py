@@ -28,6 +28,8 @@ class BrokerFacts:
 
     transport_url: str = field(repr=False)
     quorum_queues: bool = True
+    # The Secret that has the URL.
+    secret: str = ""
 
 
 @dataclass(frozen=True)

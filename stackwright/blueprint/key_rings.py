@@ -1,12 +1,14 @@
 """How a ring of keys is made and turned. Pure, but for the randomness that it is given.
 
-The staged key 0 becomes the primary one, a new staged key comes, and of the oldest go as many as are over the size.
-Every holder of the ring before a turn can read what is written with it after the turn, because the new primary key
-was the staged one. So a ring may turn only when everybody holds the present one.
+The staged key 0 becomes the primary one, a new staged key comes, and of the oldest go as many as are over the size,
+unless something that was written with them is still to be read: until then the ring is longer. Every holder of the ring
+before a turn can read what is written with it after the turn, because the new primary key was the staged one. So a ring
+may turn only when everybody holds the present one.
 """
 
 import base64
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Container, Mapping
 from datetime import datetime
 
 KEY_BYTES = 32
@@ -22,22 +24,54 @@ def made(chance: Chance) -> dict[str, str]:
     return {"0": _key(chance), "1": _key(chance)}
 
 
-def turned(keys: Keys, size: int, chance: Chance) -> dict[str, str]:
-    """Return a ring with its staged key as the primary one, a new staged key, and at most `size` keys."""
-    numbers = sorted(int(name) for name in keys if int(name) != STAGED)
-    ring = {number: keys[str(number)] for number in numbers}
-    ring[(numbers[-1] if numbers else 0) + 1] = keys[str(STAGED)]
-    oldest_first = sorted(ring)
-    for number in oldest_first[: max(0, len(ring) + 1 - size)]:
-        del ring[number]
-    return {"0": _key(chance), **{str(number): ring[number] for number in sorted(ring)}}
+def turned(keys: Keys, size: int, chance: Chance, *, needed: Container[str] = ()) -> dict[str, str]:
+    """Return a ring with its staged key as the primary one and a new staged key.
+
+    It has at most `size` keys, and more only where they are `needed`.
+    """
+    ring = {name: keys[name] for name in _oldest_first(keys)}
+    ring[str(int(primary(keys)) + 1)] = keys[str(STAGED)]
+    grown = {"0": _key(chance), **ring}
+    gone = {name for name in surplus(grown, size) if name not in needed}
+    return {name: key for name, key in grown.items() if name not in gone}
+
+
+def primary(keys: Keys) -> str:
+    """Return the name of the key that is written with."""
+    return max(keys, key=int)
+
+
+def surplus(keys: Keys, size: int) -> tuple[str, ...]:
+    """Return the oldest keys of a ring, as many as are over the size."""
+    return tuple(_oldest_first(keys)[: max(0, len(keys) - size)])
+
+
+def primary_until(keys: Keys, noted: str, turned_at: str) -> dict[str, str]:
+    """Return until when each key was the primary one, but for the present one and the staged one.
+
+    Of a key of which nothing was `noted` that is known: no longer than until the ring was turned last.
+    """
+    try:
+        said = json.loads(noted or "{}")
+    except ValueError:
+        said = {}
+    times = {name: str(at) for name, at in said.items() if is_time(str(at))} if isinstance(said, dict) else {}
+    return {name: times.get(name, turned_at) for name in _oldest_first(keys)[:-1]}
+
+
+def _oldest_first(keys: Keys) -> list[str]:
+    return sorted((name for name in keys if int(name) != STAGED), key=int)
 
 
 def due_in(turned_at: str, days: int, now: datetime) -> float:
     """Return in how many seconds a ring is to be turned; never less than 0."""
     # In seconds: a sum of dates has an end, and a user's number of days may lie beyond it.
-    since = (now - datetime.fromisoformat(turned_at)).total_seconds()
-    return max(0.0, days * DAY - since)
+    return max(0.0, days * DAY - seconds_since(turned_at, now))
+
+
+def seconds_since(time: str, now: datetime) -> float:
+    """Return how many seconds have passed since a time."""
+    return (now - datetime.fromisoformat(time)).total_seconds()
 
 
 def is_time(text: str) -> bool:

@@ -43,7 +43,12 @@ def notifications(facts: BrokerFacts | None) -> Ini:
     if facts is None:
         return {"oslo_messaging_notifications": {"driver": "noop"}}
     return {
-        "oslo_messaging_notifications": {"driver": "messagingv2", "transport_url": facts.transport_url},
+        "oslo_messaging_notifications": {
+            "driver": "messagingv2",
+            "transport_url": facts.transport_url,
+            # Upstream tries forever, and whose request it was waits as long; every node of three is tried once.
+            "retry": 2,
+        },
         "oslo_messaging_rabbit": {"rabbit_quorum_queue": facts.quorum_queues},
     }
 
@@ -76,12 +81,17 @@ def authtoken(facts: IdentityFacts, cached: CacheFacts | None = None) -> Ini:
     return {"keystone_authtoken": section}
 
 
-def uwsgi(module: str, port: int, *, processes: int, timeout: int) -> str:
-    """Return the command of an API that uwsgi serves."""
+def uwsgi(module: str, port: int, *, processes: int, timeout: int, streams: bool = False) -> str:
+    """Return the command of an API that uwsgi serves.
+
+    Where it `streams` files, a request takes as long as it takes, and the timeout is for a client that is silent.
+    """
+    # Who sends in pieces may make them as large as that; uwsgi itself would take a mebibyte.
+    limits = f"--socket-timeout {timeout} --chunked-input-limit 67108864" if streams else f"--harakiri {timeout}"
     words = (
         "uwsgi --master --die-on-term --need-app --enable-threads --lazy-apps --thunder-lock",
-        f"--processes {processes} --threads 4",
-        f"--buffer-size 65535 --http-timeout {timeout} --harakiri {timeout}",
+        f"--processes {processes} --threads {16 if streams else 4}",
+        f"--buffer-size 65535 --http-timeout {timeout} {limits}",
         # The start contract splits the command on blanks, so a header has none.
         f"--add-header Connection:close --http-socket :{port} --module {module}",
     )

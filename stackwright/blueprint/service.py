@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 from stackwright.api.base import CustomResource, JsonObject, Resource, Status
 from stackwright.api.exposure import RoutedOverride
 from stackwright.blueprint.facts import Facts
+from stackwright.blueprint.network import Network
 from stackwright.kube.conditions import Finding
 
 PUBLIC, INTERNAL = "public", "internal"
@@ -89,7 +90,18 @@ class Password:
     selector: str
 
 
-Need = Database | Cache | Notifications | Identity | Password
+@dataclass(frozen=True)
+class Snippets:
+    """Configuration that the user keeps in Secrets; `secrets` names those that a resource reads.
+
+    The fact is their content, by Secret and key.
+    """
+
+    secrets: Callable[[Any], Iterable[str]]
+    fact: ClassVar[str] = "snippets"
+
+
+Need = Database | Cache | Notifications | Identity | Password | Snippets
 
 
 @dataclass(frozen=True)
@@ -152,7 +164,8 @@ class KeyRing(Generic[C]):
     """Keys in a Secret of the service's own that is mounted as the repository: 0 is staged, the highest is primary.
 
     `size` is how many keys there are at most, `days` how many lie between two rotations by the clock (None: only when
-    a user asks). `migrate` names the job that must be done with the keys as they are before they may turn again.
+    a user asks). `migrate` names the job that must be done with the keys as they are before they may turn again; `life`
+    is for how many seconds something may be read that was written with a key: a ring that turns often is longer.
     """
 
     name: str
@@ -160,18 +173,21 @@ class KeyRing(Generic[C]):
     size: Callable[[C], int]
     days: Callable[[C], int] | None = None
     migrate: str = ""
+    life: Callable[[C], int] | None = None
 
 
 @dataclass(frozen=True)
 class Generated(Generic[C]):
     """A Secret that is made once, with new passwords in it, and outlives the resource.
 
-    `content` makes its keys from a source of new passwords, unless `wanted` says that the user brings it.
+    `content` makes its keys from a source of new passwords, unless `wanted` says that the user brings it. One that is
+    `renewable` the service takes on as it runs; else it cannot be made anew when somebody deletes it.
     """
 
     name: Callable[[C], str]
     content: Callable[[C, Callable[[int], str]], Mapping[str, str]]
     wanted: Callable[[C], bool] = _always
+    renewable: bool = False
 
 
 @dataclass(frozen=True)
@@ -214,6 +230,11 @@ class Volume:
     storage_class: str = ""
     shared: bool = False
     """Whether pods on several nodes write to it at once."""
+
+    @property
+    def access_mode(self) -> str:
+        """How Kubernetes says that."""
+        return "ReadWriteMany" if self.shared else "ReadWriteOnce"
 
 
 # What a user can ask for by spec.actions.
@@ -266,6 +287,7 @@ class Service(Generic[C, F]):
     needs: tuple[Need, ...] = ()
     endpoints: tuple[Endpoint, ...] | Callable[[C], tuple[Endpoint, ...]] = ()
     volumes: Callable[[C], Iterable[Volume]] | None = None
+    network: Network = field(default_factory=Network)
     jobs: tuple[Job[C, F], ...] = ()
     schedules: tuple[Schedule[C, F], ...] = ()
     key_rings: tuple[KeyRing[C], ...] = ()
@@ -275,6 +297,7 @@ class Service(Generic[C, F]):
     resources: Callable[[C, F], Iterable[Resource]] | None = None
     problems: Callable[[C, Look], Iterable[tuple[str, str]]] | None = None
     elsewhere: Callable[[C], bool] = _never
+    resources_elsewhere: Callable[[C, Mapping[str, str]], Iterable[Resource]] | None = None
     tell: Callable[[C, F | None, Look], Told[C]] | None = None
     unread: tuple[str, ...] = ()
 

@@ -3,7 +3,7 @@
 import contextlib
 import errno
 import socket
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from stackwright import services
 from stackwright.controllers import operator
+from stackwright.controllers.controlplane import Operators, ServiceOperator
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.service import Environment
 from stackwright.kube.admission import serving
@@ -26,6 +27,7 @@ from stackwright.kube.controller import Controller
 from stackwright.kube.errors import ConfigError, KindNotInstalled, KubeError
 from stackwright.kube.health import HealthServer
 from stackwright.kube.leader import Election
+from stackwright.kube.resource import CustomResource
 from stackwright.kube.runtime import Runtime, serve
 from stackwright.kube.runtime import Settings as RuntimeSettings
 
@@ -33,6 +35,9 @@ from stackwright.kube.runtime import Settings as RuntimeSettings
 OUTSIDE = "stackwright-outside"
 # What ends the name of each webhook.
 SUFFIX = "openstack.org"
+# How often each lease is renewed or tried for: one process may hold a dozen.
+RETRY_SECONDS = 3.0
+ELECTOR_CONNECTIONS = 8
 # The API server's patience with a webhook that does not answer: whoever writes a resource waits as long.
 WEBHOOK_SECONDS = 5
 
@@ -49,7 +54,8 @@ class Webhooks:
 class Operation:
     """What an operator does: which services, in which namespace (all when empty), and how it is known to the cluster.
 
-    `system` is the namespace of the operator itself: of its lease, and of the certificates of its webhooks.
+    `system` is the namespace of the operator itself: of its leases, and of the certificates of its webhooks.
+    `operators` are those of single services, where this one starts them.
     """
 
     environment: Environment
@@ -61,17 +67,19 @@ class Operation:
     election: bool = True
     health_port: int = 8080
     webhooks: Webhooks | None = None
+    operators: Operators | None = None
 
 
 async def operate(connection: Connection, operation: Operation) -> None:
     """Run until a signal says that it is enough."""
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(Client(connection))
-        # A renewal of the lease must never wait behind other requests.
-        elector = await stack.enter_async_context(Client(connection, limit=2))
+        # A renewal of a lease must never wait behind other requests.
+        elector = await stack.enter_async_context(Client(connection, limit=ELECTOR_CONNECTIONS))
         await client.require_version(operation.oldest)
         dialler = Dialler(client, inside=operation.inside)
-        controllers = operator.choose(operator.assemble(dialler, operation.environment), operation.services)
+        known = operator.assemble(dialler, operation.environment, operation.operators)
+        controllers = operator.choose(known, operation.services)
         await require_kinds(client, controllers, operation.namespace)
         if not operation.inside:
             await _make_namespace(client, operation.system)
@@ -88,6 +96,8 @@ async def require_kinds(client: Client, controllers: Iterable[Controller], names
     """Raise a ConfigError when the cluster does not know one of the kinds that are to be kept."""
     missing = []
     for controller in controllers:
+        if not issubclass(controller.kind, CustomResource):
+            continue
         try:
             await anext(aiter(client.pages(controller.kind, namespace, page=1)))
         except KindNotInstalled:
@@ -103,18 +113,31 @@ def _runtime(client: Client, elector: Client, controllers: tuple[Controller, ...
     def others(namespace: str) -> Iterable[str]:
         return [item.metadata.name for item in runtime.informers.store(services.control_plane()).list(namespace)]
 
-    lease = operator.lease_of(operation.services, operation.namespace)
-    served = _serving(client, operation, operator.webhooks(controllers, others))
+    served = _serving(client, operation, operator.webhooks(controllers, others, operation.operators))
     runtime = Runtime(
         client,
         controllers,
         namespace=operation.namespace,
-        election=Election(elector, lease, operation.system, socket.gethostname()) if operation.election else None,
+        places={ServiceOperator: operation.system},
+        election=_elections(elector, controllers, operation) if operation.election else None,
         services=[] if served is None else [partial(serving.serve, client, served)],
         health=HealthServer(port=operation.health_port),
         settings=RuntimeSettings(own_process=True),
     )
     return runtime
+
+
+def _elections(
+    elector: Client, controllers: Iterable[Controller], operation: Operation
+) -> Callable[[Controller], Election]:
+    """Return the election of each controller: one for each service, so that only one works on it, whoever runs it."""
+    words = {operator.team_of(controller) for controller in controllers}
+    identity, system = socket.gethostname(), operation.system
+    found = {
+        word: Election(elector, operator.lease_of(word, operation.namespace), system, identity, retry=RETRY_SECONDS)
+        for word in sorted(words)
+    }
+    return lambda controller: found[operator.team_of(controller)]
 
 
 def _serving(client: Client, operation: Operation, webhooks: tuple[Webhook[Any], ...]) -> Serving | None:

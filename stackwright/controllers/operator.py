@@ -6,21 +6,23 @@ from typing import Any
 from stackwright import services
 from stackwright.blueprint import admission
 from stackwright.controllers import broker, controlplane, database, identity, service
+from stackwright.controllers.controlplane import Operators, ServiceOperator
 from stackwright.controllers.controlplane.admission import Others
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.service import Environment
+from stackwright.controllers.words import CORE, word_of
 from stackwright.kube.admission.checks import Webhook
 from stackwright.kube.controller import Controller
 from stackwright.kube.errors import ConfigError
-from stackwright.kube.resource import CustomResource, Resource
+from stackwright.kube.resource import CustomResource
 
 NAME = "stackwright-operator"
 
 
-def assemble(dialler: Dialler, environment: Environment) -> tuple[Controller, ...]:
-    """Return all controllers that there are."""
+def assemble(dialler: Dialler, environment: Environment, operators: Operators | None = None) -> tuple[Controller, ...]:
+    """Return all controllers that there are; `operators` are those of single services, where they are started here."""
     return (
-        *controlplane.controllers(dialler),
+        *controlplane.controllers(operators),
         *service.controllers(services.blueprints(), environment),
         *database.controllers(dialler),
         *broker.controllers(dialler),
@@ -28,31 +30,39 @@ def assemble(dialler: Dialler, environment: Environment) -> tuple[Controller, ..
     )
 
 
-def word_of(kind: type[Resource]) -> str:
-    """Return the word by which a kind's controller is chosen: the service whose group it is in, `core` for no service.
-
-    So who asks for a database server also gets its schemas and accounts.
-    """
-    return kind.kind.group.partition(".")[0]
+def team_of(controller: Controller) -> str:
+    """Return the word by which a controller is chosen; that of the services' own operators goes with the core."""
+    return CORE if controller.kind is ServiceOperator else word_of(controller.kind)
 
 
 def choose(controllers: Iterable[Controller], words: Iterable[str]) -> tuple[Controller, ...]:
     """Return the controllers of the services that the words name, all when there are none."""
     controllers, wanted = tuple(controllers), set(words)
-    known = {word_of(controller.kind) for controller in controllers}
+    known = {team_of(controller) for controller in controllers}
     if unknown := sorted(wanted - known):
         raise ConfigError(f"There is no controller of {unknown[0]}; there are those of {', '.join(sorted(known))}.")
-    return tuple(controller for controller in controllers if not wanted or word_of(controller.kind) in wanted)
+    return tuple(controller for controller in controllers if not wanted or team_of(controller) in wanted)
 
 
-def webhooks(controllers: Iterable[Controller], others: Others) -> tuple[Webhook[Any], ...]:
-    """Return the webhooks of the kinds that these controllers keep; `others` lists a namespace's control planes."""
-    kinds = [controller.kind for controller in controllers if issubclass(controller.kind, CustomResource)]
+def webhooks(
+    controllers: Iterable[Controller], others: Others, operators: Operators | None = None
+) -> tuple[Webhook[Any], ...]:
+    """Return the webhooks of the kinds that these controllers keep; `others` lists a namespace's control planes.
+
+    Who starts the operators of single services answers for all of their kinds: a check needs no rights, and is there
+    before they are.
+    """
+    # A kind may have several controllers, and has one webhook.
+    kept = dict.fromkeys(each.kind for each in controllers if issubclass(each.kind, CustomResource))
+    kinds = list(kept) if operators is None else list(services.kinds())
     umbrella = services.control_plane()
     own = (controlplane.webhook(others),) if umbrella in kinds else ()
     return (*own, *admission.checks(kind for kind in kinds if kind is not umbrella))
 
 
-def lease_of(words: Iterable[str], namespace: str) -> str:
-    """Return the lease for which operators of the same services and namespace compete."""
-    return "-".join((NAME, *sorted(set(words)), *((namespace,) if namespace else ())))[:253].rstrip("-")
+def lease_of(word: str, namespace: str) -> str:
+    """Return the lease under which a service's controllers work: each service has its own, whoever else does what.
+
+    So an operator of all services and one of a single service divide the work, and never do the same.
+    """
+    return "-".join((NAME, word, *((namespace,) if namespace else ())))

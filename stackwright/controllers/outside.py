@@ -38,8 +38,10 @@ def explained(error: AdapterError, condition: str, *, login: str, source: str, a
     return translate(error, condition)
 
 
-def text_of(secret: Secret, key: str) -> str | None:
+def text_of(secret: Secret | None, key: str) -> str | None:
     """Return what stands under a key of a Secret, as it stands there; "" for nothing, None for what is no text."""
+    if secret is None:
+        return ""
     try:
         return base64.b64decode(secret.data.get(key, ""), validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
@@ -47,7 +49,11 @@ def text_of(secret: Secret, key: str) -> str | None:
 
 
 def read_value(secret: Secret | None, name: str, key: str, condition: str) -> str | Wait:
-    """Return a value of a Secret, or what is to be waited for."""
+    """Return a value of a Secret, or what is to be waited for.
+
+    A file's last newline is easily taken for a part of the password. Pods get what is in the Secret, whole, so it can
+    be left out nowhere: it is refused.
+    """
     if secret is None:
         return Wait("SecretMissing", f"Secret {name} does not exist; create it with the key {key}", condition)
     value = text_of(secret, key)
@@ -55,6 +61,11 @@ def read_value(secret: Secret | None, name: str, key: str, condition: str) -> st
         return Wait("SecretInvalid", f"Secret {name}: the value of the key {key} is no text; correct it", condition)
     if not value:
         return Wait("SecretIncomplete", f"Secret {name} has no value under the key {key}; add it", condition)
+    if value != value.strip():
+        message = (
+            f"Secret {name}: the value of the key {key} begins or ends with a blank or a newline; write it without"
+        )
+        return Wait("SecretInvalid", message, condition)
     return value
 
 

@@ -1,23 +1,27 @@
 """What an operator may do in a cluster: derived from what its controllers say of themselves. Pure.
 
 The chart of the operators takes its rules from a file that is written from here (`make crds`), so the two cannot
-drift apart. Nothing is granted by a wildcard, and what is read alone is not written.
+drift apart: those of an operator that runs everything, and of each service's own. Nothing is granted by a wildcard, and
+what is read alone is not written.
 """
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from stackwright import services
-from stackwright.api.mariadb import MariaDBAccount
-from stackwright.blueprint.service import Service
+from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
+from stackwright.api.rabbitmq import TransportURL
+from stackwright.blueprint.service import Database, Notifications, Service
 from stackwright.controllers import operator
+from stackwright.controllers.controlplane import Operators, ServiceOperator
 from stackwright.controllers.dialling import Dialler
-from stackwright.controllers.service import Environment, needs
+from stackwright.controllers.service import Environment
+from stackwright.controllers.words import CORE, word_of
 from stackwright.kube.builtin import Event, Pod
 from stackwright.kube.client import Client
 from stackwright.kube.config import Connection
@@ -34,33 +38,48 @@ KEEP = MAKE | {"delete"}
 Rights = Mapping[tuple[str, str], frozenset[str]]
 
 # What Roles in the charts allow to pods of services, and the operators would not need themselves: nobody may hand on
-# what he does not have.
-HANDED_ON: Rights = {("", Pod.kind.plural): frozenset({"patch"})}
+# what he does not have. By the service's name.
+HANDED_ON: Mapping[str, Rights] = {"mariadb": {("", Pod.kind.plural): frozenset({"patch"})}}
+# What a service's controller makes, and does not own, for each of its needs. An account that was rotated away
+# goes, and so does the login to a broker that is used no more; a schema never does.
+_KEPT: Mapping[type[Any], Mapping[type[Resource], frozenset[str]]] = {
+    Database: {MariaDBDatabase: MAKE, MariaDBAccount: KEEP},
+    Notifications: {TransportURL: KEEP},
+}
 
 
 def rights(controllers: Iterable[Controller], blueprints: Iterable[Service[Any, Any]]) -> tuple[Rights, Rights]:
     """Return what is needed in namespaces, and what of objects that are in none."""
+    blueprints = tuple(blueprints)
     found: dict[Kind, set[str]] = defaultdict(set)
     below: dict[tuple[str, str], frozenset[str]] = {}
     for controller in controllers:
         for kind in controller.kinds:
-            found[kind.kind] |= READ
+            # Of the operators' own namespace, where the chart says what they may.
+            if kind is not ServiceOperator:
+                found[kind.kind] |= READ
         for kind in controller.owns:
             found[kind.kind] |= KEEP
+        for kind in controller.makes:
+            found[kind.kind] |= MAKE
         if issubclass(controller.kind, CustomResource):
             below |= _own(controller.kind)
             # Finalizers, and the word that pauses what a parent owns.
             found[controller.kind.kind] |= {"patch"}
-    for kind in needs.KEPT:
-        found[kind.kind] |= MAKE
-    # An account that was rotated away goes; a schema never does.
-    found[MariaDBAccount.kind] |= KEEP
+    for kind, verbs in _made(blueprints):
+        found[kind.kind] |= verbs
     found[Event.kind] |= MAKE
-    below |= _pods(blueprints)
     inside = {(kind.group, kind.plural): frozenset(verbs) for kind, verbs in found.items() if kind.namespaced}
     outside = {(kind.group, kind.plural): frozenset(verbs) for kind, verbs in found.items() if not kind.namespaced}
-    handed = {place: inside.get(place, frozenset()) | verbs for place, verbs in HANDED_ON.items()}
-    return {**inside, **below, **handed}, outside
+    handed = (granted for service in blueprints for granted in HANDED_ON.get(service.name, {}).items())
+    inside |= {place: inside.get(place, frozenset()) | verbs for place, verbs in handed}
+    return {**inside, **below, **_pods(blueprints)}, outside
+
+
+def _made(blueprints: Iterable[Service[Any, Any]]) -> Iterator[tuple[type[Resource], frozenset[str]]]:
+    for service in blueprints:
+        for need in service.needs:
+            yield from _KEPT.get(type(need), {}).items()
 
 
 def _own(kind: type[Resource]) -> Rights:
@@ -71,7 +90,8 @@ def _own(kind: type[Resource]) -> Rights:
 
 def _pods(blueprints: Iterable[Service[Any, Any]]) -> Rights:
     """Return what is asked of pods: their logs, and where a service keeps keys, whether they hold them."""
-    granted = {("", f"{Pod.kind.plural}/log"): frozenset({"get"})}
+    blueprints = tuple(blueprints)
+    granted = {("", f"{Pod.kind.plural}/log"): frozenset({"get"})} if blueprints else {}
     if any(service.key_rings for service in blueprints):
         # The connection is opened by a GET; newer servers ask for `create` as well.
         granted["", f"{Pod.kind.plural}/exec"] = frozenset({"get", "create"})
@@ -101,18 +121,43 @@ def covers(granted: Rights, rule: Mapping[str, Any]) -> bool:
 
 def everything() -> tuple[Rights, Rights]:
     """Return the rights of an operator that runs all controllers."""
+    return rights(_controllers(None), services.blueprints())
+
+
+def words() -> tuple[str, ...]:
+    """Return the words of all operators that there can be, the core first."""
+    return (CORE, *sorted({word_of(kind) for kind in services.kinds()} - {CORE}))
+
+
+def single(word: str) -> tuple[Rights, Rights]:
+    """Return the rights of an operator that runs one service alone; the core also sees who has work for the others."""
+    known = Operators("", "", {word: {"metadata": {"name": word}} for word in words() if word != CORE})
+    chosen = operator.choose(_controllers(known), (word,))
+    return rights(chosen, (service for service in services.blueprints() if word_of(service.kind) == word))
+
+
+def _controllers(operators: Operators | None) -> tuple[Controller, ...]:
     # Nothing is dialled and nothing is rendered: only what the controllers say of themselves is looked at.
     dialler = Dialler(Client(Connection("https://nowhere.invalid")), inside=True)
-    environment = Environment(images={}, charts=Path())
-    return rights(operator.assemble(dialler, environment), services.blueprints())
+    return operator.assemble(dialler, Environment(images={}, charts=Path()), operators)
 
 
 def text() -> str:
     """Return the file that the operators' chart takes its rules from."""
-    inside, outside = everything()
-    return HEADER + yaml.safe_dump(
-        {"namespaced": rules(inside), "cluster": rules(outside)}, sort_keys=False, default_flow_style=None, width=110
-    )
+    granted = {**_ruled(everything()), "services": {word: _ruled(single(word)) for word in words()}}
+    return HEADER + yaml.dump(granted, Dumper=_Plain, sort_keys=False, default_flow_style=None, width=110)
+
+
+def _ruled(granted: tuple[Rights, Rights]) -> dict[str, list[JsonObject]]:
+    inside, outside = granted
+    return {"namespaced": rules(inside), "cluster": rules(outside)}
+
+
+class _Plain(yaml.SafeDumper):
+    """Writes everything out: a value that occurs twice is no alias."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  the form of the base's method
+        return True
 
 
 if __name__ == "__main__":

@@ -41,6 +41,43 @@ class ServiceAccount(Resource, frozen=True, kw_only=True):
 
     kind: ClassVar[Kind] = Kind("", "v1", "ServiceAccount", "serviceaccounts")
 
+    automountServiceAccountToken: bool | None = None
+
+
+class Role(Resource, frozen=True, kw_only=True):
+    """Rights in a namespace."""
+
+    kind: ClassVar[Kind] = Kind("rbac.authorization.k8s.io", "v1", "Role", "roles")
+
+    rules: tuple[JsonObject, ...] = ()
+
+
+class RoleBinding(Resource, frozen=True, kw_only=True):
+    """Who has the rights of a role."""
+
+    kind: ClassVar[Kind] = Kind("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings")
+
+    roleRef: JsonObject = {}
+    subjects: tuple[JsonObject, ...] = ()
+
+
+class PodDisruptionBudget(Plain, frozen=True, kw_only=True):
+    """How many of some pods may be away at once."""
+
+    kind: ClassVar[Kind] = Kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets")
+
+
+class NetworkPolicy(Plain, frozen=True, kw_only=True):
+    """A policy that says which pods may talk to which."""
+
+    kind: ClassVar[Kind] = Kind("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies")
+
+
+class Ingress(Plain, frozen=True, kw_only=True):
+    """How services are reached from outside, by host and path."""
+
+    kind: ClassVar[Kind] = Kind("networking.k8s.io", "v1", "Ingress", "ingresses")
+
 
 class PersistentVolume(Plain, frozen=True, kw_only=True):
     """A persistent volume."""

@@ -68,7 +68,9 @@ class Controller:
     """A controller, as data.
 
     `owns` are kinds whose objects wake their controlling owner, `watches` map other kinds, `reads` are only
-    kept in the cache. `when` says which changes of the kind itself count. `deadline` is in seconds.
+    kept in the cache. `makes` are kinds that it also writes without being their owner. `standing` are keys that are
+    looked at from the start, whether or not there is such an object. `when` says which changes of the kind itself
+    count. `deadline` is in seconds.
     """
 
     name: str
@@ -77,6 +79,8 @@ class Controller:
     owns: tuple[type[Resource], ...] = ()
     watches: tuple[Watch[Any], ...] = ()
     reads: tuple[type[Resource], ...] = ()
+    makes: tuple[type[Resource], ...] = ()
+    standing: tuple[Key, ...] = ()
     when: Predicate | None = None
     workers: int = 4
     deadline: float = 60.0

@@ -1,4 +1,4 @@
-"""Fields of manifests: whether an object has what a manifest asks for, and a manifest without given fields. Pure."""
+"""Fields of manifests: whether an object has what is asked for, what stands at a path, a manifest without it. Pure."""
 
 import hashlib
 import re
@@ -8,6 +8,9 @@ from typing import Any
 import msgspec
 
 from stackwright.kube.resource import JsonObject
+
+# How much of a value is shown in a line.
+SHOWN = 200
 
 _KEYED_ITEM = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|[^,\]]+)')
 
@@ -47,6 +50,32 @@ def without(body: JsonObject, paths: Iterable[str]) -> JsonObject:
     for path in paths:
         result = _without(result, path)
     return result if isinstance(result, dict) else {}
+
+
+def value_at(body: Any, path: str) -> Any:
+    """Return what stands at a path, written as the server writes it in a conflict; raise KeyError where nothing does.
+
+    The path `.` is all of it.
+    """
+    if path in ("", "."):
+        return body
+    if isinstance(body, list) and path.startswith("["):
+        selector, _, rest = path[1:].partition("]")
+        found = [item for position, item in enumerate(body) if _selected(item, position, selector)]
+        if len(found) == 1:
+            return value_at(found[0], rest)
+    elif isinstance(body, Mapping):
+        for key in sorted(body, key=len, reverse=True):
+            rest = path.removeprefix(f".{key}")
+            if rest != path and rest[:1] in ("", ".", "["):
+                return value_at(body[key], rest)
+    raise KeyError(path)
+
+
+def shown(value: Any) -> str:
+    """Return a value as a person reads it in one line: JSON, cut where it is long."""
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
 
 
 def _without(value: Any, path: str) -> Any:

@@ -9,8 +9,9 @@ what did not change.
 import asyncio
 import contextlib
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Generic
 
 import msgspec
@@ -378,11 +379,22 @@ class Informer(Generic[R]):
 
 
 class Informers:
-    """The informers that controllers share: one for each kind and selector, in one namespace or in all."""
+    """The informers that controllers share: one for each kind and selector, in one namespace or in all.
 
-    def __init__(self, client: Client, *, namespace: str = "", timing: Timing | None = None) -> None:
+    `places` says of which kinds another namespace is looked at.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        namespace: str = "",
+        places: Mapping[type[Any], str] = MappingProxyType({}),
+        timing: Timing | None = None,
+    ) -> None:
         self._client = client
         self._namespace = namespace
+        self._places = places
         self._timing = timing
         self._informers: dict[tuple[type[Any], str], Informer[Any]] = {}
         self._group: asyncio.TaskGroup | None = None
@@ -394,7 +406,7 @@ class Informers:
             found = Informer(
                 self._client,
                 kind,
-                namespace=self._namespace,
+                namespace=self._places.get(kind, self._namespace),
                 labels=labels,
                 transform=transform,
                 timing=self._timing,

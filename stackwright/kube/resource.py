@@ -84,6 +84,12 @@ class Overridden(Value, frozen=True, kw_only=True):
     resource: Annotated[str, describe("Which child: its kind and name.")]
     field: Annotated[str, describe("The path of the field, as the server writes it.")]
     manager: Annotated[str, describe("Who set it: a field manager's name.")]
+    wanted: Annotated[
+        str,
+        describe(
+            "What is asked for instead, as JSON; empty where nothing is, and in a Secret, whose content is not told."
+        ),
+    ] = ""
 
 
 class CompositeStatus(Status, frozen=True, kw_only=True):

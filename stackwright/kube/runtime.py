@@ -12,8 +12,10 @@ import collections
 import contextlib
 import gc
 import signal
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from types import MappingProxyType
 from typing import NoReturn
 
 import structlog
@@ -25,6 +27,7 @@ from stackwright.kube.events import EventRecorder
 from stackwright.kube.health import HealthServer, watch_lag
 from stackwright.kube.informer import Informers, Timing
 from stackwright.kube.leader import Election
+from stackwright.kube.resource import Resource
 from stackwright.kube.workers import Workers
 
 # What runs beside the controllers for as long as they do: a webhook server, say.
@@ -59,11 +62,21 @@ class _Finished(Exception):
     """Ends the group of a runtime that has stopped."""
 
 
+@dataclass
+class _Team:
+    """The workers that work under one election, or always."""
+
+    election: Election | None
+    workers: list[Workers] = field(default_factory=list)
+    leading: bool = False
+
+
 class Runtime:
     """Some controllers and what they share.
 
-    `election`, where given, decides when this process works; `services` run all the time; `health` gets a check
-    that says which caches are not complete.
+    `election`, where given, decides when this process works; a function says for each controller which one does, so
+    that several processes can divide the work. `services` run all the time; `health` gets a check that says which
+    caches are not complete. `places` are kinds of which another namespace is looked at.
     """
 
     def __init__(  # noqa: PLR0913  all but two by name, each with a default
@@ -72,20 +85,21 @@ class Runtime:
         controllers: Iterable[Controller],
         *,
         namespace: str = "",
-        election: Election | None = None,
+        places: Mapping[type[Resource], str] = MappingProxyType({}),
+        election: Election | Callable[[Controller], Election] | None = None,
         services: Sequence[Service] = (),
         health: HealthServer | None = None,
         settings: Settings | None = None,
     ) -> None:
         self._settings = settings or Settings()
         self._election = election
+        self._teams: dict[Election | None, _Team] = {}
         self._services = tuple(services)
         self._health = health
-        self.informers = Informers(client, namespace=namespace, timing=self._settings.timing)
+        self.informers = Informers(client, namespace=namespace, places=places, timing=self._settings.timing)
         self.workers: list[Workers] = []
         self._recorders: list[EventRecorder] = []
         self._stopping = asyncio.Event()
-        self._leading = False
         for controller in controllers:
             self._add(controller, client)
         if health is not None:
@@ -135,15 +149,23 @@ class Runtime:
         group.create_task(self._follow_sync(), name="sync")
 
     async def _work(self) -> None:
-        """Run the workers, while this process leads where leading matters, until they were stopped."""
-        if self._election is None:
-            await self._lead()
+        """Run the workers until they were stopped; without any, the services run until then."""
+        async with asyncio.TaskGroup() as group:
+            for team in self._teams.values():
+                group.create_task(self._work_as(team), name="team")
+            await self._stopping.wait()
+
+    async def _work_as(self, team: _Team) -> None:
+        """Run the workers of a team, while this process leads where leading matters, until they were stopped."""
+        lead = partial(self._lead, team)
+        if team.election is None:
+            await lead()
             return
-        election = asyncio.ensure_future(self._election.run(self._lead))
+        election = asyncio.ensure_future(team.election.run(lead))
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:
             await asyncio.wait((election, stopping), return_when=asyncio.FIRST_COMPLETED)
-            if self._leading:
+            if team.leading:
                 # The workers drain, then the election gives the lease up and ends.
                 await asyncio.wait((election,))
         finally:
@@ -154,16 +176,15 @@ class Runtime:
         if not election.cancelled():
             election.result()
 
-    async def _lead(self) -> None:
-        self._leading = True
+    async def _lead(self, team: _Team) -> None:
+        team.leading = True
         try:
             async with asyncio.TaskGroup() as group:
-                for workers in self.workers:
+                for workers in team.workers:
                     group.create_task(workers.run(self._settings.drain), name=f"controller {workers}")
-                # Without controllers, the services run until they are stopped.
                 await self._stopping.wait()
         finally:
-            self._leading = False
+            team.leading = False
 
     async def _flush(self) -> None:
         """Write the events that are noted, if that is quick."""
@@ -214,7 +235,10 @@ class Runtime:
         clock = self._settings.clock
         recorder = EventRecorder(client, controller.name, clock=clock)
         self._recorders.append(recorder)
-        self.workers.append(Workers(controller, client, self.informers, recorder, clock=clock.monotonic))
+        workers = Workers(controller, client, self.informers, recorder, clock=clock.monotonic)
+        self.workers.append(workers)
+        election = self._election(controller) if callable(self._election) else self._election
+        self._teams.setdefault(election, _Team(election)).workers.append(workers)
 
 
 async def _run(service: Service) -> None:

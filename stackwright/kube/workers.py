@@ -122,6 +122,8 @@ class Workers:
         # Whoever led meanwhile may have left anything behind, so everything is looked at, after what changed.
         for resource in self._informers.store(self.controller.kind).list():
             self._changed(Change(None, resource, initial=True))
+        for key in self.controller.standing:
+            self.queue.add(key, Priority.LOW)
         async with asyncio.TaskGroup() as group:
             workers = [
                 group.create_task(self._work(group), name=f"{self} worker {number}")

@@ -48,6 +48,8 @@ def test_everything_that_was_asked_for_is_there(render: Render) -> None:
         ("Job", "keystone-credential-migrate-123"),
         ("Job", "keystone-action-sync-database-456"),
         ("CronJob", "keystone-trust-flush"),
+        ("NetworkPolicy", "keystone"),
+        ("NetworkPolicy", "keystone-api"),
     }
 
 
@@ -74,7 +76,7 @@ def test_a_change_reaches_only_what_reads_it(render: Render, value: str, expecte
 
 
 def test_nothing_is_rendered_that_was_not_asked_for(render: Render) -> None:
-    nothing = "components=null,jobs=null,actions=null,schedules=null,provision=null,keyRings=null"
+    nothing = "components=null,jobs=null,actions=null,schedules=null,provision=null,keyRings=null,networkPolicies=null"
     expected = {("ServiceAccount", "keystone"), ("Service", "keystone-public"), ("Service", "keystone-internal")}
     assert set(render("keystone", "--set", nothing)) == expected
 

@@ -46,6 +46,16 @@ CASES = {
         "at '/provision/database/host': got null",
     ),
     "no image": ("keystone", "image=", "image: name the image that runs, for example with --set image=REFERENCE"),
+    "a password for Keystone among the values": (
+        "placement",
+        "provision.identity.user.password=x",
+        "at '/provision/identity/user': additional properties 'password' not allowed",
+    ),
+    "an endpoint that is no URL": (
+        "placement",
+        "provision.identity.endpoints.public=placement.example",
+        "at '/provision/identity/endpoints/public': 'placement.example' does not match",
+    ),
     "an unknown value of memcached": ("memcached", "cachesize=5", "additional properties 'cachesize' not allowed"),
     "text for memcached's memory": ("memcached", "cacheSize=64M", "at '/cacheSize': got string, want integer"),
     "no image for memcached": ("memcached", "image=", "image: name the image that runs"),

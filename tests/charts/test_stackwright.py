@@ -1,5 +1,6 @@
 """The chart of the operators: what it grants, what it calls things, and what goes with it."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ SERVICES = [chart for chart in INSTALLED if chart.name != "stackwright"]
 
 @pytest.mark.parametrize("chart", [pytest.param(chart, id=chart.name) for chart in SERVICES])
 def test_the_operators_may_apply_the_roles_of_each_service(helm: Helm, chart: Any) -> None:
-    granted, _ = permissions.everything()
+    granted, _ = permissions.single(chart.name)
     values = VALUES / f"{chart.name}.yaml"
     printed = helm("template", "test", chart, *(["--values", str(values)] if values.exists() else []))
     roles = [body for body in yaml.safe_load_all(printed) if body and body["kind"] == "Role"]
@@ -25,20 +26,21 @@ def test_the_operators_may_apply_the_roles_of_each_service(helm: Helm, chart: An
 
 
 def test_nothing_is_held_only_to_be_handed_on_without_a_chart_that_does(helm: Helm) -> None:
-    used = set()
     for chart in SERVICES:
+        used = set()
         printed = helm("template", "test", chart, "--values", VALUES / f"{chart.name}.yaml")
         roles = [body for body in yaml.safe_load_all(printed) if body and body["kind"] == "Role"]
         for rule in (rule for role in roles for rule in role["rules"]):
             used |= {(g, r, v) for g in rule["apiGroups"] for r in rule["resources"] for v in rule["verbs"]}
-    assert {(*place, verb) for place, verbs in permissions.HANDED_ON.items() for verb in verbs} <= used
+        handed = permissions.HANDED_ON.get(chart.name, {})
+        assert {(*place, verb) for place, verbs in handed.items() for verb in verbs} <= used
 
 
 def test_names_are_those_that_the_operator_knows(render: Render) -> None:
     objects = render("stackwright", "--namespace", "system")
     for namespace in ("default", "kube-public"):
-        lease = operator.lease_of(("keystone", "core"), namespace)
-        assert ("Lease", lease) in objects
+        for word in ("keystone", "core"):
+            assert ("Lease", operator.lease_of(word, namespace)) in objects
         webhook = f"stackwright-webhook-{namespace}"
         assert ("Service", webhook) in objects
         assert ("Secret", webhook) in objects
@@ -56,7 +58,9 @@ def container(objects: dict[tuple[str, str], Any], name: str) -> dict[str, Any]:
 
 def test_one_operator_for_all_namespaces_has_its_rights_everywhere(render: Render) -> None:
     objects = render("stackwright", "--namespace", "system", *ONE)
-    assert ("Lease", operator.lease_of((), "")) in objects
+    assert {name for kind, name in objects if kind == "Lease"} == {
+        operator.lease_of(word, "") for word in permissions.words()
+    }
     rules = objects["ClusterRole", "system-stackwright-operator"]["rules"]
     inside, outside = permissions.everything()
     for rule in (*permissions.rules(inside), *permissions.rules(outside)):
@@ -66,7 +70,7 @@ def test_one_operator_for_all_namespaces_has_its_rights_everywhere(render: Rende
 
 def test_operators_of_some_namespaces_have_rights_there_alone(render: Render) -> None:
     objects = render("stackwright", "--namespace", "system")
-    _, outside = permissions.everything()
+    _, outside = permissions.single("keystone")
     resources = {
         resource
         for rule in objects["ClusterRole", "system-stackwright-operator"]["rules"]
@@ -76,6 +80,81 @@ def test_operators_of_some_namespaces_have_rights_there_alone(render: Render) ->
         "mutatingwebhookconfigurations",
         "validatingwebhookconfigurations",
     }
+
+
+PER_SERVICE = (*ONE, "--set", "operatorMode=perService", "--namespace", "system")
+
+
+def started(objects: dict[tuple[str, str], Any]) -> dict[str, Any]:
+    """The Deployments that the operator of control planes can start, by their services."""
+    prepared = objects["ConfigMap", "stackwright-operators"]["data"]
+    return {Path(name).stem: yaml.safe_load(body) for name, body in prepared.items()}
+
+
+def test_with_an_operator_for_each_service_the_chart_deploys_the_core_alone(render: Render) -> None:
+    objects = render("stackwright", *PER_SERVICE)
+    assert {name for kind, name in objects if kind == "Deployment"} == {"stackwright-operator-core"}
+    arguments = container(objects, "stackwright-operator-core")["args"]
+    assert "--services=core" in arguments
+    assert "--operators=/etc/stackwright-operators" in arguments
+    assert "--webhooks=on" in arguments
+    assert objects["Service", "stackwright-webhook"]["spec"]["selector"]["openstack.org/service"] == "core"
+
+
+def test_what_can_be_started_names_an_account_that_is_there_and_who_starts_it(render: Render) -> None:
+    objects = render("stackwright", *PER_SERVICE)
+    deployments = started(objects)
+    assert set(deployments) == set(permissions.words()) - {"core"}
+    for word, body in deployments.items():
+        assert body["metadata"]["name"] == f"stackwright-operator-{word}"
+        (owner,) = body["metadata"]["ownerReferences"]
+        assert (owner["kind"], owner["name"]) in objects
+        pod = body["spec"]["template"]["spec"]
+        assert ("ServiceAccount", pod["serviceAccountName"]) in objects
+        (arguments,) = (container["args"] for container in pod["containers"])
+        assert f"--services={word}" in arguments
+        assert "--webhooks=off" in arguments
+        assert body["spec"]["selector"]["matchLabels"]["openstack.org/service"] == word
+
+
+@pytest.mark.parametrize("word", permissions.words())
+def test_each_operator_has_the_rights_of_its_service_and_the_lease_of_it(render: Render, word: str) -> None:
+    objects = render("stackwright", *PER_SERVICE)
+    name = f"system-stackwright-operator-{word}"
+    inside, outside = permissions.single(word)
+    registration = {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}
+    rules = [rule for rule in objects["ClusterRole", name]["rules"] if not registration.intersection(rule["resources"])]
+    assert rules == [*permissions.rules(outside), *permissions.rules(inside)]
+    (subject,) = objects["ClusterRoleBinding", name]["subjects"]
+    assert subject["name"] == f"stackwright-operator-{word}"
+    own = objects["Role", f"stackwright-operator-{word}-self"]["rules"]
+    assert own[0]["resourceNames"] == [operator.lease_of(word, "")]
+    # Only who starts the others may deploy, and only beside itself; only it answers webhooks.
+    resources = {resource for rule in own for resource in rule["resources"]}
+    assert resources == ({"leases", "secrets", "deployments"} if word == "core" else {"leases"})
+
+
+def test_operators_for_each_service_in_some_namespaces_have_rights_there_alone(render: Render) -> None:
+    some = ("--set", "namespaces={default}", "--set", "services=null", "--set", "operatorMode=perService")
+    objects = render("stackwright", *some, "--namespace", "system")
+    prepared = objects["ConfigMap", "stackwright-operators-default"]["data"]
+    body = yaml.safe_load(prepared["keystone.yaml"])
+    assert body["metadata"]["name"] == "stackwright-operator-keystone-default"
+    assert body["metadata"]["ownerReferences"][0]["name"] == "stackwright-operator-core-default"
+    assert ("Deployment", "stackwright-operator-core-default") in objects
+    assert objects["Role", "system-stackwright-operator-keystone"]["metadata"]["namespace"] == "default"
+    inside, outside = permissions.single("keystone")
+    assert objects["Role", "system-stackwright-operator-keystone"]["rules"] == permissions.rules(inside)
+    assert objects["ClusterRole", "system-stackwright-operator-keystone"]["rules"] == permissions.rules(outside)
+
+
+def test_a_change_of_what_can_be_started_rolls_who_starts_it(render: Render) -> None:
+    def told(*arguments: str) -> Any:
+        objects = render("stackwright", *PER_SERVICE, *arguments)
+        return objects["Deployment", "stackwright-operator-core"]["spec"]["template"]["metadata"]["annotations"]
+
+    before, after = told(), told("--set", "nodeSelector.disk=fast")
+    assert before["openstack.org/operators-hash"] != after["openstack.org/operators-hash"]
 
 
 def test_nothing_is_granted_by_a_wildcard(render: Render) -> None:
@@ -128,6 +207,11 @@ def test_the_definitions_of_all_kinds_are_in_it() -> None:
         pytest.param(("--set", "image="), "image: name the operators' image", id="no-image"),
         pytest.param(("--set", "replicas=-1"), "replicas", id="less-than-none"),
         pytest.param(("--set", "services={Keystone}"), "services", id="a-kind-in-place-of-a-service"),
+        pytest.param(("--set", "services={teapot}"), "there is no service teapot", id="a-service-that-there-is-not"),
+        pytest.param(("--set", "operatorMode=many"), "operatorMode", id="a-mode-that-there-is-not"),
+        pytest.param(
+            ("--set", "operatorMode=perService"), "leave it empty with operatorMode=perService", id="two-ways-to-say-it"
+        ),
         pytest.param(("--set", "webhook=false"), "webhook", id="a-misspelt-value"),
     ],
 )

@@ -14,6 +14,7 @@ import pytest
 from stackwright import services
 from stackwright.cli.crds import OLDEST_KUBERNETES
 from stackwright.controllers.operating import Operation, Webhooks, operate, own_address
+from stackwright.controllers.operator import lease_of
 from stackwright.kube.builtin import Lease, Secret, StatefulSet, ValidatingWebhookConfiguration
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import is_true
@@ -52,10 +53,10 @@ async def installed(client: Client, helm: Helm, namespace: str) -> None:
     helm("install", RELEASE, ROOT / "charts" / "stackwright", "--skip-crds", *options)
 
 
-def as_operator(connection: Connection, namespace: str) -> Connection:
-    """The way to the server with the rights of the operators' account alone."""
+def as_operator(connection: Connection, namespace: str, word: str = "") -> Connection:
+    """The way to the server with the rights of the operators' account alone, or of one service's own."""
     groups = ("system:serviceaccounts", "system:authenticated")
-    account = f"system:serviceaccount:{namespace}:{RELEASE}-operator"
+    account = f"system:serviceaccount:{namespace}:{RELEASE}-operator{f'-{word}' if word else ''}"
     headers = (("Impersonate-User", account), *(("Impersonate-Group", group) for group in groups))
     return dataclasses.replace(connection, namespace=namespace, impersonate=headers)
 
@@ -90,13 +91,14 @@ async def test_an_operator_deploys_with_the_rights_of_its_chart_and_all_runs_on_
         await eventually(
             client, RabbitMq, "broker", namespace, lambda seen: is_true(seen.status.conditions, "CreateServiceReady")
         )
-        lease = await client.get(Lease, f"stackwright-operator-{namespace}", namespace)
-        assert lease.spec.holderIdentity
+        for word in ("memcached", "rabbitmq"):
+            lease = await client.get(Lease, lease_of(word, namespace), namespace)
+            assert lease.spec.holderIdentity
         before = await client.get(StatefulSet, "broker-server", namespace)
     helm("uninstall", RELEASE)
     after = await client.get(StatefulSet, "broker-server", namespace)
     assert (after.metadata.uid, after.metadata.generation) == (before.metadata.uid, before.metadata.generation)
-    assert await client.find(Lease, f"stackwright-operator-{namespace}", namespace) is None
+    assert await client.find(Lease, lease_of("memcached", namespace), namespace) is None
 
 
 def service_of(namespace: str) -> str:

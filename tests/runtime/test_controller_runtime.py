@@ -5,7 +5,7 @@ import contextlib
 import gc
 import os
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import aiohttp
 import pytest
@@ -147,6 +147,68 @@ async def test_one_of_two_processes_works_and_the_other_takes_over(
             assert runs[1 - leader].count == 0
             runtimes[leader].stop()
             await runs[1 - leader].once()
+
+
+async def test_processes_that_share_a_part_of_the_work_divide_it(
+    connection: Connection, client: Client, server: FaultServer
+) -> None:
+    """One runs the maps and the secrets, the other the secrets alone: who has the secrets' lease does them."""
+    server.put(ConfigMap, NAMED)
+    server.put(Secret, NAMED)
+    maps, secrets, alone = Seen(), Seen(), Seen()
+
+    def elected(each: Client) -> Callable[[Controller], Election]:
+        found = {
+            kind: Election(each, kind.kind.plural, "one", "process", lease=0.6, renew=0.4, retry=0.05)
+            for kind in (ConfigMap, Secret)
+        }
+        return lambda controller: found[controller.kind]  # type: ignore[index]  # of one of the two kinds
+
+    async with Client(connection) as other:
+        single = Controller(name="alone", kind=Secret, reconcile=alone)
+        both = (
+            Controller(name="maps", kind=ConfigMap, reconcile=maps),
+            Controller(name="secrets", kind=Secret, reconcile=secrets),
+        )
+        whole = Runtime(client, both, election=elected(client), settings=quick())
+        first = Runtime(other, (single,), election=elected(other), settings=quick())
+        async with started(first):
+            await alone.once()
+            async with started(whole):
+                await maps.once()
+                server.put(Secret, {**NAMED, "type": "Opaque"})
+                await alone.once()
+                assert secrets.count == 0
+                # The one that leads goes, and the other takes its part over beside what it does already.
+                first.stop()
+                await secrets.once()
+                assert maps.count == 1
+
+
+async def test_a_key_that_stands_is_looked_at_though_nothing_is_there(client: Client) -> None:
+    keys: list[Key] = []
+    looked = asyncio.Event()
+
+    async def look(key: Key, _context: Context) -> None:
+        keys.append(key)
+        looked.set()
+
+    standing = (Key("one", "absent"),)
+    controllers = (Controller(name="standing", kind=ConfigMap, reconcile=look, standing=standing),)
+    async with started(Runtime(client, controllers, settings=quick())):
+        await asyncio.wait_for(looked.wait(), SECONDS)
+    assert keys == list(standing)
+
+
+async def test_of_some_kinds_another_namespace_is_looked_at(client: Client, server: FaultServer) -> None:
+    server.put(ConfigMap, NAMED)
+    server.put(Secret, {"metadata": {"name": "a", "namespace": "two"}})
+    controllers = (Controller(name="here", kind=ConfigMap, reconcile=Seen(), reads=(Secret,)),)
+    runtime = Runtime(client, controllers, namespace="one", places={Secret: "two"}, settings=quick())
+    async with started(runtime):
+        await asyncio.wait_for(runtime.informers.synced(), SECONDS)
+        assert runtime.informers.of(Secret).namespace == "two"
+        assert [found.key for found in runtime.informers.store(Secret).list()] == [Key("two", "a")]
 
 
 async def test_a_candidate_that_never_led_stops_at_once(client: Client, server: FaultServer) -> None:
@@ -305,7 +367,8 @@ async def test_work_goes_on_after_the_lead_was_lost_and_won_back(
         await asyncio.wait_for(runtime.informers.synced(), SECONDS)
         for time in range(3):
             begun.clear()
-            lead = asyncio.create_task(runtime._lead())
+            (team,) = runtime._teams.values()
+            lead = asyncio.create_task(runtime._lead(team))
             if time == 0:
                 while not runtime.workers[0]._active:
                     await asyncio.sleep(0)

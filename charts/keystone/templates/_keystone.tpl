@@ -16,19 +16,15 @@
 {{- end }}
 {{- end }}
 
-{{/* What a Job of Keystone waits for, mounts and gets: db-sync alone needs no keys, and all others need its schema. */}}
+{{/* What a Job of Keystone has beyond others: all but db-sync read the keys, and bootstrap gets a password. */}}
 {{- define "keystone.jobArguments" -}}
-{{- $arguments := dict "user" 42425 "component" .job }}
-{{- if eq .job "db-sync" }}
-{{- $_ := set $arguments "wait" (hasKey (.root.Values.provision | default dict) "database" | ternary "db-create" "") }}
-{{- else }}
-{{- $_ := set $arguments "wait" (hasKey (.root.Values.jobs | default dict) "db-sync" | ternary "db-sync" "") }}
+{{- $arguments := dict }}
+{{- if ne .job "db-sync" }}
 {{- $_ := set $arguments "volumes" (include "keystone.keyRingVolumes" .root | trim) }}
 {{- $_ := set $arguments "mounts" (include "keystone.keyRingMounts" .root | trim) }}
 {{- end }}
 {{- with .values.passwordSecret }}
-{{- $reference := dict "secretKeyRef" (dict "name" .name "key" .key) }}
-{{- $_ := set $arguments "environment" (list (dict "name" "OS_BOOTSTRAP_PASSWORD" "valueFrom" $reference) | toYaml) }}
+{{- $_ := set $arguments "environment" (include "stackwright.secretVariable" (dict "name" "OS_BOOTSTRAP_PASSWORD" "secret" .name "key" .key)) }}
 {{- end }}
 {{- toYaml $arguments }}
 {{- end }}

@@ -24,7 +24,7 @@ spec:
   template:
     metadata:
       labels:
-        {{- include "stackwright.selectorLabels" . | nindent 8 }}
+        {{- include "stackwright.podLabels" . | nindent 8 }}
       {{- with include "stackwright.podAnnotations" . }}
       annotations:
         {{- . | nindent 8 }}

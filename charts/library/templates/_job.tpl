@@ -1,6 +1,6 @@
 {{/* The name of a Job ends in the hash of its inputs: the one that the values say, else of the values themselves. */}}
 {{- define "stackwright.jobName" -}}
-{{- $inputs := list .root.Chart.Version (pick .root.Values "image" "sudo" "keyRings" "provision") .values | toJson }}
+{{- $inputs := list .root.Chart.Version (pick .root.Values "image" "sudo" "podLabels" "keyRings" "provision") .values | toJson }}
 {{- printf "%s-%s-%s" .root.Release.Name .job (.values.hash | default ($inputs | sha256sum | trunc 8)) }}
 {{- end }}
 
@@ -8,7 +8,7 @@
 {{- define "stackwright.jobPod" -}}
 metadata:
   labels:
-    {{- include "stackwright.selectorLabels" . | nindent 4 }}
+    {{- include "stackwright.podLabels" . | nindent 4 }}
   {{- with .values.annotations }}
   annotations:
     {{- toYaml . | nindent 4 }}

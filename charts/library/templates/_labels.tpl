@@ -5,6 +5,14 @@ app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
+{{/* The labels of a pod: those that select it, and what the values say beside them. */}}
+{{- define "stackwright.podLabels" -}}
+{{ include "stackwright.selectorLabels" . }}
+{{- with .root.Values.podLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
 {{/* The labels of an object. */}}
 {{- define "stackwright.labels" -}}
 {{ include "stackwright.selectorLabels" . }}

@@ -1,8 +1,13 @@
-{{/* A Service; what the values say in `spec` is merged over the chart's. */}}
+{{/* A Service; what the values say in `spec` is merged over the chart's. Its `nodePort` is that of the first port. */}}
 {{- define "stackwright.service" -}}
-{{- $spec := dict "type" (.values.type | default "ClusterIP") "ports" .ports }}
+{{- $own := deepCopy (.values.spec | default dict) }}
+{{- $ports := deepCopy .ports }}
+{{- with $own.nodePort }}
+{{- $_ := set (first $ports) "nodePort" . }}
+{{- end }}
+{{- $spec := dict "type" (.values.type | default "ClusterIP") "ports" $ports }}
 {{- $_ := set $spec "selector" (include "stackwright.selectorLabels" . | fromYaml) }}
-{{- $spec = mergeOverwrite $spec (deepCopy (.spec | default dict)) (deepCopy (.values.spec | default dict)) -}}
+{{- $spec = mergeOverwrite $spec (deepCopy (.spec | default dict)) (omit $own "nodePort") -}}
 apiVersion: v1
 kind: Service
 metadata:

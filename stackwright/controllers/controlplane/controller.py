@@ -1,7 +1,8 @@
 """The controller of the umbrella: a composite over the sections of all services, and what wakes it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -14,13 +15,15 @@ from stackwright.api.controlplane import (
     INPUT_READY,
     OpenStackControlPlane,
     OpenStackControlPlaneStatus,
+    OperatorState,
     ResolvedDependency,
     ServiceState,
 )
 from stackwright.controllers.controlplane import passwords
-from stackwright.controllers.controlplane.refusals import refusals
+from stackwright.controllers.controlplane.operators import Operators, ServiceOperator, states
+from stackwright.controllers.controlplane.refusals import refusals, wrong_mode
 from stackwright.controllers.controlplane.resolution import Identity, Instance, is_disabled, resolve
-from stackwright.controllers.dialling import Dialler
+from stackwright.controllers.words import word_of
 from stackwright.kube.builtin import Secret
 from stackwright.kube.conditions import READY, Finding, finding_of
 from stackwright.kube.controller import Context, Controller, Result, Watch
@@ -40,16 +43,18 @@ class Facts:
     """What there is in the namespace.
 
     The resources of the sections' kinds, which of them are somebody else's, the Secret without its values, and the
-    name of the control plane that was here first, if this one was not.
+    name of the control plane that was here first, if this one was not. `operators` are the states of the services'
+    own operators by their words, None where all services have one operator.
     """
 
     present: Mapping[Identity, CustomResource] = field(default_factory=dict)
     foreign: frozenset[Identity] = frozenset()
     secret: passwords.Seen | None = None
     first: str = ""
+    operators: Mapping[str, Finding] | None = None
 
 
-def read(umbrella: OpenStackControlPlane, context: Context) -> Facts:
+def read(umbrella: OpenStackControlPlane, context: Context, operators: Operators | None = None) -> Facts:
     """Take from the caches what there is."""
     namespace = umbrella.metadata.namespace
     present = {
@@ -60,7 +65,8 @@ def read(umbrella: OpenStackControlPlane, context: Context) -> Facts:
     mark = mark_of(context)
     foreign = frozenset(identity for identity, resource in present.items() if _foreign(resource, umbrella, mark))
     secret = context.store(Secret).get(Key(namespace, umbrella.spec.secret))
-    return Facts(present, foreign, passwords.seen(secret), _first(umbrella, context))
+    started = None if operators is None else states(operators, context.store(ServiceOperator).list())
+    return Facts(present, foreign, passwords.seen(secret), _first(umbrella, context), started)
 
 
 def _foreign(resource: Resource, umbrella: OpenStackControlPlane, mark: str) -> bool:
@@ -81,7 +87,7 @@ def _first(umbrella: OpenStackControlPlane, context: Context) -> str:
 def children(umbrella: OpenStackControlPlane, facts: Facts) -> Iterable[Child | Wait | Finding]:
     """Return the resources of the services, and what is found out about the whole."""
     refuse(umbrella, facts)
-    instances = _instances(umbrella, facts)
+    instances = instances_of(umbrella, facts)
     if (complaint := passwords.complaint(umbrella, instances, facts.secret)) is not None:
         yield complaint
     for instance in instances:
@@ -93,11 +99,12 @@ def children(umbrella: OpenStackControlPlane, facts: Facts) -> Iterable[Child | 
             # What runs already is not taken away because what it needs was.
             body = {"metadata": {"name": instance.name}, "spec": instance.spec}
             yield Child(instance.section.kind, body, condition)
+    yield from _unattended(instances, facts)
     yield from _idle(umbrella, instances)
     yield _infrastructure(instances, facts)
 
 
-def _instances(umbrella: OpenStackControlPlane, facts: Facts) -> tuple[Instance, ...]:
+def instances_of(umbrella: OpenStackControlPlane, facts: Facts) -> tuple[Instance, ...]:
     """Return the resources of a control plane; what was deployed because something needed it is remembered as such."""
     resolved = {(entry.kind, entry.name) for entry in umbrella.status.resolved}
     return resolve(umbrella.spec, services.sections(), facts.foreign, resolved & facts.present.keys())
@@ -113,6 +120,35 @@ def refuse(umbrella: OpenStackControlPlane, facts: Facts) -> None:
         raise Blocked(message, reason="NotAlone", condition=INPUT_READY)
     if refused := refusals(umbrella.spec, services.sections()):
         raise Blocked("; ".join(map(str, refused)), reason="NotSupported", condition=INPUT_READY)
+    if (mismatch := wrong_mode(umbrella.spec.operatorMode, per_service=facts.operators is not None)) is not None:
+        raise Blocked(str(mismatch), reason="OperatorModeMismatch", condition=INPUT_READY)
+
+
+def is_refused(umbrella: OpenStackControlPlane, facts: Facts) -> bool:
+    """Return whether the user must change something before anything is done."""
+    try:
+        refuse(umbrella, facts)
+    except Blocked:
+        return True
+    return False
+
+
+def _unattended(instances: Iterable[Instance], facts: Facts) -> Iterable[Finding]:
+    """Say of what is not ready that its operator is not there yet; what is ready runs on without."""
+    for instance in instances if facts.operators is not None else ():
+        starting = _starting(instance, facts)
+        if starting and _state(instance, facts).status != "True":
+            yield Finding(instance.section.condition, "False", "OperatorNotReady", starting, "Info")
+
+
+def _starting(instance: Instance, facts: Facts) -> str:
+    """Return why the operator of a resource does not work yet; an empty text when it does."""
+    assert facts.operators is not None  # noqa: S101  asked by the callers
+    word = word_of(instance.section.kind)
+    state = facts.operators.get(word)
+    if state is None:
+        return f"The operator of {word} is being started"
+    return "" if state.status == "True" else f"The operator of {word} is not ready: {state.message}"
 
 
 def _idle(umbrella: OpenStackControlPlane, instances: Iterable[Instance]) -> Iterable[Finding]:
@@ -148,9 +184,9 @@ def _state(instance: Instance, facts: Facts) -> Finding:
 
 def tell(umbrella: OpenStackControlPlane, facts: Facts) -> OpenStackControlPlaneStatus:
     """Return the status with the state of each resource, and with what was deployed because something needs it."""
-    if facts.first or refusals(umbrella.spec, services.sections()):
+    if is_refused(umbrella, facts):
         return umbrella.status
-    instances = _instances(umbrella, facts)
+    instances = instances_of(umbrella, facts)
     states = tuple(sorted(_told(instance, facts) for instance in instances))
     resolved = tuple(
         ResolvedDependency(name=instance.name, kind=instance.identity[0], neededBy=instance.needed_by)
@@ -161,7 +197,18 @@ def tell(umbrella: OpenStackControlPlane, facts: Facts) -> OpenStackControlPlane
         umbrella.status,
         services=tuple(state for _, state in states),
         resolved=tuple(sorted(resolved, key=lambda one: (one.kind, one.name))),
+        operators=tuple(_attending(instances, facts)),
     )
+
+
+def _attending(instances: Iterable[Instance], facts: Facts) -> Iterable[OperatorState]:
+    """Return the operators of the control plane's own services, where each has its own."""
+    words = {word_of(instance.section.kind) for instance in instances} if facts.operators is not None else set()
+    for word in sorted(words):
+        state = (facts.operators or {}).get(word)
+        ready = state is not None and state.status == "True"
+        message = "" if ready else state.message if state is not None else "it is being started"
+        yield OperatorState(service=word, ready=ready, message=message)
 
 
 def _told(instance: Instance, facts: Facts) -> tuple[Identity, ServiceState]:
@@ -185,23 +232,32 @@ class Roster:
         """Return the control planes in the namespace of a resource."""
         return [key for key in self.secrets if key.namespace == resource.metadata.namespace]
 
+    def everyone(self, _: Resource) -> Iterable[Key]:
+        """Return all control planes."""
+        return list(self.secrets)
+
     def using(self, secret: Secret) -> Iterable[Key]:
         """Return the control planes that take their passwords from a Secret."""
         return [key for key in self.beside(secret) if self.secrets[key] == secret.metadata.name]
 
 
-def controller(generate: passwords.Generate = passwords.random) -> Controller:
-    """Return the controller of the umbrella; `generate` makes a password with that many bytes of randomness."""
+def controller(generate: passwords.Generate = passwords.random, operators: Operators | None = None) -> Controller:
+    """Return the controller of the umbrella; `generate` makes a password with that many bytes of randomness.
+
+    `operators` are those of single services, where they are installed so.
+    """
     kind = services.control_plane()
     kinds = tuple(section.kind for section in services.sections())
-    shape = Composite(of=kind, owns=kinds, children=children, read=read, tell=tell, pause=PAUSED)
+    look = partial(read, operators=operators)
+    shape = Composite(of=kind, owns=kinds, children=children, read=look, tell=tell, pause=PAUSED)
     roster = Roster()
     watches: tuple[Watch[Any], ...] = (
         Watch(kind, roster.beside, asked_differently),
         Watch(Secret, roster.using),
         *(Watch(each, roster.beside) for each in kinds),
+        *((Watch(ServiceOperator, roster.everyone),) if operators is not None else ()),
     )
-    composed = shape.controller(watches=watches)
+    composed = replace(shape.controller(watches=watches), makes=(Secret,))
 
     async def reconcile(key: Key, context: Context) -> Result | None:
         umbrella = context.store(kind).get(key)
@@ -209,7 +265,7 @@ def controller(generate: passwords.Generate = passwords.random) -> Controller:
             roster.secrets.pop(key, None)
         else:
             roster.secrets[key] = umbrella.spec.secret
-            if not pausing.is_paused(PAUSED, umbrella) and await _generated(umbrella, context, generate):
+            if not pausing.is_paused(PAUSED, umbrella) and await _generated(umbrella, look, context, generate):
                 # The cache has the Secret by then, and says so.
                 return Result(after=0.0)
         return await composed.reconcile(key, context)
@@ -217,12 +273,17 @@ def controller(generate: passwords.Generate = passwords.random) -> Controller:
     return replace(composed, reconcile=reconcile)
 
 
-async def _generated(umbrella: OpenStackControlPlane, context: Context, generate: passwords.Generate) -> bool:
+async def _generated(
+    umbrella: OpenStackControlPlane,
+    look: Callable[[OpenStackControlPlane, Context], Facts],
+    context: Context,
+    generate: passwords.Generate,
+) -> bool:
     """Generate the passwords that are missing; return whether there were any."""
-    facts = read(umbrella, context)
-    if facts.first or refusals(umbrella.spec, services.sections()):
+    facts = look(umbrella, context)
+    if is_refused(umbrella, facts):
         return False
-    instances = _instances(umbrella, facts)
+    instances = instances_of(umbrella, facts)
     step = passwords.decide(umbrella, instances, facts.secret)
     if step is None:
         return False
@@ -232,8 +293,3 @@ async def _generated(umbrella: OpenStackControlPlane, context: Context, generate
         await report(umbrella, (finding_of(error, INPUT_READY),), umbrella.status, context)
         raise
     return True
-
-
-def controllers(dialler: Dialler) -> tuple[Controller, ...]:  # noqa: ARG001  every folder of controllers is asked so
-    """Return the controllers of this folder; the umbrella dials nobody."""
-    return (controller(),)

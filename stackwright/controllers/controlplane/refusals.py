@@ -7,6 +7,8 @@ from typing import Any
 import msgspec
 
 from stackwright.api.controlplane import OpenStackControlPlaneSpec, Section
+from stackwright.api.sections import SectionOverride
+from stackwright.controllers.controlplane.operators import PER_SERVICE, SHARED
 from stackwright.controllers.controlplane.resolution import found_at
 
 _NO_TLS = "TLS is not supported yet; leave it out"
@@ -31,8 +33,18 @@ def refusals(spec: OpenStackControlPlaneSpec, sections: Iterable[Section]) -> tu
 def _of_the_whole(spec: OpenStackControlPlaneSpec) -> Iterator[Refusal]:
     if spec.tls is not None:
         yield Refusal("spec.tls", _NO_TLS)
-    if spec.operatorMode != "shared":
-        yield Refusal("spec.operatorMode", f"{spec.operatorMode} is not supported yet; set it to shared")
+
+
+def wrong_mode(asked: str, *, per_service: bool) -> Refusal | None:
+    """Return why the operators as they are installed are not those that a control plane asks for."""
+    if (asked == PER_SERVICE) == per_service:
+        return None
+    there, wanted = ("each service has its own", SHARED) if per_service else ("one serves all services", PER_SERVICE)
+    message = (
+        f"the operators are installed so that {there}; set it to {PER_SERVICE if per_service else SHARED}, "
+        f"or install their chart with --set operatorMode={wanted}"
+    )
+    return Refusal("spec.operatorMode", message)
 
 
 def _of_section(spec: OpenStackControlPlaneSpec, section: Section) -> Iterator[Refusal]:
@@ -46,13 +58,19 @@ def _of_section(spec: OpenStackControlPlaneSpec, section: Section) -> Iterator[R
     elif stated.template is not None:
         yield from _of_template(stated.template, section, f"{place}.template")
     if section.has_endpoints:
-        if stated.apiOverride.tls:
-            yield Refusal(f"{place}.apiOverride.tls", _NO_TLS)
-        if stated.apiOverride.route:
-            yield Refusal(f"{place}.apiOverride.route", "Routes are not supported; set apiOverride.service")
-        if stated.applicationCredential.get("enabled"):
-            message = "application credentials are not supported yet; leave it out"
-            yield Refusal(f"{place}.applicationCredential", message)
+        yield from _of_override(stated.apiOverride, f"{place}.apiOverride")
+    for api, override in stated.apiOverrides.items() if section.apis else ():
+        yield from _of_override(override, f"{place}.apiOverrides[{api}]")
+    if (section.has_endpoints or section.apis) and stated.applicationCredential.get("enabled"):
+        message = "application credentials are not supported yet; leave it out"
+        yield Refusal(f"{place}.applicationCredential", message)
+
+
+def _of_override(override: SectionOverride, place: str) -> Iterator[Refusal]:
+    if override.tls:
+        yield Refusal(f"{place}.tls", _NO_TLS)
+    if override.route:
+        yield Refusal(f"{place}.route", f"Routes are not supported; set {place.rpartition('.')[-1]}.service")
 
 
 def _of_template(template: Any, section: Section, place: str) -> Iterator[Refusal]:

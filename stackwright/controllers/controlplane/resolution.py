@@ -91,6 +91,9 @@ def asked_for(section: Section, spec: OpenStackControlPlaneSpec) -> Iterator[tup
     said = msgspec.to_builtins(stated.template) if stated.template is not None else {}
     if section.has_endpoints and (services := msgspec.to_builtins(stated.apiOverride.service)):
         said = merged({"override": {"service": services}}, said)
+    for api, override in stated.apiOverrides.items() if section.apis else ():
+        if services := msgspec.to_builtins(override.service):
+            said = merged({section.apis: {api: {"override": {"service": services}}}}, said)
     yield section.instance, said
 
 

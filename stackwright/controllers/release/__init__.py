@@ -5,7 +5,7 @@ here is decided whether they may be, who their fields belong to, and what `helm 
 
     if release.is_given(resource):                          # the annotation says helm: apply, prune, record nothing
         await release.settle(resource, context)
-        return Wait("GivenToHelm", release.GIVEN)
+        return Wait(release.GIVEN, release.why_given(history))
     rendered = await helm.render(chart, name, namespace, values)                        # adapters.helm
     # Before the children are applied. Blocked where a hand-made release has this name and nobody said whose it is.
     await release.settle(resource, context, rendered.objects, condition="DeploymentReady")
@@ -18,29 +18,54 @@ All of it reads the caches: the controller owns Secret and the kinds that its ch
 something differs, and may be killed anywhere and called again. The name of the release is that of the resource.
 
 Whose a release is, says the annotation `openstack.org/release-owner` of the resource: `helm` gives it back, `operator`
-takes it over; without it, what the operator made is the operator's, and a release made by hand blocks until the user
-has said. Neither way restarts a pod: only metadata changes hands (see `handover`).
+takes it over; without it, what the operator made is the operator's, and a release that a hand made or changed blocks
+until the user has said: `Contested` carries what would be reverted, and `preview` tells it of a release that was given.
+Neither way restarts a pod: only metadata changes hands (see `handover`).
 """
 
-from stackwright.controllers.release.handover import settle
+from stackwright.controllers.release.differences import MADE, WHOLE
+from stackwright.controllers.release.handover import Contested, let_go, settle
 from stackwright.controllers.release.history import Revision, Wanted, decide, history_of, woken_by
-from stackwright.controllers.release.kinds import KINDS, type_of
-from stackwright.controllers.release.ownership import GIVEN, RELEASE_OWNER, Owner, is_given, who_owns
+from stackwright.controllers.release.kinds import KINDS, is_known, type_of
+from stackwright.controllers.release.ownership import (
+    CONTESTED,
+    GIVEN,
+    RELEASE_OWNER,
+    UNKNOWN,
+    Owner,
+    is_given,
+    named,
+    preview,
+    release_of,
+    who_owns,
+    why_given,
+)
 from stackwright.controllers.release.recording import record
 
 __all__ = [
+    "CONTESTED",
     "GIVEN",
     "KINDS",
+    "MADE",
     "RELEASE_OWNER",
+    "UNKNOWN",
+    "WHOLE",
+    "Contested",
     "Owner",
     "Revision",
     "Wanted",
     "decide",
     "history_of",
     "is_given",
+    "is_known",
+    "let_go",
+    "named",
+    "preview",
     "record",
+    "release_of",
     "settle",
     "type_of",
     "who_owns",
+    "why_given",
     "woken_by",
 ]

@@ -9,6 +9,8 @@ it had always been the owner. A write that names the version it read cannot undo
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import msgspec
+
 from stackwright.kube.resource import JsonObject
 
 APPLY = "Apply"
@@ -32,6 +34,21 @@ def handed(entries: Sequence[JsonObject], giver: str, taker: str, *, less: Itera
     return result
 
 
+def released(entries: Sequence[JsonObject], manager: str, path: str) -> list[Any]:
+    """Return the entries after a manager has let go of the field at a path, written as the server writes it.
+
+    Its value stays until somebody applies another one. What was written through a subresource, as by `kubectl scale`,
+    is let go of too.
+    """
+    result: list[JsonObject] = []
+    for entry in entries:
+        if entry.get("manager") != manager:
+            result.append(entry)
+        elif smaller := _without_text(entry.get("fieldsV1", {}), path):
+            result.append({**entry, "fieldsV1": smaller})
+    return result
+
+
 def manages(entries: Iterable[JsonObject], name: str) -> bool:
     """Return whether a manager has any field, but for those of subresources."""
     return any(entry.get("manager") == name and not entry.get("subresource") for entry in entries)
@@ -52,6 +69,38 @@ def _less(entry: JsonObject, paths: Iterable[tuple[str, ...]]) -> JsonObject:
     for path in paths:
         fields = _without(fields, path)
     return {**entry, "fieldsV1": fields}
+
+
+def _without_text(tree: JsonObject, path: str) -> JsonObject:
+    """Return a tree less the field that a path in words means."""
+    result: JsonObject = {}
+    for name, branch in tree.items():
+        text = _text(name)
+        rest = path.removeprefix(text)
+        if name == "." or rest == path or (rest and rest[0] not in ".["):
+            result[name] = branch
+        elif rest:
+            smaller = _without_text(branch, rest)
+            # A branch that held nothing else has nothing left to hold; one that held nothing was another field.
+            if not branch or (smaller and smaller.keys() != {"."}):
+                result[name] = smaller
+    return result
+
+
+def _text(name: str) -> str:
+    """Return a step of a tree as the server writes it in a conflict: `.image`, `[name="api"]`, `[="x"]`, `[0]`."""
+    kind, _, rest = name.partition(":")
+    match kind:
+        case "k":
+            keys = msgspec.json.decode(rest)
+            pairs = (f"{key}={msgspec.json.encode(value).decode()}" for key, value in sorted(keys.items()))
+            return f"[{','.join(pairs)}]"
+        case "v":
+            return f"[={rest}]"
+        case "i":
+            return f"[{rest}]"
+        case _:
+            return f".{rest}"
 
 
 def _without(tree: JsonObject, path: tuple[str, ...]) -> JsonObject:

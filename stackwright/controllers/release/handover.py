@@ -8,17 +8,25 @@ from typing import Any
 import msgspec
 
 from stackwright.controllers.release import field_owners, kinds
-from stackwright.controllers.release.history import Revision, history_of
-from stackwright.controllers.release.ownership import Owner, belongs, release_of, who_owns, why_contested
+from stackwright.controllers.release.differences import HELM
+from stackwright.controllers.release.history import Revision, helm_at_work, history_of
+from stackwright.controllers.release.ownership import (
+    CONTESTED,
+    Owner,
+    belongs,
+    preview,
+    release_of,
+    who_owns,
+    why_contested,
+)
+from stackwright.kube import clock
 from stackwright.kube.builtin import PersistentVolumeClaim, Secret
 from stackwright.kube.client import Client
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked, Conflict, NotFound, Retry
-from stackwright.kube.resource import JsonObject, Key, Kind, ObjectMeta, Resource
+from stackwright.kube.resource import JsonObject, Key, Kind, ObjectMeta, Overridden, Resource
 from stackwright.kube.shapes.children import mark_of
 
-# The name under which helm applies.
-HELM = "helm"
 # Helm leaves what says so where it is when the release goes.
 POLICY = "helm.sh/resource-policy"
 # What may hold something that cannot be made again is not deleted for us.
@@ -27,6 +35,14 @@ HOLDS_DATA = (PersistentVolumeClaim.kind, Secret.kind)
 TRIES = 5
 
 Identity = tuple[Kind, Key]
+
+
+class Contested(Blocked):
+    """The user must say whose a release is; `overridden` is what the operator would change if it were its own."""
+
+    def __init__(self, message: str, overridden: tuple[Overridden, ...], condition: str) -> None:
+        super().__init__(message, reason=CONTESTED, condition=condition)
+        self.overridden = overridden
 
 
 class _Metadata(ObjectMeta, frozen=True, kw_only=True):
@@ -57,16 +73,24 @@ async def settle(
     the user must say. Call it before the objects are applied, and apply nothing where it returns HELM.
     """
     history = history_of(context.store(Secret).list(resource.metadata.namespace), resource.metadata.name)
-    wanted = {_identity(body, resource) for body in objects if kinds.is_known(body)}
+    rendered = tuple(objects)
+    wanted = {_identity(body, resource) for body in rendered if kinds.is_known(body)}
     there = _there(wanted, context)
     owner = who_owns(resource, history, there)
     match owner:
         case Owner.CONTESTED:
-            raise Blocked(why_contested(resource, history, there), reason="ReleaseContested", condition=condition)
+            raise Contested(
+                why_contested(resource, history, there),
+                preview(history, rendered),
+                condition,
+            )
         case Owner.HELM:
             await _give_back(resource, history, wanted, context)
             return Owner.HELM
         case _:
+            if wait := helm_at_work(history, clock.now()):
+                # What it changes is looked at when it is done, and not taken from under its hands.
+                raise Retry(wait.message, reason=wait.reason, condition=condition, after=wait.after)
             await _take_over(resource, history, wanted, context)
             return Owner.OPERATOR
 
@@ -96,6 +120,22 @@ async def _give_back(resource: Resource, history: Sequence[Revision], wanted: se
     await _all(_release(context.client, (item.kind, item.key), resource, mark) for item in ours)
     kept = [revision.secret for revision in history if revision.owner == resource.metadata.uid]
     await _all(_disown(context.client, secret, resource) for secret in kept)
+
+
+async def let_go(client: Client, identity: Identity, fields: Iterable[tuple[str, str]], mark: str) -> None:
+    """Take fields of an object, by manager and path, from who set them: the next apply of another makes them its own.
+
+    Their values stay until then. The mark goes, so that who has it knows that he has to apply again.
+    """
+    entries = tuple(fields)
+
+    def change(seen: _Metadata) -> JsonObject:
+        left: Sequence[JsonObject] = seen.managedFields
+        for manager, path in entries:
+            left = field_owners.released(left, manager, path)
+        return {"managedFields": list(left), "annotations": {mark: None}}
+
+    await _change(client, identity, change)
 
 
 async def _hand(client: Client, identity: Identity, managers: tuple[str, str], mark: str) -> None:

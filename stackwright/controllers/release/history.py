@@ -60,9 +60,12 @@ class Revision:
 
     @property
     def modified(self) -> datetime:
-        """When it was written last; long ago, if it does not say."""
-        stamp = self.secret.metadata.labels.get("modifiedAt", "")
-        return datetime.fromtimestamp(int(stamp) if stamp.isdecimal() else 0, UTC)
+        """When it was written last; long ago, if it does not say. A helm 3 does not say it when it begins."""
+        labels, created = self.secret.metadata.labels, self.secret.metadata.creationTimestamp
+        stamp = labels.get("modifiedAt", labels.get("createdAt", ""))
+        if stamp.isdecimal():
+            return datetime.fromtimestamp(int(stamp), UTC)
+        return datetime.fromisoformat(created) if created else datetime.fromtimestamp(0, UTC)
 
     @property
     def owner(self) -> str:
@@ -194,6 +197,11 @@ def _wait(history: tuple[Revision, ...], wanted: Wanted, now: datetime) -> Wait 
     if any(revision.owner not in ("", wanted.resource.metadata.uid) for revision in history):
         message = "the records of the release of a deleted resource of the same name go first"
         return Wait("Replacing", message, after=REPLACING_SECONDS)
+    return helm_at_work(history, now)
+
+
+def helm_at_work(history: tuple[Revision, ...], now: datetime) -> Wait | None:
+    """Return a wait where a helm command by hand is at work on the release, or was killed a short while ago."""
     newest = history[-1] if history else None
     if newest is None or newest.status not in BUSY:
         return None

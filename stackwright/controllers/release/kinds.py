@@ -5,22 +5,20 @@ from stackwright.kube.builtin import (
     CronJob,
     DaemonSet,
     Deployment,
+    Ingress,
     Job,
+    NetworkPolicy,
     PersistentVolumeClaim,
+    PodDisruptionBudget,
+    Role,
+    RoleBinding,
     Secret,
     Service,
     ServiceAccount,
     StatefulSet,
 )
-from stackwright.kube.discovery import type_of as metadata_of
 from stackwright.kube.errors import Blocked
-from stackwright.kube.resource import JsonObject, Kind, Resource
-
-# Of these we read the metadata alone; the mark of what was applied speaks for the rest.
-Role = metadata_of(Kind("rbac.authorization.k8s.io", "v1", "Role", "roles"))
-RoleBinding = metadata_of(Kind("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings"))
-PodDisruptionBudget = metadata_of(Kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets"))
-Ingress = metadata_of(Kind("networking.k8s.io", "v1", "Ingress", "ingresses"))
+from stackwright.kube.resource import JsonObject, Resource
 
 KINDS: tuple[type[Resource], ...] = (
     ConfigMap,
@@ -29,6 +27,7 @@ KINDS: tuple[type[Resource], ...] = (
     Deployment,
     Ingress,
     Job,
+    NetworkPolicy,
     PersistentVolumeClaim,
     PodDisruptionBudget,
     Role,

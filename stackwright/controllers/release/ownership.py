@@ -3,15 +3,19 @@
 from collections.abc import Iterable
 from enum import Enum
 
-from stackwright.adapters.helm.records import UNINSTALLED
+from stackwright.adapters.helm.records import DEPLOYED, UNINSTALLED
+from stackwright.controllers.release.differences import differences
 from stackwright.controllers.release.history import Revision
-from stackwright.kube.resource import Resource
+from stackwright.kube.resource import JsonObject, Overridden, Resource
 
 # On a service's resource: `helm` gives its release back, `operator` takes it over.
 RELEASE_OWNER = "openstack.org/release-owner"
 RELEASE_NAME = "meta.helm.sh/release-name"
 
-GIVEN = f"the release is in the hands of helm; set the annotation {RELEASE_OWNER}: operator to take it over"
+# Reasons of conditions: a release that was given to helm, and one of which nobody said whose it is.
+GIVEN, CONTESTED = "GivenToHelm", "ReleaseContested"
+# How a sentence begins that says why nobody knows what taking a release over would change.
+UNKNOWN = "What that changes is not known yet"
 
 
 class Owner(Enum):
@@ -28,15 +32,30 @@ def is_given(resource: Resource) -> bool:
     return resource.metadata.annotations.get(RELEASE_OWNER) == Owner.HELM.value
 
 
+def why_given(history: tuple[Revision, ...]) -> str:
+    """Return the sentence that tells whose a release is that was given to helm, and how to have it back."""
+    return (
+        f"{named(history)} is in the hands of helm; set the annotation {RELEASE_OWNER}: operator to take it over "
+        "(stackwright take shows first what that changes)"
+    )
+
+
+def named(history: tuple[Revision, ...]) -> str:
+    """Return what a sentence calls a release, with its newest revision: who reads it knows what was looked at."""
+    return f"revision {history[-1].version} of the release" if history else "the release"
+
+
 def who_owns(resource: Resource, history: tuple[Revision, ...], objects: Iterable[Resource]) -> Owner:
     """Return whose the release of a resource is.
 
     `objects` are those of the release that are there. What the user says decides; without a word, what the operator
-    made is its own, and what is not there is nobody's.
+    made is its own, and what is not there is nobody's. What a hand has changed with success is not reverted unasked.
     """
     said = resource.metadata.annotations.get(RELEASE_OWNER)
     if said is not None:
         return {"helm": Owner.HELM, "operator": Owner.OPERATOR}.get(said, Owner.CONTESTED)
+    if is_changed_by_hand(history):
+        return Owner.CONTESTED
     there = tuple(objects)
     if any(belongs(item, resource) for item in there):
         return Owner.OPERATOR
@@ -48,16 +67,41 @@ def who_owns(resource: Resource, history: tuple[Revision, ...], objects: Iterabl
     return Owner.CONTESTED if elsewhere else Owner.NOBODY
 
 
+def is_changed_by_hand(history: tuple[Revision, ...]) -> bool:
+    """Return whether the newest revision is a hand's that says otherwise than the last one of the operator's."""
+    if not history or not _is_a_hands(history[-1]) or history[-1].status != DEPLOYED:
+        return False
+    ours = next((revision for revision in reversed(history) if not _is_a_hands(revision)), None)
+    return ours is not None and bool(differences(history[-1].objects, ours.objects))
+
+
+def preview(history: tuple[Revision, ...], objects: Iterable[JsonObject]) -> tuple[Overridden, ...]:
+    """Return what would change if the operator applied these objects over what helm deployed, field by field."""
+    newest = next((revision for revision in reversed(history) if revision.status == DEPLOYED), None)
+    return differences(newest.objects, objects) if newest is not None else ()
+
+
+def _is_a_hands(revision: Revision) -> bool:
+    return not revision.owner and not revision.ours
+
+
 def why_contested(resource: Resource, history: tuple[Revision, ...], objects: Iterable[Resource]) -> str:
     """Return the sentence that tells the user what to do about a release that is contested."""
     name = resource.metadata.name
     said = resource.metadata.annotations.get(RELEASE_OWNER)
     if said is not None:
         return f"the annotation {RELEASE_OWNER} is {said!r}; write helm or operator, or take it away"
+    if is_changed_by_hand(history):
+        return (
+            f"{named(history)} was made by helm by hand and changes what the operator applied; status.overridden shows "
+            f"what. Set the annotation {RELEASE_OWNER}: operator to revert that (stackwright take shows it first), or "
+            f"{RELEASE_OWNER}: helm to go on by hand"
+        )
     if history:
         return (
-            f"there is a Helm release {name} made by hand (revision {history[-1].version}); set the annotation "
-            f"{RELEASE_OWNER}: operator to have the operator take it over, or {RELEASE_OWNER}: helm to keep it"
+            f"there is a Helm release {name} made by hand ({named(history)}); set the annotation {RELEASE_OWNER}: "
+            "operator to have the operator take it over (status.overridden shows what that changes), or "
+            f"{RELEASE_OWNER}: helm to keep it"
         )
     items = [item for item in objects if release_of(item) not in ("", name)]
     others = ", ".join(f"{item.kind.name} {item.metadata.name} of release {release_of(item)}" for item in items)

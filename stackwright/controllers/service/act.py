@@ -2,18 +2,20 @@
 
 import base64
 import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.api.mariadb import DATABASE_LABEL, MariaDBAccount
+from stackwright.api.rabbitmq import TransportURL
 from stackwright.blueprint import key_rings
 from stackwright.blueprint.service import Look
 from stackwright.controllers.service import labels, rings
 from stackwright.controllers.service.environment import Environment
 from stackwright.controllers.service.needs import account_secret
 from stackwright.controllers.service.resolved import NewSecret
-from stackwright.controllers.service.rings import Spread, Turn
+from stackwright.controllers.service.rings import Drop, Spread, Turn
 from stackwright.kube import clock, pods
 from stackwright.kube.builtin import Job, Pod, Secret
 from stackwright.kube.controller import Context
@@ -56,22 +58,20 @@ async def make_secrets(
         except AlreadyExists:
             # Somebody was faster, or the cache is behind: what is there stays.
             continue
+        if entry.loss:
+            context.events.event(resource, "Warning", "SecretLost", entry.loss)
 
 
 async def turn(
-    step: Turn | Spread, holders: Iterable[Pod], context: Context, environment: Environment, now: datetime
+    step: Turn | Spread | Drop, holders: Iterable[Pod], context: Context, environment: Environment, now: datetime
 ) -> None:
-    """Turn a ring, or note that it is spread, once everybody who reads it holds the present keys."""
+    """Turn a ring, or note that it is spread, once everybody who reads it holds the present keys; or shorten it."""
     keys = rings.decoded(step.secret)
     if not key_rings.is_ring(keys):
         message = f"Secret {step.secret.metadata.name} is no ring of keys: it needs the keys 0 and 1, and numbers only"
         raise Blocked(message, reason="KeyRingInvalid")
-    for pod in holders:
-        # One that only starts may have mounted an older ring.
-        started = pod.status.get("phase") == "Running"
-        if not started or not await environment.holds(context.client, pod, step.path, digests(keys)):
-            message = f"Pod {pod.metadata.name} does not hold the staged key of {step.secret.metadata.name} yet"
-            raise Retry(message, reason="KeyNotSpread", after=HOLDING_SECONDS)
+    if not isinstance(step, Drop):
+        await _held(step, keys, holders, context, environment)
     metadata = step.secret.metadata
     # Never turn twice for one look: who comes second finds another version.
     seen = {"op": "test", "path": "/metadata/resourceVersion", "value": metadata.resourceVersion}
@@ -83,8 +83,20 @@ async def turn(
         raise Retry(message, reason="Conflict", after=CHANGED_SECONDS) from error
 
 
+async def _held(
+    step: Turn | Spread, keys: Mapping[str, str], holders: Iterable[Pod], context: Context, environment: Environment
+) -> None:
+    """Raise Retry where a pod does not hold these keys yet."""
+    for pod in holders:
+        # One that only starts may have mounted an older ring.
+        started = pod.status.get("phase") == "Running"
+        if not started or not await environment.holds(context.client, pod, step.path, digests(keys)):
+            message = f"Pod {pod.metadata.name} does not hold the staged key of {step.secret.metadata.name} yet"
+            raise Retry(message, reason="KeyNotSpread", after=HOLDING_SECONDS)
+
+
 def _changes(
-    step: Turn | Spread, keys: Mapping[str, str], environment: Environment, now: datetime
+    step: Turn | Spread | Drop, keys: Mapping[str, str], environment: Environment, now: datetime
 ) -> Iterable[JsonObject]:
     annotations = dict(step.secret.metadata.annotations)
     match step:
@@ -95,9 +107,16 @@ def _changes(
             # What the clock does is no reason to forget what was done for a user.
             if step.asked_by:
                 annotations[rings.TURNED_FOR] = step.asked_by
-            source = environment.source(f"{step.secret.metadata.name} after {max(map(int, keys))}")
-            data = _encoded(key_rings.turned(keys, step.size, source.random))
-            yield {"op": "replace", "path": "/data", "value": data}
+            source = environment.source(f"{step.secret.metadata.name} after {key_rings.primary(keys)}")
+            ring = key_rings.turned(keys, step.size, source.random, needed=step.needed)
+            until = {**rings.until(step.secret, keys), key_rings.primary(keys): clock.seconds(now)}
+            noted = {name: at for name, at in until.items() if name in ring}
+            annotations[rings.PRIMARY_UNTIL] = json.dumps(noted, sort_keys=True)
+            yield {"op": "replace", "path": "/data", "value": _encoded(ring)}
+        case Drop():
+            ring = {name: key for name, key in keys.items() if name not in step.keys}
+            annotations[rings.PRIMARY_UNTIL] = json.dumps(rings.until(step.secret, ring), sort_keys=True)
+            yield {"op": "replace", "path": "/data", "value": _encoded(ring)}
     yield {"op": "add", "path": "/metadata/annotations", "value": annotations}
 
 
@@ -192,6 +211,15 @@ async def retire_accounts(resource: CustomResource, current: str, look: Look, co
             await context.client.delete(Secret, secret.metadata.name, metadata.namespace, uid=secret.metadata.uid)
         await context.client.delete(MariaDBAccount, metadata.name, metadata.namespace, uid=metadata.uid)
         context.events.event(resource, "Normal", "AccountRetired", f"MariaDBAccount {metadata.name} is used no more")
+
+
+async def retire_bus(resource: CustomResource, bus: TransportURL | None, context: Context) -> None:
+    """Delete the login to a broker that the service used before, if it was made for it."""
+    if bus is None or bus.deleting or mark_of(context) not in bus.metadata.annotations:
+        return
+    metadata = bus.metadata
+    await context.client.delete(TransportURL, metadata.name, metadata.namespace, uid=metadata.uid)
+    context.events.event(resource, "Normal", "BusRetired", f"TransportURL {metadata.name} is used no more")
 
 
 def _encoded(content: Mapping[str, str]) -> dict[str, str]:

@@ -9,12 +9,13 @@ import msgspec
 from stackwright.adapters.helm import Rendered
 from stackwright.api.annotations import PAUSED
 from stackwright.api.base import CustomResource, JsonObject, Status
+from stackwright.api.rabbitmq import TransportURL
 from stackwright.blueprint.endpoints import address_of
 from stackwright.blueprint.facts import Facts
-from stackwright.blueprint.service import Database, Identity, Service
+from stackwright.blueprint.service import Database, Identity, Notifications, Service
 from stackwright.controllers import release
 from stackwright.controllers.looking import Interests, Looker
-from stackwright.controllers.service import act, labels, needs, pods, traces
+from stackwright.controllers.service import act, charts, labels, needs, pods, preview, traces
 from stackwright.controllers.service.decide import Intent, Seen, decide
 from stackwright.controllers.service.environment import Environment
 from stackwright.controllers.translation import translated
@@ -44,7 +45,15 @@ _CONDITIONS: Mapping[type[Resource], str] = {
 # Which condition follows a Job that makes what a service needs, where the chart does that.
 _PROVISIONING = {"db-create": "DBReady", "identity-create": "KeystoneServiceReady"}
 _WORKLOADS: tuple[type[Plain], ...] = (Deployment, StatefulSet)
-_LOOKED_AT: tuple[type[Resource], ...] = (*needs.READ, builtin.Service, ConfigMap, Job, StorageClass, StatefulSet)
+_LOOKED_AT: tuple[type[Resource], ...] = (
+    *needs.READ,
+    builtin.Service,
+    ConfigMap,
+    Job,
+    StorageClass,
+    StatefulSet,
+    builtin.PersistentVolumeClaim,
+)
 
 
 @dataclass(frozen=True)
@@ -101,20 +110,23 @@ class ServiceController(Generic[C, F]):
         except Exception as error:
             finding = conditions.finding_of(error)
             # An error that names no condition says nothing of any.
-            await report(resource, (finding,), resource.status, context, looked=bool(finding.condition))
+            status = preview.told(resource.status, error)
+            await report(resource, (finding,), status, context, looked=bool(finding.condition))
             raise
 
     async def _pass(self, resource: C, look: Looker, context: Context) -> Result | None:
         if release.is_given(resource):
             await release.settle(resource, context)
             await act.disown(resource, (Secret, ConfigMap), context)
-            given = Finding("", "False", "GivenToHelm", release.GIVEN, "Info")
-            await report(resource, (given,), resource.status, context, looked=False)
+            seen = await self._see(resource, look, context)
+            status, why = await preview.given(self.service, resource, seen, self.environment, context)
+            finding = Finding("", "False", release.GIVEN, why, "Info")
+            await report(resource, (finding,), status, context, looked=False)
             return None
         seen = await self._see(resource, look, context)
         intent = decide(self.service, resource, seen, self.environment)
         await act.make_secrets(intent.secrets, resource, context, self.environment, seen.now)
-        rendered = await self._render(resource, intent, context)
+        rendered = await self._render(resource, intent, look, context)
         children = (*intent.children, *self._objects(resource, rendered, context))
         again = await self._clear_failed(resource, intent, children, context)
         waits = list(intent.waits)
@@ -139,7 +151,7 @@ class ServiceController(Generic[C, F]):
         await report(resource, findings, status, context)
         settled = not waits and not intent.secrets and all(finding.status == "True" for finding in findings)
         if settled and intent.facts is not None:
-            await self._retire(resource, look, context)
+            await self._retire(resource, intent.facts, look, context)
         delays.extend(wait.after for wait in waits if wait.after is not None)
         if intent.wake is not None:
             delays.append(intent.wake)
@@ -151,21 +163,29 @@ class ServiceController(Generic[C, F]):
         return Result(after=min(delays)) if delays else None
 
     async def _see(self, resource: C, look: Looker, context: Context) -> Seen:
-        owned = [item for kind in _WORKLOADS for item in context.store(kind).owned_by(resource.metadata.uid)]
+        # What is, or was, in helm's hands has no owner; its pods are the same.
+        owned = [
+            item
+            for kind in _WORKLOADS
+            for item in context.store(kind).list(resource.metadata.namespace)
+            if labels.belongs(item, resource)
+            or (item.metadata.controller is None and labels.instance_of(item, self.service.name) == resource.key)
+        ]
         logs = {
             job.metadata.name: await act.log_of(job, context) for job in traces.ended_jobs(self.service, resource, look)
         }
         nodes = tuple(look.all(Node)) if self.service.endpoints_of(resource) else ()
         return Seen(look, clock.now(), tuple(owned), nodes, logs)
 
-    async def _render(self, resource: C, intent: Intent[F], context: Context) -> Rendered | None:
+    async def _render(self, resource: C, intent: Intent[F], look: Looker, context: Context) -> Rendered | None:
         if intent.values is None:
             return None
         metadata = resource.metadata
-        chart = self.environment.charts / self.service.name
         condition = self._declared("DeploymentReady")
         with translated(condition):
+            chart = await charts.folder(self.service, resource, look, self.environment)
             rendered = await self.environment.renderer.render(chart, metadata.name, metadata.namespace, intent.values)
+        charts.refuse_foreign(resource, rendered.objects, context, condition)
         try:
             await release.settle(resource, context, rendered.objects, condition=condition)
         except Blocked as error:
@@ -247,15 +267,18 @@ class ServiceController(Generic[C, F]):
         status: Any = told
         changes: dict[str, Any] = {"overridden": outcome.overridden(), "actions": intent.course.statuses}
         if intent.values is not None:
+            changes["chart"] = charts.said(outcome.parent)
             changes["readyCount"] = sum(owner.status.get("readyReplicas", 0) for owner in seen.workloads)
             parts = {**intent.values["components"], **intent.values.get("jobs", {})}
-            changes["hash"] = {name: part["hash"] for name, part in parts.items() if "hash" in part}
+            hashes = {name: part["hash"] for name, part in parts.items() if "hash" in part}
+            changes["hash"] = {**hashes, **intent.noted}
         result: Status = msgspec.structs.replace(status, **changes)
         return result
 
-    async def _retire(self, resource: Any, look: Looker, context: Context) -> None:
-        """Let accounts go that no pod uses any more: all pods were started with the present configuration."""
-        if not any(isinstance(need, Database) for need in self.service.needs):
+    async def _retire(self, resource: Any, facts: F, look: Looker, context: Context) -> None:
+        """Let what was kept go that no pod uses any more: all pods were started with the present configuration."""
+        needed = {type(need) for need in self.service.needs}
+        if not needed & {Database, Notifications}:
             return
         hashes = set(resource.status.hash.values())
         mine = self._pods(resource, context)
@@ -267,7 +290,10 @@ class ServiceController(Generic[C, F]):
         )
         if carried - hashes - {""} or working:
             return
-        await act.retire_accounts(resource, resource.spec.databaseAccount, look, context)
+        if Database in needed:
+            await act.retire_accounts(resource, resource.spec.databaseAccount, look, context)
+        if Notifications in needed and getattr(facts, Notifications.fact) is None:
+            await act.retire_bus(resource, look(TransportURL, needs.notifications_name(resource)), context)
 
 
 def _moved(change: Change[Node]) -> bool:

@@ -9,14 +9,14 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from stackwright.api.base import CustomResource, JsonObject, ObjectMeta
-from stackwright.blueprint import actions, admission, configuration, endpoints, values
+from stackwright.blueprint import actions, admission, configuration, endpoints, policies, values
 from stackwright.blueprint.actions import Course, Traces
 from stackwright.blueprint.facts import Endpoints, Facts
 from stackwright.blueprint.service import INTERNAL, PUBLIC, Generated, Identity, Look, Password, Service
-from stackwright.controllers.service import catalog, needs, rings, traces, volumes
+from stackwright.controllers.service import catalog, charts, losses, needs, rings, traces, volumes
 from stackwright.controllers.service.environment import Environment
 from stackwright.controllers.service.resolved import NewSecret, Resolved
-from stackwright.controllers.service.rings import Spread, Turn
+from stackwright.controllers.service.rings import Drop, Spread, Turn
 from stackwright.kube import builtin, clock
 from stackwright.kube.builtin import Node, Plain, Secret
 from stackwright.kube.conditions import Finding
@@ -50,7 +50,9 @@ class Intent(Generic[F]):
     secrets: tuple[NewSecret, ...] = ()
     values: JsonObject | None = None
     course: Course = field(default_factory=Course)
-    turns: tuple[Turn | Spread, ...] = ()
+    turns: tuple[Turn | Spread | Drop, ...] = ()
+    # The Secrets of its own that it works with, as the status notes them.
+    noted: Mapping[str, str] = field(default_factory=dict)
     # In how many seconds there is something to do that nothing wakes us for.
     wake: float | None = None
 
@@ -68,7 +70,7 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
             Traces(),
             clock.seconds(seen.now),
         )
-        return Intent(findings=unread, course=refused)
+        return Intent(children=_elsewhere(service, resource, seen.look), findings=unread, course=refused)
     image = getattr(resource.spec, "containerImage", "") or _image(service, environment)  # type: ignore[attr-defined]  # every service has a spec
     resolved = {need: needs.resolve(need, resource, seen.look) for need in service.needs}
     course = actions.course(
@@ -78,12 +80,14 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
         traces.read(service, resource, seen.look, seen.workloads, seen.logs),
         clock.seconds(seen.now),
     )
-    new = (*_generated(service, resource, seen.look), *rings.missing(service, resource, seen.look))
-    gathered = _gather(resolved.values())
+    missing = (*_generated(service, resource, seen.look), *rings.missing(service, resource, seen.look))
+    input_ready = _declared(resource, "InputReady") or _declared(resource, "ServiceConfigReady")
+    new = losses.accounted(service, resource, missing, input_ready)
+    gathered = _gather((*resolved.values(), charts.resolve(resource, seen.look)))
     common = Intent[F](
         children=gathered.children,
         waits=gathered.waits,
-        findings=(*unread, *gathered.findings),
+        findings=(*unread, *gathered.findings, *losses.findings(new, input_ready)),
         secrets=(*gathered.secrets, *new),
         course=course,
     )
@@ -103,7 +107,17 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
             further = {**further, "provision": {**further.get("provision", {}), **provision}} if provision else further
         case Wait(reason, message):
             common = replace(common, waits=(*common.waits, Wait(reason, message, "CreateServiceReady")))
-    return _deployed(service, resource, seen, facts, replace(common, values=further | _sudo(service, environment)))
+    further |= _sudo(service, environment) | policies.values(service, resource, facts, environment.around)
+    return _deployed(service, resource, seen, facts, replace(common, values=further))
+
+
+def _elsewhere(service: Service[C, F], resource: C, look: Look) -> tuple[Child, ...]:
+    """Return what is made for one that runs elsewhere, by those of its passwords that are known."""
+    if service.resources_elsewhere is None:
+        return ()
+    asked = {need: needs.resolve(need, resource, look) for need in service.needs if isinstance(need, Password)}
+    passwords = {need.selector: entry.fact for need, entry in asked.items() if entry.ready}
+    return tuple(child(item) for item in service.resources_elsewhere(resource, passwords))
 
 
 def _listed(service: Service[C, F], resource: Any, facts: F, look: Look) -> tuple[tuple[Child, ...], JsonObject]:
@@ -152,6 +166,7 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
         values=chart_values,
         course=actions.waiting(common.course, due.waiting),
         turns=due.steps,
+        noted=losses.noted(service, resource, seen.look),
         wake=due.wake,
     )
 
@@ -170,12 +185,22 @@ def _refuse_problems(service: Service[C, F], resource: C, look: Look) -> None:
 def _unread(service: Service[C, F], resource: C) -> tuple[Finding, ...]:
     """Return what names the fields that were set and that nothing here reads yet."""
     said = msgspec.to_builtins(resource.spec)  # type: ignore[attr-defined]  # every service has a spec
-    ignored = [name for name in service.unread if name in said]
+    ignored = [path for name in service.unread for path in _said_at(said, name.split("."))]
     condition = _declared(resource, "InputReady") or _declared(resource, "ServiceConfigReady")
     if not ignored or not condition:
         return ()
     names = ", ".join(f"spec.{name}" for name in ignored)
     return (Finding(condition, "True", "Ready", f"All is there; not read yet by this release: {names}"),)
+
+
+def _said_at(said: Any, steps: list[str]) -> Iterable[str]:
+    """Yield the paths at which something was said; `*` is every entry of a map."""
+    first, *rest = steps
+    for name in said if first == "*" else {first} & said.keys():
+        if not rest:
+            yield name
+        else:
+            yield from (f"{name}.{path}" for path in _said_at(said[name], rest))
 
 
 def _image(service: Service[C, F], environment: Environment) -> str:

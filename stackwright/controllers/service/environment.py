@@ -8,6 +8,7 @@ from pathlib import Path
 
 from stackwright.adapters.helm import Renderer
 from stackwright.blueprint.images import ComponentImage
+from stackwright.blueprint.policies import Surroundings
 from stackwright.kube import pods
 from stackwright.kube.builtin import Pod
 from stackwright.kube.client import Client
@@ -48,13 +49,17 @@ class Source:
 
 @dataclass(frozen=True)
 class Environment:
-    """The images by component, where the charts are, and what the controllers ask of the world beside the cluster."""
+    """The images by component, where the charts are, and what the controllers ask of the world beside the cluster.
+
+    `around` is what NetworkPolicies have to know; without it there are none.
+    """
 
     images: Mapping[str, ComponentImage]
     charts: Path
     random: Random = field(default=_urandom, repr=False)
     holds: Holds = field(default=holds, repr=False)
     renderer: Renderer = field(default_factory=Renderer, repr=False)
+    around: Surroundings | None = field(default_factory=Surroundings)
 
     def source(self, purpose: str) -> Source:
         """Return where the content of a Secret comes from."""

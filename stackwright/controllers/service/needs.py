@@ -20,9 +20,9 @@ from stackwright.api.mariadb import (
 from stackwright.api.rabbitmq import TransportURL, TransportURLSpec
 from stackwright.blueprint.configuration import digest
 from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts
-from stackwright.blueprint.service import Cache, Database, Identity, Look, Need, Notifications, Password
+from stackwright.blueprint.service import Cache, Database, Identity, Look, Need, Notifications, Password, Snippets
 from stackwright.controllers.outside import read_value, text_of
-from stackwright.controllers.service import catalog
+from stackwright.controllers.service import catalog, snippets
 from stackwright.controllers.service.resolved import NewSecret, Resolved
 from stackwright.kube import conditions
 from stackwright.kube.builtin import Secret
@@ -61,10 +61,8 @@ C = TypeVar("C", bound=CustomResource)
 def resolve(need: Need, resource: Any, look: Look) -> Resolved:
     """Return what a need of a resource comes to."""
     match need:
-        case Database() if resource.spec.provisioning == "Job":
-            return _database_by_job(resource, look)
         case Database():
-            return _database(resource, look)
+            return (_database_by_job if resource.spec.provisioning == "Job" else _database)(resource, look)
         case Cache():
             return _cache(resource, look)
         case Notifications():
@@ -74,6 +72,8 @@ def resolve(need: Need, resource: Any, look: Look) -> Resolved:
             return catalog.resolve(need, resource, password, look)
         case Password(selector):
             return _password(resource, getattr(resource.spec.passwordSelectors, selector), look)
+        case Snippets(secrets):
+            return snippets.resolve(secrets(resource), look)
 
 
 def kept(asked: Iterable[Need], resource: Any, look: Look) -> Iterable[Resource]:
@@ -87,14 +87,15 @@ def kept(asked: Iterable[Need], resource: Any, look: Look) -> Iterable[Resource]
                     look(MariaDBAccount, resource.spec.databaseAccount),
                 )
             case Notifications():
-                found = (look(TransportURL, _notifications_name(name)),)
+                found = (look(TransportURL, notifications_name(resource)),)
             case _:
                 found = ()
         yield from (item for item in found if item is not None)
 
 
-def _notifications_name(name: str) -> str:
-    return f"{name}-notifications"
+def notifications_name(resource: CustomResource) -> str:
+    """Return the name of the TransportURL for a resource's notifications."""
+    return f"{resource.metadata.name}-notifications"
 
 
 def account_secret(account: str) -> str:
@@ -208,10 +209,11 @@ def _cache(resource: Any, look: Look) -> Resolved:
 def _notifications(resource: Any, look: Look) -> Resolved:
     spec = resource.spec
     bus = spec.notificationsBus
-    cluster = bus.cluster if bus is not None else spec.rabbitMqClusterName
+    # The older name, which not every kind has.
+    cluster = bus.cluster if bus is not None else getattr(spec, "rabbitMqClusterName", None)
     if not cluster:
         return Resolved(ready=True)
-    name = _notifications_name(resource.metadata.name)
+    name = notifications_name(resource)
     wanted = TransportURL(
         metadata=ObjectMeta(name=name),
         spec=TransportURLSpec(
@@ -223,7 +225,8 @@ def _notifications(resource: Any, look: Look) -> Resolved:
     secret = look(Secret, present.status.secretName) if present and present.status.secretName else None
     url = text_of(secret, TRANSPORT_URL)
     quorum = text_of(secret, "quorumqueues") == "true"
-    return Resolved(ready=bool(url), fact=BrokerFacts(url, quorum) if url else None, children=children)
+    fact = BrokerFacts(url, quorum, secret.metadata.name) if secret is not None and url else None
+    return Resolved(ready=bool(url), fact=fact, children=children)
 
 
 def _password(resource: Any, key: str, look: Look) -> Resolved:

@@ -13,10 +13,14 @@ from stackwright.kube.shapes.children import Child
 
 @dataclass(frozen=True)
 class NewSecret:
-    """A Secret to make once; `content` takes new passwords and keys from a source."""
+    """A Secret to make once; `content` takes new passwords and keys from a source.
+
+    `loss` is what to tell where it was there before.
+    """
 
     name: str
     content: Callable[[Source], Mapping[str, str]]
+    loss: str = ""
 
 
 @dataclass(frozen=True)

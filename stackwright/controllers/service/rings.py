@@ -15,11 +15,15 @@ from stackwright.controllers.service.resolved import NewSecret
 from stackwright.kube.builtin import Job, Secret
 from stackwright.kube.shapes.states import state_of
 
-# On the Secret of a ring: when it was turned last, the id of the last action that asked for it, and which keys were
-# seen with every pod.
+# On the Secret of a ring: when it was turned last, the id of the last action that asked for it, which keys were seen
+# with every pod, and until when each key was the primary one.
 TURNED_AT = "openstack.org/turned-at"
 TURNED_FOR = "openstack.org/turned-for"
 SPREAD = "openstack.org/spread-keys"
+PRIMARY_UNTIL = "openstack.org/primary-until"
+
+# Seconds in which a pod may still write with the key that was the primary one: a mounted Secret comes late.
+LAG = 600.0
 
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
@@ -33,6 +37,16 @@ class Turn:
     path: str
     size: int
     asked_by: str = ""
+    # The keys that stay, also where the ring is longer for it.
+    needed: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Drop:
+    """Take keys out of a ring that is longer than it should be: nothing that they could read is good any more."""
+
+    secret: Secret
+    keys: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -47,7 +61,7 @@ class Spread:
 class Due:
     """What to do about rings now, in how many seconds the next is due, and why actions wait, by their ids."""
 
-    steps: tuple[Turn | Spread, ...] = ()
+    steps: tuple[Turn | Spread | Drop, ...] = ()
     wake: float | None = None
     waiting: Mapping[str, str] = field(default_factory=dict)
 
@@ -101,34 +115,57 @@ def missing(service: Service[C, F], resource: C, look: Look) -> Iterable[NewSecr
 def due(service: Service[C, F], resource: C, facts: F, look: Look, course: Course, now: datetime) -> Due:
     """Return what to do about the rings."""
     asked = dict(course.turns)
-    steps: list[Turn | Spread] = []
+    steps: list[Turn | Spread | Drop] = []
     waiting: dict[str, str] = {}
     wakes: list[float] = []
     for ring in service.key_rings:
         secret = look(Secret, secret_name(ring, resource))
         if secret is None:
             continue
-        remaining = _remaining(ring, resource, secret, now)
-        if remaining is not None and remaining > 0:
-            wakes.append(remaining)
         if ring.migrate and ring.name not in facts.rings and key_rings.was_turned(decoded(secret)):
             steps.append(Spread(secret, ring.path))
+        remaining = _remaining(ring, resource, secret, now)
+        left = _left(ring, resource, secret, now)
+        if remaining:
+            wakes.append(remaining)
         if ring.name not in asked and (remaining is None or remaining > 0):
+            names = key_rings.surplus(decoded(secret), ring.size(resource)) if left else ()
+            surplus = {name: left[name] for name in names}
+            wakes.extend(seconds for seconds in surplus.values() if seconds)
+            if over := frozenset(name for name, seconds in surplus.items() if not seconds):
+                steps.append(Drop(secret, over))
             continue
         if ring.migrate and not _migrated(service, ring, resource, facts, look):
             message = f"{secret.metadata.name} turns when {ring.migrate} has written everything with the present keys"
             waiting[asked.get(ring.name, "")] = message
             continue
-        steps.append(Turn(secret, ring.path, ring.size(resource), asked.get(ring.name, "")))
+        needed = frozenset(name for name, seconds in left.items() if seconds)
+        steps.append(Turn(secret, ring.path, ring.size(resource), asked.get(ring.name, ""), needed))
     return Due(tuple(steps), min(wakes, default=None), waiting)
 
 
 def _remaining(ring: KeyRing[C], resource: C, secret: Secret, now: datetime) -> float | None:
-    if ring.days is None:
-        return None
+    return key_rings.due_in(_turned_at(secret), ring.days(resource), now) if ring.days is not None else None
+
+
+def _left(ring: KeyRing[C], resource: C, secret: Secret, now: datetime) -> dict[str, float]:
+    """Return for how many seconds each key is still needed that was or is the primary one."""
+    keys = decoded(secret)
+    if ring.life is None or not key_rings.is_ring(keys):
+        return {}
+    life = ring.life(resource) + LAG
+    passed = {name: key_rings.seconds_since(at, now) for name, at in until(secret, keys).items()}
+    return {**{name: max(0.0, life - seconds) for name, seconds in passed.items()}, key_rings.primary(keys): life}
+
+
+def until(secret: Secret, keys: Mapping[str, str]) -> dict[str, str]:
+    """Return until when each key of a ring was the primary one, but for the present one."""
+    return key_rings.primary_until(keys, secret.metadata.annotations.get(PRIMARY_UNTIL, ""), _turned_at(secret))
+
+
+def _turned_at(secret: Secret) -> str:
     said = secret.metadata.annotations.get(TURNED_AT, "")
-    turned_at = said if key_rings.is_time(said) else secret.metadata.creationTimestamp
-    return key_rings.due_in(turned_at, ring.days(resource), now)
+    return said if key_rings.is_time(said) else secret.metadata.creationTimestamp
 
 
 def _migrated(service: Service[C, F], ring: KeyRing[C], resource: C, facts: F, look: Look) -> bool:

@@ -12,7 +12,7 @@ from stackwright.kube.shapes.states import state_of
 def claim(volume: Volume, resource: CustomResource) -> Child:
     """Return the claim of a volume; that it is bound is seen by the pods that wait for it."""
     spec = {
-        "accessModes": ["ReadWriteMany" if volume.shared else "ReadWriteOnce"],
+        "accessModes": [volume.access_mode],
         "resources": {"requests": {"storage": volume.size}},
         **({"storageClassName": volume.storage_class} if volume.storage_class else {}),
     }

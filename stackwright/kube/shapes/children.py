@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from stackwright.kube import conditions, fields
+from stackwright.kube.builtin import Secret
 from stackwright.kube.client import Conflicts
 from stackwright.kube.conditions import Finding
 from stackwright.kube.controller import Context
@@ -237,7 +238,7 @@ class Outcome:
         others = {_label(item, self.parent) for item in self.desired if item.identity not in self.applied}
         known = [entry for entry in status_of(self.parent).overridden if entry.resource in others]
         found = [
-            Overridden(resource=_label(item, self.parent), field=path, manager=manager)
+            Overridden(resource=_label(item, self.parent), field=path, manager=manager, wanted=_wanted(item, path))
             for item in self.desired
             if item.identity in self.applied
             for path, manager in self.applied[item.identity].left_out.items()
@@ -277,6 +278,16 @@ class Outcome:
         return applied if cached is None or _version(cached) < _version(applied) else cached
 
 
+def _wanted(item: Child, path: str) -> str:
+    """Return what is asked for at a path, for a status; what is in a Secret is not told."""
+    if item.of.kind == Secret.kind:
+        return ""
+    try:
+        return fields.shown(fields.value_at(item.body, path))
+    except KeyError:
+        return ""
+
+
 def _version(resource: Resource) -> int:
     return int(resource.metadata.resourceVersion)
 
@@ -312,7 +323,12 @@ def status_of(parent: CustomResource) -> CompositeStatus:
 
 def mark_of(context: Context) -> str:
     """Return the annotation that remembers what was applied."""
-    return f"{context.client.field_manager}/applied-configuration"
+    return mark_by(context.client.field_manager)
+
+
+def mark_by(field_manager: str) -> str:
+    """Return the annotation by which a field manager remembers what it applied."""
+    return f"{field_manager}/applied-configuration"
 
 
 async def apply_unforced(child: Child, parent: Resource, context: Context) -> Applied:

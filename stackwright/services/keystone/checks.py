@@ -1,9 +1,8 @@
 """What is wrong with a KeystoneAPI beyond what its schema can say."""
 
-import re
 from collections.abc import Iterable
 
-from stackwright.blueprint import ini
+from stackwright.blueprint import apis, ini
 from stackwright.blueprint.service import Look
 from stackwright.services.keystone.kinds import KeystoneAPI
 
@@ -12,14 +11,13 @@ EXPIRATION = 3600
 ALLOW_EXPIRED_WINDOW = 172800
 DAY = 86400
 
-_URL = re.compile(r"https?://[^\s/]+(/[^\s/]+)*(?<!/v3)")
-
 
 def problems(resource: KeystoneAPI, look: Look) -> Iterable[tuple[str, str]]:
     """Yield the path of each field that cannot be, and what to do about it."""
     yield from _keys(resource)
-    yield from _tls(resource)
-    yield from _urls(resource)
+    yield from apis.certificates(resource)
+    # Clients and services add the version to what the catalog has.
+    yield from apis.urls(resource, added="/v3")
     if resource.spec.federatedRealmConfig:
         yield "spec.federatedRealmConfig", "federation is not supported yet; remove it"
     if resource.spec.httpdCustomization.customConfigSecret:
@@ -28,11 +26,15 @@ def problems(resource: KeystoneAPI, look: Look) -> Iterable[tuple[str, str]]:
         yield "spec.provisioning", "nothing is provisioned for a Keystone that runs elsewhere; remove one of the two"
 
 
+def token_life(resource: KeystoneAPI) -> int:
+    """Return for how many seconds somebody may present a token: services also read one that has just expired."""
+    window = _seconds(resource, "allow_expired_window", ALLOW_EXPIRED_WINDOW)
+    return _seconds(resource, "expiration", EXPIRATION) + window
+
+
 def _keys(resource: KeystoneAPI) -> Iterable[tuple[str, str]]:
     """A token must be readable for as long as anybody may present it: its key must still be there."""
-    life = _seconds(resource, "expiration", EXPIRATION) + _seconds(
-        resource, "allow_expired_window", ALLOW_EXPIRED_WINDOW
-    )
+    life = token_life(resource)
     rotation = resource.spec.fernetRotationDays * DAY
     needed = -(-life // rotation) + 2
     if resource.spec.fernetMaxActiveKeys < needed:
@@ -50,19 +52,3 @@ def _seconds(resource: KeystoneAPI, option: str, default: int) -> int:
         return default
     said = parsed.get("token", {}).get(option, ())
     return int(said[-1]) if said and said[-1].strip().isdigit() else default
-
-
-def _urls(resource: KeystoneAPI) -> Iterable[tuple[str, str]]:
-    """Clients and services add the version to what the catalog has."""
-    for interface, override in sorted(resource.spec.override.service.items()):
-        if override.endpointURL and not _URL.fullmatch(override.endpointURL):
-            sentence = (
-                "is no URL that a path can be added to; write http(s)://host[:port][/path], without /v3 or / at the end"
-            )
-            yield f"spec.override.service.{interface}.endpointURL", sentence
-
-
-def _tls(resource: KeystoneAPI) -> Iterable[tuple[str, str]]:
-    tls = resource.spec.tls
-    if tls.api is not None or tls.caBundleSecretName:
-        yield "spec.tls", "TLS is not supported yet; remove it"

@@ -1,7 +1,7 @@
 """The administrator's clouds.yaml: where Keystone is in a ConfigMap, the password in a Secret."""
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import yaml
 
@@ -18,11 +18,21 @@ CLOUD = "default"
 
 def resources(resource: KeystoneAPI, facts: KeystoneFacts) -> Iterable[Resource]:
     """Return both objects, once the endpoints are known."""
-    if facts.endpoints is None:
-        return
+    if facts.endpoints is not None:
+        yield from _files(resource, facts.endpoints.public, facts.passwords["admin"])
+
+
+def elsewhere(resource: KeystoneAPI, passwords: Mapping[str, str]) -> Iterable[Resource]:
+    """Return both objects for a Keystone that runs elsewhere, where its administrator's password is known."""
+    public = resource.spec.override.service["public"].endpointURL
+    if public and "admin" in passwords:
+        yield from _files(resource, public, passwords["admin"])
+
+
+def _files(resource: KeystoneAPI, public: str, password: str) -> Iterable[Resource]:
     spec = resource.spec
     auth = {
-        "auth_url": f"{facts.endpoints.public}/v3",
+        "auth_url": f"{public}/v3",
         "project_name": spec.adminProject,
         "username": spec.adminUser,
         "user_domain_name": "Default",
@@ -30,7 +40,6 @@ def resources(resource: KeystoneAPI, facts: KeystoneFacts) -> Iterable[Resource]
     }
     cloud = {"auth": auth, "region_name": spec.region, "identity_api_version": 3, "interface": "public"}
     clouds = yaml.safe_dump({"clouds": {CLOUD: cloud}}, sort_keys=True)
-    password = {"clouds": {CLOUD: {"auth": {"password": facts.passwords["admin"]}}}}
-    secure = yaml.safe_dump(password, sort_keys=True)
+    secure = yaml.safe_dump({"clouds": {CLOUD: {"auth": {"password": password}}}}, sort_keys=True)
     yield ConfigMap(metadata=ObjectMeta(name=CONFIG), data={"clouds.yaml": clouds})
     yield Secret(metadata=ObjectMeta(name=SECRET), data={"secure.yaml": base64.b64encode(secure.encode()).decode()})

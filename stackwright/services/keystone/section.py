@@ -26,4 +26,5 @@ SECTION = Section(
     ),
     passwords=(Password("passwordSelectors.admin", "AdminPassword"),),
     external="externalKeystoneAPI",
+    kolla={"keystone": ""},
 )

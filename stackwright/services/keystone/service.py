@@ -3,8 +3,8 @@
 import msgspec
 
 from stackwright.api.base import JsonObject
+from stackwright.blueprint import apis
 from stackwright.blueprint.service import (
-    DB_SYNC,
     Cache,
     Component,
     Database,
@@ -21,18 +21,13 @@ from stackwright.blueprint.service import (
     Told,
 )
 from stackwright.services.keystone import clouds
-from stackwright.services.keystone.checks import problems
+from stackwright.services.keystone.checks import problems, token_life
 from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.keystone.settings import CREDENTIAL_KEYS, FERNET_KEYS, PORT, KeystoneFacts, files, serve
 
 # Keystone itself keeps three credential keys and no more.
 CREDENTIAL_RING_SIZE = 3
 MIGRATE = "credential-migrate"
-
-
-def sync_inputs(resource: KeystoneAPI, facts: KeystoneFacts) -> JsonObject:
-    """Return what the schema depends on, beside the image: where it is."""
-    return {"hostname": facts.database.hostname, "schema": facts.database.schema}
 
 
 def bootstrap_inputs(resource: KeystoneAPI, facts: KeystoneFacts) -> JsonObject | None:
@@ -78,10 +73,9 @@ def tell(resource: KeystoneAPI, facts: KeystoneFacts | None, look: Look) -> Told
         return Told(msgspec.structs.replace(status, apiEndpoints=found, region=resource.spec.region))
     if facts is None:
         return Told(status)
-    changes: JsonObject = {"region": resource.spec.region, "databaseHostname": facts.database.hostname}
-    if facts.endpoints is not None:
-        changes["apiEndpoints"] = {"public": facts.endpoints.public, "internal": facts.endpoints.internal}
-    return Told(msgspec.structs.replace(status, **changes))
+    bus = facts.notifications.secret if facts.notifications is not None else ""
+    told = apis.tell(resource, facts, look).status
+    return Told(msgspec.structs.replace(told, region=resource.spec.region, transportURLSecret=bus))
 
 
 SERVICE = Service(
@@ -93,7 +87,7 @@ SERVICE = Service(
     endpoints=(Endpoint(port=PORT),),
     components=(Component("api", command=serve, files=files),),
     jobs=(
-        Job(DB_SYNC, lambda _: "keystone-manage db_sync", sync_inputs, condition="DBSyncReady"),
+        apis.db_sync("keystone-manage db_sync"),
         Job(
             "bootstrap",
             lambda _: "keystone-manage bootstrap",
@@ -117,6 +111,7 @@ SERVICE = Service(
             path=FERNET_KEYS,
             size=lambda resource: resource.spec.fernetMaxActiveKeys,
             days=lambda resource: resource.spec.fernetRotationDays,
+            life=token_life,
         ),
         KeyRing("credential-keys", path=CREDENTIAL_KEYS, size=lambda _: CREDENTIAL_RING_SIZE, migrate=MIGRATE),
     ),
@@ -128,6 +123,7 @@ SERVICE = Service(
     resources=clouds.resources,
     problems=problems,
     elsewhere=lambda resource: resource.spec.externalKeystoneAPI,
+    resources_elsewhere=clouds.elsewhere,
     tell=tell,
     unread=("networkAttachments", "topologyRef"),
 )

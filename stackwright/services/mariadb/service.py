@@ -7,6 +7,7 @@ import msgspec
 
 from stackwright.api.base import JsonObject
 from stackwright.blueprint.facts import Facts
+from stackwright.blueprint.network import Listen, Network
 from stackwright.blueprint.service import Component, ConfigFile, Generated, Look, Service, Told
 from stackwright.kube.builtin import ConfigMap, StatefulSet, StorageClass
 from stackwright.kube.conditions import Finding
@@ -132,8 +133,12 @@ SERVICE = Service(
             name=lambda resource: root_secret(resource)[0],
             content=_password,
             wanted=lambda resource: not resource.spec.secret and resource.spec.external is None,
+            # The node that clients talk to gives root whatever password the Secret has.
+            renewable=True,
         ),
     ),
+    # The nodes copy from each other, and agree through a ConfigMap.
+    network=Network(listens=(Listen(PORT, by="database"),), peers=True, kubernetes=True),
     values=values,
     problems=problems,
     elsewhere=lambda resource: resource.spec.external is not None,

@@ -6,6 +6,7 @@ import msgspec
 
 from stackwright.api.base import JsonObject
 from stackwright.blueprint.facts import Facts
+from stackwright.blueprint.network import Listen, Network
 from stackwright.blueprint.service import Component, Look, Service, Told
 from stackwright.services.memcached.kinds import Memcached
 
@@ -49,6 +50,7 @@ SERVICE = Service(
     facts=Facts,
     user="memcached",
     components=(Component("server"),),
+    network=Network(listens=(Listen(PORT, by="cache"),)),
     values=values,
     tell=tell,
     problems=problems,

@@ -184,8 +184,8 @@ class RabbitMqSpec(InfrastructureSpec, frozen=True, kw_only=True):
         int, minimum(0), describe("Seconds that a node waits before its start, until DNS knows it.")
     ] = 30
     terminationGracePeriodSeconds: Annotated[
-        int, minimum(0), describe("Seconds that a node has to hand over its queues before it is killed.")
-    ] = 60
+        int, minimum(0), describe("Seconds that a node has at most to hand over its queues before it is killed.")
+    ] = 600
     skipPostDeploySteps: Annotated[
         bool, describe("Whether queues are left where they are after an update, instead of spread anew.")
     ] = False

@@ -6,10 +6,14 @@ import msgspec
 
 from stackwright.api.base import JsonObject
 from stackwright.blueprint.facts import Facts
+from stackwright.blueprint.network import Listen, Network
 from stackwright.blueprint.service import Component, ConfigFile, Generated, Look, Service, Told
 from stackwright.kube.builtin import StorageClass
 from stackwright.services.rabbitmq import configuration
 from stackwright.services.rabbitmq.kinds import DefaultUser, RabbitMq, SecretReference, ServiceReference
+
+# Where the operators keep users and virtual hosts.
+MANAGEMENT = 15672
 
 
 def default_user(resource: RabbitMq) -> str:
@@ -43,6 +47,12 @@ def values(resource: RabbitMq, facts: Facts) -> JsonObject:
     metadata = msgspec.to_builtins(override.metadata) if override.metadata is not None else {}
     said = {**metadata, **({"type": kind} if kind else {}), **({"spec": spec} if spec else {})}
     return {"services": {"internal": said}} if said else {}
+
+
+def exposed(resource: RabbitMq) -> bool:
+    """Return whether others than pods are led to the broker: nodes outside of the cluster, say."""
+    override = resource.spec.override.service
+    return override is not None and override.spec.get("type", "ClusterIP") != "ClusterIP"
 
 
 def problems(resource: RabbitMq, look: Look) -> Iterable[tuple[str, str]]:
@@ -101,6 +111,13 @@ SERVICE = Service(
     secrets=(
         Generated(name=default_user, content=_user, wanted=_deployed),
         Generated(name=lambda resource: f"{resource.metadata.name}-erlang-cookie", content=_cookie, wanted=_deployed),
+    ),
+    # The nodes form a cluster, and ask the cluster how many they shall be.
+    network=Network(
+        listens=(Listen(configuration.PORT, by="broker"), Listen(MANAGEMENT, by="operators")),
+        peers=True,
+        kubernetes=True,
+        exposed=exposed,
     ),
     values=values,
     problems=problems,

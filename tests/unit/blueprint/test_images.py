@@ -127,4 +127,4 @@ def test_our_own_manifest_names_recipes_that_there_are() -> None:
     root = Path(images.__file__).parents[2]
     built = {path.parent.name: f"stackwright.local/{path.parent.name}:1" for path in root.glob("images/*/recipe.toml")}
     found = images.resolve(images.read(root / "images" / "manifest.yaml"), built)
-    assert found["keystone"].reference == "stackwright.local/openstack:1"
+    assert found["mariadb"].reference == "stackwright.local/mariadb:1"

@@ -35,6 +35,29 @@ def test_the_oldest_keys_go_when_there_are_more_than_the_size() -> None:
     assert sorted(ring) == ["0", "4", "5"]
 
 
+def test_a_key_that_is_needed_stays_however_many_there_are() -> None:
+    keys = {"0": "staged", "2": "b", "3": "c", "4": "d"}
+    ring = key_rings.turned(keys, 3, chance(), needed={"3", "4"})
+    assert sorted(ring) == ["0", "3", "4", "5"]
+    assert key_rings.surplus(ring, 3) == ("3",)
+    assert key_rings.surplus(ring, 4) == ()
+
+
+@pytest.mark.parametrize(
+    ("noted", "found"),
+    [
+        pytest.param('{"2": "2026-11-14T00:00:00Z"}', "2026-11-14T00:00:00Z", id="what-was-noted"),
+        pytest.param("", "2026-11-15T00:00:00Z", id="nothing-was-noted"),
+        pytest.param("{", "2026-11-15T00:00:00Z", id="what-was-noted-cannot-be-read"),
+        pytest.param("[1]", "2026-11-15T00:00:00Z", id="it-is-no-map"),
+        pytest.param('{"2": "yesterday"}', "2026-11-15T00:00:00Z", id="it-is-no-time"),
+    ],
+)
+def test_a_key_of_which_nothing_is_noted_was_the_primary_one_until_the_last_turn(noted: str, found: str) -> None:
+    keys = {"0": "staged", "2": "old", "3": "primary"}
+    assert key_rings.primary_until(keys, noted, "2026-11-15T00:00:00Z") == {"2": found}
+
+
 @given(size=st.integers(3, 8), turns=st.integers(1, 20))
 def test_whoever_holds_the_ring_before_a_turn_reads_what_is_written_after_it(size: int, turns: int) -> None:
     draw = chance()

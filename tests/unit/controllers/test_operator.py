@@ -8,6 +8,7 @@ import yaml
 
 from stackwright import services
 from stackwright.controllers import operator, permissions
+from stackwright.controllers.controlplane import Operators
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.service import Environment
 from stackwright.kube.client import Client
@@ -48,7 +49,7 @@ def test_a_word_chooses_a_service_with_what_goes_with_it(
 
 
 def test_an_unknown_word_is_answered_with_those_that_there_are(controllers: tuple[Controller, ...]) -> None:
-    with pytest.raises(ConfigError, match=r"no controller of teapot; there are those of core, keystone, mariadb"):
+    with pytest.raises(ConfigError, match=r"no controller of teapot; there are those of core, .*keystone, mariadb"):
         operator.choose(controllers, ["core", "teapot"])
 
 
@@ -58,20 +59,40 @@ def test_webhooks_are_those_of_the_chosen_kinds(controllers: tuple[Controller, .
         return {webhook.kind.kind.name for webhook in operator.webhooks(chosen, lambda _: ())}
 
     assert {"OpenStackControlPlane", "KeystoneAPI"} <= served()
+    once = [webhook.kind for webhook in operator.webhooks(controllers, lambda _: ())]
+    assert len(once) == len(set(once)), "the server takes each name once"
     assert served("keystone") == {"KeystoneAPI"}
     assert served("memcached") == set()
 
 
 @pytest.mark.parametrize(
-    ("words", "namespace", "lease"),
+    ("word", "namespace", "lease"),
     [
-        pytest.param((), "", "stackwright-operator", id="all"),
-        pytest.param(("keystone", "core"), "", "stackwright-operator-core-keystone", id="in-any-order-the-same"),
-        pytest.param(("core",), "cloud", "stackwright-operator-core-cloud", id="another-namespace-another-lease"),
+        pytest.param("keystone", "", "stackwright-operator-keystone", id="a-service"),
+        pytest.param("core", "cloud", "stackwright-operator-core-cloud", id="another-namespace-another-lease"),
     ],
 )
-def test_operators_of_the_same_work_compete_for_one_lease(words: tuple[str, ...], namespace: str, lease: str) -> None:
-    assert operator.lease_of(words, namespace) == lease
+def test_each_service_has_a_lease_of_its_own(word: str, namespace: str, lease: str) -> None:
+    assert operator.lease_of(word, namespace) == lease
+
+
+def test_whoever_answers_for_the_operators_of_services_checks_all_kinds(controllers: tuple[Controller, ...]) -> None:
+    known = Operators("system", "core", {})
+    core = operator.choose(controllers, ["core"])
+    alone = operator.webhooks(core, lambda _: ())
+    together = operator.webhooks(core, lambda _: (), known)
+    assert {webhook.kind.kind.name for webhook in alone} == {"OpenStackControlPlane"}
+    assert {"OpenStackControlPlane", "KeystoneAPI", "Galera"} <= {webhook.kind.kind.name for webhook in together}
+
+
+def test_who_starts_the_operators_of_services_goes_with_the_core() -> None:
+    dialler = Dialler(Client(Connection("https://nowhere.invalid")), inside=True)
+    known = Operators("system", "core", {"keystone": {"metadata": {"name": "keystone"}}})
+    controllers = operator.assemble(dialler, Environment(images={}, charts=Path()), known)
+    assert [each.name for each in operator.choose(controllers, ["core"])] == [
+        "openstackcontrolplane",
+        "serviceoperator",
+    ]
 
 
 def test_the_chart_grants_what_the_controllers_need() -> None:
@@ -80,8 +101,47 @@ def test_the_chart_grants_what_the_controllers_need() -> None:
 
 def test_nothing_is_granted_by_a_wildcard() -> None:
     granted = yaml.safe_load(permissions.text())
-    for rule in (*granted["namespaced"], *granted["cluster"]):
-        assert "*" not in (*rule["apiGroups"], *rule["resources"], *rule["verbs"])
+    for part in (granted, *granted["services"].values()):
+        for rule in (*part["namespaced"], *part["cluster"]):
+            assert "*" not in (*rule["apiGroups"], *rule["resources"], *rule["verbs"])
+
+
+@pytest.mark.parametrize("word", permissions.words())
+def test_an_operator_of_one_service_may_no_more_than_one_of_all(word: str) -> None:
+    for single, everything in zip(permissions.single(word), permissions.everything(), strict=True):
+        for place, verbs in single.items():
+            assert verbs <= everything[place], place
+
+
+@pytest.mark.parametrize(
+    ("word", "place", "verbs"),
+    [
+        pytest.param(
+            "core", ("", "secrets"), {"get", "list", "watch", "create", "patch"}, id="the-core-makes-passwords"
+        ),
+        pytest.param("core", ("apps", "deployments"), set(), id="the-core-deploys-nothing-in-a-cloud"),
+        pytest.param("core", ("", "pods"), set(), id="the-core-sees-no-pods"),
+        pytest.param("keystone", ("", "pods/exec"), {"get", "create"}, id="who-keeps-keys-asks-pods-for-them"),
+        pytest.param("memcached", ("", "pods/exec"), set(), id="a-cache-asks-no-pods"),
+        pytest.param("mariadb", ("", "pods"), {"get", "list", "watch", "patch"}, id="a-server-hands-its-label-on"),
+        pytest.param("rabbitmq", ("", "pods"), {"get", "list", "watch"}, id="a-broker-has-none-to-hand-on"),
+        pytest.param("memcached", ("keystone.openstack.org", "keystoneapis/status"), set(), id="not-anothers-status"),
+        pytest.param(
+            "keystone",
+            ("mariadb.openstack.org", "mariadbdatabases"),
+            {"get", "list", "watch", "create", "patch"},
+            id="a-service-asks-for-its-schema",
+        ),
+        pytest.param(
+            "memcached", ("mariadb.openstack.org", "mariadbdatabases"), {"get", "list", "watch"}, id="a-cache-does-not"
+        ),
+    ],
+)
+def test_an_operator_of_one_service_has_the_rights_of_that_service(
+    word: str, place: tuple[str, str], verbs: set[str]
+) -> None:
+    inside, _ = permissions.single(word)
+    assert inside.get(place, frozenset()) == verbs
 
 
 def test_what_is_only_read_is_not_written() -> None:

@@ -1,33 +1,40 @@
 """What a Keystone comes to, given what is in the caches: key rings, actions and input that cannot be."""
 
 import base64
-from datetime import UTC, datetime
+import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from stackwright.api.annotations import ACCEPT_LOSS
 from stackwright.api.base import ObjectMeta
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.blueprint.images import ComponentImage
 from stackwright.controllers.service.act import again_in
 from stackwright.controllers.service.decide import Intent, Seen, decide
 from stackwright.controllers.service.environment import Environment
-from stackwright.controllers.service.rings import SPREAD, TURNED_AT, Spread, Turn, name_of
-from stackwright.kube.builtin import Job, Secret, Service
+from stackwright.controllers.service.rings import PRIMARY_UNTIL, SPREAD, TURNED_AT, Drop, Spread, Turn, name_of
+from stackwright.kube import clock
+from stackwright.kube.builtin import Job, Secret, Service, StorageClass
 from stackwright.kube.errors import Blocked
 from stackwright.kube.resource import Resource
 from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.keystone.service import SERVICE
 from stackwright.services.keystone.settings import KeystoneFacts
 from stackwright.services.mariadb.kinds import Galera
+from stackwright.services.mariadb.service import SERVICE as MARIADB
 from stackwright.services.memcached.kinds import Memcached
 from stackwright.services.memcached.service import SERVICE as MEMCACHED
+from stackwright.services.rabbitmq.kinds import RabbitMq
+from stackwright.services.rabbitmq.service import SERVICE as RABBITMQ
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 ENVIRONMENT = Environment(
-    {name: ComponentImage(f"{name}:1", sudo=False) for name in ("keystone", "memcached")}, Path("charts")
+    {name: ComponentImage(f"{name}:1", sudo=False) for name in ("keystone", "mariadb", "memcached", "rabbitmq")},
+    Path("charts"),
 )
 ROTATE = [{"name": "rotate-credential-keys", "id": "1"}]
 
@@ -152,6 +159,122 @@ def test_a_ring_that_holds_no_text_is_left_alone() -> None:
     assert decided(keystone(), ring).turns == ()
 
 
+def with_status(resource: Any, **hashes: str) -> Any:
+    """Return a resource whose status notes Secrets that it has worked with."""
+    noted = {name.replace("_", "-"): value for name, value in hashes.items()}
+    return msgspec.structs.replace(resource, status=msgspec.structs.replace(resource.status, hash=noted))
+
+
+def without(*names: str) -> Any:
+    """Return a look into a world that lacks some Secrets."""
+    there = {key: item for key, item in world().items() if key[1] not in names}
+    return lambda kind, name: there.get((kind, name))
+
+
+def test_the_secrets_that_a_service_works_with_are_noted() -> None:
+    intent = decided(keystone())
+    assert set(intent.noted) == {"keystone-fernet-keys", "keystone-credential-keys"}
+
+
+def test_on_a_first_install_nothing_is_lost() -> None:
+    intent = decide(SERVICE, keystone(), Seen(without("keystone-credential-keys"), NOW), ENVIRONMENT)
+    assert [(entry.name, entry.loss) for entry in intent.secrets] == [("keystone-credential-keys", "")]
+    assert not any(found.condition == "InputReady" for found in intent.findings)
+
+
+def test_keys_that_were_deleted_are_made_anew_and_named() -> None:
+    resource = with_status(keystone(), keystone_fernet_keys="0123456789")
+    intent = decide(SERVICE, resource, Seen(without("keystone-fernet-keys"), NOW), ENVIRONMENT)
+    (entry,) = intent.secrets
+    assert "Secret keystone-fernet-keys was deleted and is made anew" in entry.loss
+    assert [(found.condition, found.status) for found in intent.findings if entry.loss in found.message] == [
+        ("InputReady", "True")
+    ]
+
+
+def test_keys_that_something_is_written_with_are_not_made_anew_unless_the_loss_is_accepted() -> None:
+    resource = with_status(keystone(), keystone_credential_keys="0123456789")
+    seen = Seen(without("keystone-credential-keys"), NOW)
+    with pytest.raises(Blocked) as refused:
+        decide(SERVICE, resource, seen, ENVIRONMENT)
+    assert refused.value.condition == "InputReady"
+    assert "restore it from a backup" in str(refused.value)
+    assert "openstack.org/accept-loss: 0123456789" in str(refused.value)
+    metadata = msgspec.structs.replace(resource.metadata, annotations={ACCEPT_LOSS: "0123456789, another"})
+    accepted = msgspec.structs.replace(resource, metadata=metadata)
+    (entry,) = decide(SERVICE, accepted, seen, ENVIRONMENT).secrets
+    assert entry.name == "keystone-credential-keys"
+    assert entry.loss
+
+
+@pytest.mark.parametrize(
+    ("service", "resource", "lost", "renewed"),
+    [
+        pytest.param(
+            MARIADB,
+            made(Galera, "db", spec={"storageClass": "local", "storageRequest": "1G"}),
+            "db-mariadb-root",
+            True,
+            id="root-gets-another-password",
+        ),
+        pytest.param(
+            RABBITMQ, made(RabbitMq, "mq", spec={}), "mq-default-user", False, id="a-broker-keeps-its-first-user"
+        ),
+        pytest.param(RABBITMQ, made(RabbitMq, "mq", spec={}), "mq-erlang-cookie", False, id="nodes-know-their-cookie"),
+    ],
+)
+def test_passwords_of_what_runs(service: Any, resource: Any, lost: str, *, renewed: bool) -> None:
+    noted = with_status(resource, **{lost.replace("-", "_"): "0123456789"})
+    seen = Seen(lambda kind, name: made(StorageClass, name) if kind is StorageClass else None, NOW)
+    if renewed:
+        assert [entry.name for entry in decide(service, noted, seen, ENVIRONMENT).secrets if entry.loss] == [lost]
+    else:
+        with pytest.raises(Blocked, match=f"Secret {lost} was deleted"):
+            decide(service, noted, seen, ENVIRONMENT)
+
+
+def turned_often(*, hours_ago: int, until: str = "2026-11-15T10:00:00Z") -> Secret:
+    """Return a ring of one key more than its size, whose oldest was the primary one until some hours ago."""
+    oldest = clock.seconds(NOW - timedelta(hours=hours_ago))
+    noted = json.dumps({"1": oldest, "2": until, "3": until, "4": until})
+    annotations = {TURNED_AT: until, PRIMARY_UNTIL: noted}
+    keys = {f"_{number}": f"key {number}" for number in range(6)}
+    return secret("keystone-fernet-keys", annotations, **keys)
+
+
+ROTATE_FERNET = [{"name": "rotate-keys", "id": "1"}]
+# Keystone's own expiration and allow_expired_window, and what a mounted Secret may take to reach all pods.
+LIFE = 3600 + 172800 + 600
+
+
+def test_a_key_that_tokens_may_be_written_with_stays_in_the_ring_however_often_it_turns() -> None:
+    (step,) = decided(keystone(actions=ROTATE_FERNET), turned_often(hours_ago=3)).turns
+    assert isinstance(step, Turn)
+    assert step.needed == {"1", "2", "3", "4", "5"}
+
+
+def test_a_turn_takes_away_what_no_token_needs_any_more() -> None:
+    (step,) = decided(keystone(actions=ROTATE_FERNET), turned_often(hours_ago=50)).turns
+    assert isinstance(step, Turn)
+    assert step.needed == {"2", "3", "4", "5"}
+
+
+def test_a_longer_life_of_tokens_keeps_their_keys_for_longer() -> None:
+    spec = {"customServiceConfig": "[token]\nexpiration = 86400\n", "actions": ROTATE_FERNET}
+    (step,) = decided(keystone(**spec), turned_often(hours_ago=50)).turns
+    assert isinstance(step, Turn)
+    assert "1" in step.needed
+
+
+def test_a_ring_that_is_too_long_is_shortened_as_soon_as_its_oldest_key_is_not_needed() -> None:
+    waiting = decided(keystone(fernetRotationDays=30), turned_often(hours_ago=48))
+    assert waiting.turns == ()
+    assert waiting.wake == LIFE - 48 * 3600
+    (step,) = decided(keystone(fernetRotationDays=30), turned_often(hours_ago=50)).turns
+    assert isinstance(step, Drop)
+    assert step.keys == {"1"}
+
+
 @pytest.mark.parametrize(
     ("overwrite", "sentence"),
     [
@@ -195,6 +318,12 @@ def test_a_database_password_with_a_newline_does_not_reach_the_configuration(pro
 def test_the_charts_job_gets_no_password_that_ends_in_a_newline() -> None:
     intent = decided(keystone(provisioning="Job"), secret("keystone-db-secret", DatabasePassword="secret\n"))
     assert any("keystone-db-secret: the value of the key DatabasePassword" in wait.message for wait in intent.waits)
+
+
+def test_a_node_port_of_a_service_that_is_not_at_nodes_is_refused() -> None:
+    with pytest.raises(Blocked) as refused:
+        decided(keystone(override={"service": {"public": {"spec": {"nodePort": 32187}}}}))
+    assert "spec.override.service.public.spec.nodePort: is a port of nodes; set type to NodePort" in str(refused.value)
 
 
 def test_an_action_on_what_runs_elsewhere_fails_with_a_word() -> None:

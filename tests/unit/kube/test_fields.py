@@ -51,6 +51,31 @@ def test_without_an_entry_of_a_set() -> None:
     assert fields.without(BODY, ['.metadata.finalizers[="x/y"]'])["metadata"]["finalizers"] == ["z"]
 
 
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        pytest.param(".spec.replicas", 3, id="a-plain-field"),
+        pytest.param(".metadata.annotations.example.org/a.b", "1", id="a-key-that-holds-dots-and-a-slash"),
+        pytest.param('.spec.containers[name="api"].image', "one", id="a-field-of-an-item"),
+        pytest.param('.metadata.finalizers[="x/y"]', "x/y", id="an-entry-of-a-set"),
+        pytest.param(".", BODY, id="all-of-it"),
+    ],
+)
+def test_what_stands_at_a_path(path: str, expected: Any) -> None:
+    assert fields.value_at(BODY, path) == expected
+
+
+@pytest.mark.parametrize("path", [".spec.nothing", '.spec.containers[name="x"].image', ".spec.replicas.deeper", "[0]"])
+def test_where_nothing_stands(path: str) -> None:
+    with pytest.raises(KeyError):
+        fields.value_at(BODY, path)
+
+
+def test_a_long_value_is_cut() -> None:
+    assert fields.shown({"a": [1, "b"]}) == '{"a":[1,"b"]}'
+    assert len(fields.shown("x" * 1000)) == fields.SHOWN
+
+
 def test_without_leaves_the_original_alone() -> None:
     fields.without(BODY, [".spec.replicas", ".spec.containers", ".metadata"])
     assert BODY["spec"]["replicas"] == 3

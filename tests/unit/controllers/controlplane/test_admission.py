@@ -32,9 +32,9 @@ def test_a_change_of_one_that_is_there_is_not_a_second_one() -> None:
 
 
 def test_what_is_not_supported_is_refused_by_its_field() -> None:
-    errors = checked({"tls": {}, "operatorMode": "perService"}).errors
+    errors = checked({"tls": {}}).errors
 
-    assert [error.field for error in errors] == ["spec.tls", "spec.operatorMode"]
+    assert [error.field for error in errors] == ["spec.tls"]
 
 
 @pytest.mark.parametrize(

@@ -111,14 +111,14 @@ def test_infrastructure_is_ready_when_all_of_it_is(seen: Facts, status: str, mes
             id="a-route",
         ),
         pytest.param(
+            {"glance": {"apiOverrides": {"far": {"tls": {"secretName": "cert"}}}}},
+            r"spec.glance.apiOverrides\[far\].tls: TLS is not supported yet",
+            id="tls-of-one-of-several-apis",
+        ),
+        pytest.param(
             {"keystone": {"applicationCredential": {"enabled": True}}},
             "spec.keystone.applicationCredential: application credentials are not supported yet",
             id="an-application-credential",
-        ),
-        pytest.param(
-            {"operatorMode": "perService"},
-            "spec.operatorMode: perService is not supported yet; set it to shared",
-            id="an-operator-for-each",
         ),
     ],
 )

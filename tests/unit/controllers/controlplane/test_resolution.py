@@ -183,6 +183,25 @@ def test_the_service_of_somebody_else_needs_nothing_of_us() -> None:
             },
             id="the-section's-override-goes-below-the-template's",
         ),
+        pytest.param(
+            {},
+            {
+                "glance": {
+                    "apiOverrides": {"default": {"service": {"public": {"spec": {"type": "NodePort"}}}}},
+                    "template": {"glanceAPIs": {"default": {"replicas": 2}}},
+                }
+            },
+            "Glance glance",
+            {
+                "secret": "osp-secret",
+                "databaseInstance": "openstack",
+                "storage": {"storageClass": "fast"},
+                "glanceAPIs": {
+                    "default": {"replicas": 2, "override": {"service": {"public": {"spec": {"type": "NodePort"}}}}}
+                },
+            },
+            id="each-api-has-an-override-by-its-name",
+        ),
     ],
 )
 def test_a_resource_says_what_the_user_said_and_what_is_handed_down(

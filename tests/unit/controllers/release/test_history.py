@@ -118,6 +118,23 @@ def test_a_helm_at_work_is_waited_for_until_it_must_be_dead(status: str) -> None
     assert [said(step) for step in late.steps] == ["tell 2", "write 3", "keep 1 superseded", f"keep 2 {status}"]
 
 
+@pytest.mark.parametrize(
+    ("labels", "created"),
+    [
+        pytest.param({"modifiedAt": "{now}"}, "", id="helm-4"),
+        pytest.param({"createdAt": "{now}"}, "", id="helm-3-when-it-begins"),
+        pytest.param({}, NOW.isoformat(), id="one-that-says-nothing"),
+    ],
+)
+def test_every_helm_at_work_is_seen(labels: dict[str, str], created: str) -> None:
+    begun = revision(2, "pending-upgrade", hand=True)
+    kept = {name: value for name, value in begun.secret.metadata.labels.items() if name != "modifiedAt"}
+    said_now = {name: value.format(now=int(NOW.timestamp())) for name, value in labels.items()}
+    metadata = msgspec.structs.replace(begun.secret.metadata, labels={**kept, **said_now}, creationTimestamp=created)
+    seen = history([revision(1), Revision(msgspec.structs.replace(begun.secret, metadata=metadata))])
+    assert [wait.reason for wait in decide(seen, wanted(), NOW + timedelta(seconds=30)).waits] == ["HelmAtWork"]
+
+
 def test_the_records_of_a_resource_that_was_deleted_go_first() -> None:
     other = revision(1)
     metadata = msgspec.structs.replace(other.secret.metadata, ownerReferences=(owned_by("gone"),))

@@ -14,6 +14,7 @@ NOBODYS = ConfigMap(metadata=ObjectMeta(name="small"))
 HELMS = ConfigMap(metadata=ObjectMeta(name="small", annotations={RELEASE_NAME: "small"}))
 ANOTHERS = ConfigMap(metadata=ObjectMeta(name="small", annotations={RELEASE_NAME: "large"}))
 BY_HAND = revision(1, hand=True)
+OTHERWISE = "---\nkind: ConfigMap\ndata: {a: b}\n"
 
 
 def thing(said: str | None) -> Thing:
@@ -33,6 +34,34 @@ def thing(said: str | None) -> Thing:
         pytest.param(None, (BY_HAND,), (HELMS,), Owner.CONTESTED, id="made-by-hand"),
         pytest.param(None, (BY_HAND,), (), Owner.CONTESTED, id="made-by-hand-by-another-chart"),
         pytest.param(None, (revision(1), revision(2, hand=True)), (OURS,), Owner.OPERATOR, id="upgraded-by-hand"),
+        pytest.param(
+            None,
+            (revision(1), revision(2, hand=True, manifest=OTHERWISE)),
+            (OURS,),
+            Owner.CONTESTED,
+            id="upgraded-by-hand-to-something-else",
+        ),
+        pytest.param(
+            None,
+            (revision(1), revision(2, "failed", hand=True, manifest=OTHERWISE)),
+            (OURS,),
+            Owner.OPERATOR,
+            id="an-upgrade-by-hand-that-failed",
+        ),
+        pytest.param(
+            None,
+            (revision(1), revision(2, "pending-upgrade", hand=True, manifest=OTHERWISE)),
+            (OURS,),
+            Owner.OPERATOR,
+            id="an-upgrade-by-hand-that-is-not-done",
+        ),
+        pytest.param(
+            "operator",
+            (revision(1), revision(2, hand=True, manifest=OTHERWISE)),
+            (OURS,),
+            Owner.OPERATOR,
+            id="upgraded-by-hand-where-the-user-has-said-whose-it-is",
+        ),
         pytest.param(
             None, (revision(1, "uninstalled", hand=True),), (), Owner.NOBODY, id="uninstalled-and-its-history-kept"
         ),
@@ -54,6 +83,13 @@ def test_whose_a_release_is(
     [
         pytest.param("me", (), (), ("'me'", "write helm or operator"), id="an-unknown-word"),
         pytest.param(None, (BY_HAND,), (), ("release small made by hand", "revision 1"), id="made-by-hand"),
+        pytest.param(
+            None,
+            (revision(1), revision(2, hand=True, manifest=OTHERWISE)),
+            (),
+            ("revision 2", "status.overridden", "stackwright take"),
+            id="upgraded-by-hand-to-something-else",
+        ),
         pytest.param(None, (), (ANOTHERS, HELMS), ("ConfigMap small of release large",), id="of-another-release"),
     ],
 )

@@ -1,0 +1,93 @@
+"""What services with an API and a schema of their own say alike: what is refused, their db-sync, what they tell."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from stackwright.api.base import CustomResource, JsonObject
+from stackwright.api.exposure import RoutedOverride
+from stackwright.api.keystone import KeystoneService
+from stackwright.blueprint.facts import DatabaseFacts, Endpoints
+from stackwright.blueprint.service import DB_SYNC, Job, Look, Told
+
+# Types of Services that have ports at nodes.
+_AT_NODES = frozenset({"NodePort", "LoadBalancer"})
+_URL = re.compile(r"https?://[^\s/]+(/[^\s/]+)*")
+
+
+class ApiFacts(Protocol):
+    """The facts of a service with a schema and endpoints."""
+
+    @property
+    def database(self) -> DatabaseFacts:
+        """Where the schema is."""
+        ...
+
+    @property
+    def endpoints(self) -> Endpoints | None:
+        """Where the service is; None before that is known."""
+        ...
+
+
+def problems(resource: Any, look: Look) -> Iterable[tuple[str, str]]:
+    """Yield the path of each field of an API that cannot be, and what to do about it."""
+    yield from certificates(resource)
+    yield from urls(resource)
+    if resource.spec.auth.applicationCredentialSecret:
+        sentence = "application credentials are not supported yet; remove it, and the service's password is used"
+        yield "spec.auth.applicationCredentialSecret", sentence
+    if resource.spec.provisioning == "Job" and look(KeystoneService, resource.metadata.name) is not None:
+        sentence = (
+            f"KeystoneService {resource.metadata.name} keeps the service in Keystone, and its user would go with it; "
+            "leave provisioning as it was, or delete this resource and make it again: its data stays"
+        )
+        yield "spec.provisioning", sentence
+
+
+def certificates(resource: Any) -> Iterable[tuple[str, str]]:
+    """Yield that an API has no certificates yet."""
+    tls = resource.spec.tls
+    if tls.api is not None or tls.caBundleSecretName:
+        yield "spec.tls", "TLS is not supported yet; remove it"
+
+
+def urls(resource: Any, added: str = "") -> Iterable[tuple[str, str]]:
+    """Yield the endpoints that cannot be reached as they say; `added` is the path that clients always add."""
+    yield from url_problems(resource.spec.override.service, "spec.override.service", added)
+
+
+def url_problems(overrides: Mapping[str, RoutedOverride], path: str, added: str = "") -> Iterable[tuple[str, str]]:
+    """Yield those of some overrides, which stand at a path."""
+    without = f"{added} or /" if added else "/"
+    for interface, override in sorted(overrides.items()):
+        url = override.endpointURL
+        if url and (not _URL.fullmatch(url) or (added and url.endswith(added))):
+            sentence = (
+                f"is no URL that a path can be added to; write http(s)://host[:port][/path], without {without} at the "
+                "end"
+            )
+            yield f"{path}.{interface}.endpointURL", sentence
+        if override.spec is not None and override.spec.nodePort and override.spec.type not in _AT_NODES:
+            sentence = "is a port of nodes; set type to NodePort or LoadBalancer beside it, or leave it out"
+            yield f"{path}.{interface}.spec.nodePort", sentence
+
+
+def db_sync(command: str) -> Job[Any, Any]:
+    """Return the job that makes or upgrades the tables: once for each image, and for each place of the schema."""
+    return Job(DB_SYNC, lambda _: command, _schema, condition="DBSyncReady")
+
+
+def _schema(resource: CustomResource, facts: ApiFacts) -> JsonObject:  # noqa: ARG001  the form of the word
+    return {"hostname": facts.database.hostname, "schema": facts.database.schema}
+
+
+def tell(resource: Any, facts: ApiFacts | None, look: Look) -> Told[Any]:  # noqa: ARG001  the form of the word
+    """Return where the service and its data are, for a status with apiEndpoints and databaseHostname."""
+    if facts is None:
+        return Told(resource.status)
+    changes: JsonObject = {"databaseHostname": facts.database.hostname}
+    if facts.endpoints is not None:
+        changes["apiEndpoints"] = {"public": facts.endpoints.public, "internal": facts.endpoints.internal}
+    return Told(msgspec.structs.replace(resource.status, **changes))

@@ -1,0 +1,37 @@
+"""The words in which a service says with whom its pods talk, beside what its needs and its endpoints say already."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+# Who talks to a port: the pods of services that need what it serves, or the operators alone.
+Clients = Literal["database", "cache", "broker", "operators"]
+
+
+def _never(_: Any) -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class Listen:
+    """A port of a component that is no API of OpenStack, and who talks to it; the operators may always."""
+
+    port: int
+    by: Clients
+    component: str = "server"
+
+
+@dataclass(frozen=True)
+class Network:
+    """With whom the pods of a service talk.
+
+    `peers` says that they are nodes of one cluster, which talk to each other on any port; `kubernetes` that they ask
+    the cluster's own API. `exposed` says of a resource that the user leads others than pods to it: its ports are then
+    open to anybody. `dials` are ports of hosts that the service's own users name, wherever they are.
+    """
+
+    listens: tuple[Listen, ...] = ()
+    peers: bool = False
+    kubernetes: bool = False
+    exposed: Callable[[Any], bool] = _never
+    dials: tuple[int, ...] = ()

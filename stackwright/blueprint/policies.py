@@ -1,0 +1,236 @@
+"""Which pods may talk to which: NetworkPolicies, as they follow from what services declare that they need. Pure.
+
+A need becomes a label of the service's pods, by which who provides it lets them in, and a way out to it. An endpoint
+becomes a way in. All other ways are closed. Rules are in NetworkPolicy's own words; the charts put them into objects.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar, assert_never
+from urllib.parse import urlsplit
+
+from stackwright.api.base import CustomResource, JsonObject
+from stackwright.blueprint.facts import Facts
+from stackwright.blueprint.network import Listen
+from stackwright.blueprint.service import (
+    INTERNAL,
+    PUBLIC,
+    Cache,
+    Database,
+    Endpoint,
+    Identity,
+    Need,
+    Notifications,
+    Password,
+    Service,
+    Snippets,
+)
+
+C = TypeVar("C", bound=CustomResource)
+F = TypeVar("F", bound=Facts)
+
+# The charts of what services need, by the word of the need: their pods carry the chart's name.
+_PROVIDERS = {"database": "mariadb", "cache": "memcached", "broker": "rabbitmq", "identity": "keystone"}
+NAME, INSTANCE, COMPONENT = "app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/component"
+# The name that the pods of our operators carry.
+OPERATORS = "stackwright"
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What policies have to know of the cluster.
+
+    `operators` is the namespace of our operators; empty where one runs beside the cluster and comes from no pod: what
+    it talks to is then open to all. `api_server` are the ports of the cluster's own API, before its Service and behind.
+    """
+
+    operators: str = ""
+    api_server: tuple[int, ...] = (443, 6443)
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something that a service needs and talks to: a resource of ours, and the places where it is, host and port."""
+
+    word: str
+    instance: str
+    places: tuple[tuple[str, int], ...]
+
+
+def values(service: Service[C, F], resource: C, facts: F, around: Surroundings | None) -> JsonObject:
+    """Return the values of a chart for labels and policies; without surroundings nothing is closed.
+
+    The labels are there in any case: who closes the ways later need not restart a pod.
+    """
+    found: JsonObject = {}
+    if labels := pod_labels(service, resource):
+        found["podLabels"] = labels
+    if around is not None:
+        found["networkPolicies"] = rules(service, resource, facts, around)
+    return found
+
+
+def pod_labels(service: Service[C, F], resource: C) -> dict[str, str]:
+    """Return the labels that say what the pods of a service need."""
+    named = (_named(need, resource) for need in service.needs)
+    return {_label(word, instance): "true" for word, instance in named if instance and word != "identity"}
+
+
+def _label(word: str, instance: str) -> str:
+    return f"{word}.needs.openstack.org/{instance}"
+
+
+def rules(service: Service[C, F], resource: C, facts: F, around: Surroundings) -> JsonObject:
+    """Return with whom the pods of a service talk: ways out of all of them, ways in by component."""
+    found: JsonObject = {"egress": list(_egress(service, resource, facts, around))}
+    if ingress := _ingress(service, resource, around):
+        found["ingress"] = ingress
+    return found
+
+
+def _egress(service: Service[C, F], resource: C, facts: F, around: Surroundings) -> Iterator[JsonObject]:
+    out = [rule for need in service.needs for rule in _to(need, resource, facts)]
+    if service.network.peers:
+        out.append({"to": [_pods({NAME: service.name, INSTANCE: facts.name})]})
+    if service.network.dials:
+        out.append({"ports": [_port(port) for port in service.network.dials]})
+    if service.network.kubernetes or service.jobs:
+        # Pods wait until Jobs are done, and ask the cluster for it. It is no pod, and no selector finds it.
+        out.append({"ports": [_port(port) for port in around.api_server]})
+    if out:
+        yield {"ports": [_port(53, "UDP"), _port(53)]}
+    yield from out
+
+
+def _to(need: Need, resource: Any, facts: Any) -> Iterator[JsonObject]:
+    """Yield the ways to what a need stands for."""
+    target = _target(need, resource, facts)
+    if target is None:
+        return
+    inside = all(host.endswith(f".{facts.namespace}.svc") for host, _ in target.places)
+    ports = [_port(port) for port in sorted({port for _, port in target.places})]
+    pods = _pods({NAME: _PROVIDERS[target.word], INSTANCE: target.instance})
+    if inside:
+        yield {"to": [pods], "ports": ports}
+        return
+    # It is elsewhere, and a policy knows no names. Or it is here, and its address leads to pods at other ports.
+    yield {"to": [pods]}
+    yield {"ports": ports}
+
+
+def _target(need: Need, resource: Any, facts: Any) -> Target | None:
+    word, instance = _named(need, resource)
+    fact = getattr(facts, getattr(need, "fact", ""), None)
+    if not instance or fact is None:
+        return None
+    match need:
+        case Database():
+            return Target(word, instance, ((fact.hostname, fact.port),))
+        case Cache():
+            return Target(word, instance, tuple(_place(server) for server in fact.servers))
+        case Notifications():
+            return Target(word, instance, tuple(_brokers(fact.transport_url)))
+        case Identity():
+            return Target(word, instance, (_address(fact.url),))
+        case Password() | Snippets():
+            return None
+        case _:
+            assert_never(need)
+
+
+def _named(need: Need, resource: Any) -> tuple[str, str]:
+    """Return what a need is for, and the name of the resource that provides it; empty where there is none."""
+    spec = resource.spec
+    match need:
+        case Database():
+            return "database", spec.databaseInstance
+        case Cache():
+            return "cache", spec.memcachedInstance
+        case Notifications():
+            bus = spec.notificationsBus
+            return "broker", (bus.cluster if bus is not None else getattr(spec, "rabbitMqClusterName", None)) or ""
+        case Identity():
+            return "identity", spec.keystoneInstance
+        case Password() | Snippets():
+            return "", ""
+        case _:
+            assert_never(need)
+
+
+def _place(server: str) -> tuple[str, int]:
+    host, _, port = server.rpartition(":")
+    return host, int(port)
+
+
+def _brokers(transport_url: str) -> Iterator[tuple[str, int]]:
+    """Yield the nodes of a broker; a URL names several, with a login before each."""
+    for entry in urlsplit(transport_url).netloc.split(","):
+        yield _place(entry.rpartition("@")[2])
+
+
+def _address(url: str) -> tuple[str, int]:
+    parts = urlsplit(url)
+    return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def _ingress(service: Service[C, F], resource: C, around: Surroundings) -> dict[str, list[JsonObject]]:
+    """Return the ways in, by component."""
+    found: dict[str, list[JsonObject]] = {}
+    for component, rule in (*_apis(service.endpoints_of(resource), resource), *_others(service, resource, around)):
+        if rule not in found.setdefault(component, []):
+            found[component].append(rule)
+    return found
+
+
+def _apis(endpoints: Iterable[Endpoint], resource: CustomResource) -> Iterator[tuple[str, JsonObject]]:
+    for endpoint in endpoints:
+        ports = [_port(endpoint.port)]
+        # Users come from anywhere: by a node port, a load balancer, or an Ingress in another namespace.
+        yield endpoint.component(PUBLIC), {"ports": ports}
+        internal = endpoint.component(INTERNAL)
+        if internal != endpoint.component(PUBLIC):
+            yield (
+                internal,
+                {"ports": ports} if _is_exposed(endpoint, resource) else {"from": [_pods({})], "ports": ports},
+            )
+
+
+def _is_exposed(endpoint: Endpoint, resource: CustomResource) -> bool:
+    """Return whether the user leads others than the namespace's pods to the internal interface."""
+    override = endpoint.overrides(resource).get(INTERNAL)
+    if override is None:
+        return False
+    kind = override.spec.type if override.spec is not None else None
+    return bool(override.endpointURL) or kind not in (None, "ClusterIP")
+
+
+def _others(service: Service[C, F], resource: C, around: Surroundings) -> Iterator[tuple[str, JsonObject]]:
+    network, name = service.network, resource.metadata.name
+    for listen in network.listens:
+        yield listen.component, _heard(listen, name, around, exposed=network.exposed(resource))
+    if network.peers:
+        for component in service.components_of(resource):
+            own = {NAME: service.name, INSTANCE: name, COMPONENT: component.name}
+            yield component.name, {"from": [_pods(own)]}
+
+
+def _heard(listen: Listen, name: str, around: Surroundings, *, exposed: bool) -> JsonObject:
+    """Return who talks to a port; the operators may, for they keep what is behind it."""
+    ports = [_port(listen.port)]
+    if exposed or not around.operators:
+        return {"ports": ports}
+    operators = {**_namespace(around.operators), **_pods({NAME: OPERATORS})}
+    clients = [] if listen.by == "operators" else [_pods({_label(listen.by, name): "true"})]
+    return {"from": [*clients, operators], "ports": ports}
+
+
+def _pods(labels: dict[str, str]) -> JsonObject:
+    return {"podSelector": {"matchLabels": labels} if labels else {}}
+
+
+def _namespace(name: str) -> JsonObject:
+    return {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}
+
+
+def _port(port: int, protocol: str = "TCP") -> JsonObject:
+    return {"port": port, "protocol": protocol}

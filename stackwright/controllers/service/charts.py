@@ -1,0 +1,127 @@
+"""Which chart a service is rendered from: ours, or one that the user brings; and what that one may hold."""
+
+import base64
+import binascii
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from stackwright.adapters.errors import Rejected
+from stackwright.api.base import CustomResource, JsonObject
+from stackwright.api.charts import ChartSource
+from stackwright.blueprint.service import Look, Service
+from stackwright.controllers import release
+from stackwright.controllers.service import labels
+from stackwright.controllers.service.environment import Environment
+from stackwright.controllers.service.resolved import Resolved
+from stackwright.kube.builtin import ConfigMap, Secret
+from stackwright.kube.controller import Context
+from stackwright.kube.errors import Blocked
+from stackwright.kube.plan import Wait
+from stackwright.kube.resource import Key, Resource
+
+# The one key of a Secret of type kubernetes.io/dockerconfigjson.
+LOGIN = ".dockerconfigjson"
+REASON = "ChartRefused"
+
+
+def source(resource: CustomResource) -> ChartSource | None:
+    """Return where the user's own chart comes from, if there is one."""
+    found: ChartSource | None = getattr(resource.spec, "chart", None)  # type: ignore[attr-defined]  # every service has a spec
+    return found
+
+
+def said(resource: CustomResource) -> str:
+    """Return what a status says of where the chart comes from; "" where it is ours."""
+    chart = source(resource)
+    return str(chart) if chart is not None else ""
+
+
+def resolve(resource: CustomResource, look: Look) -> Resolved:
+    """Return whether all is there that the user's own chart comes from. Pure."""
+    chart = source(resource)
+    known = ("InputReady", "ServiceConfigReady", "DeploymentReady")
+    condition = next((name for name in known if name in type(resource).conditions), "")
+    sentence = "" if chart is None else _missing(chart, look)
+    return Resolved(ready=not sentence, waits=(Wait("ChartMissing", sentence, condition),) if sentence else ())
+
+
+def _missing(chart: ChartSource, look: Look) -> str:
+    if chart.configMap is not None:
+        found = look(ConfigMap, chart.configMap.name)
+        if found is None:
+            return f"ConfigMap {chart.configMap.name}, which spec.chart.configMap names, does not exist; create it"
+        if chart.configMap.key not in found.binaryData:
+            return (
+                f"ConfigMap {chart.configMap.name} has no {chart.configMap.key} in its binaryData; put the packaged "
+                "chart there (kubectl create configmap --from-file)"
+            )
+    if chart.pullSecret:
+        secret = look(Secret, chart.pullSecret)
+        if secret is None or LOGIN not in secret.data:
+            return (
+                f"Secret {chart.pullSecret}, which spec.chart.pullSecret names, does not exist or has no {LOGIN}; "
+                "create it (kubectl create secret docker-registry)"
+            )
+    return ""
+
+
+async def folder(service: Service[Any, Any], resource: CustomResource, look: Look, environment: Environment) -> Path:
+    """Return the folder of the chart to render; what an adapter raises about a user's own chart is raised as it is."""
+    chart = source(resource)
+    if chart is None:
+        return environment.charts / service.name
+    packages = environment.renderer.packages
+    try:
+        if chart.configMap is not None:
+            found = look(ConfigMap, chart.configMap.name)
+            return await packages.unpacked(_decoded(found.binaryData[chart.configMap.key] if found else ""))
+        secret = look(Secret, chart.pullSecret) if chart.pullSecret else None
+        login = _decoded(secret.data[LOGIN]).decode(errors="replace") if secret is not None else ""
+        return await packages.pulled(chart.oci or "", credentials=login, plain_http=bool(chart.plainHTTP))
+    except Rejected as error:
+        raise Rejected(f"spec.chart: {chart}: {error}") from error
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error:
+        return b""
+
+
+def refuse_foreign(resource: CustomResource, objects: Iterable[JsonObject], context: Context, condition: str) -> None:
+    """Raise Blocked where a user's own chart renders what is not the service's to have; ours is known not to."""
+    if source(resource) is None:
+        return
+    problems = [sentence for body in objects if (sentence := _problem(resource, body, context))]
+    if problems:
+        raise Blocked(
+            f"the chart of {said(resource)} renders {'; '.join(problems)}", reason=REASON, condition=condition
+        )
+
+
+def _problem(resource: CustomResource, body: JsonObject, context: Context) -> str:
+    """Return why an object may not be of the release; "" where it may."""
+    metadata = body.get("metadata") or {}
+    name, place = metadata.get("name", ""), resource.metadata.namespace
+    what = f"{body.get('kind')} {name or 'without a name'}"
+    if not release.is_known(body):
+        kinds = ", ".join(sorted(kind.kind.name for kind in release.KINDS))
+        return f"{what} of {body.get('apiVersion')}, which the operator does not apply; it applies {kinds}"
+    if metadata.get("namespace", place) != place:
+        return f"{what} for namespace {metadata['namespace']}; leave the namespace away, all of it is in {place}"
+    present = context.store(release.type_of(body)).get(Key(place, name)) if name else None
+    if present is None or labels.belongs(present, resource):
+        return "" if name else f"{what}; give it one"
+    owner = _whose(present)
+    return "" if owner == f"release {resource.metadata.name}" else f"{what}, which is of {owner}; give it another name"
+
+
+def _whose(present: Resource) -> str:
+    """Return to whom an object belongs that is there already."""
+    controller = present.metadata.controller
+    if controller is not None:
+        return f"{controller.kind} {controller.name}"
+    named = release.release_of(present)
+    return f"release {named}" if named else "somebody else"

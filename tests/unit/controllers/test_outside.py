@@ -1,0 +1,36 @@
+"""What the controllers of things outside the cluster share."""
+
+import base64
+
+import pytest
+
+from stackwright.controllers.outside import read_value
+from stackwright.kube.builtin import Secret
+from stackwright.kube.plan import Wait
+
+
+def secret(content: bytes) -> Secret:
+    return Secret(data={"password": base64.b64encode(content).decode()})
+
+
+@pytest.mark.parametrize(
+    ("found", "reason", "said"),
+    [
+        pytest.param(None, "SecretMissing", "Secret db does not exist; create it", id="there-is-none"),
+        pytest.param(Secret(), "SecretIncomplete", "has no value under the key password", id="it-lacks-the-key"),
+        pytest.param(secret(b""), "SecretIncomplete", "has no value under the key password", id="it-is-empty"),
+        pytest.param(secret(b"\xff"), "SecretInvalid", "is no text; correct it", id="it-is-no-text"),
+        pytest.param(secret(b"a b\n"), "SecretInvalid", "a newline; write it without", id="a-file-with-its-newline"),
+        pytest.param(secret(b" a"), "SecretInvalid", "begins or ends with a blank", id="a-blank-before-it"),
+        pytest.param(secret(b"\n"), "SecretInvalid", "a newline; write it without", id="nothing-but-a-newline"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_waited_for(found: Secret | None, reason: str, said: str) -> None:
+    value = read_value(found, "db", "password", "Ready")
+    assert isinstance(value, Wait)
+    assert value.reason == reason
+    assert said in value.message
+
+
+def test_a_value_is_what_the_secret_has() -> None:
+    assert read_value(secret(b"a b"), "db", "password", "Ready") == "a b"
