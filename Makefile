@@ -14,7 +14,7 @@ E2E_MINUTES ?= 30
 CHAOS_MINUTES ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help up down setup binaries lint format unit runtime functional charts fast test e2e chaos crds lock benchmarks clean
+.PHONY: help up down setup binaries lint format unit runtime functional charts fast test e2e chaos crds package lock benchmarks clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -87,17 +87,23 @@ chaos: setup ## What takes longer: three replicas, kills, loss of everything (ne
 	@$(MAKE) --no-print-directory binaries || [ -z "$$CI" ]
 	@timeout $(CHAOS_MINUTES)m $(PYTEST) -q tests/chaos
 
-crds: setup ## Write the CRDs and the permissions of the operators' chart anew from the code
+crds: setup ## Write anew from the code: CRDs, the operators' permissions, the reference pages
 	@$(STACKWRIGHT) crds --write charts/stackwright/crds
 	@$(BIN)/python -m stackwright.controllers.permissions charts/stackwright/files/permissions.yaml
+	@$(BIN)/python -m stackwright.cli.reference docs/reference charts
 
-lock: setup ## Write requirements.lock anew from pyproject.toml
+package: setup ## Versioned packages of all charts, in dist/
+	@$(STACKWRIGHT) local binaries helm
+	@$(STACKWRIGHT) chart package --destination dist
+
+lock: setup ## Pin anew what is not pinned yet: our own libraries, and those of the services' folders
 	@$(BIN)/pip install --quiet uv
 	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	  --python-version 3.11 --extra dev pyproject.toml -o requirements.lock
 	@grep -E '^[A-Za-z0-9]' requirements.lock | sed 's/ \\$$//' > $(VENV)/constraints.txt
 	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	  --python-version 3.13 --constraint $(VENV)/constraints.txt pyproject.toml -o images/operator/requirements.txt
+	@$(BIN)/python -m stackwright.local.images.locking
 
 benchmarks: binaries ## Measure what we promise, beside what it is compared with
 	@for program in benchmarks/[a-z]*.py; do echo "==> $$program"; $(BIN)/python $$program || exit 1; done

@@ -77,7 +77,7 @@ def authtoken(facts: IdentityFacts, cached: CacheFacts | None = None) -> Ini:
         **login(facts),
     }
     if cached is not None:
-        section |= {"memcached_servers": list(cached.servers), "memcache_pool_socket_timeout": 0.5}
+        section |= {"memcached_servers": list(cached.servers), "memcache_pool_socket_timeout": 1}
     return {"keystone_authtoken": section}
 
 

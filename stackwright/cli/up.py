@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stackwright.local.progress import Progress
 
 NONE = "none"
-EXAMPLE = "examples/cloud/keystone.yaml"
+EXAMPLE = "examples/cloud/openstack.yaml"
 
 
 @dataclass(frozen=True)

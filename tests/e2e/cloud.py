@@ -6,15 +6,22 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stackwright.local import binaries, programs
+from stackwright.local.cluster.lifecycle import Cluster
+from tests.e2e import history
 from tests.e2e.conftest import NAME, Kubectl
+from tests.e2e.history import History
 
 ROOT = Path(__file__).parents[2]
 NAMESPACE = "openstack"
+# Each service is added by its own tests.
+SMALLEST = ROOT / "examples" / "cloud" / "keystone.yaml"
 PATIENCE = 180.0
 
 
@@ -24,13 +31,12 @@ class Cloud:
 
     kubectl: Kubectl
     helm: Path
+    history: History
+    """What every condition said, one after the other, while it was installed."""
 
     def stackwright(self, *arguments: str, code: int = 0) -> str:
         """Run our own program on the cluster of this run; return what it printed."""
-        command = [sys.executable, "-m", "stackwright.cli", *arguments, "--name", NAME]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
-        assert done.returncode == code, f"stackwright {' '.join(arguments)}: {done.stdout}{done.stderr}"
-        return done.stdout
+        return stackwright(*arguments, code=code)
 
     def with_client(self) -> None:
         """Start the pod of the client, with the login as it is now."""
@@ -76,6 +82,16 @@ class Cloud:
         with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310  likewise
             return str(answer.headers["X-Subject-Token"])
 
+    def make_project(self, token: str, name: str) -> float:
+        """Make a project from this machine, and return how many seconds that took."""
+        headers = {"X-Auth-Token": token, "Content-Type": "application/json"}
+        body = json.dumps({"project": {"name": name}}).encode()
+        url = f"{self.endpoint('public')}/v3/projects"
+        began = time.monotonic()
+        request = urllib.request.Request(url, body, headers)  # noqa: S310  our own cloud
+        with urllib.request.urlopen(request, timeout=60):  # noqa: S310  likewise
+            return time.monotonic() - began
+
     def is_valid(self, token: str) -> bool:
         """Return whether Keystone accepts a token."""
         headers = {"X-Auth-Token": token, "X-Subject-Token": token}
@@ -87,6 +103,29 @@ class Cloud:
             if error.code in {401, 403, 404}:
                 return False
             raise
+
+
+def stackwright(*arguments: str, code: int = 0) -> str:
+    """Run our own program on the cluster of this run; return what it printed."""
+    command = [sys.executable, "-m", "stackwright.cli", *arguments, "--name", NAME]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == code, f"stackwright {' '.join(arguments)}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@contextmanager
+def raised(cluster: Cluster, manifest: Path | None = None) -> Iterator[Cloud]:
+    """Have the cloud that `stackwright up` makes, the smallest or that of a manifest, for the time of the block."""
+    found = binaries.ensure(programs.ALL)
+    kubectl = Kubectl(found["kubectl"], cluster.layout.kubeconfig, NAMESPACE)
+    # The kinds come with the operators, and who wants to see everything looks before there is anything.
+    stackwright("up", "--yes", "--cloud", "none")
+    with history.recorded(kubectl) as seen:
+        stackwright("up", "--yes", "--cloud", str(manifest or SMALLEST))
+    try:
+        yield Cloud(kubectl, found["helm"], seen)
+    finally:
+        kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found")
 
 
 def secret(kubectl: Kubectl, name: str, key: str) -> str:

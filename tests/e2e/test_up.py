@@ -18,7 +18,7 @@ def up() -> str:
 
 
 def versions(kubectl: Kubectl) -> str:
-    kinds = "openstackcontrolplanes,keystoneapis,galeras,memcacheds,deployments,statefulsets,secrets,configmaps"
+    kinds = "openstack,deployments,statefulsets,replicasets,secrets,configmaps"
     path = '{range .items[*]}{.kind} {.metadata.name} {.metadata.resourceVersion}{"\\n"}{end}'
     return kubectl("get", kinds, "--all-namespaces", f"--output=jsonpath={path}")
 
@@ -28,6 +28,10 @@ def test_a_cloud_comes_up_and_a_second_call_changes_nothing(cluster: Cluster, ku
     assert f"source <(stackwright openrc --name {NAME}); openstack token issue" in said
     assert f"stackwright down --name {NAME}" in said
     kubectl("wait", "openstackcontrolplane", "--all", "--namespace=openstack", "--for=condition=Ready", "--timeout=1s")
+    # One rollout on a clean install: nothing was started before all that it reads was known.
+    owner = "{range .items[*]}{.metadata.ownerReferences[0].name} {end}"
+    owners = kubectl("get", "replicasets", "--namespace=openstack", f"--output=jsonpath={owner}").split()
+    assert sorted(owners) == ["glance-default-external", "glance-default-internal", "keystone", "placement"]
     before = versions(kubectl)
     up()
     assert versions(kubectl) == before

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from stackwright import services
 from stackwright.adapters.helm import Renderer
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.service import Service
@@ -18,8 +19,7 @@ from tests.functional.running import running
 
 ROOT = Path(__file__).parents[2]
 IMAGES = {
-    name: ComponentImage(f"registry.example/{name}:1", sudo=False)
-    for name in ("keystone", "mariadb", "memcached", "rabbitmq")
+    service.name: ComponentImage(f"registry.example/{service.name}:1", sudo=False) for service in services.blueprints()
 }
 
 
@@ -39,9 +39,9 @@ def environment(kubernetes: Mapping[str, Path], *, seed: int = 0) -> Environment
 
 @contextlib.asynccontextmanager
 async def cloud(
-    client: Client, namespace: str, services: Iterable[Service[Any, Any]], surroundings: Environment
+    client: Client, namespace: str, blueprints: Iterable[Service[Any, Any]], surroundings: Environment
 ) -> AsyncIterator[Any]:
     """Run the controllers of these services in a namespace whose workloads are played."""
-    runtime = Runtime(client, controllers(services, surroundings), namespace=namespace)
+    runtime = Runtime(client, controllers(blueprints, surroundings), namespace=namespace)
     async with simulated(client, namespace, Script()) as play, running(runtime):
         yield play

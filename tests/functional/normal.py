@@ -33,6 +33,7 @@ _DROPPED = {
     "completionTime",
     "stackwright/applied-configuration",
     "openstack.org/turned-at",
+    "openstack.org/primary-until",
     "batch.kubernetes.io/controller-uid",
     "controller-uid",
     "modifiedAt",

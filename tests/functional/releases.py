@@ -67,19 +67,22 @@ class Operator:
         try:
             found = await self.approach(small, context)
         except Blocked as error:
-            await report(small, (finding_of(error),), small.status, context)
+            overridden = error.overridden if isinstance(error, release.Contested) else ()
+            status = CompositeStatus(conditions=small.status.conditions, overridden=overridden)
+            await report(small, (finding_of(error),), status, context)
             raise
         if isinstance(found, Wait):
             finding = Finding("ReleaseReady", "False", found.reason, found.message, "Info")
             await report(small, (finding,), small.status, context)
             return Result(after=found.after)
-        await report(small, (Finding("ReleaseReady", "True", "Ready", ""),), small.status, context)
+        status = CompositeStatus(conditions=small.status.conditions)
+        await report(small, (Finding("ReleaseReady", "True", "Ready", ""),), status, context)
         return None
 
     async def approach(self, small: Small, context: Context) -> Wait | None:
         if release.is_given(small):
             await release.settle(small, context)
-            return Wait("GivenToHelm", release.GIVEN, "ReleaseReady")
+            return Wait(release.GIVEN, "the release is in the hands of helm", "ReleaseReady")
         name, namespace, values = small.metadata.name, small.metadata.namespace, values_of(small)
         with translated("ReleaseReady"):
             rendered = await self.renderer.render(CHART, name, namespace, values)

@@ -87,7 +87,7 @@ async def test_each_missing_input_is_named_and_heals_when_it_comes(
     async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
         await _said(client, namespace, "InputReady", "Secret osp-secret, which spec.secret names, does not exist")
         await passwords(client, namespace, Other="x")
-        await _said(client, namespace, "InputReady", "Secret osp-secret has nothing under the key AdminPassword")
+        await _said(client, namespace, "InputReady", "Secret osp-secret has no value under the key AdminPassword")
         await passwords(client, namespace, AdminPassword="wonderland")
         await _said(client, namespace, "MemcachedReady", "Memcached memcached does not exist")
         await neighbours.cache(client, namespace)
@@ -204,6 +204,38 @@ async def test_the_public_url_is_that_of_the_node_port(
     addresses = {entry["address"] for node in nodes for entry in node.status.get("addresses", ())}
     port = service.spec["ports"][0]["nodePort"]
     assert ready.status.apiEndpoints["public"] in {f"http://{address}:{port}" for address in addresses}
+
+
+async def test_a_node_port_that_is_named_survives_a_keystone_that_is_made_again(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    named = {"service": {"public": {"spec": {"type": "NodePort", "nodePort": 32187}}}}
+    await ask(client, namespace, override=named)
+    async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
+        first = await until_ready(client, namespace)
+        assert first.status.apiEndpoints["public"].endswith(":32187")
+        await client.delete(KeystoneAPI, "keystone", namespace)
+        await gone(client, Service, "keystone-public", namespace)
+        await client.apply(KeystoneAPI, keystone(namespace, override=named), field_manager="user")
+        again = await until_ready(client, namespace)
+    assert again.status.apiEndpoints == first.status.apiEndpoints
+
+
+async def test_a_keystone_that_runs_elsewhere_gives_its_administrator_a_clouds_yaml(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    urls = {"public": {"endpointURL": "https://id.example.org"}, "internal": {"endpointURL": "http://id.internal"}}
+    await passwords(client, namespace, AdminPassword="wonderland")
+    spec = keystone(namespace, externalKeystoneAPI=True, adminUser="root", override={"service": urls})
+    await client.apply(KeystoneAPI, spec, field_manager="user")
+    async with cloud(client, namespace, (SERVICE,), environment(kubernetes)):
+        config = await eventually(client, ConfigMap, "openstack-config", namespace, lambda _: True)
+        await eventually(client, Secret, "openstack-config-secret", namespace, lambda _: True)
+        await until_ready(client, namespace)
+    auth = yaml.safe_load(config.data["clouds.yaml"])["clouds"]["default"]["auth"]
+    assert (auth["auth_url"], auth["username"]) == ("https://id.example.org/v3", "root")
+    secure = yaml.safe_load((await decoded(client, "openstack-config-secret", namespace))["secure.yaml"])
+    assert secure["clouds"]["default"]["auth"] == {"password": "wonderland"}
 
 
 async def test_a_keystone_that_runs_elsewhere_is_used_and_nothing_is_deployed(

@@ -144,8 +144,33 @@ async def test_a_failed_upgrade_by_hand_is_undone(operator: None, client: Client
     assert deployment.spec["replicas"] == 1
 
 
-async def test_a_forced_upgrade_by_hand_is_undone(operator: None, client: Client, hand: Hand) -> None:
+async def test_a_forced_upgrade_by_hand_is_shown_and_undone_when_the_user_says(
+    operator: None, client: Client, hand: Hand
+) -> None:
     await ask(client, hand.namespace)
+    await until(client, hand.namespace, "Ready")
+    await hand("upgrade", "small", CHART, "--set", "extra=true,greeting=forced", "--force-conflicts")
+    small = await until(client, hand.namespace, "ReleaseContested")
+    shown = {(entry.resource, entry.field): (entry.manager, entry.wanted) for entry in small.status.overridden}
+    assert shown[("ConfigMap/small", ".data.greeting")] == ("helm", '"hello"')
+    assert shown[("ConfigMap/small-extra", ".")] == ("helm", "")
+    assert (await client.get(ConfigMap, "small", hand.namespace)).data["greeting"] == "forced"
+    await revisions(client, hand.namespace, "superseded", "deployed")
+    await ask(client, hand.namespace, owner="operator")
+    await revisions(client, hand.namespace, "superseded", "superseded", "deployed")
+    await eventually(client, ConfigMap, "small", hand.namespace, lambda item: item.data["greeting"] == "hello")
+    await without_extra(client, hand.namespace)
+    await until(client, hand.namespace, "Ready", lambda seen: not seen.status.overridden)
+    # Said once and taken back, it stays the operator's, and the next hand is shown again.
+    await ask(client, hand.namespace)
+    await hand("upgrade", "small", CHART, "--set", "greeting=again", "--force-conflicts")
+    await until(client, hand.namespace, "ReleaseContested", lambda seen: seen.status.overridden)
+
+
+async def test_a_forced_upgrade_by_hand_is_undone_where_the_release_is_said_to_be_the_operators(
+    operator: None, client: Client, hand: Hand
+) -> None:
+    await ask(client, hand.namespace, owner="operator")
     await until(client, hand.namespace, "Ready")
     await hand("upgrade", "small", CHART, "--set", "extra=true,greeting=forced", "--force-conflicts")
     await revisions(client, hand.namespace, "superseded", "superseded", "deployed")

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,11 @@ from typing import Any
 import pytest
 
 from stackwright.api.mariadb import MariaDBAccount
+from stackwright.api.rabbitmq import TransportURL
+from stackwright.controllers import release
 from stackwright.controllers.service import controllers
-from stackwright.kube.builtin import Job, Pod, Secret, Service
+from stackwright.controllers.service.rings import PRIMARY_UNTIL
+from stackwright.kube.builtin import Event, Job, Pod, RoleBinding, Secret, Service
 from stackwright.kube.client import Client
 from stackwright.kube.config import Connection
 from stackwright.kube.errors import Unreachable
@@ -24,7 +28,7 @@ from stackwright.simulator import Behaviour, ImageMissing, Script, Selector, sim
 from tests.functional import neighbours
 from tests.functional.cloud import cloud, environment
 from tests.functional.running import running
-from tests.functional.test_keystone import decoded, gone, keystone, passwords, until_ready
+from tests.functional.test_keystone import decoded, gone, keystone, message, passwords, until_ready
 from tests.functional.test_service_controller import cache, is_ready, kinds
 from tests.functional.watching import PATIENCE, eventually, some
 
@@ -137,6 +141,124 @@ async def test_credential_keys_turn_a_second_time_when_all_is_migrated(
         await some(
             client, Job, namespace, lambda jobs: [job for job in jobs if "credential-migrate" in job.metadata.name]
         )
+
+
+async def test_keys_that_tokens_of_today_are_written_with_stay_however_often_the_ring_turns(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    await surroundings(client, namespace)
+    asked = [{"name": "rotate-keys", "id": str(number)} for number in range(5)]
+    await client.apply(KeystoneAPI, keystone(namespace, fernetMaxActiveKeys=5), field_manager="user")
+    async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
+        await until_ready(client, namespace)
+        before = await decoded(client, "keystone-fernet-keys", namespace)
+        await client.apply(KeystoneAPI, keystone(namespace, actions=asked), field_manager="user")
+        await eventually(
+            client,
+            KeystoneAPI,
+            "keystone",
+            namespace,
+            lambda seen: [entry.state for entry in seen.status.actions] == ["Succeeded"] * len(asked),
+        )
+        after = await decoded(client, "keystone-fernet-keys", namespace)
+        assert sorted(after) == ["0", "1", "2", "3", "4", "5", "6"]
+        assert (after["1"], after["2"]) == (before["1"], before["0"])
+        # Once their tokens are over, by a day long ago, as many stay as there should be.
+        ring = await client.get(Secret, "keystone-fernet-keys", namespace)
+        noted = json.loads(ring.metadata.annotations[PRIMARY_UNTIL])
+        long_ago = {**noted, "1": "2026-01-01T00:00:00Z", "2": "2026-01-01T00:00:00Z"}
+        change = {"metadata": {"annotations": {PRIMARY_UNTIL: json.dumps(long_ago)}}}
+        await client.patch(Secret, "keystone-fernet-keys", namespace, change)
+        shorter = await eventually(client, Secret, "keystone-fernet-keys", namespace, lambda seen: "1" not in seen.data)
+        assert sorted(shorter.data) == ["0", "3", "4", "5", "6"]
+
+
+async def test_keys_that_were_deleted_are_made_anew_with_a_warning(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    await surroundings(client, namespace)
+    await client.apply(KeystoneAPI, keystone(namespace), field_manager="user")
+    async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
+        await until_ready(client, namespace)
+        before = await client.get(Secret, "keystone-fernet-keys", namespace)
+        await client.delete(Secret, "keystone-fernet-keys", namespace)
+        await some(client, Event, namespace, lambda events: any(event.reason == "SecretLost" for event in events))
+        after = await client.get(Secret, "keystone-fernet-keys", namespace)
+        assert after.metadata.uid != before.metadata.uid
+        sentence = "Secret keystone-fernet-keys was deleted and is made anew"
+        ready = await eventually(client, KeystoneAPI, "keystone", namespace, lambda seen: sentence in _input(seen))
+        assert ready.status.hash["keystone-fernet-keys"]
+        await until_ready(client, namespace)
+
+
+async def test_keys_of_what_is_stored_are_waited_for_and_taken_as_they_come_back(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    await surroundings(client, namespace)
+    await client.apply(KeystoneAPI, keystone(namespace), field_manager="user")
+    async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
+        await until_ready(client, namespace)
+        backup = await client.get(Secret, "keystone-credential-keys", namespace)
+        await client.delete(Secret, "keystone-credential-keys", namespace)
+        sentence = "Secret keystone-credential-keys was deleted"
+        blocked = await eventually(client, KeystoneAPI, "keystone", namespace, lambda seen: sentence in _input(seen))
+        assert blocked.status.hash["keystone-credential-keys"] in _input(blocked)
+        assert await client.find(Secret, "keystone-credential-keys", namespace) is None
+        restored = {"metadata": {"name": "keystone-credential-keys", "namespace": namespace}, "data": backup.data}
+        await client.create(Secret, restored)
+        await until_ready(client, namespace)
+        assert (await client.get(Secret, "keystone-credential-keys", namespace)).data == backup.data
+
+
+def _input(resource: KeystoneAPI) -> str:
+    return message(resource, "InputReady")
+
+
+async def test_what_others_change_in_rights_and_budgets_is_seen(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    await surroundings(client, namespace)
+    await client.apply(KeystoneAPI, keystone(namespace, replicas=2), field_manager="user")
+    changes: tuple[tuple[str, str, dict[str, Any]], ...] = (
+        ("Role", "keystone-wait", {"rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}]}),
+        ("PodDisruptionBudget", "keystone", {"spec": {"maxUnavailable": 0}}),
+        ("ServiceAccount", "keystone", {"automountServiceAccountToken": True}),
+    )
+    kinds_by_name = {kind.kind.name: kind for kind in release.KINDS}
+    async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
+        await until_ready(client, namespace)
+        for kind, name, change in changes:
+            await client.patch(kinds_by_name[kind], name, namespace, change)
+        wanted = {f"{kind}/{name}" for kind, name, _ in changes}
+
+        def all_seen(resource: KeystoneAPI) -> bool:
+            return {entry.resource for entry in resource.status.overridden} >= wanted
+
+        await eventually(client, KeystoneAPI, "keystone", namespace, all_seen)
+        # What is nobody's is made whole again.
+        await client.patch(RoleBinding, "keystone-wait", namespace, {"subjects": []})
+        await eventually(client, RoleBinding, "keystone-wait", namespace, lambda seen: seen.subjects)
+
+
+async def test_the_login_to_a_broker_goes_when_no_bus_is_named_any_more(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    await surroundings(client, namespace)
+    bus = "keystone-notifications"
+    await client.apply(KeystoneAPI, keystone(namespace, notificationsBus={"cluster": "mq"}), field_manager="user")
+    async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
+        made = await eventually(client, TransportURL, bus, namespace, lambda _: True)
+        url = {"transport_url": "rabbit://keystone:hidden@mq.example:5672/?ssl=0", "quorumqueues": "true"}
+        await client.create(Secret, {"metadata": {"name": "the-url", "namespace": namespace}, "stringData": url})
+        await neighbours.tell(client, made, {"secretName": "the-url"})
+        ready = await until_ready(client, namespace)
+        assert ready.status.transportURLSecret == "the-url"
+        assert "mq.example:5672" in (await decoded(client, "keystone-config-data", namespace))["01-keystone.conf"]
+        await client.apply(KeystoneAPI, keystone(namespace), field_manager="user")
+        async with asyncio.timeout(PATIENCE):
+            await gone(client, TransportURL, bus, namespace)
+        assert (await until_ready(client, namespace)).status.transportURLSecret == ""
+        assert "mq.example:5672" not in (await decoded(client, "keystone-config-data", namespace))["01-keystone.conf"]
 
 
 async def test_an_account_stays_while_a_job_may_use_it(

@@ -16,9 +16,7 @@ from tests.images.built import COMPILERS, Built, container, why_not_built
 SERVICE_IMAGES = {"openstack": 42400, "mariadb": 42434, "rabbitmq": 42439, "memcached": 42457, "operator": 65532}
 CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 ENVIRONMENT = ("HOME", "LANG", "PATH", "RABBITMQ_PLUGINS_DIR")
-SERVICES = composing.parse_services(
-    (recipes.folder() / "images" / "openstack" / "services.toml").read_bytes(), "services.toml"
-)
+SERVICES = composing.services(recipes.folder(), recipes.read(recipes.folder())["openstack"])
 
 
 @pytest.fixture(scope="module", params=list(SERVICE_IMAGES))

@@ -15,6 +15,16 @@ VOLUMES = "/var/lib/stackwright/volumes"
 PAUSE = "stackwright.local/pause:1"
 # Who makes the volumes of the storage class.
 PROVISIONER = "stackwright.org/local"
+# What changes something is written down: by whom, what, when; never its content.
+AUDIT_POLICY = """\
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+  - level: None
+    verbs: [get, list, watch]
+  - level: Metadata
+"""
 
 
 def kubelet(settings: Settings, credentials: flags.Credentials, *, nameservers: str) -> str:

@@ -22,6 +22,14 @@ VOLUMES_HEALTH = 10260
 
 
 @dataclass(frozen=True)
+class Audit:
+    """Where it stands which requests are written down, and where they are."""
+
+    policy: Path
+    log: Path
+
+
+@dataclass(frozen=True)
 class Credentials:
     """Everything that is signed: who serves, who asks, and the kubeconfigs of the programs by name."""
 
@@ -61,8 +69,9 @@ def etcd(data: Path, credentials: Credentials) -> list[str]:
     ]
 
 
-def apiserver(settings: Settings, credentials: Credentials, generated: Path) -> list[str]:
+def apiserver(settings: Settings, credentials: Credentials, generated: Path, audit: Audit | None = None) -> list[str]:
     """Return the API server's flags: node authorizer and RBAC, client certificates, service account tokens."""
+    audited = [f"--audit-policy-file={audit.policy}", f"--audit-log-path={audit.log}"] if audit else []
     return [
         f"--advertise-address={settings.address}",
         f"--secure-port={API_SERVER}",
@@ -86,6 +95,7 @@ def apiserver(settings: Settings, credentials: Credentials, generated: Path) -> 
         "--enable-admission-plugins=NodeRestriction",
         "--allow-privileged=true",
         "--profiling=false",
+        *audited,
     ]
 
 

@@ -47,6 +47,8 @@ class Settings(msgspec.Struct, frozen=True):
     """Where the distribution has its network plugins."""
     nameservers: tuple[str, ...] = ()
     """Whom the node asks for names of the world outside."""
+    audit: bool = False
+    """Whether the API server writes down every request that changes something."""
 
     @property
     def cgroup(self) -> str:
@@ -179,6 +181,11 @@ class Layout:
     def log(self, program: str) -> Path:
         """The log of one of the programs."""
         return self.logs / f"{program}.log"
+
+    @property
+    def audit_log(self) -> Path:
+        """One JSON object for each request that changes something, where that is written down."""
+        return self.log("audit")
 
     def passing(self) -> list[Path]:
         """All but the data: what is made anew at every start, and what is of no use without the processes."""

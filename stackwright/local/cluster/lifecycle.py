@@ -38,8 +38,11 @@ class Cluster:
     """Whether it was started now, and not found running."""
 
 
-def up(name: str, *, progress: Progress, ask: Ask) -> Cluster:
-    """Bring the cluster up, or bring back what of it has ended; return when it can be used."""
+def up(name: str, *, progress: Progress, ask: Ask, audit: bool = False) -> Cluster:
+    """Bring the cluster up, or bring back what of it has ended; return when it can be used.
+
+    With `audit` one that is started now writes down every request that changes something (`Layout.audit_log`).
+    """
     place = layout.of(name)
     _require_root()
     plugins = packages.ensure(ask, progress)
@@ -50,7 +53,7 @@ def up(name: str, *, progress: Progress, ask: Ask) -> Cluster:
         new = state is None or settings is None
         if state is None or settings is None:
             _sweep(place, settings)
-            settings = _decide(place, {program: str(path) for program, path in programs.items()}, plugins)
+            settings = _decide(place, {program: str(path) for program, path in programs.items()}, plugins, audit=audit)
             progress.say(f"Starting the cluster {name}; its folder is {place.directory}.")
             first = _start(place, settings)
         else:
@@ -104,7 +107,7 @@ def _require_root() -> None:
         raise ClusterFailed("A cluster needs namespaces and mounts, which root alone may make; use sudo.")
 
 
-def _decide(place: Layout, programs: dict[str, str], plugins: Path) -> Settings:
+def _decide(place: Layout, programs: dict[str, str], plugins: Path, *, audit: bool) -> Settings:
     """Return how the cluster is run; one that has data keeps its addresses."""
     name = place.directory.name
     with layout.held(place.directory.parent / ".addresses.lock"):
@@ -119,6 +122,7 @@ def _decide(place: Layout, programs: dict[str, str], plugins: Path) -> Settings:
             binaries=programs,
             cni=str(plugins),
             nameservers=_nameservers(),
+            audit=audit,
         )
         place.write_settings(settings)
     return settings

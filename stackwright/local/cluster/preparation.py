@@ -6,7 +6,7 @@ from pathlib import Path
 
 from stackwright.local import probe
 from stackwright.local.cluster import configuration, credentials, flags
-from stackwright.local.cluster.flags import Credentials
+from stackwright.local.cluster.flags import Audit, Credentials
 from stackwright.local.cluster.layout import Layout, Settings
 from stackwright.local.running import Plan
 
@@ -52,15 +52,19 @@ def _configure(layout: Layout, settings: Settings, signed: Credentials) -> dict[
     files["containerd.toml"].write_text(configuration.containerd(settings, networks=str(networks)))
     network = configuration.network(settings, bridge_filter=BRIDGE_FILTER.exists())
     (networks / "pods.conflist").write_text(network)
+    if settings.audit:
+        files["audit.yaml"] = folder / "audit.yaml"
+        files["audit.yaml"].write_text(configuration.AUDIT_POLICY)
     return files
 
 
 def _commands(
     layout: Layout, settings: Settings, signed: Credentials, written: dict[str, Path]
 ) -> dict[str, list[str]]:
+    audit = Audit(written["audit.yaml"], layout.audit_log) if settings.audit else None
     own = {
         "etcd": flags.etcd(layout.etcd, signed),
-        "kube-apiserver": flags.apiserver(settings, signed, layout.certificates),
+        "kube-apiserver": flags.apiserver(settings, signed, layout.certificates, audit),
         "kube-controller-manager": flags.controller_manager(settings, signed),
         "kube-scheduler": flags.scheduler(signed),
         "kubelet": flags.kubelet(settings, signed, written["kubelet.yaml"]),

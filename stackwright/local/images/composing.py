@@ -16,34 +16,45 @@ _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 class ServicePackage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What an image has to know of a service: its package, and the user that it runs as."""
 
-    name: str
     package: str
     version: str
     uid: int
+    further: tuple[str, ...] = ()
+    """Packages that it needs and does not name itself: drivers, and its commands of the client."""
+    name: str = ""
+    """Its folder's name; the file does not say it."""
 
 
-class Services(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The file that lists the services of an image."""
-
-    service: tuple[ServicePackage, ...]
-
-
-def parse_services(text: bytes, label: str) -> tuple[ServicePackage, ...]:
-    """Return the services that a file lists; `label` is how errors call the file."""
+def parse(text: bytes, name: str, label: str) -> ServicePackage:
+    """Return the service that a file of its folder describes; `label` is how errors call the file."""
     try:
-        services = msgspec.toml.decode(text, type=Services).service
+        service = msgspec.structs.replace(msgspec.toml.decode(text, type=ServicePackage), name=name)
     except msgspec.MsgspecError as error:
         raise RecipeInvalid(f"{label}: {error}") from error
-    for service in services:
-        for field in ("name", "package", "version"):
-            # They become part of a shell's command line.
-            if not _WORD.fullmatch(getattr(service, field)):
-                raise RecipeInvalid(f'{label}: {service.name} has {field} "{getattr(service, field)}", which is none.')
-    for field in ("name", "uid"):
-        values = [getattr(service, field) for service in services]
-        if twice := next((value for value in values if values.count(value) > 1), None):
-            raise RecipeInvalid(f"{label}: two services have the {field} {twice}.")
-    return services
+    said = [(field, getattr(service, field)) for field in ("name", "package", "version")]
+    for field, word in (*said, *(("further", word) for word in service.further)):
+        # They become part of a shell's command line.
+        if not _WORD.fullmatch(word):
+            raise RecipeInvalid(f'{label}: {name} has {field} "{word}", which is none.')
+    return service
+
+
+def services(root: Path, recipe: Recipe) -> tuple[ServicePackage, ...]:
+    """Return the services of an image by name: of all folders of services, and of those in the recipe's own."""
+    if not recipe.services:
+        return ()
+    places = (root / "stackwright" / "services", root / "images" / recipe.name)
+    found: list[tuple[ServicePackage, str]] = []
+    for path in sorted(path for place in places for path in place.glob(f"*/{recipe.services}")):
+        label = str(path.relative_to(root))
+        service = parse(path.read_bytes(), path.parent.name, label)
+        for other, place in found:
+            if same := next(
+                (field for field in ("name", "uid") if getattr(service, field) == getattr(other, field)), ""
+            ):
+                raise RecipeInvalid(f"{place} and {label}: two services have the {same} {getattr(service, same)}.")
+        found.append((service, label))
+    return tuple(sorted((service for service, _ in found), key=lambda service: service.name))
 
 
 def compose(text: str, services: Iterable[ServicePackage]) -> str:
@@ -58,7 +69,7 @@ def compose(text: str, services: Iterable[ServicePackage]) -> str:
 
 def _for_one(lines: str, service: ServicePackage) -> str:
     # Only these words: a Containerfile has braces of its own.
-    for field in ServicePackage.__struct_fields__:
+    for field in ("name", "package", "version", "uid"):
         lines = lines.replace(f"{{{field}}}", str(getattr(service, field)))
     return lines
 
@@ -68,10 +79,4 @@ def containerfile(root: Path, recipe: Recipe) -> str:
     path = root / "images" / recipe.name / CONTAINERFILE
     if not path.is_file():
         return ""
-    services: tuple[ServicePackage, ...] = ()
-    if recipe.services:
-        try:
-            services = parse_services((root / recipe.services).read_bytes(), recipe.services)
-        except FileNotFoundError as error:
-            raise RecipeInvalid(f"images/{recipe.name}: {recipe.services} is not there.") from error
-    return compose(path.read_text(), services)
+    return compose(path.read_text(), services(root, recipe))

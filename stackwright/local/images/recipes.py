@@ -44,7 +44,7 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     programs: tuple[str, ...] = ()
     """Programs of the local Kubernetes that the Containerfile finds in programs/."""
     services: str = ""
-    """The file with the services for which the Containerfile has lines."""
+    """The file by which a service's folder, in stackwright/services or beside the recipe, says what is installed."""
     intermediate: bool = False
     """Whether it is only there to make others from it, and never run."""
     date: str = ""

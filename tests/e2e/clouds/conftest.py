@@ -4,19 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from stackwright.local import binaries, programs
 from stackwright.local.cluster.lifecycle import Cluster
-from tests.e2e.cloud import NAMESPACE, Cloud
-from tests.e2e.conftest import Kubectl
+from tests.e2e import cloud as clouds
+from tests.e2e.cloud import Cloud
 
 
 @pytest.fixture(scope="package")
 def cloud(cluster: Cluster) -> Iterator[Cloud]:
-    """The cloud that `stackwright up` makes."""
-    found = binaries.ensure(programs.ALL)
-    kubectl = Kubectl(found["kubectl"], cluster.layout.kubeconfig, NAMESPACE)
-    made = Cloud(kubectl, found["helm"])
-    made.stackwright("up", "--yes")
-    made.with_client()
-    yield made
-    kubectl("delete", "namespace", NAMESPACE)
+    """The cloud that `stackwright up` makes, with a pod of the real client."""
+    with clouds.raised(cluster) as made:
+        made.with_client()
+        yield made

@@ -17,6 +17,7 @@ KINDS: dict[str, type[CustomResource]] = {kind.kind.name: kind for kind in servi
 # The least that a resource of each kind says in its spec.
 LEAST: dict[str, JsonObject] = {
     "Galera": {"storageClass": "local", "storageRequest": "10G"},
+    "Glance": {"databaseInstance": "openstack", "secret": "osp-secret"},
     "KeystoneAPI": {"databaseInstance": "openstack", "secret": "osp-secret"},
     "KeystoneEndpoint": {"serviceName": "image", "endpoints": {"public": "http://image.example.org"}},
     "KeystoneService": {
@@ -30,6 +31,7 @@ LEAST: dict[str, JsonObject] = {
     "MariaDBDatabase": {"name": "glance"},
     "Memcached": {},
     "OpenStackControlPlane": {"secret": "osp-secret", "storageClass": "local"},
+    "PlacementAPI": {"databaseInstance": "openstack", "secret": "osp-secret"},
     "RabbitMq": {},
     "TransportURL": {"rabbitmqClusterName": "rabbitmq"},
 }

@@ -7,20 +7,10 @@ from pathlib import Path
 import pytest
 
 from stackwright.local.errors import RecipeInvalid
-from stackwright.local.images import composing, context, hashing, recipes
+from stackwright.local.images import composing, context, hashing, locking, recipes
 
-SERVICES = """
-[[service]]
-name = "keystone"
-package = "keystone"
-version = "30.0.0"
-uid = 42425
-[[service]]
-name = "placement"
-package = "openstack-placement"
-version = "16.0.0"
-uid = 42482
-"""
+KEYSTONE = 'package = "keystone"\nversion = "30.0.0"\nuid = 42425\n'
+PLACEMENT = 'package = "openstack-placement"\nversion = "16.0.0"\nuid = 42482\nfurther = ["osc-placement"]\n'
 
 
 @pytest.fixture
@@ -28,10 +18,12 @@ def root(tmp_path: Path) -> Path:
     """A repository with a chain of three images, and one beside."""
     write(tmp_path, "debian", 'description = "d"\ndate = "today"\n[bootstrap]\nsuite = "trixie"\n')
     write(tmp_path, "base", 'description = "b"\nneeds = ["debian"]\n', "FROM ${DEBIAN}\n")
-    top = 'description = "t"\nneeds = ["base"]\ninputs = ["start"]\nservices = "services.toml"\nprograms = ["helm"]\n'
+    top = 'description = "t"\nneeds = ["base"]\ninputs = ["start"]\nservices = "image.toml"\nprograms = ["helm"]\n'
     write(tmp_path, "top", top, "FROM ${BASE}\n# for each service\nRUN add {name} {uid} {package}=={version}\n# end\n")
     write(tmp_path, "pause", 'description = "p"\n[scratch]\nprogram = "pause"\npath = "/pause"\nuser = "1"\n')
-    (tmp_path / "services.toml").write_text(SERVICES)
+    # One has a folder of its own; the other one is beside the recipe.
+    service(tmp_path, "stackwright/services/keystone", KEYSTONE)
+    service(tmp_path, "images/top/placement", PLACEMENT)
     (tmp_path / "start").mkdir()
     (tmp_path / "start" / "script").write_text("one")
     (tmp_path / "images" / "build").mkdir()
@@ -45,6 +37,16 @@ def write(root: Path, name: str, recipe: str, containerfile: str = "") -> None:
     (folder / "recipe.toml").write_text(recipe)
     if containerfile:
         (folder / "Containerfile").write_text(containerfile)
+
+
+def service(root: Path, folder: str, text: str) -> None:
+    (root / folder).mkdir(parents=True, exist_ok=True)
+    (root / folder / "image.toml").write_text(text)
+
+
+def pinned(root: Path, old: str, new: str) -> None:
+    """Change what Placement's folder says."""
+    service(root, "images/top/placement", PLACEMENT.replace(old, new))
 
 
 def hashes(root: Path, *, architecture: str = "amd64", program: str = "v1", debian: str = "") -> dict[str, str]:
@@ -111,7 +113,7 @@ def test_the_lines_for_each_service_are_written_out(root: Path) -> None:
 
 
 def test_braces_of_the_containerfile_itself_stay() -> None:
-    service = composing.ServicePackage("nova", "nova", "34.0.0", 42436)
+    service = composing.ServicePackage("nova", "34.0.0", 42436, name="nova")
     text = "# for each service\nRUN find {name} -exec rm {} + ${HOME}\n# end\nUSER 1\n"
     assert composing.compose(text, [service]) == "RUN find nova -exec rm {} + ${HOME}\nUSER 1\n"
 
@@ -119,17 +121,51 @@ def test_braces_of_the_containerfile_itself_stay() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        pytest.param("42482", "42425", "two services have the uid 42425", id="one-uid-twice"),
-        pytest.param('name = "placement"', 'name = "keystone"', "two services have the name", id="one-name-twice"),
-        pytest.param("16.0.0", "16; reboot", 'has version "16; reboot"', id="a-word-for-the-shell"),
-        pytest.param("uid = 42482", "", "missing required field `uid`", id="no-uid"),
+        pytest.param(
+            "42482",
+            "42425",
+            "images/top/placement/image.toml and stackwright/services/keystone/image.toml: two services have the uid",
+            id="one-uid-twice",
+        ),
+        pytest.param("16.0.0", "16; reboot", 'placement has version "16; reboot"', id="a-word-for-the-shell"),
+        pytest.param("osc-placement", "a b", 'placement has further "a b"', id="a-further-word-for-the-shell"),
+        pytest.param("uid = 42482", "", "placement/image.toml: Object missing required field `uid`", id="no-uid"),
     ],
 )
-def test_bad_services_are_refused(old: str, new: str, message: str) -> None:
+def test_bad_services_are_refused(root: Path, old: str, new: str, message: str) -> None:
+    pinned(root, old, new)
     with pytest.raises(RecipeInvalid) as refused:
-        composing.parse_services(SERVICES.replace(old, new).encode(), "services.toml")
+        hashes(root)
     assert message in str(refused.value)
-    assert str(refused.value).startswith("services.toml: ")
+
+
+def test_a_service_that_is_in_two_folders_is_refused(root: Path) -> None:
+    service(root, "images/top/keystone", KEYSTONE)
+    with pytest.raises(RecipeInvalid, match="two services have the name keystone"):
+        hashes(root)
+
+
+def test_all_libraries_are_pinned_together_and_the_services_apart() -> None:
+    listed = [
+        composing.parse(KEYSTONE.encode(), "keystone", "k"),
+        composing.parse(PLACEMENT.encode(), "placement", "p"),
+    ]
+    wanted = locking.inputs(listed, "pyuwsgi\n").splitlines()
+    assert wanted == ["keystone==30.0.0", "openstack-placement==16.0.0", "osc-placement", "pyuwsgi"]
+    words = locking.command("uv", listed, ["--upgrade"])
+    assert [words[place + 1] for place, word in enumerate(words) if word == "--no-emit-package"] == [
+        "keystone",
+        "openstack-placement",
+    ]
+    assert words[-1] == "--upgrade"
+
+
+def test_what_services_need_further_is_pinned() -> None:
+    root = recipes.folder()
+    listed = pins(root / locking.PINNED)
+    for service in locking.services(root):
+        assert set(service.further) <= set(listed), f"{service.name}: run make lock"
+        assert service.package not in listed
 
 
 def test_every_stage_begins_with_the_hash_of_what_goes_in(root: Path, tmp_path: Path) -> None:
@@ -147,7 +183,7 @@ def test_the_hash_of_what_goes_in_stays_when_only_a_pin_changes(root: Path) -> N
         return hashing.hashes(recipes.ordered(recipes.read(root)), around)["top"].inputs
 
     before = inputs()
-    (root / "services.toml").write_text(SERVICES.replace("16.0.0", "16.0.1"))
+    pinned(root, "16.0.0", "16.0.1")
     assert inputs() == before
     (root / "images" / "build" / "install").write_text("dnf")
     assert inputs() != before
@@ -166,8 +202,8 @@ CHANGES: dict[str, tuple[Callable[[Path], object], set[str]]] = {
     "an-input": (lambda root: (root / "start" / "script").write_text("two"), {"top"}),
     "an-input-more": (lambda root: (root / "start" / "more").write_text(""), {"top"}),
     "who-may-run-it": (lambda root: (root / "start" / "script").chmod(0o755), {"top"}),
-    "a-pin": (lambda root: (root / "services.toml").write_text(SERVICES.replace("16.0.0", "16.0.1")), {"top"}),
-    "a-uid": (lambda root: (root / "services.toml").write_text(SERVICES.replace("42482", "42483")), {"top"}),
+    "a-pin": (lambda root: pinned(root, "16.0.0", "16.0.1"), {"top"}),
+    "a-uid": (lambda root: pinned(root, "42482", "42483"), {"top"}),
     "a-containerfile": (lambda root: write(root, "base", "", "FROM scratch\n"), {"base", "top"}),
     "a-date": (
         lambda root: write(root, "debian", 'description = "d"\ndate = "now"\n[bootstrap]\nsuite = "trixie"\n'),

@@ -20,6 +20,17 @@ def test_the_api_server_knows_nodes_from_users_and_lets_nobody_do_all() -> None:
     assert "--advertise-address=10.192.0.2" in line
 
 
+def test_what_changes_something_is_written_down_only_where_it_is_asked_for() -> None:
+    silent = flags.apiserver(SETTINGS, CREDENTIALS, Path("/generated"))
+    assert not [flag for flag in silent if "audit" in flag]
+    line = flags.apiserver(SETTINGS, CREDENTIALS, Path("/generated"), flags.Audit(Path("/policy"), Path("/log")))
+    assert {"--audit-policy-file=/policy", "--audit-log-path=/log"} <= set(line)
+    rules = yaml.safe_load(configuration.AUDIT_POLICY)["rules"]
+    # What was written, with its passwords, is in no log.
+    assert {rule["level"] for rule in rules} == {"None", "Metadata"}
+    assert rules[0] == {"level": "None", "verbs": ["get", "list", "watch"]}
+
+
 def test_the_api_servers_certificate_has_every_name_that_it_is_called_by() -> None:
     names = flags.server_names(SETTINGS)
     assert {"127.0.0.1", "10.192.0.2", "10.160.0.1", "kubernetes.default.svc"} <= set(names)

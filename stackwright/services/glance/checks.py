@@ -1,0 +1,103 @@
+"""What is wrong with a Glance beyond what its schema can say."""
+
+from collections.abc import Iterable
+
+from stackwright.blueprint import configuration, ini
+from stackwright.blueprint.apis import url_problems
+from stackwright.blueprint.service import Look, Volume
+from stackwright.kube.builtin import PersistentVolumeClaim
+from stackwright.services.glance import apis
+from stackwright.services.glance.apis import Api
+from stackwright.services.glance.kinds import Glance, GlanceAPITemplate
+
+# The longest name of a Service.
+LONGEST = 63
+
+Problems = Iterable[tuple[str, str]]
+
+
+def problems(resource: Glance, look: Look) -> Problems:
+    """Yield the path of each field that cannot be, and what to do about it."""
+    found = apis.of(resource)
+    if not any(api.listed for api in found):
+        sentence = "an edge API is not registered in Keystone; name one of type split or single, or add one"
+        yield "spec.keystoneEndpoint", sentence
+    if resource.spec.quotas:
+        yield "spec.quotas", "quotas are not supported yet; remove it"
+    yield from _cache("spec", resource.spec.imageCache)
+    yield from _names(resource, found)
+    for volume in apis.volumes(resource):
+        yield from _claim(volume, look(PersistentVolumeClaim, f"{resource.metadata.name}-{volume.name}"))
+    for api in found:
+        path = f"spec.glanceAPIs[{api.name}]"
+        yield from _store(path, api, resource)
+        yield from _unsupported(path, api.template)
+        yield from url_problems(api.template.override.service, f"{path}.override.service", added="/v2")
+        for name in api.template.defaultConfigOverwrite.keys() - resource.spec.defaultConfigOverwrite.keys():
+            if sentence := configuration.file_problem(name):
+                yield f"{path}.defaultConfigOverwrite[{name}]", sentence
+
+
+def _store(path: str, api: Api, resource: Glance) -> Problems:
+    template = api.template
+    if not api.external and not api.shared and template.replicas > 1:
+        yield (
+            f"{path}.replicas",
+            f"{template.replicas} replicas would need a volume to which several nodes write; set replicas to 1, or "
+            "storage.accessMode to ReadWriteMany with a storageClass that can do that, or storage.external to true "
+            "with a store elsewhere",
+        )
+    secrets = (*resource.spec.customServiceConfigSecrets, *template.customServiceConfigSecrets)
+    snippets = (resource.spec.customServiceConfig, template.customServiceConfig)
+    if api.external and not secrets and not any(map(_names_a_store, snippets)):
+        yield (
+            f"{path}.storage.external",
+            "nothing says where images are then; set enabled_backends in [DEFAULT] and default_backend in "
+            "[glance_store] in customServiceConfig, or in a Secret of customServiceConfigSecrets",
+        )
+
+
+def _claim(volume: Volume, present: PersistentVolumeClaim | None) -> Problems:
+    """A volume that is there keeps what it is; a claim that says something else would be refused without a reason."""
+    if present is None:
+        return
+    stays = "it stays so; add another of glanceAPIs, and copy the images there"
+    path, name = f"spec.glanceAPIs[{volume.name}].storage", present.metadata.name
+    modes = present.spec.get("accessModes") or ["ReadWriteOnce"]
+    if volume.access_mode not in modes:
+        yield f"{path}.accessMode", f"the PersistentVolumeClaim {name} is there already, with {modes[0]}; {stays}"
+    found = present.spec.get("storageClassName", "")
+    if volume.storage_class and found and volume.storage_class != found:
+        yield f"{path}.storageClass", f"the PersistentVolumeClaim {name} is there already, of class {found}; {stays}"
+
+
+def _names_a_store(snippet: str) -> bool:
+    parsed = ini.parse(snippet)
+    return not isinstance(parsed, ini.Problem) and "enabled_backends" in parsed.get("DEFAULT", {})
+
+
+def _names(resource: Glance, found: tuple[Api, ...]) -> Problems:
+    """Components, jobs and files of a service are told apart by their names."""
+    taken = {"db-sync", "db-purge", "load-metadefs", "db-create", "identity-create", "wait"}
+    for api in found:
+        path = f"spec.glanceAPIs[{api.name}]"
+        if clash := taken & {part.name for part in api.parts}:
+            yield path, f"another part of Glance is called {min(clash)} already; give the API another name"
+        taken |= {part.name for part in api.parts}
+        service = f"{resource.metadata.name}-{api.name}-internal"
+        if len(service) > LONGEST:
+            yield path, f"its Service would be called {service}, which is too long; give the API a shorter name"
+
+
+def _unsupported(path: str, template: GlanceAPITemplate) -> Problems:
+    yield from _cache(path, template.imageCache)
+    if template.tls.api is not None or template.tls.caBundleSecretName:
+        yield f"{path}.tls", "TLS is not supported yet; remove it"
+    if template.auth.applicationCredentialSecret:
+        sentence = "application credentials are not supported yet; remove it, and the service's password is used"
+        yield f"{path}.auth.applicationCredentialSecret", sentence
+
+
+def _cache(path: str, said: object) -> Problems:
+    if said:
+        yield f"{path}.imageCache", "a cache of images is not supported yet; remove it"

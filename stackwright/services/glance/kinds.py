@@ -1,0 +1,221 @@
+"""The kind of Glance, and of the APIs in it."""
+
+from typing import Annotated, ClassVar, Literal
+
+from stackwright.api.base import (
+    VERSION,
+    Column,
+    CustomResource,
+    Definition,
+    JsonObject,
+    Kind,
+    Rule,
+    Value,
+    atomic,
+    describe,
+    free_form,
+    immutable,
+    max_items,
+    max_length,
+    max_properties,
+    min_length,
+    minimum,
+    rule,
+    shown,
+)
+from stackwright.api.charts import Chart
+from stackwright.api.exposure import ApiOverride, ApiTls
+from stackwright.api.pods import ExtraMountsList, TopologyRef
+from stackwright.api.service import (
+    Actions,
+    ContainerImage,
+    DefaultConfigOverwrite,
+    Provisioning,
+    RabbitMqConfig,
+    Schedule,
+    ServiceAuth,
+    ServiceStatus,
+    ServiceTemplate,
+)
+from stackwright.api.storage import StorageRequest
+
+GROUP = "glance.openstack.org"
+DEFAULT = "default"
+
+SnippetSecrets = Annotated[
+    tuple[str, ...],
+    atomic,
+    max_items(32),
+    describe("Secrets whose values are snippets too, read after customServiceConfig: for the passwords of a store."),
+]
+
+
+class GlancePasswords(Value, frozen=True, kw_only=True):
+    """Under which keys of the Secret the passwords stand."""
+
+    service: Annotated[str, min_length(1), describe("The key of the password of Glance's user.")] = "GlancePassword"
+
+
+class GlanceStorage(Value, frozen=True, kw_only=True):
+    """Where images are kept; what an API leaves out, the whole says."""
+
+    storageClass: Annotated[str | None, describe("The StorageClass of the volume of images.")] = None
+    storageRequest: Annotated[
+        StorageRequest | None, describe("The size of each API's volume, 10G if nobody says it. It can grow.")
+    ] = None
+    accessMode: Annotated[
+        Literal["ReadWriteOnce", "ReadWriteMany"] | None,
+        describe(
+            "ReadWriteMany for a volume to which several nodes write at once: it is needed for more than one replica. "
+            "ReadWriteOnce if nobody says it; all pods of an API are on one node then."
+        ),
+    ] = None
+    external: Annotated[
+        bool | None,
+        describe("Whether images are in a store elsewhere, which customServiceConfig names; no volume is made then."),
+    ] = None
+
+
+class GlanceAPITemplate(ServiceTemplate, frozen=True, kw_only=True):
+    """A set of pods that serve images from a store of their own; what is absent, the whole says."""
+
+    type: Annotated[
+        Literal["split", "single", "edge"],
+        describe(
+            "split: pods for clients, which do not show where images are, and others for services, which do. single: "
+            "the same pods for both. edge: the same pods for both, and not in the catalog."
+        ),
+    ] = "split"
+    storage: GlanceStorage = GlanceStorage()
+    customServiceConfigSecrets: SnippetSecrets = ()
+    defaultConfigOverwrite: DefaultConfigOverwrite = {}
+    apiTimeout: Annotated[int | None, minimum(10), describe("Seconds that a client may be silent.")] = None
+    override: ApiOverride = ApiOverride()
+    extraMounts: ExtraMountsList = ()
+    tls: ApiTls = ApiTls()
+    auth: ServiceAuth = ServiceAuth()
+    imageCache: Annotated[JsonObject, free_form, describe("Not supported yet.")] = {}
+
+
+class GlanceDbPurge(Value, frozen=True, kw_only=True):
+    """When rows of deleted images leave the database."""
+
+    age: Annotated[int, minimum(1), describe("Days that a row stays after its image was deleted.")] = 30
+    schedule: Annotated[Schedule, describe("When they are looked for, as a cron expression.")] = "1 0 * * *"
+
+
+_SEVERAL = rule(
+    "!has(self.glanceAPIs) || size(self.glanceAPIs) < 2 || (has(self.keystoneEndpoint) && self.keystoneEndpoint != '')",
+    message="there are several glanceAPIs; say in keystoneEndpoint which of them is registered in Keystone",
+    field_path=".keystoneEndpoint",
+    reason="FieldValueRequired",
+)
+_KNOWN = rule(
+    "!has(self.keystoneEndpoint) || self.keystoneEndpoint == '' || (has(self.glanceAPIs) && size(self.glanceAPIs) > 0"
+    " ? self.keystoneEndpoint in self.glanceAPIs : self.keystoneEndpoint == 'default')",
+    message="keystoneEndpoint names none of the glanceAPIs; write the name of one that is there",
+    field_path=".keystoneEndpoint",
+)
+
+
+class GlanceSpec(Value, frozen=True, kw_only=True):
+    """What all APIs of Glance share: the database, the user in Keystone, configuration, storage; and the APIs."""
+
+    validations: ClassVar[tuple[Rule, ...]] = (_SEVERAL, _KNOWN)
+
+    secret: Annotated[str, min_length(1), describe("The Secret with the password of Glance's user.")]
+    databaseInstance: Annotated[
+        str,
+        min_length(1),
+        immutable("Glance cannot move to another database by name, that would start an empty one"),
+        describe("The Galera that holds Glance's data."),
+    ]
+    databaseAccount: Annotated[
+        str,
+        min_length(1),
+        describe("The MariaDBAccount that Glance logs in with. Another name rotates the account without an outage."),
+    ] = "glance"
+    memcachedInstance: Annotated[str, min_length(1), describe("The Memcached that tokens are cached in.")] = "memcached"
+    keystoneInstance: Annotated[
+        str, min_length(1), describe("The KeystoneAPI that lists Glance and checks its users' tokens.")
+    ] = "keystone"
+    serviceUser: Annotated[str, min_length(1), describe("The user that Glance works as in Keystone.")] = "glance"
+    passwordSelectors: GlancePasswords = GlancePasswords()
+    glanceAPIs: Annotated[
+        dict[str, GlanceAPITemplate],
+        max_properties(16),
+        rule(
+            "self.all(name, name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$') && size(name) <= 30)",
+            message="the name of an API is a DNS label: lower case letters, digits and dashes, 30 at most",
+        ),
+        describe("The APIs by name, each with a store of its own; without any there is one, called default."),
+    ] = {}
+    keystoneEndpoint: Annotated[
+        str, max_length(30), describe("Which of glanceAPIs is registered in Keystone; the only one by default.")
+    ] = ""
+    storage: GlanceStorage = GlanceStorage()
+    customServiceConfig: Annotated[
+        str, describe("A snippet for all APIs, in Glance's own format. It is read after what we generate, so it wins.")
+    ] = ""
+    customServiceConfigSecrets: SnippetSecrets = ()
+    defaultConfigOverwrite: DefaultConfigOverwrite = {}
+    apiTimeout: Annotated[int, minimum(10), describe("Seconds that a client may be silent in a transfer.")] = 60
+    dbPurge: GlanceDbPurge = GlanceDbPurge()
+    notificationsBus: Annotated[
+        RabbitMqConfig | None, describe("The broker that notifications go to; absent, Glance sends none.")
+    ] = None
+    nodeSelector: Annotated[
+        dict[str, str] | None, describe("Labels of the nodes that run the pods, for APIs that select none.")
+    ] = None
+    topologyRef: Annotated[TopologyRef | None, describe("The Topology of APIs that name none.")] = None
+    extraMounts: ExtraMountsList = ()
+    containerImage: ContainerImage = ""
+    chart: Chart = None
+    provisioning: Provisioning = "InProcess"
+    preserveJobs: Annotated[bool, describe("Whether finished Jobs stay; the last of each kind stays either way.")] = (
+        False
+    )
+    actions: Actions = ()
+    imageCache: Annotated[JsonObject, free_form, describe("Not supported yet.")] = {}
+    quotas: Annotated[JsonObject, free_form, describe("Not supported yet.")] = {}
+
+
+class GlanceStatus(ServiceStatus, frozen=True, kw_only=True):
+    """How far Glance is, and where it is."""
+
+    apiEndpoint: Annotated[dict[str, str], describe("The URLs that are registered in Keystone: public, internal.")] = {}
+    databaseHostname: Annotated[str, describe("The host of the database.")] = ""
+    glanceAPIReadyCounts: Annotated[dict[str, int], describe("How many pods of each API are ready.")] = {}
+    serviceID: Annotated[str, describe("The service's id in Keystone.")] = ""
+
+
+class Glance(CustomResource, frozen=True, kw_only=True):
+    """Glance: the images that servers start from. Deleting this resource keeps images, volumes and database."""
+
+    kind: ClassVar[Kind] = Kind(GROUP, VERSION, "Glance", "glances")
+    definition: ClassVar[Definition] = shown(
+        Column("Endpoint", ".status.apiEndpoint.public", priority=1, description="The public URL"),
+    )
+    conditions: ClassVar[tuple[str, ...]] = (
+        "InputReady",
+        "MariaDBAccountReady",
+        "DBReady",
+        "RabbitMqTransportURLReady",
+        "MemcachedReady",
+        "TLSInputReady",
+        "KeystoneServiceReady",
+        "ServiceConfigReady",
+        "NetworkAttachmentsReady",
+        "DBSyncReady",
+        "CreateServiceReady",
+        "KeystoneEndpointReady",
+        "DeploymentReady",
+        "GlanceAPIReady",
+        "CronJobReady",
+    )
+
+    spec: GlanceSpec
+    status: GlanceStatus = GlanceStatus()
+
+
+KINDS: tuple[type[CustomResource], ...] = (Glance,)

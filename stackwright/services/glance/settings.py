@@ -1,0 +1,103 @@
+"""What Glance's configuration says, beyond Glance's own defaults, and how its programs start."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from stackwright.blueprint import oslo
+from stackwright.blueprint.configuration import oslo_files
+from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Facts, IdentityFacts
+from stackwright.blueprint.ini import Ini
+from stackwright.blueprint.service import ConfigFile
+from stackwright.services.glance import apis
+from stackwright.services.glance.apis import Part
+from stackwright.services.glance.kinds import Glance
+
+# Where the chart mounts the volume of an API, or a directory of the pod's own where images are elsewhere.
+DATA = "/var/lib/glance"
+SNIPPETS = "/etc/glance/glance.conf.d"
+PROCESSES = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class GlanceFacts(Facts):
+    """What Glance knows of the world around it."""
+
+    database: DatabaseFacts
+    cache: CacheFacts
+    notifications: BrokerFacts | None
+    identity: IdentityFacts
+    # The user's own, by Secret and key.
+    snippets: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
+
+
+def settings(part: Part, facts: GlanceFacts) -> Ini:
+    """Return what the pods of a component read."""
+    return {
+        "DEFAULT": {
+            "use_stderr": True,
+            "show_image_direct_url": part.shows_locations,
+            "show_multiple_locations": part.shows_locations,
+            # Where images are elsewhere, the user's snippet says in which stores.
+            "enabled_backends": None if part.api.external else "file:file",
+        },
+        "glance_store": {"default_backend": None if part.api.external else "file"},
+        "file": {"filesystem_store_datadir": None if part.api.external else f"{DATA}/images"},
+        # On the volume, so that any pod imports what another one has staged, also after a restart. Without a volume
+        # each pod stages for itself: the chart then tells it the URL under which the others hand it the request.
+        "os_glance_staging_store": {"filesystem_store_datadir": f"{DATA}/staging"},
+        "os_glance_tasks_store": {"filesystem_store_datadir": f"{DATA}/tasks"},
+        "paste_deploy": {"flavor": "keystone"},
+        "oslo_middleware": {"enable_proxy_headers_parsing": True},
+        # Under uwsgi Python does not know where it is itself.
+        "wsgi": {"python_interpreter": "python3"},
+        **oslo.database(facts.database),
+        **oslo.authtoken(facts.identity, facts.cache),
+        **oslo.notifications(facts.notifications),
+    }
+
+
+def files(part: Part, resource: Glance, facts: GlanceFacts) -> tuple[ConfigFile, ...]:
+    """Return the files of a component: ours, those for all APIs, and those for its own API last."""
+    template, before = part.api.template, f"{part.name}-"
+    ours = oslo_files(
+        "glance",
+        settings(part, facts),
+        custom=resource.spec.customServiceConfig,
+        overwrite=template.defaultConfigOverwrite,
+        component=part.name,
+    )
+    return (
+        *ours,
+        _snippet("03-glance-api-override.conf", template.customServiceConfig, before),
+        *_from_secrets(4, resource.spec.customServiceConfigSecrets, facts, before),
+        *_from_secrets(5, template.customServiceConfigSecrets, facts, before),
+    )
+
+
+def manage_files(resource: Glance, facts: GlanceFacts) -> tuple[ConfigFile, ...]:
+    """Return what glance-manage reads: it needs no more than the database."""
+    said = {**oslo.LOGGING, **oslo.database(facts.database)}
+    ours = oslo_files("glance", said, custom=resource.spec.customServiceConfig, overwrite={})
+    return (*ours, *_from_secrets(4, resource.spec.customServiceConfigSecrets, facts))
+
+
+def snippet_secrets(resource: Glance) -> Iterable[str]:
+    """Return the Secrets with snippets that a Glance reads."""
+    own = (name for template in resource.spec.glanceAPIs.values() for name in template.customServiceConfigSecrets)
+    return dict.fromkeys((*resource.spec.customServiceConfigSecrets, *own))
+
+
+def _snippet(name: str, content: str, before: str) -> ConfigFile:
+    return ConfigFile(f"{before}{name}", content, f"{SNIPPETS}/{name}")
+
+
+def _from_secrets(rank: int, names: Iterable[str], facts: GlanceFacts, before: str = "") -> Iterable[ConfigFile]:
+    for position, secret in enumerate(names):
+        for key, content in sorted(facts.snippets[secret].items()):
+            yield _snippet(f"0{rank}-{position:02}-{secret}-{key.removesuffix('.conf')}.conf", content, before)
+
+
+def serve(part: Part) -> str:
+    """Return the command of a component."""
+    timeout = part.api.template.apiTimeout or 0
+    return oslo.uwsgi("glance.wsgi.api:application", apis.PORT, processes=PROCESSES, timeout=timeout, streams=True)

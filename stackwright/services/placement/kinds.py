@@ -1,0 +1,90 @@
+"""The kind of Placement."""
+
+from typing import Annotated, ClassVar
+
+from stackwright.api.base import (
+    VERSION,
+    Column,
+    CustomResource,
+    Definition,
+    Kind,
+    Value,
+    describe,
+    immutable,
+    min_length,
+    minimum,
+    shown,
+)
+from stackwright.api.exposure import ApiOverride, ApiTls
+from stackwright.api.service import ServiceAuth, ServiceSpec, ServiceStatus
+
+GROUP = "placement.openstack.org"
+
+
+class PlacementPasswords(Value, frozen=True, kw_only=True):
+    """Under which keys of the Secret the passwords stand."""
+
+    service: Annotated[str, min_length(1), describe("The key of the password of Placement's user.")] = (
+        "PlacementPassword"
+    )
+
+
+class PlacementAPISpec(ServiceSpec, frozen=True, kw_only=True):
+    """How Placement runs: its database, its user in Keystone, and how it is reached."""
+
+    databaseInstance: Annotated[
+        str,
+        min_length(1),
+        immutable("Placement cannot move to another database by name, that would start an empty one"),
+        describe("The Galera that holds Placement's data."),
+    ]
+    databaseAccount: Annotated[
+        str,
+        min_length(1),
+        describe("The MariaDBAccount that Placement logs in with. Another name rotates the account without an outage."),
+    ] = "placement"
+    keystoneInstance: Annotated[
+        str, min_length(1), describe("The KeystoneAPI that lists Placement and checks its users' tokens.")
+    ] = "keystone"
+    serviceUser: Annotated[str, min_length(1), describe("The user that Placement works as in Keystone.")] = "placement"
+    passwordSelectors: PlacementPasswords = PlacementPasswords()
+    auth: ServiceAuth = ServiceAuth()
+    apiTimeout: Annotated[int, minimum(10), describe("Seconds that a request may take.")] = 60
+    override: ApiOverride = ApiOverride()
+    tls: ApiTls = ApiTls()
+
+
+class PlacementAPIStatus(ServiceStatus, frozen=True, kw_only=True):
+    """How far Placement is, and where it is."""
+
+    apiEndpoints: Annotated[dict[str, str], describe("The URLs of the endpoints: public, internal.")] = {}
+    databaseHostname: Annotated[str, describe("The host of the database.")] = ""
+
+
+class PlacementAPI(CustomResource, frozen=True, kw_only=True):
+    """Placement: what resources there are, and who has taken what of them."""
+
+    kind: ClassVar[Kind] = Kind(GROUP, VERSION, "PlacementAPI", "placementapis")
+    definition: ClassVar[Definition] = shown(
+        Column("Endpoint", ".status.apiEndpoints.public", priority=1, description="The public URL"),
+        Column("NetworkAttachments", ".spec.networkAttachments", priority=1, description="Further networks"),
+    )
+    conditions: ClassVar[tuple[str, ...]] = (
+        "InputReady",
+        "MariaDBAccountReady",
+        "DBReady",
+        "TLSInputReady",
+        "ServiceConfigReady",
+        "NetworkAttachmentsReady",
+        "DBSyncReady",
+        "CreateServiceReady",
+        "KeystoneServiceReady",
+        "KeystoneEndpointReady",
+        "DeploymentReady",
+    )
+
+    spec: PlacementAPISpec
+    status: PlacementAPIStatus = PlacementAPIStatus()
+
+
+KINDS: tuple[type[CustomResource], ...] = (PlacementAPI,)

@@ -1,0 +1,65 @@
+"""Placement counts what there is to be had of resources, and who has taken what of them."""
+
+from dataclasses import dataclass
+
+from stackwright.blueprint import apis, oslo
+from stackwright.blueprint.configuration import oslo_files
+from stackwright.blueprint.facts import DatabaseFacts, Facts, IdentityFacts
+from stackwright.blueprint.ini import Ini
+from stackwright.blueprint.service import Component, ConfigFile, Database, Endpoint, Identity, Job, RunJob, Service
+from stackwright.services.placement.kinds import PlacementAPI
+
+PORT = 8778
+PROCESSES = 2
+MIGRATE = "online-data-migrations"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacementFacts(Facts):
+    """What Placement knows of the world around it."""
+
+    database: DatabaseFacts
+    identity: IdentityFacts
+
+
+def settings(facts: PlacementFacts) -> Ini:
+    """Return only what differs from Placement's own defaults."""
+    return {
+        **oslo.LOGGING,
+        **oslo.database(facts.database, "placement_database"),
+        **oslo.authtoken(facts.identity),
+        "oslo_middleware": {"enable_proxy_headers_parsing": True},
+    }
+
+
+def files(resource: PlacementAPI, facts: PlacementFacts) -> tuple[ConfigFile, ...]:
+    """Return the files that every program of Placement reads."""
+    spec = resource.spec
+    said = settings(facts)
+    return oslo_files("placement", said, custom=spec.customServiceConfig, overwrite=spec.defaultConfigOverwrite)
+
+
+def serve(resource: PlacementAPI) -> str:
+    """Return the command of the API."""
+    timeout = resource.spec.apiTimeout
+    return oslo.uwsgi("placement.wsgi.api:application", PORT, processes=PROCESSES, timeout=timeout)
+
+
+SERVICE = Service(
+    name="placement",
+    kind=PlacementAPI,
+    facts=PlacementFacts,
+    user="placement",
+    needs=(Database(), Identity("placement", "Placement")),
+    endpoints=(Endpoint(port=PORT),),
+    components=(Component("api", command=serve, files=files),),
+    jobs=(
+        apis.db_sync("placement-manage db sync"),
+        # Only when somebody asks for it.
+        Job(MIGRATE, lambda _: "placement-manage db online_data_migrations", lambda _, __: None, condition=""),
+    ),
+    actions={"migrate-data": RunJob(MIGRATE)},
+    problems=apis.problems,
+    tell=apis.tell,
+    unread=("networkAttachments", "topologyRef"),
+)

@@ -1,0 +1,41 @@
+"""The operators are taken away: the cloud goes on, and goes when its namespace does.
+
+The last of these files by its name, because it ends the cloud that they share.
+"""
+
+import json
+import subprocess
+
+from tests.e2e.cloud import NAMESPACE, Cloud
+
+OPERATORS = "stackwright-system"
+
+
+def pods(cloud: Cloud) -> dict[str, tuple[str, int]]:
+    """Return the pods that serve: which one it is, and how often its containers were started again."""
+    items = json.loads(cloud.kubectl("get", "pods", "--output=json"))["items"]
+    return {
+        item["metadata"]["name"]: (
+            item["metadata"]["uid"],
+            sum(container["restartCount"] for container in item["status"].get("containerStatuses", ())),
+        )
+        for item in items
+        if item["status"]["phase"] == "Running"
+    }
+
+
+def test_without_operators_the_cloud_goes_on_and_nothing_hangs(cloud: Cloud) -> None:
+    old = cloud.token()
+    before = pods(cloud)
+    command = [str(cloud.helm), "uninstall", "stackwright", "--namespace", OPERATORS, "--wait"]
+    environment = {"KUBECONFIG": str(cloud.kubectl.kubeconfig), "HOME": "/tmp", "PATH": ""}
+    subprocess.run(command, env=environment, capture_output=True, check=True, timeout=120)
+    cloud.kubectl("wait", "--for=delete", "pods", "--all", "--namespace", OPERATORS, "--timeout=120s")
+    assert cloud.is_valid(old)
+    assert cloud.is_valid(cloud.token())
+    assert cloud.openstack("token", "issue")["project_id"]
+    assert pods(cloud) == before
+    # Resources can be written though nobody answers for the webhooks any more.
+    cloud.kubectl("annotate", "keystoneapi/keystone", "example.org/touched=yes")
+    # Nobody is there who could let anything go.
+    cloud.kubectl("delete", "namespace", NAMESPACE, "--timeout=180s")
