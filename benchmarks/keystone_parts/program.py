@@ -2,7 +2,8 @@
 
 Both begin with a cluster that is up and has all images; ours has its operators running, the script its manifests
 written. Ours gets one OpenStackControlPlane, the script applies all objects of the same charts at once. Both end with
-the first token. How many writes the operators made for it is told too.
+the first token. How many writes the operators made for it is told too, and at the end one further cloud, with a broker,
+is left alone for some minutes: the API server's audit log tells whether anything was written for it meanwhile.
 """
 
 import argparse
@@ -13,9 +14,13 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.keystone_parts import script
+import yaml
+
+from benchmarks.keystone_parts import quiet, script
+from benchmarks.keystone_parts.cluster import Cluster, Request
 from benchmarks.parts import report
 from benchmarks.parts.report import Figure
 from stackwright.local import binaries, programs
@@ -27,43 +32,13 @@ ROOT = Path(__file__).parents[2]
 NAME = "bench-cloud"
 GOAL = 1.2
 DEADLINE = 300.0
-RESTRICTED = "pod-security.kubernetes.io/enforce=restricted"
-
-
-class Cluster:
-    """The cluster of the measurement, by kubectl."""
-
-    def __init__(self, kubectl: Path, kubeconfig: Path) -> None:
-        self.kubectl = kubectl
-        self.kubeconfig = kubeconfig
-
-    def run(self, *arguments: str, given: str = "") -> str:
-        """Run kubectl and return what it printed."""
-        command = [str(self.kubectl), f"--kubeconfig={self.kubeconfig}", *arguments]
-        return subprocess.run(command, input=given, check=True, capture_output=True, text=True).stdout
-
-    def make_namespace(self, name: str) -> None:
-        """Make a namespace that is held to the restricted profile."""
-        self.run("create", "namespace", name)
-        self.run("label", "namespace", name, RESTRICTED)
-
-    def writes(self) -> int:
-        """Return how many writes the operator has made since it started."""
-        pod = self.run(
-            "get", "pods", "--namespace=stackwright-system", "--output=jsonpath={.items[0].status.podIP}"
-        ).strip()
-        with urllib.request.urlopen(f"http://{pod}:8080/metrics", timeout=10) as answer:
-            lines = answer.read().decode().splitlines()
-        counted = (line for line in lines if line.startswith("rest_client_requests_total{"))
-        writes = (line for line in counted if 'method="GET"' not in line)
-        return sum(int(float(line.rsplit(" ", 1)[1])) for line in writes)
+EXAMPLE = ROOT / "examples" / "cloud" / "keystone.yaml"
 
 
 def ours(cluster: Cluster, namespace: str, folder: Path) -> float:
     """Return the seconds from the resource to a token."""
-    example = (ROOT / "examples" / "cloud" / "keystone.yaml").read_text()
     began = time.monotonic()
-    cluster.run("apply", f"--namespace={namespace}", "--filename=-", given=example)
+    cluster.run("apply", f"--namespace={namespace}", f"--filename={EXAMPLE}")
     cluster.run("wait", f"--namespace={namespace}", "--for=create", "secret/osp-secret", "--timeout=60s")
     encoded = '{{index .data "AdminPassword" | base64decode}}'
     password = cluster.run("get", f"--namespace={namespace}", "secret", "osp-secret", f"--template={encoded}")
@@ -102,37 +77,62 @@ def _token(url: str, login: Path) -> None:
             time.sleep(0.1)
 
 
-def measure(rounds: int) -> int:
-    """Measure both in turn, and print what came out."""
+def bring_up() -> Cluster:
+    """Bring up a cluster that has all images, runs the operators, and writes down what is written."""
     found = binaries.ensure(programs.ALL)
+    with Shown() as progress:
+        lifecycle.up(NAME, progress=progress, ask=lambda _: True, audit=True)
     command = [sys.executable, "-m", "stackwright.cli", "up", "--name", NAME, "--cloud", "none", "--yes"]
     subprocess.run(command, cwd=ROOT, check=True)
-    cluster = Cluster(found["kubectl"], layout.of(NAME).kubeconfig)
+    place = layout.of(NAME)
+    return Cluster(found["kubectl"], place.kubeconfig, place.audit_log)
+
+
+def measure(cluster: Cluster, rounds: int) -> Figure:
+    """Measure both in turn, and print what came out."""
     times: dict[str, list[float]] = {"ours": [], "script": []}
-    writes: list[int] = []
+    writes: list[list[Request]] = []
     for number in range(rounds):
         for name, one in (("ours", ours), ("script", theirs)):
             namespace = f"{name}-{number}"
             cluster.make_namespace(namespace)
-            before = cluster.writes()
+            began = datetime.now(UTC)
             with tempfile.TemporaryDirectory() as folder:
                 times[name].append(one(cluster, namespace, Path(folder)))
             if name == "ours":
-                writes.append(cluster.writes() - before)
+                written = cluster.written_down(began, datetime.now(UTC))
+                writes.append([request for request in written if quiet.is_loud(request, (quiet.OPERATORS,))])
             print(f"round {number + 1}, {name}: {times[name][-1]:.1f} s", flush=True)
             cluster.run("delete", "namespace", namespace)
-    print(f"writes of the operator for one cloud: {json.dumps(writes)}", flush=True)
-    figure = Figure("one resource to a token", "s", times["ours"], times["script"], "the script", GOAL)
-    return report.finish("keystone", f"Keystone, {rounds} rounds", [figure])
+    print(f"writes of the operators for one cloud: {json.dumps([len(entry) for entry in writes])}; the last were:")
+    print("\n".join(f"  {line}" for line in quiet.summary(writes[-1])), flush=True)
+    return Figure("one resource to a token", "s", times["ours"], times["script"], "the script", GOAL)
+
+
+def is_quiet(cluster: Cluster, minutes: float) -> bool:
+    """Return whether nothing is written for a settled cloud with all that we deploy."""
+    namespace = "quiet"
+    cluster.make_namespace(namespace)
+    body = yaml.safe_load(EXAMPLE.read_text())
+    body["spec"]["notificationsBus"] = {"cluster": "rabbitmq"}
+    cluster.run("apply", f"--namespace={namespace}", "--filename=-", given=yaml.safe_dump(body))
+    ready = ("--for=condition=Ready", "openstackcontrolplane", "--all", "--timeout=300s")
+    cluster.run("wait", f"--namespace={namespace}", *ready)
+    return quiet.observe(cluster, namespace, minutes)
 
 
 def main() -> int:
     """Run the benchmark on a cluster of its own, and take that down again."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--quiet-minutes", type=float, default=5.0, help="0 leaves this part out")
+    asked = parser.parse_args()
     try:
-        return measure(rounds)
+        cluster = bring_up()
+        figures = [measure(cluster, asked.rounds)] if asked.rounds else []
+        silent = is_quiet(cluster, asked.quiet_minutes) if asked.quiet_minutes else True
+        held = report.finish("keystone", f"Keystone, {asked.rounds} rounds", figures)
+        return held if silent else 1
     except LocalError as error:
         print(error, file=sys.stderr)
         return 1

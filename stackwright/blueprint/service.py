@@ -223,10 +223,14 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class Volume:
-    """A volume of the service's own that several pods can mount; it outlives the resource as `<resource>-<name>`."""
+    """A volume of the service's own that several pods can mount; it outlives the resource as `<resource>-<name>`.
+
+    Where nobody says its `size`, one that is there keeps its own, and a new one is of the `usual` size.
+    """
 
     name: str
-    size: str
+    size: str = ""
+    usual: str = "10G"
     storage_class: str = ""
     shared: bool = False
     """Whether pods on several nodes write to it at once."""

@@ -155,6 +155,7 @@ class StorageClass(Resource, frozen=True, kw_only=True):
 
     provisioner: str = ""
     volumeBindingMode: str = ""
+    allowVolumeExpansion: bool = False
 
 
 class LeaseSpec(Value, frozen=True, kw_only=True):

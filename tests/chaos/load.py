@@ -4,12 +4,15 @@ import http.client
 import json
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 CLIENTS = 4
+# For how many seconds a client waits for an answer.
+PATIENCE = 60.0
 
 
 @dataclass
@@ -19,8 +22,10 @@ class Load:
     answered: int = 0
     lost: list[str] = field(default_factory=list)
     slowest: float = 0.0
+    first_loss: float = 0.0
     last_loss: float = 0.0
-    began: float = field(default_factory=time.monotonic)
+    pending: dict[int, float] = field(default_factory=dict)
+    """Since when each client waits for an answer."""
 
     def note(self, trouble: str, seconds: float) -> None:
         """Note how a request ended; an empty trouble is a token."""
@@ -28,13 +33,20 @@ class Load:
         if trouble:
             self.lost.append(trouble)
             self.last_loss = time.monotonic()
+            self.first_loss = self.first_loss or self.last_loss - seconds
         else:
             self.answered += 1
 
+    def is_well(self, seconds: float) -> bool:
+        """Return whether no request was lost for so many seconds, and none waits for that long."""
+        now = time.monotonic()
+        return now - self.last_loss > seconds and all(now - began < seconds for began in list(self.pending.values()))
+
     def summary(self) -> str:
-        """Return what is printed."""
-        kinds = {trouble: self.lost.count(trouble) for trouble in sorted(set(self.lost))}
-        return f"{self.answered} answered, {len(self.lost)} lost {kinds}, slowest {self.slowest:.1f} s"
+        """Return what is told of it."""
+        kinds = ", ".join(f"{count} times {trouble}" for trouble, count in Counter(self.lost).most_common())
+        lost = f"{len(self.lost)} lost ({kinds})" if self.lost else "0 lost"
+        return f"{self.answered + len(self.lost)} requests, {lost}, slowest {self.slowest:.1f} s"
 
 
 @contextmanager
@@ -47,7 +59,7 @@ def load(url: str, token: str) -> Iterator[Load]:
     body = json.dumps({"auth": {"identity": {"methods": ["token"], "token": {"id": token}}}}).encode()
 
     def once() -> str:
-        connection = http.client.HTTPConnection(str(place.hostname), place.port, timeout=60)
+        connection = http.client.HTTPConnection(str(place.hostname), place.port, timeout=PATIENCE)
         try:
             connection.request("POST", "/v3/auth/tokens", body, {"Content-Type": "application/json"})
             answer = connection.getresponse()
@@ -58,14 +70,19 @@ def load(url: str, token: str) -> Iterator[Load]:
         finally:
             connection.close()
 
-    def ask() -> None:
+    def ask(client: int) -> None:
         while not stop.is_set():
             began = time.monotonic()
+            with lock:
+                seen.pending[client] = began
             trouble = once()
             with lock:
                 seen.note(trouble, time.monotonic() - began)
+            if trouble:
+                # A refusal comes at once: without a pause one would only count how often one can be refused.
+                stop.wait(max(0.0, 0.1 - (time.monotonic() - began)))
 
-    threads = [threading.Thread(target=ask, daemon=True) for _ in range(CLIENTS)]
+    threads = [threading.Thread(target=ask, args=(client,), daemon=True) for client in range(CLIENTS)]
     for thread in threads:
         thread.start()
     try:
@@ -73,4 +90,4 @@ def load(url: str, token: str) -> Iterator[Load]:
     finally:
         stop.set()
         for thread in threads:
-            thread.join(70)
+            thread.join(PATIENCE + 10)

@@ -19,7 +19,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from stackwright.blueprint.configuration import start_contract
+from stackwright.blueprint import start
 from stackwright.controllers.broker.secrets import transport_url
 from stackwright.kube.resource import ObjectMeta
 from stackwright.local import binaries, programs
@@ -28,9 +28,7 @@ from stackwright.local.images import building, loading
 from stackwright.local.progress import Silent
 from stackwright.services.rabbitmq import configuration
 from stackwright.services.rabbitmq.kinds import RabbitMq, RabbitMqSpec
-from tests.e2e.conftest import Kubectl, cluster
-
-__all__ = ["cluster"]
+from tests.e2e.conftest import Kubectl
 
 CHART = Path(__file__).parents[2] / "charts" / "rabbitmq"
 RPC = Path(__file__).parent / "rpc.py"
@@ -145,7 +143,7 @@ def broker(kubeconfig: Path) -> Iterator[Broker]:
     resource = made.resource(RabbitMqSpec())
     files = tuple(configuration.files(resource))
     data = {file.key: file.content for file in files}
-    data["server.json"] = start_contract("rabbitmq-server", files, "rabbitmq")
+    data["server.json"] = start.contract("rabbitmq-server", files, "rabbitmq")
     kubectl("create", "namespace", kubectl.namespace)
     kubectl.apply(
         secret("rabbitmq-config-data", data),
@@ -189,7 +187,7 @@ def busiest(broker: Broker) -> str:
     return max(nodes, key=nodes.count).removeprefix("rabbit@").split(".")[0]
 
 
-def test_calls_are_answered_through_the_loss_of_a_node(broker: Broker) -> None:
+def test_calls_are_answered_through_the_loss_of_a_node(broker: Broker, tell: Callable[[str], None]) -> None:
     broker.install(3)
     broker.settle(3)
     hosts = configuration.hostnames(broker.resource(RabbitMqSpec(replicas=3)))
@@ -204,6 +202,10 @@ def test_calls_are_answered_through_the_loss_of_a_node(broker: Broker) -> None:
     broker.kubectl("exec", victim, "--container=server", "--", "pkill", "-9", "beam.smp")
     eventually(lambda: '"calls"' in logs(broker, "client"), lambda: logs(broker, "client"))
     result = json.loads(logs(broker, "client").splitlines()[-1])
+    tell(
+        f"one of three RabbitMQ nodes killed: {result['calls']} calls, {result['failures']} not answered, "
+        f"slowest {result['slowest']} s"
+    )
     assert result["failures"] == 0, f"{victim} was killed: {result}"
     assert result["calls"] > 200
     broker.settle(3)

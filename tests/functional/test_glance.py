@@ -194,10 +194,12 @@ async def test_taken_out_and_asked_for_again_it_finds_its_images(cloud: Cloud) -
     await cloud.ask(template, enabled=False)
     await gone(cloud.client, Glance, "glance", cloud.namespace)
     await gone(cloud.client, Deployment, "glance-default-external", cloud.namespace)
-    await cloud.ask(template)
+    # Nobody says its size any more, and it keeps the one that it has.
+    await cloud.ask({"dbPurge": {"age": 90}})
     await cloud.ready()
     again = await cloud.client.get(PersistentVolumeClaim, "glance-default", cloud.namespace)
     assert again.metadata.uid == volume.metadata.uid
+    assert again.spec["resources"]["requests"]["storage"] == "20G"
     assert (await cloud.client.get(MariaDBDatabase, "glance", cloud.namespace)).metadata.uid == schema.metadata.uid
 
 
@@ -216,7 +218,7 @@ async def test_replicas_that_would_see_different_images_are_refused_until_the_vo
     ready = await cloud.ready()
     assert ready.status.glanceAPIReadyCounts == {"default": 4}
     await cloud.ask({"glanceAPIs": {"default": {"replicas": 1}}, "storage": {"accessMode": "ReadWriteOnce"}})
-    await cloud.said("the PersistentVolumeClaim glance-default is there already, with ReadWriteMany")
+    await cloud.said("PersistentVolumeClaim glance-default is there already, with ReadWriteMany")
 
 
 async def test_snippets_in_a_secret_are_waited_for_and_never_told(cloud: Cloud) -> None:

@@ -158,7 +158,10 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
         children=(
             *common.children,
             *config,
-            *(volumes.claim(entry, resource) for entry in (service.volumes(resource) if service.volumes else ())),
+            *(
+                volumes.claim(entry, resource, seen.look)
+                for entry in (service.volumes(resource) if service.volumes else ())
+            ),
             *(child(item) for item in further),
         ),
         waits=common.waits,

@@ -1,7 +1,7 @@
 """The volumes that a service keeps: claims without an owner, so that the data outlives the resource. Pure."""
 
 from stackwright.api.base import CustomResource, ObjectMeta
-from stackwright.blueprint.service import Volume
+from stackwright.blueprint.service import Look, Volume
 from stackwright.kube.builtin import PersistentVolumeClaim
 from stackwright.kube.conditions import Finding
 from stackwright.kube.resource import Resource
@@ -9,15 +9,21 @@ from stackwright.kube.shapes.children import Child, child
 from stackwright.kube.shapes.states import state_of
 
 
-def claim(volume: Volume, resource: CustomResource) -> Child:
+def claim(volume: Volume, resource: CustomResource, look: Look) -> Child:
     """Return the claim of a volume; that it is bound is seen by the pods that wait for it."""
+    name = f"{resource.metadata.name}-{volume.name}"
+    size = volume.size or _size(look(PersistentVolumeClaim, name)) or volume.usual
     spec = {
         "accessModes": [volume.access_mode],
-        "resources": {"requests": {"storage": volume.size}},
+        "resources": {"requests": {"storage": size}},
         **({"storageClassName": volume.storage_class} if volume.storage_class else {}),
     }
-    metadata = ObjectMeta(name=f"{resource.metadata.name}-{volume.name}")
-    return child(PersistentVolumeClaim(metadata=metadata, spec=spec), state=_state, kept=True)
+    return child(PersistentVolumeClaim(metadata=ObjectMeta(name=name), spec=spec), state=_state, kept=True)
+
+
+def _size(present: PersistentVolumeClaim | None) -> str:
+    asked = present.spec.get("resources", {}).get("requests", {}) if present is not None else {}
+    return str(asked.get("storage", ""))
 
 
 def _state(present: Resource) -> Finding:

@@ -89,7 +89,8 @@ def volumes(resource: Glance) -> Iterable[Volume]:
     for api in of(resource):
         storage = api.template.storage
         if not api.external:
-            yield Volume(api.name, storage.storageRequest or SIZE, storage.storageClass or "", shared=api.shared)
+            size, storage_class = storage.storageRequest or "", storage.storageClass or ""
+            yield Volume(api.name, size, SIZE, storage_class, shared=api.shared)
 
 
 def _filled(resource: Glance, template: GlanceAPITemplate) -> GlanceAPITemplate:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from stackwright.blueprint import configuration, ini
 from stackwright.blueprint.apis import url_problems
 from stackwright.blueprint.service import Look, Volume
-from stackwright.kube.builtin import PersistentVolumeClaim
+from stackwright.kube.builtin import PersistentVolumeClaim, StorageClass
 from stackwright.services.glance import apis
 from stackwright.services.glance.apis import Api
 from stackwright.services.glance.kinds import Glance, GlanceAPITemplate
@@ -27,7 +27,7 @@ def problems(resource: Glance, look: Look) -> Problems:
     yield from _cache("spec", resource.spec.imageCache)
     yield from _names(resource, found)
     for volume in apis.volumes(resource):
-        yield from _claim(volume, look(PersistentVolumeClaim, f"{resource.metadata.name}-{volume.name}"))
+        yield from _claim(volume, look(PersistentVolumeClaim, f"{resource.metadata.name}-{volume.name}"), look)
     for api in found:
         path = f"spec.glanceAPIs[{api.name}]"
         yield from _store(path, api, resource)
@@ -57,18 +57,23 @@ def _store(path: str, api: Api, resource: Glance) -> Problems:
         )
 
 
-def _claim(volume: Volume, present: PersistentVolumeClaim | None) -> Problems:
+def _claim(volume: Volume, present: PersistentVolumeClaim | None, look: Look) -> Problems:
     """A volume that is there keeps what it is; a claim that says something else would be refused without a reason."""
     if present is None:
         return
+    path, there = f"spec.glanceAPIs[{volume.name}].storage", f"PersistentVolumeClaim {present.metadata.name} is there"
     stays = "it stays so; add another of glanceAPIs, and copy the images there"
-    path, name = f"spec.glanceAPIs[{volume.name}].storage", present.metadata.name
     modes = present.spec.get("accessModes") or ["ReadWriteOnce"]
     if volume.access_mode not in modes:
-        yield f"{path}.accessMode", f"the PersistentVolumeClaim {name} is there already, with {modes[0]}; {stays}"
+        yield f"{path}.accessMode", f"{there} already, with {modes[0]}; {stays}"
     found = present.spec.get("storageClassName", "")
     if volume.storage_class and found and volume.storage_class != found:
-        yield f"{path}.storageClass", f"the PersistentVolumeClaim {name} is there already, of class {found}; {stays}"
+        yield f"{path}.storageClass", f"{there} already, of class {found}; {stays}"
+    of_class = look(StorageClass, found) if found else None
+    size = present.spec.get("resources", {}).get("requests", {}).get("storage", "")
+    if volume.size and size not in ("", volume.size) and of_class is not None and not of_class.allowVolumeExpansion:
+        sentence = f"{there} already, with {size}, and its class {found} lets none grow; set {size}"
+        yield f"{path}.storageRequest", f"{sentence}, or add another of glanceAPIs"
 
 
 def _names_a_store(snippet: str) -> bool:

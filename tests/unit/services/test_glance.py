@@ -14,7 +14,7 @@ from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, 
 from stackwright.blueprint.images import ComponentImage
 from stackwright.controllers.service.decide import Seen, decide
 from stackwright.controllers.service.environment import Environment
-from stackwright.kube.builtin import Deployment, PersistentVolumeClaim
+from stackwright.kube.builtin import Deployment, PersistentVolumeClaim, StorageClass
 from stackwright.kube.resource import ObjectMeta
 from stackwright.services.glance import apis
 from stackwright.services.glance.checks import problems
@@ -118,6 +118,7 @@ def test_images_and_what_is_staged_are_on_the_volume_of_the_api() -> None:
         keystoneEndpoint="a",
     )
     made = {volume.name: (volume.size, volume.storage_class, volume.shared) for volume in apis.volumes(resource)}
+    assert [(volume.size, volume.usual) for volume in apis.volumes(glance())] == [("", "10G")]
     assert made == {"a": ("20G", "fast", False), "b": ("50G", "fast", True)}
     read = said(resource, "a-external")
     assert read["file"]["filesystem_store_datadir"] == "/var/lib/glance/images"
@@ -285,14 +286,23 @@ def test_it_tells_how_many_pods_of_each_api_serve() -> None:
 
 
 CLAIMS: dict[str, tuple[dict[str, Any], str]] = {
+    "another size, of a class that lets none grow": (
+        {
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "fast",
+            "resources": {"requests": {"storage": "2G"}},
+        },
+        "spec.glanceAPIs[default].storage.storageRequest: PersistentVolumeClaim glance-default is there already, "
+        "with 2G, and its class fast lets none grow; set 2G",
+    ),
     "another mode": (
         {"accessModes": ["ReadWriteMany"]},
-        "spec.glanceAPIs[default].storage.accessMode: the PersistentVolumeClaim glance-default is there already, with "
+        "spec.glanceAPIs[default].storage.accessMode: PersistentVolumeClaim glance-default is there already, with "
         "ReadWriteMany",
     ),
     "another class": (
         {"accessModes": ["ReadWriteOnce"], "storageClassName": "slow"},
-        "spec.glanceAPIs[default].storage.storageClass: the PersistentVolumeClaim glance-default is there already, of "
+        "spec.glanceAPIs[default].storage.storageClass: PersistentVolumeClaim glance-default is there already, of "
         "class slow",
     ),
 }
@@ -303,9 +313,10 @@ def test_a_volume_that_is_there_stays_what_it_is(spec: dict[str, Any], sentence:
     present = PersistentVolumeClaim(metadata=ObjectMeta(name="glance-default"), spec=spec)
 
     def look(kind: type[Any], name: str) -> Any:
-        return present if (kind, name) == (PersistentVolumeClaim, "glance-default") else None
+        there = {"glance-default": present, "fast": StorageClass()}
+        return there.get(name)
 
-    found = list(problems(glance(storage={"storageClass": "fast"}), look))
+    found = list(problems(glance(storage={"storageClass": "fast", "storageRequest": "10G"}), look))
     assert [f"{path}: {said}".startswith(sentence) for path, said in found] == [True]
 
 
