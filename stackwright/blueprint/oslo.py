@@ -81,18 +81,19 @@ def authtoken(facts: IdentityFacts, cached: CacheFacts | None = None) -> Ini:
     return {"keystone_authtoken": section}
 
 
-def uwsgi(module: str, port: int, *, processes: int, timeout: int, streams: bool = False) -> str:
-    """Return the command of an API that uwsgi serves.
+def uwsgi(application: str, port: int, *, processes: int, timeout: int, streams: bool = False) -> str:
+    """Return the command of an API that uwsgi serves; the application is in a module, or in a file.
 
     Where it `streams` files, a request takes as long as it takes, and the timeout is for a client that is silent.
     """
     # Who sends in pieces may make them as large as that; uwsgi itself would take a mebibyte.
     limits = f"--socket-timeout {timeout} --chunked-input-limit 67108864" if streams else f"--harakiri {timeout}"
+    place = f"--wsgi-file {application}" if application.startswith("/") else f"--module {application}"
     words = (
         "uwsgi --master --die-on-term --need-app --enable-threads --lazy-apps --thunder-lock",
         f"--processes {processes} --threads {16 if streams else 4}",
         f"--buffer-size 65535 --http-timeout {timeout} {limits}",
         # The start contract splits the command on blanks, so a header has none.
-        f"--add-header Connection:close --http-socket :{port} --module {module}",
+        f"--add-header Connection:close --http-socket :{port} {place}",
     )
     return " ".join(words)

@@ -12,6 +12,17 @@ from stackwright.services.keystone.kinds import KeystoneAPI
 PORT = 5000
 FERNET_KEYS = "/etc/keystone/fernet-keys"
 CREDENTIAL_KEYS = "/etc/keystone/credential-keys"
+APPLICATION = "/etc/keystone/application.py"
+# Keystone makes the rules of what is allowed with its first request. Who comes beside that one finds them half made,
+# and is refused: so each process makes them before it serves.
+APPLICATION_TEXT = """\
+from keystone.common.rbac_enforcer.enforcer import RBACEnforcer
+from keystone.wsgi.api import application
+
+rules = RBACEnforcer()._enforcer
+rules.suppress_deprecation_warnings = True
+rules.load_rules()
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,16 +57,15 @@ def settings(resource: KeystoneAPI, facts: KeystoneFacts) -> Ini:
 
 def files(resource: KeystoneAPI, facts: KeystoneFacts) -> tuple[ConfigFile, ...]:
     """Return the files that every program of Keystone reads."""
-    return oslo_files(
-        "keystone",
-        settings(resource, facts),
-        custom=resource.spec.customServiceConfig,
-        overwrite=resource.spec.defaultConfigOverwrite,
+    said = settings(resource, facts)
+    custom, overwrite = resource.spec.customServiceConfig, resource.spec.defaultConfigOverwrite
+    return (
+        *oslo_files("keystone", said, custom=custom, overwrite=overwrite),
+        ConfigFile("application.py", APPLICATION_TEXT, APPLICATION),
     )
 
 
 def serve(resource: KeystoneAPI) -> str:
     """Return the command of the API."""
     spec = resource.spec
-    module = "keystone.wsgi.api:application"
-    return oslo.uwsgi(module, PORT, processes=spec.httpdCustomization.processNumber, timeout=spec.apiTimeout)
+    return oslo.uwsgi(APPLICATION, PORT, processes=spec.httpdCustomization.processNumber, timeout=spec.apiTimeout)
