@@ -25,22 +25,24 @@ def prepare(folder: Path, namespace: str) -> Prepared:
     """Write the manifests of a database, a cache and Keystone, whose Jobs make what it needs."""
     resources = folder / "resources.yaml"
     resources.write_text("---\n".join(yaml.safe_dump(body) for body in _resources(namespace)))
-    printed = [_rendered(service, resources, namespace) for service in ("mariadb", "memcached", "keystone")]
+    printed = [rendered(service, resources, namespace) for service in ("mariadb", "memcached", "keystone")]
     manifests = folder / "manifests.yaml"
     manifests.write_text("---\n".join(printed))
     return Prepared(manifests, login(folder, PASSWORD))
 
 
-def login(folder: Path, password: str) -> Path:
-    """Write what the administrator sends to get a token."""
+def login(folder: Path, password: str, project: str = "") -> Path:
+    """Write what the administrator sends to get a token, of a project or of none."""
     user = {"name": "admin", "domain": {"name": "Default"}, "password": password}
     identity = {"methods": ["password"], "password": {"user": user}}
     path = folder / "login.json"
-    path.write_text(json.dumps({"auth": {"identity": identity}}))
+    scope = {"scope": {"project": {"name": project, "domain": {"name": "Default"}}}} if project else {}
+    path.write_text(json.dumps({"auth": {"identity": identity, **scope}}))
     return path
 
 
-def _rendered(service: str, resources: Path, namespace: str) -> str:
+def rendered(service: str, resources: Path, namespace: str) -> str:
+    """Return all objects of a service as plain manifests."""
     command = [sys.executable, "-m", "stackwright.cli", "render", service, "--manifests"]
     done = subprocess.run(
         [*command, "--file", str(resources), "--namespace", namespace],

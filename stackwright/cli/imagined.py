@@ -24,7 +24,7 @@ from stackwright.blueprint.service import INTERNAL, PUBLIC, Cache, Database, End
 from stackwright.controllers.service import Environment, catalog, needs
 from stackwright.controllers.service.decide import Intent, Seen, decide
 from stackwright.kube import builtin, clock
-from stackwright.kube.builtin import ConfigMap, Secret, StorageClass
+from stackwright.kube.builtin import ConfigMap, PersistentVolumeClaim, Secret, StorageClass
 from stackwright.kube.errors import Blocked
 from stackwright.kube.resource import Key, ObjectMeta, R, Resource, manifest
 from stackwright.services.keystone.kinds import KeystoneAPI
@@ -266,8 +266,9 @@ def _database(resource: Any, database: DatabaseFacts, world: World) -> JsonObjec
 
 
 def _objects(intent: Intent[Any], world: World) -> Iterable[JsonObject]:
-    """Yield the Secrets and ConfigMaps that the pods read: those that are there, and those that are decided."""
-    decided = {child.key.name: child.body for child in intent.children if child.of in (Secret, ConfigMap)}
+    """Yield what the pods read and write: Secrets and ConfigMaps that are there or decided, and claims of volumes."""
+    kinds = (Secret, ConfigMap, PersistentVolumeClaim)
+    decided = {child.key.name: child.body for child in intent.children if child.of in kinds}
     there = [item for item in world.objects.values() if isinstance(item, Secret | ConfigMap)]
     for item in there:
         if item.metadata.name not in decided:

@@ -120,9 +120,9 @@ def raised(cluster: Cluster, manifest: Path | None = None) -> Iterator[Cloud]:
     kubectl = Kubectl(found["kubectl"], cluster.layout.kubeconfig, NAMESPACE)
     # The kinds come with the operators, and who wants to see everything looks before there is anything.
     stackwright("up", "--yes", "--cloud", "none")
-    with history.recorded(kubectl) as seen:
-        stackwright("up", "--yes", "--cloud", str(manifest or SMALLEST))
     try:
+        with history.recorded(kubectl) as seen:
+            stackwright("up", "--yes", "--cloud", str(manifest or SMALLEST))
         yield Cloud(kubectl, found["helm"], seen)
     finally:
         kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found")

@@ -48,7 +48,7 @@ async def core(client: Client, namespace: str, operation: Operation, folder: Pat
 
 
 async def ask(client: Client, namespace: str, spec: JsonObject) -> None:
-    said = {"secret": "osp-secret", "storageClass": "local", "passwordPolicy": "Generate", **spec}
+    said = {"secret": "osp-secret", "storageClass": "", "passwordPolicy": "Generate", **spec}
     await client.apply(UMBRELLA, {"metadata": {"name": "cloud", "namespace": namespace}, "spec": said})
 
 

@@ -154,6 +154,33 @@ async def test_a_broken_watch_is_begun_anew(server: FaultServer, replica: Replic
     assert len(replica.served) >= 2
 
 
+async def test_nothing_is_published_again_when_nothing_changed(server: FaultServer, replica: Replica) -> None:
+    await replica.source.refresh()
+    # Since then others were busy, and the server has forgotten how it came to what it has.
+    server.put(Secret, {"metadata": {"name": "another", "namespace": "system"}})
+    server.compact()
+    replica.published.clear()
+    run = asyncio.create_task(replica.source.run())
+    await server.requested(1, verb="watch")
+    await asyncio.sleep(0.2)
+    run.cancel()
+    await asyncio.gather(run, return_exceptions=True)
+    # Once by the first look of the run; none of it by a watch that spins.
+    assert len(replica.published) == 1
+    assert len(server.seen("watch")) == 1
+
+
+async def test_a_watch_whose_time_is_over_publishes_nothing(
+    server: FaultServer, replica: Replica, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Client.watch, "__kwdefaults__", {**(Client.watch.__kwdefaults__ or {}), "timeout": 0.1})
+    run = asyncio.create_task(replica.source.run())
+    await server.requested(2, verb="watch", timeout=10.0)
+    run.cancel()
+    await asyncio.gather(run, return_exceptions=True)
+    assert len(replica.published) == 1
+
+
 async def test_a_lost_answer_is_read_back(server: FaultServer, replica: Replica) -> None:
     server.fault(Reset(after_handling=True), on="create")
     with pytest.raises(Unreachable):

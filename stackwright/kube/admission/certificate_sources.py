@@ -10,7 +10,7 @@ import binascii
 import random
 import ssl
 from collections.abc import Awaitable, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from stackwright.kube.admission.certificates import Lifetimes, Material
 from stackwright.kube.builtin import Secret
 from stackwright.kube.client import Client
 from stackwright.kube.clock import REAL, Clock
-from stackwright.kube.errors import AlreadyExists, ApiError, Conflict, Gone, Unreachable
+from stackwright.kube.errors import AlreadyExists, ApiError, Conflict, Unreachable
 from stackwright.kube.resource import JsonObject
 
 _log = structlog.get_logger()
@@ -146,22 +146,34 @@ class SecretCertificates:
 
     async def _changed(self, seconds: float) -> None:
         """Return when the Secret is not what it was, or the time is over."""
-        events = self._client.watch(
-            Secret,
-            self._settings.namespace,
-            fields=f"metadata.name={self._settings.name}",
-            resource_version=self._version,
-        )
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while not await self._differs():
+                    continue
+
+    async def _differs(self) -> bool:
+        """Return True when the Secret is not what it was, False when a watch has ended and it still is.
+
+        The watch begins with what is there, not from the Secret's version: that is seldom written, and the server
+        soon has forgotten what is minutes old.
+        """
+        name, namespace = self._settings.name, self._settings.namespace
+        events = self._client.watch(Secret, namespace, fields=f"metadata.name={name}")
         try:
-            async with asyncio.timeout(seconds), aclosing(events):
+            async with aclosing(events):
                 async for event in events:
-                    if event.type != "BOOKMARK":
-                        return
-        except (TimeoutError, Gone):
-            return
+                    if event.type != "BOOKMARK" and not self._is_known(event.type, event.object):
+                        return True
+            # Of what was deleted before the watch began no event came.
+            found = await self._client.find(Secret, name, namespace)
+            return found is None or not self._is_known("MODIFIED", found)
         except (ApiError, Unreachable):
             # Watches break. What matters is read again in any case, and says so if it cannot be.
             await self._pause()
+            return True
+
+    def _is_known(self, change: str, secret: Secret) -> bool:
+        return change != "DELETED" and secret.metadata.resourceVersion == self._version
 
     async def _pause(self) -> None:
         await self._clock.sleep(_PAUSE * random.uniform(1.0, 2.0))  # noqa: S311  spreads replicas, hides nothing

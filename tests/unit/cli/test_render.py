@@ -217,3 +217,16 @@ def test_a_chart_of_the_users_own_gets_the_same_values(tmp_path: Path) -> None:
     assert theirs.stdout == ours.stdout
     refused = run("--manifests", text=own)
     assert (refused.exit_code, "helm template" in refused.output) == (2, True)
+
+
+def test_the_volumes_that_a_service_keeps_come_with_its_secrets() -> None:
+    said = """
+apiVersion: glance.openstack.org/v1beta1
+kind: Glance
+metadata: {name: glance, namespace: trial}
+spec: {databaseInstance: openstack, secret: osp-secret, storage: {storageClass: disks, storageRequest: 5G}}
+"""
+    found = documents(CliRunner().invoke(render, ["glance", "-f", "-", *IMAGE], input=said))
+    claim = found["glance-default"]
+    assert (claim["kind"], claim["metadata"]["namespace"]) == ("PersistentVolumeClaim", "trial")
+    assert claim["spec"]["resources"] == {"requests": {"storage": "5G"}}
