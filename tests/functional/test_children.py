@@ -4,10 +4,11 @@ from collections.abc import Iterable
 
 import pytest
 
-from stackwright.kube.builtin import ConfigMap
+from stackwright.kube.builtin import ConfigMap, Job
 from stackwright.kube.client import Client
+from stackwright.kube.conditions import Finding
 from stackwright.kube.plan import Wait
-from stackwright.kube.resource import ObjectMeta
+from stackwright.kube.resource import JsonObject, ObjectMeta, Resource
 from stackwright.kube.shapes.composite import Child, child, composite
 from tests.functional.running import running
 from tests.functional.test_shapes import Basket, Fruit, answered, fruit, kinds, one, put, until
@@ -58,3 +59,37 @@ async def test_a_paused_parent_rests_with_all_that_it_owns_and_both_go_on_togeth
 async def _annotate(client: Client, basket: Basket, value: str) -> None:
     metadata = {"name": basket.metadata.name, "namespace": basket.metadata.namespace, "annotations": {PAUSED: value}}
     await client.apply(Basket, {"metadata": metadata}, field_manager="user-pause")
+
+
+def job(command: str) -> JsonObject:
+    container = {"name": "work", "image": "example.org/none", "command": [command]}
+    template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
+    return {"metadata": {"name": "work"}, "spec": {"suspend": True, "template": template}}
+
+
+def done(present: Resource) -> Finding:
+    return Finding("", "True" if "done" in present.metadata.labels else "False", "Working", "It works")
+
+
+@composite(of=Basket, owns=(Job,))
+def worker(resource: Basket, facts: None) -> Iterable[Child | Wait]:
+    """Return a Job whose name stands for what it does."""
+    yield Child(Job, job("ours"), "FruitsReady", state=done, once=True)
+
+
+@pytest.mark.usefixtures("kinds")
+async def test_a_job_that_a_hand_made_in_another_way_is_made_anew_when_it_is_done(
+    client: Client, namespace: str
+) -> None:
+    by_hand = job("theirs")
+    by_hand["metadata"]["namespace"] = namespace
+    # Under our own name: that is how a release that was handed over looks.
+    old = await client.apply(Job, by_hand)
+    made = await put(client, Basket, "b", namespace, {})
+    async with running(one(client, worker.controller(), namespace)):
+        await until(client, made, lambda seen: any(entry.reason == "Replacing" for entry in seen.status.conditions))
+        assert (await client.get(Job, "work", namespace)).metadata.uid == old.metadata.uid
+        await client.patch(Job, "work", namespace, {"metadata": {"labels": {"done": "yes"}}})
+        new = await eventually(client, Job, "work", namespace, lambda seen: seen.metadata.uid != old.metadata.uid)
+        assert new.metadata.controller is not None
+        assert new.spec["template"]["spec"]["containers"][0]["command"] == ["ours"]

@@ -14,7 +14,7 @@ from stackwright.kube.builtin import Secret
 from stackwright.kube.client import Conflicts
 from stackwright.kube.conditions import Finding
 from stackwright.kube.controller import Context
-from stackwright.kube.errors import Blocked, Retry
+from stackwright.kube.errors import Blocked, Invalid, Retry
 from stackwright.kube.resource import (
     CompositeStatus,
     CustomResource,
@@ -310,9 +310,21 @@ async def _take(step: Apply | Prune, parent: Resource, context: Context, outcome
                 metadata = resource.metadata
                 await context.client.delete(type(resource), metadata.name, metadata.namespace, uid=metadata.uid)
             case Apply(item):
-                outcome.applied[step.identity] = await apply_unforced(item, parent, context)
+                outcome.applied[step.identity] = await _apply(item, parent, context)
     except Exception as error:  # noqa: BLE001  told in the status, then raised again by the shape
         outcome.failed[step.identity] = error
+
+
+async def _apply(child: Child, parent: Resource, context: Context) -> Applied:
+    try:
+        return await apply_unforced(child, parent, context)
+    except Invalid:
+        if not child.once or (present := context.store(child.of).get(child.key)) is None:
+            raise
+    # A hand made it in another way, and it cannot be changed. What it does is not cut in the middle.
+    if (child.state or state_of)(present).status == "True":
+        await context.client.delete(child.of, child.key.name, child.key.namespace, uid=present.metadata.uid)
+    raise Retry(f"{child} was made in another way; once it is done, it is made anew", reason="Replacing", after=2.0)
 
 
 def status_of(parent: CustomResource) -> CompositeStatus:
