@@ -44,6 +44,9 @@ _DROPPED = {
     "volume.kubernetes.io/selected-node",
 }
 _DIGESTS = {"openstack.org/release-digest"}
+# The hash of a pod template at the end of a name: a number of up to ten digits, so it may be shorter, in the letters
+# in which Kubernetes writes it, of which no word is made.
+_TEMPLATE = "-[bcdfghjklmnpqrstvwxz2456789]{4,10}$"
 
 
 async def everything(client: Client, namespace: str) -> dict[str, JsonObject]:
@@ -86,7 +89,7 @@ def _hashes(found: Iterable[JsonObject]) -> list[tuple[str, str]]:
 def _name(item: JsonObject) -> str:
     name: str = item["metadata"]["name"]
     # A ReplicaSet is named by the hash of its pods, whose configuration names the namespace.
-    return re.sub(r"-[a-z0-9]{8,10}$", "-TEMPLATE", name) if item["kind"] == "ReplicaSet" else name
+    return re.sub(_TEMPLATE, "-TEMPLATE", name) if item["kind"] == "ReplicaSet" else name
 
 
 def _normal(value: Any) -> Any:
@@ -105,5 +108,5 @@ def _read(key: str, value: Any) -> Any:
     if key == "data" and isinstance(value, dict):
         return {name: _read(name, entry) if name == "release" else "DATA" for name, entry in value.items()}
     if key in {"name", "generateName"} and isinstance(value, str):
-        return re.sub(r"(keystone)-[a-z0-9]{8,10}$", r"\1-TEMPLATE", value)
+        return re.sub("(keystone)" + _TEMPLATE, r"\1-TEMPLATE", value)
     return _normal(value)
