@@ -6,21 +6,20 @@ from typing import Any
 
 import pytest
 
-from stackwright import services
 from stackwright.api.service import Action
 from stackwright.cli.action import FIELD_MANAGER, _ask
 from stackwright.kube.client import Client
-from stackwright.kube.crd import generate, install
 from stackwright.local.apiserver.server import Shared
 from stackwright.services.memcached.kinds import Memcached
 from stackwright.services.memcached.service import SERVICE as MEMCACHED
 from tests.functional.cloud import cloud, environment
 from tests.functional.commands import command
+from tests.functional.definitions import defined
 
 
 @pytest.fixture(autouse=True)
 async def kinds(client: Client) -> None:
-    await install.install(client, [generate.manifest(kind) for kind in services.kinds()])
+    await defined(client)
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ import yaml
 from stackwright import services
 from stackwright.kube.builtin import ConfigMap, PersistentVolumeClaim, Pod, Secret, Service
 from stackwright.kube.client import Client
-from stackwright.kube.crd import generate, install
 from stackwright.kube.resource import Resource
 from stackwright.local.apiserver.server import ApiServer, Shared
 from tests.functional.commands import Done, command
+from tests.functional.definitions import defined
 from tests.functional.test_simulator import make_class
 
 PLANE = services.control_plane()
@@ -22,7 +22,7 @@ PLANE = services.control_plane()
 
 @pytest.fixture(autouse=True)
 async def kinds(client: Client) -> None:
-    await install.install(client, [generate.manifest(kind) for kind in services.kinds()])
+    await defined(client)
 
 
 @pytest.fixture

@@ -6,16 +6,16 @@ import pytest
 
 from stackwright import services
 from stackwright.kube.client import Client
-from stackwright.kube.crd import generate, install
 from stackwright.local.apiserver.server import Shared
 from tests.functional.commands import command
+from tests.functional.definitions import defined
 
 PLANE = services.control_plane()
 
 
 @pytest.fixture(autouse=True)
 async def kinds(client: Client) -> None:
-    await install.install(client, [generate.manifest(PLANE)])
+    await defined(client, [PLANE])
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ from stackwright.simulator import (
 )
 from tests.functional import workloads
 from tests.functional.commands import Done, command
+from tests.functional.definitions import defined
 from tests.functional.fake_kubelet import Kubelet, kubelet, run_pod
 from tests.functional.test_cli_status import tell
 from tests.functional.test_simulator import make_class
@@ -37,7 +38,7 @@ from tests.functional.watching import eventually, told
 
 @pytest.fixture(autouse=True)
 async def kinds(client: Client) -> None:
-    await install.install(client, [generate.manifest(kind) for kind in services.kinds()])
+    await defined(client)
 
 
 @pytest.fixture

@@ -9,25 +9,24 @@ from pathlib import Path
 import pytest
 import yaml
 
-from stackwright import services
 from stackwright.api.base import ObjectMeta
 from stackwright.blueprint.facts import CacheFacts, DatabaseFacts, Endpoints
 from stackwright.kube.builtin import Secret
 from stackwright.kube.client import Client
-from stackwright.kube.crd import generate, install
 from stackwright.kube.resource import manifest
 from stackwright.local.apiserver.server import Shared
 from stackwright.services.keystone import clouds
 from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.keystone.settings import KeystoneFacts
 from tests.functional.commands import command
+from tests.functional.definitions import defined
 
 PASSWORD = 'it\'s $a `nasty` "word"'
 
 
 @pytest.fixture(autouse=True)
 async def kinds(client: Client) -> None:
-    await install.install(client, [generate.manifest(kind) for kind in services.kinds()])
+    await defined(client)
 
 
 @pytest.fixture

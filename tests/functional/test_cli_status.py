@@ -11,11 +11,11 @@ from stackwright import services
 from stackwright.kube import clock
 from stackwright.kube.builtin import Deployment
 from stackwright.kube.client import Client
-from stackwright.kube.crd import generate, install
 from stackwright.kube.resource import owner_reference
 from stackwright.local.apiserver.server import Shared
 from stackwright.services.keystone.kinds import KeystoneAPI
 from tests.functional.commands import command, started
+from tests.functional.definitions import defined
 from tests.functional.workloads import deployment
 
 SINCE = "2026-11-15T10:00:00Z"
@@ -23,7 +23,7 @@ SINCE = "2026-11-15T10:00:00Z"
 
 @pytest.fixture(autouse=True)
 async def kinds(client: Client) -> None:
-    await install.install(client, [generate.manifest(kind) for kind in services.kinds()])
+    await defined(client)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,25 +12,24 @@ from stackwright.controllers import database
 from stackwright.controllers.controlplane import controller as umbrella
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.service import Environment, controllers
+from stackwright.kube import config
 from stackwright.kube.builtin import StorageClass
 from stackwright.kube.client import Client
 from stackwright.kube.config import Connection
 from stackwright.kube.controller import Controller
 from stackwright.kube.runtime import Runtime
+from stackwright.local.apiserver.server import ApiServer
 from stackwright.simulator import Script, simulated, storage_class
 from tests.fakes.mariadb import FakeMariaDB
 from tests.functional import neighbours
 from tests.functional.cloud import environment
-from tests.functional.conftest import end_namespace, fresh_namespace
+from tests.functional.conftest import fresh_namespace
+from tests.functional.definitions import defined
 from tests.functional.normal import everything
 from tests.functional.running import running
 from tests.functional.test_release_crash import Mortal
-from tests.functional.test_service_controller import is_ready, kinds
+from tests.functional.test_service_controller import is_ready
 from tests.functional.watching import PATIENCE, eventually
-
-__all__ = ["kinds"]
-
-pytestmark = pytest.mark.usefixtures("kinds")
 
 # How many tests share the numbers among them, so that they run beside each other.
 SHARES = 4
@@ -65,13 +64,22 @@ async def until_ready(client: Client, namespace: str) -> None:
     await eventually(client, services.control_plane(), NAME, namespace, is_ready)
 
 
+@pytest.fixture(scope="module")
+def connection(kubernetes: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+    """The way to a server for these tests alone, in which a hundred clouds may stay.
+
+    To delete a namespace costs the server as much as a third of a cloud.
+    """
+    with ApiServer(tmp_path_factory.mktemp("crash") / "apiserver", kubernetes) as server:
+        yield config.load(server.kubeconfig)
+
+
 @contextlib.asynccontextmanager
 async def place(client: Client, name: str) -> AsyncIterator[str]:
     await client.apply(StorageClass, storage_class(CLASS))
     namespace = await fresh_namespace(client, name)
     async with simulated(client, namespace, Script()), neighbours.nodes_agree(client, namespace):
         yield namespace
-    await end_namespace(client, namespace)
 
 
 async def killed_after(connection: Connection, world: World, namespace: str, writes: int, client: Client) -> int:
@@ -103,6 +111,7 @@ async def settled(client: Client, world: World, namespace: str) -> dict[str, obj
 async def test_an_operator_that_is_killed_after_any_write_goes_on_where_it_was(
     client: Client, connection: Connection, kubernetes: dict[str, Path], share: int
 ) -> None:
+    await defined(client)
     async with place(client, f"crash-{share}-never") as namespace:
         await ask_for_cloud(client, namespace)
         expected = await settled(client, World(kubernetes), namespace)

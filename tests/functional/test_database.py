@@ -14,12 +14,12 @@ from stackwright.controllers.dialling import Dialler
 from stackwright.kube.builtin import Namespace, Secret
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import find, is_true
-from stackwright.kube.crd import generate, install
 from stackwright.kube.errors import Invalid
 from stackwright.kube.resource import CustomResource, JsonObject
 from stackwright.kube.runtime import Runtime
 from stackwright.services.mariadb.kinds import Galera
 from tests.fakes.mariadb import FakeMariaDB, User
+from tests.functional.definitions import defined
 from tests.functional.running import running
 from tests.functional.watching import PATIENCE, eventually
 
@@ -28,7 +28,7 @@ OURS = (Galera, MariaDBDatabase, MariaDBAccount)
 
 @pytest.fixture
 async def kinds(client: Client) -> None:
-    await install.install(client, [generate.manifest(kind) for kind in OURS])
+    await defined(client, OURS)
 
 
 @pytest.fixture

@@ -8,17 +8,16 @@ from typing import Any
 
 import pytest
 
-from stackwright import services
 from stackwright.api.annotations import RELEASE_OWNER
 from stackwright.kube import conditions
 from stackwright.kube.builtin import StatefulSet
 from stackwright.kube.client import Client
-from stackwright.kube.crd import generate, install
 from stackwright.local.apiserver.server import Shared
 from stackwright.services.memcached.kinds import Memcached
 from stackwright.services.memcached.service import SERVICE
 from tests.functional.cloud import IMAGES, ROOT, cloud, environment
 from tests.functional.commands import Done, command
+from tests.functional.definitions import defined
 from tests.functional.releases import Hand
 from tests.functional.watching import eventually
 
@@ -63,7 +62,7 @@ class Place:
 async def place(
     client: Client, namespace: str, apiserver: Shared, kubernetes: dict[str, Path], tmp_path: Path
 ) -> AsyncIterator[Place]:
-    await install.install(client, [generate.manifest(kind) for kind in services.kinds()])
+    await defined(client)
     metadata = {"name": "memcached", "namespace": namespace}
     await client.apply(Memcached, {"metadata": metadata, "spec": {}}, field_manager="user")
     hand = Hand(kubernetes["helm"], apiserver.kubeconfig, tmp_path, namespace)
@@ -184,7 +183,7 @@ async def test_a_forced_upgrade_by_helm_is_shown_and_kept_until_it_is_taken_back
 async def test_without_an_operator_nobody_waits_for_ever(
     client: Client, namespace: str, apiserver: Shared, kubernetes: dict[str, Path]
 ) -> None:
-    await install.install(client, [generate.manifest(kind) for kind in services.kinds()])
+    await defined(client)
     metadata = {"name": "memcached", "namespace": namespace}
     await client.apply(Memcached, {"metadata": metadata, "spec": {}}, field_manager="user")
     none = await command(apiserver.kubeconfig, namespace, "give", "memcached", "--yes")

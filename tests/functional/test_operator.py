@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from stackwright import services
 from stackwright.cli.crds import OLDEST_KUBERNETES
 from stackwright.controllers.operating import Operation, Webhooks, operate, own_address
 from stackwright.controllers.operator import lease_of
@@ -19,13 +18,13 @@ from stackwright.kube.builtin import Lease, Secret, StatefulSet, ValidatingWebho
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import is_true
 from stackwright.kube.config import Connection
-from stackwright.kube.crd import generate, install
 from stackwright.kube.errors import ConfigError
 from stackwright.local.apiserver.server import Shared
 from stackwright.services.memcached.kinds import Memcached
 from stackwright.services.rabbitmq.kinds import RabbitMq
 from stackwright.simulator import Script, simulated
 from tests.functional.cloud import ROOT, environment
+from tests.functional.definitions import defined
 from tests.functional.watching import eventually
 
 Helm = Callable[..., str]
@@ -48,7 +47,7 @@ def helm(kubernetes: dict[str, Path], apiserver: Shared, namespace: str, tmp_pat
 @pytest.fixture
 async def installed(client: Client, helm: Helm, namespace: str) -> None:
     """The chart, for one namespace, which is its own too."""
-    await install.install(client, [generate.manifest(kind) for kind in services.kinds()])
+    await defined(client)
     options = ["--set", "image=registry.example/operator:1", "--set", f"namespaces={{{namespace}}}"]
     helm("install", RELEASE, ROOT / "charts" / "stackwright", "--skip-crds", *options)
 

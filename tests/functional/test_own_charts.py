@@ -12,11 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
-from stackwright import services
 from stackwright.kube import conditions
 from stackwright.kube.builtin import ConfigMap, Secret, Service, StatefulSet
 from stackwright.kube.client import Client
-from stackwright.kube.crd import generate, install
 from stackwright.kube.errors import Invalid
 from stackwright.local.apiserver.server import Shared
 from stackwright.services.memcached.kinds import Memcached
@@ -24,6 +22,7 @@ from stackwright.services.memcached.service import SERVICE
 from tests.fakes import registry
 from tests.functional.cloud import ROOT, cloud, environment
 from tests.functional.commands import command
+from tests.functional.definitions import defined
 from tests.functional.packing import packed
 from tests.functional.releases import Hand
 from tests.functional.watching import eventually
@@ -76,7 +75,7 @@ def is_ready(seen: Memcached) -> bool:
 
 @pytest.fixture
 async def place(client: Client, namespace: str, kubernetes: dict[str, Path], tmp_path: Path) -> AsyncIterator[Place]:
-    await install.install(client, [generate.manifest(kind) for kind in services.kinds()])
+    await defined(client)
     chart = Path(shutil.copytree(ROOT / "charts" / "memcached", tmp_path / "memcached"))
     metadata = yaml.safe_load((chart / "Chart.yaml").read_text())
     (chart / "Chart.yaml").write_text(yaml.safe_dump({**metadata, "version": "9.8.7"}))
@@ -231,7 +230,7 @@ async def put_login(place: Place, host: str, password: str) -> None:
 async def test_a_source_that_is_none_is_refused_by_the_server(
     client: Client, namespace: str, chart: Any, said: str
 ) -> None:
-    await install.install(client, [generate.manifest(Memcached)])
+    await defined(client, [Memcached])
     body = {"metadata": {"name": "memcached", "namespace": namespace}, "spec": {"chart": chart}}
     with pytest.raises(Invalid, match=said):
         await client.apply(Memcached, body, field_manager="user")

@@ -3,22 +3,21 @@
 from dataclasses import replace
 from pathlib import Path
 
-from stackwright import services
 from stackwright.blueprint.policies import Surroundings
 from stackwright.kube.builtin import NetworkPolicy, StatefulSet
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import is_true
-from stackwright.kube.crd import generate, install
 from stackwright.services.rabbitmq.kinds import RabbitMq
 from stackwright.services.rabbitmq.service import SERVICE as RABBITMQ
 from tests.functional.cloud import cloud, environment
+from tests.functional.definitions import defined
 from tests.functional.watching import eventually, some
 
 
 async def test_policies_come_with_a_service_and_go_when_they_are_switched_off(
     client: Client, namespace: str, kubernetes: dict[str, Path]
 ) -> None:
-    await install.install(client, [generate.manifest(kind) for kind in services.kinds()])
+    await defined(client)
     around = replace(environment(kubernetes), around=Surroundings(operators="system"))
     await client.apply(RabbitMq, {"metadata": {"name": "rabbitmq", "namespace": namespace}, "spec": {}})
     async with cloud(client, namespace, (RABBITMQ,), around):

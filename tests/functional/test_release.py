@@ -10,8 +10,8 @@ from stackwright.adapters.helm import records
 from stackwright.controllers.release.history import DESCRIPTION, KEPT
 from stackwright.kube.builtin import ConfigMap, Deployment, Secret
 from stackwright.kube.client import Client
-from stackwright.kube.crd import generate, install
 from stackwright.local.apiserver.server import Shared
+from tests.functional.definitions import defined
 from tests.functional.releases import CHART, Hand, Small, ask, managers, pods, runtime, until
 from tests.functional.running import patches, running
 from tests.functional.watching import PATIENCE, eventually, some, told
@@ -19,7 +19,7 @@ from tests.functional.watching import PATIENCE, eventually, some, told
 
 @pytest.fixture
 async def hand(apiserver: Shared, kubernetes: dict[str, Path], tmp_path: Path, client: Client, namespace: str) -> Hand:
-    await install.install(client, [generate.manifest(Small)])
+    await defined(client, [Small])
     return Hand(kubernetes["helm"], apiserver.kubeconfig, tmp_path, namespace)
 
 

@@ -5,20 +5,19 @@ from typing import Any
 
 import pytest
 
-from stackwright import services
 from stackwright.kube.builtin import Secret, StatefulSet
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import find, is_true
-from stackwright.kube.crd import generate, install
 from stackwright.services.memcached.kinds import Memcached
 from stackwright.services.memcached.service import SERVICE as MEMCACHED
 from tests.functional.cloud import cloud, environment
+from tests.functional.definitions import defined
 from tests.functional.watching import eventually
 
 
 @pytest.fixture
 async def kinds(client: Client) -> None:
-    await install.install(client, [generate.manifest(kind) for kind in services.kinds()])
+    await defined(client)
 
 
 def is_ready(resource: Any) -> bool:

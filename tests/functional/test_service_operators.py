@@ -15,12 +15,12 @@ from stackwright.kube.builtin import ConfigMap, Deployment, Lease
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import find, is_true
 from stackwright.kube.config import Connection
-from stackwright.kube.crd import generate, install
 from stackwright.kube.resource import CustomResource, JsonObject
 from stackwright.services.memcached.kinds import Memcached
 from stackwright.services.rabbitmq.kinds import RabbitMq
 from stackwright.simulator import Script, simulated
 from tests.functional.cloud import ROOT
+from tests.functional.definitions import defined
 from tests.functional.test_operator import RELEASE, Helm, as_operator, helm, operating, operation
 from tests.functional.watching import eventually, some
 
@@ -32,7 +32,7 @@ FINALIZER = "example.org/held"
 
 async def deploy(client: Client, helm: Helm, namespace: str, mode: str) -> None:
     """Install the chart for one namespace, which is its own too."""
-    await install.install(client, [generate.manifest(kind) for kind in services.kinds()])
+    await defined(client)
     options = ["--set", "image=registry.example/operator:1", "--set", f"namespaces={{{namespace}}}"]
     chart = ROOT / "charts" / "stackwright"
     helm("upgrade", "--install", RELEASE, chart, "--skip-crds", *options, "--set", f"operatorMode={mode}")

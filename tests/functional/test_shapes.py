@@ -13,7 +13,6 @@ from stackwright.kube.builtin import ConfigMap, Deployment
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import find, is_true
 from stackwright.kube.controller import Context, Controller
-from stackwright.kube.crd import generate, install
 from stackwright.kube.crd.markers import Definition, describe
 from stackwright.kube.errors import Blocked, Conflict, Invalid, Retry
 from stackwright.kube.events import EventRecorder
@@ -33,6 +32,7 @@ from stackwright.kube.runtime import Runtime
 from stackwright.kube.shapes import children as composites
 from stackwright.kube.shapes.composite import Child, child, composite
 from stackwright.kube.shapes.external import External, external
+from tests.functional.definitions import defined
 from tests.functional.running import patches, running
 from tests.functional.watching import PATIENCE, eventually
 
@@ -92,7 +92,7 @@ def one(client: Client, controller: Controller, namespace: str) -> Runtime:
 
 @pytest.fixture
 async def kinds(client: Client) -> None:
-    await install.install(client, [generate.manifest(kind) for kind in (Fruit, Basket)])
+    await defined(client, (Fruit, Basket))
 
 
 async def until(client: Client, resource: Resource, holds: Callable[[Any], bool]) -> Any:

@@ -14,10 +14,10 @@ from stackwright.kube.admission.registration import Settings, UrlTarget
 from stackwright.kube.admission.server import WebhookServer
 from stackwright.kube.builtin import MutatingWebhookConfiguration, ValidatingWebhookConfiguration
 from stackwright.kube.client import Client
-from stackwright.kube.crd import generate, install
 from stackwright.kube.errors import ApiError, Invalid
 from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.mariadb.kinds import Galera
+from tests.functional.definitions import defined
 from tests.functional.watching import PATIENCE
 
 KINDS = (KeystoneAPI, Galera)
@@ -50,7 +50,7 @@ async def asks(client: Client, namespace: str) -> bool:
 @pytest.fixture
 async def webhooks(client: Client, namespace: str) -> AsyncIterator[None]:
     """Our checks, for one namespace; a call that is lost is seen."""
-    await install.install(client, [generate.manifest(kind) for kind in KINDS])
+    await defined(client, KINDS)
     checks = admission.checks(KINDS)
     async with WebhookServer(checks, host="127.0.0.1", port=0) as server:
         only = {"matchLabels": {"kubernetes.io/metadata.name": namespace}}

@@ -17,12 +17,12 @@ from stackwright.controllers.dialling import Dialler
 from stackwright.kube.builtin import Event, Namespace, Secret
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import find, is_true
-from stackwright.kube.crd import generate, install
 from stackwright.kube.errors import Invalid
 from stackwright.kube.resource import JsonObject
 from stackwright.kube.runtime import Runtime
 from stackwright.services.rabbitmq.kinds import RabbitMq
 from tests.fakes import rabbitmq
+from tests.functional.definitions import defined
 from tests.functional.running import patches, running
 from tests.functional.watching import PATIENCE, eventually
 
@@ -43,7 +43,7 @@ async def broker(access: Access) -> AsyncIterator[Management]:
 
 @pytest.fixture
 async def kinds(client: Client) -> None:
-    await install.install(client, [generate.manifest(kind) for kind in (RabbitMq, TransportURL)])
+    await defined(client, (RabbitMq, TransportURL))
 
 
 @pytest.fixture

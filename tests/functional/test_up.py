@@ -9,12 +9,10 @@ from typing import Any
 
 import pytest
 
-from stackwright import services
 from stackwright.cli import clouds
 from stackwright.cli.clouds import Cloud, NotReady
 from stackwright.kube.builtin import Deployment, Namespace, Secret
 from stackwright.kube.client import Client
-from stackwright.kube.crd import generate, install
 from stackwright.kube.errors import ConfigError
 from stackwright.local import operators
 from stackwright.local.apiserver.server import ApiServer
@@ -23,6 +21,7 @@ from stackwright.local.progress import Silent
 from stackwright.services.memcached.kinds import Memcached
 from stackwright.simulator import Script, simulated
 from tests.functional.cloud import ROOT
+from tests.functional.definitions import defined
 
 CHART = ROOT / "charts" / "stackwright"
 VALUES = {"image": "registry.example/operator:1"}
@@ -82,7 +81,7 @@ def pending(record: Secret) -> dict[str, Any]:
 
 @pytest.fixture
 async def kinds(client: Client) -> None:
-    await install.install(client, [generate.manifest(kind) for kind in services.kinds()])
+    await defined(client)
 
 
 def cache(name: str, **spec: Any) -> dict[str, Any]:

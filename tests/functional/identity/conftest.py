@@ -6,9 +6,9 @@ import pytest
 
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.kube.client import Client
-from stackwright.kube.crd import generate, install
 from stackwright.services.keystone.kinds import KeystoneAPI
 from tests.fakes.running import Fake, fake
+from tests.functional.definitions import defined
 from tests.functional.identity.cloud import ADMIN, Cloud
 
 
@@ -21,7 +21,7 @@ def fake_keystone() -> Iterator[Fake]:
 @pytest.fixture
 async def cloud(client: Client, namespace: str, fake_keystone: Fake) -> Cloud:
     kinds = (KeystoneAPI, KeystoneService, KeystoneEndpoint)
-    await install.install(client, [generate.manifest(kind) for kind in kinds])
+    await defined(client, kinds)
     return Cloud(client, namespace, fake_keystone.url)
 
 
