@@ -1,22 +1,22 @@
 """Somebody who works by hand: the real helm and kubectl in a shell, with what READMEs and the command line show."""
 
 import json
-import os
 import re
 import subprocess
-import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
 from stackwright.local import binaries, programs
+from tests.documentation import sessions
+from tests.documentation.blocks import Block
+from tests.documentation.sessions import Reader
 from tests.e2e.cloud import ROOT
 from tests.e2e.conftest import Kubectl
 
-CHARTS = ROOT / "charts"
 # The namespaces that the READMEs speak of.
-SPOKEN_OF = re.compile(r"(export NAMESPACE)=\S+")
+SPOKEN_OF = re.compile(r"export NAMESPACE=\S+")
 
 
 @dataclass(frozen=True)
@@ -25,21 +25,14 @@ class Hands:
 
     kubectl: Kubectl
     programs: Path
+    reader: Reader
 
     def run(self, script: str) -> str:
         """Run a script as a person would type it, and return what it printed."""
-        homes = {f"HELM_{what}_HOME": str(self.programs / what) for what in ("CACHE", "CONFIG", "DATA")}
-        environment = {
-            **os.environ,
-            **homes,
-            "PATH": f"{self.programs}:{os.environ['PATH']}",
-            "KUBECONFIG": str(self.kubectl.kubeconfig),
-            "NAMESPACE": self.kubectl.namespace,
-        }
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", script],
             cwd=ROOT,
-            env=environment,
+            env=dict(self.reader.environment),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -49,14 +42,12 @@ class Hands:
         assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
         return done.stdout
 
-    def follow(self, chart: str, block: int, otherwise: Mapping[str, str] = MappingProxyType({})) -> str:
-        """Run one of the shell blocks of a chart's README, in the namespace of this test."""
-        script = re.findall(r"```sh\n(.*?)```", (CHARTS / chart / "README.md").read_text(), re.DOTALL)[block]
-        script = SPOKEN_OF.sub(rf"\1={self.kubectl.namespace}", script)
-        for said, instead in otherwise.items():
-            assert said in script
-            script = script.replace(said, instead)
-        return self.run(script)
+    def follow(self, readme: Iterable[Block], otherwise: Mapping[str, str] = MappingProxyType({})) -> str:
+        """Run shell blocks of a chart's README, in the namespace of this test."""
+        steps = list(readme)
+        said = {found for block in steps for command in block.commands for found in SPOKEN_OF.findall(command.text)}
+        ours = dict.fromkeys(said, f"export NAMESPACE={self.kubectl.namespace}")
+        return self.reader.follow(steps, {**ours, **otherwise})
 
     def history(self, release: str) -> list[tuple[int, str]]:
         """Return number and status of each revision, as helm tells them."""
@@ -92,10 +83,6 @@ class Hands:
 
 def equip(kubectl: Kubectl, folder: Path) -> Hands:
     """Return hands that have kubectl, helm and our own program."""
-    found = binaries.ensure(programs.ALL)
-    for name in ("kubectl", "helm"):
-        (folder / name).symlink_to(found[name])
-    ours = folder / "stackwright"
-    ours.write_text(f'#!/bin/sh\nexec {sys.executable} -m stackwright.cli "$@"\n')
-    ours.chmod(0o755)
-    return Hands(kubectl, folder)
+    found = sessions.equip(folder / "programs", binaries.ensure(programs.ALL))
+    reader = sessions.reader(folder / "reader", found, kubectl.kubeconfig, NAMESPACE=kubectl.namespace)
+    return Hands(kubectl, found, reader)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import importlib
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,9 +22,13 @@ from stackwright.kube.crd import generate, install
 from stackwright.kube.errors import Blocked, Retry
 from stackwright.kube.resource import CustomResource, owner_reference
 from stackwright.kube.runtime import Runtime
+from stackwright.local.apiserver.server import Shared
+from tests.documentation import blocks, sessions
+from tests.documentation.sessions import Reader
 from tests.functional.running import patches, running
 from tests.functional.watching import PATIENCE, eventually
 
+PAGES = blocks.run_in(__file__)
 PAGE = Path(__file__).parents[2] / "docs" / "writing-a-controller.md"
 CODE = re.compile(r"<!-- file: (\w+\.py) -->\n```python\n(.*?)```", re.DOTALL)
 
@@ -44,6 +49,17 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType
     finally:
         for name in ("greeting", "note", "page_operator"):
             sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def connected(namespace: str, apiserver: Shared, kubernetes: dict[str, Path], tmp_path: Path) -> Reader:
+    """Somebody whose kubectl works in the namespace of the test."""
+    programs = sessions.equip(tmp_path / "programs", kubernetes)
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(apiserver.kubeconfig.read_text())
+    command = (programs / "kubectl", "config", "set-context", "--current", f"--namespace={namespace}")
+    subprocess.run([*command, f"--kubeconfig={kubeconfig}"], check=True, timeout=60)
+    return sessions.reader(tmp_path / "reader", programs, kubeconfig)
 
 
 @pytest.fixture
@@ -105,6 +121,21 @@ async def test_a_composite_applies_prunes_and_repairs(
 
         await client.delete(ConfigMap, "hello-en", namespace)
         await eventually(client, ConfigMap, "hello-en", namespace, lambda child: child.data["text"] == "Hello, Ada!")
+
+
+async def test_its_commands_run_as_they_read(
+    client: Client,
+    namespace: str,
+    kinds: ModuleType,
+    directory: Path,
+    connected: Reader,
+) -> None:
+    greetings, notes = sys.modules["greeting"].Greeting, sys.modules["note"].Note
+    async with running(kinds.runtime(client, directory, namespace)):
+        await client.apply(greetings, greeting(namespace, "en", "de"))
+        await client.apply(notes, note(namespace, "buy milk"))
+        for commands in PAGES.values():
+            await asyncio.to_thread(connected.follow, commands)
 
 
 async def test_a_wait_shows_and_nothing_is_pruned_meanwhile(
