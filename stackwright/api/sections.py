@@ -65,10 +65,14 @@ class HandedDown:
 
 @dataclass(frozen=True)
 class Password:
-    """A password that a service takes from the umbrella's Secret, under the key that stands at this path."""
+    """A password that a service takes from the umbrella's Secret, under the key that stands at this path.
+
+    Where it is `fernet`, it is no password but a key by which the service encrypts, in Fernet's form.
+    """
 
     path: str
     default: str
+    fernet: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,8 @@ class Section:
     paths that are refused while they cannot be served; a field `tls` always is. `kolla` are the components that Kolla
     has of the service, each with the part of the template that says how it runs: a path with dots, in which `*` is
     every entry of a map, and which is empty for the template itself. A service with several APIs has them as a map of
-    templates, in the field that `apis` names.
+    templates, in the field that `apis` names; one whose only API is one of several components has that component's
+    template in the field that `api` names.
     """
 
     name: str
@@ -98,6 +103,7 @@ class Section:
     external: str = ""
     unsupported: tuple[str, ...] = ()
     kolla: Mapping[str, str] = field(default_factory=dict)
+    api: str = ""
     apis: str = ""
 
     @property
@@ -139,7 +145,8 @@ class Section:
     @property
     def has_endpoints(self) -> bool:
         """Whether the service has an API whose Kubernetes Services can be overridden."""
-        override = typing.get_type_hints(self.spec).get("override")
+        of = typing.get_type_hints(self.spec)[self.api] if self.api else self.spec
+        override = typing.get_type_hints(of).get("override")
         return isinstance(override, type) and issubclass(override, ApiOverride)
 
 

@@ -31,10 +31,13 @@ class ApiFacts(Protocol):
         ...
 
 
-def problems(resource: Any, look: Look) -> Iterable[tuple[str, str]]:
-    """Yield the path of each field of an API that cannot be, and what to do about it."""
-    yield from certificates(resource)
-    yield from urls(resource)
+def problems(resource: Any, look: Look, api: str = "") -> Iterable[tuple[str, str]]:
+    """Yield the path of each field of an API that cannot be, and what to do about it.
+
+    `api` is the field with the API's own template, where it is one of several components.
+    """
+    yield from certificates(resource, api)
+    yield from urls(resource, api=api)
     if resource.spec.auth.applicationCredentialSecret:
         sentence = "application credentials are not supported yet; remove it, and the service's password is used"
         yield "spec.auth.applicationCredentialSecret", sentence
@@ -46,16 +49,22 @@ def problems(resource: Any, look: Look) -> Iterable[tuple[str, str]]:
         yield "spec.provisioning", sentence
 
 
-def certificates(resource: Any) -> Iterable[tuple[str, str]]:
+def certificates(resource: Any, api: str = "") -> Iterable[tuple[str, str]]:
     """Yield that an API has no certificates yet."""
-    tls = resource.spec.tls
-    if tls.api is not None or tls.caBundleSecretName:
-        yield "spec.tls", "TLS is not supported yet; remove it"
+    template, path = _template(resource, api)
+    if template.tls.api is not None or template.tls.caBundleSecretName:
+        yield f"{path}.tls", "TLS is not supported yet; remove it"
 
 
-def urls(resource: Any, added: str = "") -> Iterable[tuple[str, str]]:
+def urls(resource: Any, added: str = "", api: str = "") -> Iterable[tuple[str, str]]:
     """Yield the endpoints that cannot be reached as they say; `added` is the path that clients always add."""
-    yield from url_problems(resource.spec.override.service, "spec.override.service", added)
+    template, path = _template(resource, api)
+    yield from url_problems(template.override.service, f"{path}.override.service", added)
+
+
+def _template(resource: Any, api: str) -> tuple[Any, str]:
+    """Return what is said of the API, and at which path."""
+    return (getattr(resource.spec, api), f"spec.{api}") if api else (resource.spec, "spec")
 
 
 def url_problems(overrides: Mapping[str, RoutedOverride], path: str, added: str = "") -> Iterable[tuple[str, str]]:

@@ -53,6 +53,18 @@ def notifications(facts: BrokerFacts | None) -> Ini:
     }
 
 
+def messaging(facts: BrokerFacts) -> Ini:
+    """Return by which broker the service's own parts call each other; with what every service logs."""
+    return {
+        "DEFAULT": {**LOGGING["DEFAULT"], "transport_url": facts.transport_url},
+        "oslo_messaging_rabbit": {
+            "rabbit_quorum_queue": facts.quorum_queues,
+            # Those of answers as well, else a call is lost with the node that its answer was to come by.
+            "rabbit_transient_quorum_queue": facts.quorum_queues,
+        },
+    }
+
+
 def login(facts: IdentityFacts) -> dict[str, Setting]:
     """Return how the service's user logs in to Keystone: for every section of keystoneauth."""
     return {

@@ -19,6 +19,7 @@ from stackwright.blueprint.service import (
     Database,
     Endpoint,
     Identity,
+    Messaging,
     Need,
     Notifications,
     Password,
@@ -128,7 +129,7 @@ def _target(need: Need, resource: Any, facts: Any) -> Target | None:
             return Target(word, instance, ((fact.hostname, fact.port),))
         case Cache():
             return Target(word, instance, tuple(_place(server) for server in fact.servers))
-        case Notifications():
+        case Notifications() | Messaging():
             return Target(word, instance, tuple(_brokers(fact.transport_url)))
         case Identity():
             return Target(word, instance, (_address(fact.url),))
@@ -149,6 +150,8 @@ def _named(need: Need, resource: Any) -> tuple[str, str]:
         case Notifications():
             bus = spec.notificationsBus
             return "broker", (bus.cluster if bus is not None else getattr(spec, "rabbitMqClusterName", None)) or ""
+        case Messaging():
+            return "broker", spec.messagingBus.cluster
         case Identity():
             return "identity", spec.keystoneInstance
         case Password() | Snippets():

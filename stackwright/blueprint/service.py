@@ -70,6 +70,13 @@ class Notifications:
 
 
 @dataclass(frozen=True)
+class Messaging:
+    """A broker by which the service's own parts call each other: spec.messagingBus names it."""
+
+    fact: ClassVar[str] = "messaging"
+
+
+@dataclass(frozen=True)
 class Identity:
     """A user in Keystone to work as, and an entry in the catalog, with the type by which clients find the service.
 
@@ -85,9 +92,13 @@ class Identity:
 
 @dataclass(frozen=True)
 class Password:
-    """A password from spec.secret, under the key that spec.passwordSelectors has for `selector`."""
+    """A password from spec.secret, under the key that spec.passwordSelectors has for `selector`.
+
+    Where it is `fernet`, it is no password but a key by which the service encrypts, in Fernet's form.
+    """
 
     selector: str
+    fernet: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,7 +112,7 @@ class Snippets:
     fact: ClassVar[str] = "snippets"
 
 
-Need = Database | Cache | Notifications | Identity | Password | Snippets
+Need = Database | Cache | Notifications | Messaging | Identity | Password | Snippets
 
 
 @dataclass(frozen=True)

@@ -148,13 +148,17 @@ def _secret(name: str, content: Mapping[str, str]) -> Secret:
 
 def _passwords(service: Service[Any, Any], resource: Any, world: World, environment: Environment) -> Iterable[str]:
     """Make the Secret with the passwords of the service where no file has it, and yield its name."""
-    selectors = [need.selector for need in service.needs if isinstance(need, Password)]
-    selectors += ["service" for need in service.needs if isinstance(need, Identity)]
+    selectors = {need.selector: need.fernet for need in service.needs if isinstance(need, Password)}
+    if any(isinstance(need, Identity) for need in service.needs):
+        selectors["service"] = False
     if not selectors or world(Secret, resource.spec.secret) is not None:
         return
-    keys = [getattr(resource.spec.passwordSelectors, selector) for selector in selectors]
     source = environment.source(resource.spec.secret)
-    world.add(_secret(resource.spec.secret, {key: source.password() for key in keys}))
+    content = {
+        getattr(resource.spec.passwordSelectors, selector): source.fernet_key() if fernet else source.password()
+        for selector, fernet in selectors.items()
+    }
+    world.add(_secret(resource.spec.secret, content))
     yield resource.spec.secret
 
 
@@ -236,9 +240,11 @@ def _ready(resource: Resource, world: World) -> Resource:
         case TransportURL():
             secret = f"rabbitmq-transport-url-{resource.metadata.name}"
             if world(Secret, secret) is None:
+                calls = resource.metadata.name.endswith("-messaging")
+                field, other = ("messagingBus", "") if calls else ("notificationsBus", ", or remove notificationsBus")
                 raise Missing(
-                    f"spec.notificationsBus: how to log in to {resource.spec.rabbitmqClusterName} is not known here; "
-                    f"put a Secret {secret} with the key {needs.TRANSPORT_URL} into a file, or remove notificationsBus."
+                    f"spec.{field}: how to log in to {resource.spec.rabbitmqClusterName} is not known here; "
+                    f"put a Secret {secret} with the key {needs.TRANSPORT_URL} into a file{other}."
                 )
             return msgspec.structs.replace(resource, status=TransportURLStatus(secretName=secret))
     return resource

@@ -16,7 +16,7 @@ import yaml
 from stackwright import services
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
-from stackwright.blueprint.service import Database, Notifications, Service
+from stackwright.blueprint.service import Database, Messaging, Notifications, Service
 from stackwright.controllers import operator
 from stackwright.controllers.controlplane import Operators, ServiceOperator
 from stackwright.controllers.dialling import Dialler
@@ -45,6 +45,7 @@ HANDED_ON: Mapping[str, Rights] = {"mariadb": {("", Pod.kind.plural): frozenset(
 _KEPT: Mapping[type[Any], Mapping[type[Resource], frozenset[str]]] = {
     Database: {MariaDBDatabase: MAKE, MariaDBAccount: KEEP},
     Notifications: {TransportURL: KEEP},
+    Messaging: {TransportURL: MAKE},
 }
 
 

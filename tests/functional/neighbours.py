@@ -1,4 +1,4 @@
-"""Plays what a service needs, for tests of the service alone: a database server, a schema, an account, a cache."""
+"""Plays what a service needs, for tests of the service alone: a database server, schemas, accounts, a cache, a broker."""
 
 import asyncio
 import contextlib
@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
+from stackwright.api.rabbitmq import TransportURL
 from stackwright.kube import finalizers
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.client import Client
@@ -62,6 +63,28 @@ async def nodes_agree(client: Client, namespace: str, name: str = "openstack") -
                 await client.patch(ConfigMap, state, namespace, {"data": {"active": f"{name}-galera-0"}})
 
     playing = asyncio.create_task(agree())
+    try:
+        yield
+    finally:
+        playing.cancel()
+        await asyncio.gather(playing, return_exceptions=True)
+
+
+@contextlib.asynccontextmanager
+async def broker(client: Client, namespace: str) -> AsyncIterator[None]:
+    """Play the controller of logins to a broker: whatever is asked for is there."""
+
+    async def log_in() -> None:
+        async for event in client.watch(TransportURL, namespace, initial=True):
+            if event.type == "ADDED":
+                name = f"rabbitmq-transport-url-{event.object.metadata.name}"
+                host = f"{event.object.spec.rabbitmqClusterName}.{namespace}.svc"
+                content = {"transport_url": f"rabbit://user:hop@{host}:5672/", "quorumqueues": "true"}
+                body = {"metadata": {"name": name, "namespace": namespace}, "stringData": content}
+                await client.apply(Secret, body, field_manager="neighbour")
+                await tell(client, event.object, {"secretName": name})
+
+    playing = asyncio.create_task(log_in())
     try:
         yield
     finally:

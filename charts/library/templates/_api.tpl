@@ -28,6 +28,11 @@ schedules, provision, networkPolicies. `arguments` may name a template that says
 {{ include "stackwright.podDisruptionBudget" (dict "root" .root "name" .name "component" .component "replicas" (.values.replicas | default 1)) }}
 {{- end }}
 
+{{/* A component that serves nothing, such as a worker: the same without a port. */}}
+{{- define "stackwright.daemonComponent" -}}
+{{ include "stackwright.apiComponent" (omit . "port" "path") }}
+{{- end }}
+
 {{/* The Services <release>-<endpoint> on one port, before the component that their values name, else `api`. */}}
 {{- define "stackwright.services" -}}
 {{- $ports := list (dict "name" "api" "port" .port "targetPort" "api") }}

@@ -1,9 +1,10 @@
 {{/*
 The Deployment of an API that uwsgi serves. No request is lost when it rolls: a new pod is ready before an old one
 goes; the old one serves on while the Services forget it (the pause before the signal), and then ends what it has begun.
+Without a port it is a daemon: no Service has to forget it, and it is probed only where the values say how.
 */}}
 {{- define "stackwright.apiDeployment" -}}
-{{- $stop := mergeOverwrite (dict "drain" 10 "finish" 30) (.values.stop | default dict) -}}
+{{- $stop := mergeOverwrite (dict "drain" (hasKey . "port" | ternary 10 0) "finish" 30) (.values.stop | default dict) -}}
 apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -44,14 +45,17 @@ spec:
           args: [kolla_start]
           env:
             {{- include "stackwright.kollaEnvironment" . | nindent 12 }}
+            {{- if .port }}
             # uwsgi reads its options from here as well: SIGTERM lets requests end, and they have this long for it.
             - name: UWSGI_HOOK_MASTER_START
               value: unix_signal:15 gracefully_kill_them_all
             - name: UWSGI_WORKER_RELOAD_MERCY
               value: {{ $stop.finish | quote }}
+            {{- end }}
             {{- with .environment }}
             {{- . | nindent 12 }}
             {{- end }}
+          {{- if .port }}
           ports:
             - name: api
               containerPort: {{ .port }}
@@ -69,6 +73,14 @@ spec:
           livenessProbe:
             {{- $liveness := merge (dict "periodSeconds" 20 "timeoutSeconds" 15 "failureThreshold" 6) $probe }}
             {{- include "stackwright.probe" (dict "name" "liveness" "default" $liveness "values" .values) | nindent 12 }}
+          {{- else }}
+          {{- range $name, $probe := .values.probes }}
+          {{- with $probe }}
+          {{ $name }}Probe:
+            {{- toYaml . | nindent 12 }}
+          {{- end }}
+          {{- end }}
+          {{- end }}
           securityContext:
             {{- include "stackwright.containerSecurityContext" . | nindent 12 }}
           resources:

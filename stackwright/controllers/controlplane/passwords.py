@@ -6,7 +6,7 @@ added, and only to a Secret that was made here.
 
 import base64
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from stackwright.api.base import JsonObject
@@ -20,8 +20,9 @@ from stackwright.kube.errors import AlreadyExists, Conflict, Retry
 # Says on a Secret that the operator made it, and so may add to it.
 GENERATED = "openstack.org/generated"
 
-# Bytes of randomness in a password.
+# Bytes of randomness in a password, and in a key.
 STRENGTH = 24
+KEY_STRENGTH = 32
 
 Generate = Callable[[int], str]
 
@@ -39,10 +40,11 @@ class Seen:
 
 @dataclass(frozen=True)
 class Add:
-    """Put generated passwords under these keys; without a version the Secret is made."""
+    """Put generated passwords under these keys; without a version the Secret is made. `fernet` are those of keys."""
 
     keys: tuple[str, ...]
     version: str
+    fernet: frozenset[str] = frozenset()
 
 
 def seen(secret: Secret | None) -> Seen | None:
@@ -55,23 +57,30 @@ def seen(secret: Secret | None) -> Seen | None:
 
 def keys_of(instances: Iterable[Instance], secret: str, *, made_up: bool = False) -> dict[str, str]:
     """Return the keys that the Secret needs, each with what needs it; with `made_up` those that may be generated."""
-    return {
-        found_at(instance.spec, password.path) or password.default: str(instance)
+    return {key: user for key, user, _ in _asked(instances, secret, made_up=made_up)}
+
+
+def _asked(instances: Iterable[Instance], secret: str, *, made_up: bool) -> Iterator[tuple[str, str, bool]]:
+    """Yield the keys that the Secret needs, each with what needs it and whether it is one of Fernet."""
+    return (
+        (found_at(instance.spec, password.path) or password.default, str(instance), password.fernet)
         for instance in instances
         if not instance.foreign
         and found_at(instance.spec, "secret") == secret
         # The password of what runs elsewhere is what it is.
         and not (made_up and instance.external)
         for password in instance.section.passwords
-    }
+    )
 
 
 def decide(umbrella: OpenStackControlPlane, instances: Iterable[Instance], secret: Seen | None) -> Add | None:
     """Return which passwords to generate, None when there is nothing to do or it is not ours to do."""
     if umbrella.spec.passwordPolicy != "Generate" or (secret is not None and not secret.generated):
         return None
-    missing = keys_of(instances, umbrella.spec.secret, made_up=True).keys() - (secret.keys if secret else ())
-    return Add(tuple(sorted(missing)), secret.version if secret else "") if missing else None
+    asked = tuple(_asked(instances, umbrella.spec.secret, made_up=True))
+    missing = {key for key, _, _ in asked} - (secret.keys if secret else frozenset())
+    fernet = frozenset(key for key, _, of_fernet in asked if of_fernet)
+    return Add(tuple(sorted(missing)), secret.version if secret else "", fernet & missing) if missing else None
 
 
 def complaint(umbrella: OpenStackControlPlane, instances: Iterable[Instance], secret: Seen | None) -> Finding | None:
@@ -97,7 +106,9 @@ def complaint(umbrella: OpenStackControlPlane, instances: Iterable[Instance], se
 async def carry_out(step: Add, umbrella: OpenStackControlPlane, client: Client, generate: Generate) -> None:
     """Write the passwords; nothing is written over what somebody else wrote meanwhile."""
     name, namespace = umbrella.spec.secret, umbrella.metadata.namespace
-    data = {key: base64.b64encode(generate(STRENGTH).encode()).decode() for key in step.keys}
+    # A Fernet key is what `generate` makes of as many bytes, with the sign at its end that it leaves out.
+    made = {key: f"{generate(KEY_STRENGTH)}=" if key in step.fernet else generate(STRENGTH) for key in step.keys}
+    data = {key: base64.b64encode(text.encode()).decode() for key, text in made.items()}
     metadata: JsonObject = {"name": name, "namespace": namespace}
     try:
         if step.version:

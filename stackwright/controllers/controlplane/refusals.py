@@ -75,6 +75,6 @@ def _of_override(override: SectionOverride, place: str) -> Iterator[Refusal]:
 
 def _of_template(template: Any, section: Section, place: str) -> Iterator[Refusal]:
     said = msgspec.to_builtins(template)
-    for path in ("tls", *section.unsupported):
+    for path in ("tls", *((f"{section.api}.tls",) if section.api else ()), *section.unsupported):
         if found_at(said, path):
             yield Refusal(f"{place}.{path}", _NO_TLS)

@@ -90,7 +90,8 @@ def asked_for(section: Section, spec: OpenStackControlPlaneSpec) -> Iterator[tup
         return
     said = msgspec.to_builtins(stated.template) if stated.template is not None else {}
     if section.has_endpoints and (services := msgspec.to_builtins(stated.apiOverride.service)):
-        said = merged({"override": {"service": services}}, said)
+        override = {"override": {"service": services}}
+        said = merged({section.api: override} if section.api else override, said)
     for api, override in stated.apiOverrides.items() if section.apis else ():
         if services := msgspec.to_builtins(override.service):
             said = merged({section.apis: {api: {"override": {"service": services}}}}, said)

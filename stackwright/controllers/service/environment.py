@@ -46,6 +46,10 @@ class Source:
         """Return a new password of letters, digits, dashes and underscores: it needs quoting nowhere."""
         return base64.urlsafe_b64encode(self.random(length)).decode().replace("=", "")[:length]
 
+    def fernet_key(self) -> str:
+        """Return a new key in Fernet's form."""
+        return base64.urlsafe_b64encode(self.random(32)).decode()
+
 
 @dataclass(frozen=True)
 class Environment:

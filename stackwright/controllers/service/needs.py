@@ -4,6 +4,7 @@ What is asked for outlives the service: a schema, an account and a broker's user
 again under the same name finds them.
 """
 
+import base64
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
@@ -18,9 +19,20 @@ from stackwright.api.mariadb import (
     MariaDBDatabaseSpec,
 )
 from stackwright.api.rabbitmq import TransportURL, TransportURLSpec
+from stackwright.api.service import RabbitMqConfig
 from stackwright.blueprint.configuration import digest
 from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts
-from stackwright.blueprint.service import Cache, Database, Identity, Look, Need, Notifications, Password, Snippets
+from stackwright.blueprint.service import (
+    Cache,
+    Database,
+    Identity,
+    Look,
+    Messaging,
+    Need,
+    Notifications,
+    Password,
+    Snippets,
+)
 from stackwright.controllers.outside import read_value, text_of
 from stackwright.controllers.service import catalog, snippets
 from stackwright.controllers.service.resolved import NewSecret, Resolved
@@ -38,6 +50,8 @@ from stackwright.services.memcached.kinds import Memcached
 # The keys of the Secrets that the needs read.
 DATABASE_PASSWORD = "DatabasePassword"  # noqa: S105  the name of a key, not a password
 TRANSPORT_URL = "transport_url"
+# The bytes of a Fernet key: half of them sign, half of them encrypt.
+FERNET_BYTES = 32
 
 # What the needs read, so that a service is woken when it changes.
 READ: tuple[type[Resource], ...] = (
@@ -65,13 +79,14 @@ def resolve(need: Need, resource: Any, look: Look) -> Resolved:
             return (_database_by_job if resource.spec.provisioning == "Job" else _database)(resource, look)
         case Cache():
             return _cache(resource, look)
-        case Notifications():
-            return _notifications(resource, look)
+        case Notifications() | Messaging():
+            return _broker(need, resource, look)
         case Identity():
             password = _password(resource, resource.spec.passwordSelectors.service, look)
             return catalog.resolve(need, resource, password, look)
-        case Password(selector):
-            return _password(resource, getattr(resource.spec.passwordSelectors, selector), look)
+        case Password(selector, fernet):
+            found = _password(resource, getattr(resource.spec.passwordSelectors, selector), look)
+            return _key(resource, selector, found) if fernet else found
         case Snippets(secrets):
             return snippets.resolve(secrets(resource), look)
 
@@ -88,6 +103,8 @@ def kept(asked: Iterable[Need], resource: Any, look: Look) -> Iterable[Resource]
                 )
             case Notifications():
                 found = (look(TransportURL, notifications_name(resource)),)
+            case Messaging():
+                found = (look(TransportURL, messaging_name(resource)),)
             case _:
                 found = ()
         yield from (item for item in found if item is not None)
@@ -96,6 +113,11 @@ def kept(asked: Iterable[Need], resource: Any, look: Look) -> Iterable[Resource]
 def notifications_name(resource: CustomResource) -> str:
     """Return the name of the TransportURL for a resource's notifications."""
     return f"{resource.metadata.name}-notifications"
+
+
+def messaging_name(resource: CustomResource) -> str:
+    """Return the name of the TransportURL by which a resource's parts call each other."""
+    return f"{resource.metadata.name}-messaging"
 
 
 def account_secret(account: str) -> str:
@@ -206,19 +228,21 @@ def _cache(resource: Any, look: Look) -> Resolved:
     return Resolved(ready=True, fact=CacheFacts(cache.status.serverList), findings=findings)
 
 
-def _notifications(resource: Any, look: Look) -> Resolved:
+def _broker(need: Notifications | Messaging, resource: Any, look: Look) -> Resolved:
     spec = resource.spec
+    if isinstance(need, Messaging):
+        return _bus(messaging_name(resource), spec.messagingBus, look)
     bus = spec.notificationsBus
     # The older name, which not every kind has.
-    cluster = bus.cluster if bus is not None else getattr(spec, "rabbitMqClusterName", None)
-    if not cluster:
-        return Resolved(ready=True)
-    name = notifications_name(resource)
+    if bus is None and (cluster := getattr(spec, "rabbitMqClusterName", None)):
+        bus = RabbitMqConfig(cluster=cluster)
+    return _bus(notifications_name(resource), bus, look) if bus is not None else Resolved(ready=True)
+
+
+def _bus(name: str, bus: RabbitMqConfig, look: Look) -> Resolved:
     wanted = TransportURL(
         metadata=ObjectMeta(name=name),
-        spec=TransportURLSpec(
-            rabbitmqClusterName=cluster, username=bus.user if bus else "", vhost=bus.vhost if bus else ""
-        ),
+        spec=TransportURLSpec(rabbitmqClusterName=bus.cluster, username=bus.user, vhost=bus.vhost),
     )
     children = (child(wanted, condition="RabbitMqTransportURLReady", kept=True),)
     present = look(TransportURL, name)
@@ -239,6 +263,25 @@ def _password(resource: Any, key: str, look: Look) -> Resolved:
     if isinstance(password, Wait):
         return Resolved(ready=False, waits=(password,))
     return Resolved(ready=True, fact=password)
+
+
+def _key(resource: Any, selector: str, found: Resolved) -> Resolved:
+    """Return a password that is a key, if it has the form of one: what it says otherwise is shown to nobody."""
+    if not found.ready or _is_fernet_key(found.fact):
+        return found
+    key = getattr(resource.spec.passwordSelectors, selector)
+    message = (
+        f"what Secret {resource.spec.secret} has under {key} is no Fernet key: 32 bytes in URL-safe base64; make one "
+        "by: openssl rand -base64 32 | tr +/ -_"
+    )
+    return Resolved(ready=False, waits=(Wait("KeyInvalid", message, "InputReady"),))
+
+
+def _is_fernet_key(text: str) -> bool:
+    try:
+        return len(base64.b64decode(text.encode(), altchars=b"-_", validate=True)) == FERNET_BYTES
+    except ValueError:
+        return False
 
 
 def _why(resource: CustomResource) -> str:

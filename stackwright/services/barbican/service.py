@@ -1,0 +1,131 @@
+"""Barbican keeps secrets: those that users bring, and keys that it generates for them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from stackwright.blueprint import apis, oslo
+from stackwright.blueprint.configuration import oslo_files
+from stackwright.blueprint.facts import BrokerFacts, DatabaseFacts, Facts, IdentityFacts
+from stackwright.blueprint.ini import Ini
+from stackwright.blueprint.service import (
+    Component,
+    ConfigFile,
+    Database,
+    Endpoint,
+    Identity,
+    Job,
+    Look,
+    Messaging,
+    Password,
+    RunJob,
+    Service,
+    Told,
+)
+from stackwright.services.barbican.kinds import Barbican
+
+PORT = 9311
+PROCESSES = 2
+CLEAN = "db-clean"
+KEY = "simplecryptokek"
+TEMPLATES = {"api": "barbicanAPI", "worker": "barbicanWorker"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BarbicanFacts(Facts):
+    """What Barbican knows of the world around it."""
+
+    database: DatabaseFacts
+    messaging: BrokerFacts
+    identity: IdentityFacts
+
+
+def settings(facts: BarbicanFacts) -> Ini:
+    """Return only what differs from Barbican's own defaults."""
+    return {
+        **oslo.messaging(facts.messaging),
+        **oslo.database(facts.database),
+        **oslo.authtoken(facts.identity),
+        "oslo_middleware": {"enable_proxy_headers_parsing": True},
+        "queue": {"enable": True},
+        "simple_crypto_plugin": {"kek": facts.passwords[KEY]},
+    }
+
+
+def template(component: str, resource: Barbican) -> Any:
+    """Return what a component says of its pods, with what it leaves to the whole filled in."""
+    spec = resource.spec
+    said = getattr(spec, TEMPLATES[component])
+    selected = spec.nodeSelector if said.nodeSelector is None else said.nodeSelector
+    return msgspec.structs.replace(said, nodeSelector=selected)
+
+
+def files(component: str, resource: Barbican, facts: BarbicanFacts) -> tuple[ConfigFile, ...]:
+    """Return the files that a component reads: ours, those for all of Barbican, its own last."""
+    spec, name = resource.spec, f"03-barbican-{component}-override.conf"
+    ours = oslo_files(
+        "barbican", settings(facts), custom=spec.customServiceConfig, overwrite=spec.defaultConfigOverwrite
+    )
+    own = template(component, resource).customServiceConfig
+    return (*ours, ConfigFile(name, own, f"/etc/barbican/barbican.conf.d/{name}"))
+
+
+def serve(resource: Barbican) -> str:
+    """Return the command of the API."""
+    timeout = resource.spec.barbicanAPI.apiTimeout
+    return oslo.uwsgi("barbican.wsgi.api:application", PORT, processes=PROCESSES, timeout=timeout)
+
+
+def endpoints(resource: Barbican) -> tuple[Endpoint, ...]:
+    """Return the API; what users say of its Services stands in its own template."""
+    return (Endpoint(port=PORT, override=resource.spec.barbicanAPI.override.service),)
+
+
+def problems(resource: Barbican, look: Look) -> Iterable[tuple[str, str]]:
+    """Yield the path of each field that cannot be, and what to do about it."""
+    yield from apis.problems(resource, look, api="barbicanAPI")
+
+
+def tell(resource: Barbican, facts: BarbicanFacts | None, look: Look) -> Told[Barbican]:
+    """Return where Barbican is."""
+    told = apis.tell(resource, facts, look)
+    if facts is None:
+        return told
+    return Told(msgspec.structs.replace(told.status, transportURLSecret=facts.messaging.secret))
+
+
+SERVICE = Service(
+    name="barbican",
+    kind=Barbican,
+    facts=BarbicanFacts,
+    user="barbican",
+    needs=(Password(KEY, fernet=True), Database(), Messaging(), Identity("key-manager", "Barbican")),
+    endpoints=endpoints,
+    components=(
+        Component("api", command=serve, files=partial(files, "api"), template=partial(template, "api")),
+        Component(
+            "worker",
+            command=lambda _: "barbican-worker",
+            files=partial(files, "worker"),
+            template=partial(template, "worker"),
+        ),
+    ),
+    jobs=(
+        apis.db_sync("barbican-manage db upgrade"),
+        # Only when somebody asks for it.
+        Job(CLEAN, lambda _: "barbican-manage db clean", lambda _, __: None, condition=""),
+    ),
+    actions={"clean-database": RunJob(CLEAN)},
+    problems=problems,
+    tell=tell,
+    unread=(
+        "topologyRef",
+        "barbicanAPI.topologyRef",
+        "barbicanAPI.networkAttachments",
+        "barbicanWorker.topologyRef",
+        "barbicanWorker.networkAttachments",
+    ),
+)
