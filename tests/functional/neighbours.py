@@ -1,4 +1,4 @@
-"""Plays what a service needs, for tests of the service alone: a database server, schemas, accounts, a cache, a broker."""
+"""Plays what a service needs, for tests of the service alone: a database server, a schema, a cache, a broker."""
 
 import asyncio
 import contextlib

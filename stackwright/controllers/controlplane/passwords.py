@@ -103,12 +103,16 @@ def complaint(umbrella: OpenStackControlPlane, instances: Iterable[Instance], se
     return Finding(INPUT_READY, "False", "SecretKeyMissing", message, "Error")
 
 
+def made(step: Add, generate: Generate) -> dict[str, str]:
+    """Return what a step puts under its keys."""
+    # A Fernet key is what `generate` makes of as many bytes, with the sign at its end that it leaves out.
+    return {key: f"{generate(KEY_STRENGTH)}=" if key in step.fernet else generate(STRENGTH) for key in step.keys}
+
+
 async def carry_out(step: Add, umbrella: OpenStackControlPlane, client: Client, generate: Generate) -> None:
     """Write the passwords; nothing is written over what somebody else wrote meanwhile."""
     name, namespace = umbrella.spec.secret, umbrella.metadata.namespace
-    # A Fernet key is what `generate` makes of as many bytes, with the sign at its end that it leaves out.
-    made = {key: f"{generate(KEY_STRENGTH)}=" if key in step.fernet else generate(STRENGTH) for key in step.keys}
-    data = {key: base64.b64encode(text.encode()).decode() for key, text in made.items()}
+    data = {key: base64.b64encode(text.encode()).decode() for key, text in made(step, generate).items()}
     metadata: JsonObject = {"name": name, "namespace": namespace}
     try:
         if step.version:

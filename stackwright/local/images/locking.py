@@ -53,9 +53,20 @@ def main(root: Path, arguments: list[str]) -> None:
         wanted, pinned = Path(folder, "packages.in"), Path(folder, "requirements.txt")
         wanted.write_text(inputs(listed, (root / PACKAGES).read_text()))
         # What stands there already is what uv prefers.
+        before = (root / PINNED).read_text()
         shutil.copy(root / PINNED, pinned)
         subprocess.run([*command(uv, listed, arguments), str(wanted), "-o", str(pinned)], check=True)  # noqa: S603  what make lock installs
-        (root / PINNED).write_text(HEADER + pinned.read_text())
+        after = HEADER + pinned.read_text()
+        (root / PINNED).write_text(after)
+    sys.stdout.write(f"{said(listed, before, after)}\n")
+
+
+def said(listed: Iterable[ServicePackage], before: str, after: str) -> str:
+    """Return what was pinned, in a sentence: who has added a service sees whether it was found."""
+    lines = [line for line in after.splitlines() if "==" in line]
+    new = len(set(lines) - set(before.splitlines()))
+    names = ", ".join(sorted(service.name for service in listed))
+    return f"{len(lines)} libraries are pinned for {names}; {new or 'none'} of them anew."
 
 
 if __name__ == "__main__":

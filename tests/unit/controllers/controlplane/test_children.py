@@ -111,6 +111,11 @@ def test_infrastructure_is_ready_when_all_of_it_is(seen: Facts, status: str, mes
             id="a-route",
         ),
         pytest.param(
+            {"barbican": {"template": {"barbicanAPI": {"tls": {"caBundleSecretName": "ca"}}}}},
+            r"spec.barbican.template.barbicanAPI.tls: TLS is not supported yet",
+            id="certificates-of-an-api-that-is-a-component",
+        ),
+        pytest.param(
             {"glance": {"apiOverrides": {"far": {"tls": {"secretName": "cert"}}}}},
             r"spec.glance.apiOverrides\[far\].tls: TLS is not supported yet",
             id="tls-of-one-of-several-apis",

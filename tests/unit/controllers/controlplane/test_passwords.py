@@ -1,10 +1,12 @@
 """Which passwords are generated."""
 
+import base64
+
 import pytest
 
 from stackwright import services
 from stackwright.api.base import JsonObject
-from stackwright.controllers.controlplane.passwords import Add, Seen, decide, seen
+from stackwright.controllers.controlplane.passwords import Add, Seen, decide, made, random, seen
 from stackwright.controllers.controlplane.resolution import resolve
 from stackwright.kube.builtin import Secret
 from stackwright.kube.resource import ObjectMeta
@@ -37,6 +39,12 @@ ELSEWHERE = {"externalKeystoneAPI": True}
             Add(("Root",), ""),
             id="the-key-is-named-by-the-template",
         ),
+        pytest.param(
+            {"keystone": {"template": ELSEWHERE}, "barbican": {}},
+            None,
+            Add(("BarbicanPassword", "BarbicanSimpleCryptoKEK"), "", fernet=frozenset({"BarbicanSimpleCryptoKEK"})),
+            id="a-key-is-made-in-the-form-of-one",
+        ),
         pytest.param({"keystone": {"template": ELSEWHERE}}, None, None, id="what-runs-elsewhere-has-its-password"),
     ],
 )
@@ -57,3 +65,10 @@ def test_of_a_secret_the_keys_are_seen_and_not_the_values(annotations: dict[str,
 
     assert seen(secret) == Seen(frozenset({"a"}), generated=generated, version="3")
     assert seen(None) is None
+
+
+def test_a_key_of_fernet_has_its_32_bytes_and_a_password_is_none() -> None:
+    found = made(Add(("Key", "Password"), "", fernet=frozenset({"Key"})), random)
+    assert len(base64.b64decode(found["Key"], altchars=b"-_", validate=True)) == 32
+    assert len(found["Password"]) == 32
+    assert found["Password"] != found["Key"]

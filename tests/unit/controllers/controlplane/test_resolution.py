@@ -186,6 +186,22 @@ def test_the_service_of_somebody_else_needs_nothing_of_us() -> None:
         pytest.param(
             {},
             {
+                "barbican": {
+                    "apiOverride": {"service": {"public": {"spec": {"type": "NodePort"}}}},
+                    "template": {"barbicanAPI": {"replicas": 2}},
+                }
+            },
+            "Barbican barbican",
+            {
+                "secret": "osp-secret",
+                "databaseInstance": "openstack",
+                "barbicanAPI": {"replicas": 2, "override": {"service": {"public": {"spec": {"type": "NodePort"}}}}},
+            },
+            id="the-override-of-an-api-that-is-a-component",
+        ),
+        pytest.param(
+            {},
+            {
                 "glance": {
                     "apiOverrides": {"default": {"service": {"public": {"spec": {"type": "NodePort"}}}}},
                     "template": {"glanceAPIs": {"default": {"replicas": 2}}},

@@ -1,0 +1,110 @@
+"""Barbican in a cloud that runs: added by a section, with the broker that it needs, and asked by the real client."""
+
+import base64
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.e2e import cloud as clouds
+from tests.e2e.cloud import Cloud, eventually
+
+NODE_PORT = {"service": {"public": {"spec": {"type": "NodePort"}}}}
+STORED = "SELECT cypher_text FROM barbican.encrypted_data"
+PAYLOAD = "the tea is in the second cupboard"
+
+
+def ask(cloud: Cloud, section: dict[str, Any]) -> None:
+    """Say what the control plane has of Barbican."""
+    patch = json.dumps({"spec": {"barbican": section}})
+    cloud.kubectl("patch", "openstackcontrolplane", "openstack", "--type=merge", f"--patch={patch}")
+
+
+def types(cloud: Cloud) -> list[str]:
+    return sorted(entry["Type"] for entry in cloud.openstack("catalog", "list"))
+
+
+def ready(cloud: Cloud) -> None:
+    cloud.kubectl("wait", "--for=create", "barbican/barbican", "--timeout=60s")
+    cloud.kubectl.wait("barbican/barbican", "condition=Ready")
+    plane = "condition=OpenStackControlPlaneBarbicanReady"
+    cloud.kubectl("wait", f"--for={plane}", "openstackcontrolplane/openstack", "--timeout=60s")
+
+
+def payload(cloud: Cloud, secret: str) -> str:
+    return str(cloud.openstack("secret", "get", "--payload", secret)["Payload"])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def section(cloud: Cloud) -> Iterator[None]:
+    """A section more; afterwards the cloud is as it was, but for the broker, which others may use."""
+    ask(cloud, {"enabled": True, "apiOverride": NODE_PORT})
+    ready(cloud)
+    yield
+    ask(cloud, {"enabled": False})
+    cloud.kubectl("wait", "--for=delete", "barbican/barbican", "--timeout=60s")
+    eventually(lambda: types(cloud) == ["identity"], "Barbican is out of the catalog")
+
+
+@pytest.fixture(scope="module")
+def secret(cloud: Cloud) -> str:
+    """A secret that somebody stored."""
+    return str(cloud.openstack("secret", "store", "--name", "tea", "--payload", PAYLOAD)["Secret href"])
+
+
+def test_a_secret_comes_back_and_is_not_in_the_database_as_it_is(cloud: Cloud, secret: str) -> None:
+    assert payload(cloud, secret) == PAYLOAD
+    root = clouds.secret(cloud.kubectl, "openstack-mariadb-root", "DatabasePassword")
+    client = f"MYSQL_PWD='{root}' mariadb -h 127.0.0.1 -uroot -N"
+    rows = cloud.kubectl.inside("openstack-galera-0", "sh", "-c", f"{client} -e '{STORED}'")
+    assert rows.strip()
+    assert PAYLOAD not in rows
+    assert base64.b64encode(PAYLOAD.encode()).decode() not in rows
+
+
+def test_the_catalog_has_what_the_resource_says(cloud: Cloud) -> None:
+    assert types(cloud) == ["identity", "key-manager"]
+    listed = cloud.openstack("endpoint", "list", "--service", "key-manager")
+    said = json.loads(cloud.kubectl("get", "barbican", "barbican", "--output=json"))["status"]["apiEndpoints"]
+    assert {entry["Interface"]: entry["URL"] for entry in listed} == said
+
+
+def test_a_worker_generates_the_key_that_was_ordered(cloud: Cloud) -> None:
+    order = cloud.openstack(
+        *("secret", "order", "create", "key", "--name", "kettle", "--algorithm", "aes", "--bit-length", "256"),
+        *("--mode", "cbc", "--payload-content-type", "application/octet-stream"),
+    )["Order href"]
+
+    def state() -> dict[str, Any]:
+        return dict(cloud.openstack("secret", "order", "get", order))
+
+    eventually(lambda: state()["Status"] == "ACTIVE", "the order is carried out")
+    assert state()["Secret href"].startswith("http")
+    log = cloud.kubectl("logs", "deployment/barbican-worker", "--container=worker", "--tail=-1")
+    assert order.rpartition("/")[2] in log
+
+
+def test_secrets_are_read_again_after_all_pods_were_restarted(cloud: Cloud, secret: str) -> None:
+    cloud.stackwright("action", "run", "barbican", "restart", "--id", "e2e", "--timeout", "120s")
+    ready(cloud)
+    for name in ("barbican", "barbican-worker"):
+        cloud.kubectl("rollout", "status", f"deployment/{name}", "--timeout=120s")
+    assert payload(cloud, secret) == PAYLOAD
+
+
+def test_rows_are_cleaned_when_somebody_asks(cloud: Cloud) -> None:
+    cloud.stackwright("action", "run", "barbican", "clean-database", "--id", "e2e", "--timeout", "120s")
+    actions = json.loads(cloud.kubectl("get", "barbican", "barbican", "--output=json"))["status"]["actions"]
+    assert {(action["name"], action["state"]) for action in actions} >= {("clean-database", "Succeeded")}
+
+
+def test_a_barbican_that_is_made_again_finds_its_secrets(cloud: Cloud, secret: str) -> None:
+    ask(cloud, {"enabled": False})
+    cloud.kubectl("wait", "--for=delete", "barbican/barbican", "--timeout=60s")
+    eventually(lambda: types(cloud) == ["identity"], "Barbican is out of the catalog")
+    ask(cloud, {"enabled": True, "apiOverride": NODE_PORT})
+    ready(cloud)
+    # The cluster may have chosen another port.
+    url = cloud.kubectl.get("barbican/barbican", "{.status.apiEndpoints.public}")
+    eventually(lambda: payload(cloud, f"{url}/v1/secrets/{secret.rpartition('/')[2]}") == PAYLOAD, "it is read again")
