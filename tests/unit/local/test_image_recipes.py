@@ -160,6 +160,20 @@ def test_all_libraries_are_pinned_together_and_the_services_apart() -> None:
     assert words[-1] == "--upgrade"
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "end"),
+    [
+        pytest.param(
+            "# head\na==1\n", "# head\na==1\n", "1 libraries are pinned for keystone; none of them anew.", id="none"
+        ),
+        pytest.param("a==1\n", "a==1\nb==2\n", "2 libraries are pinned for keystone; 1 of them anew.", id="one"),
+    ],
+)
+def test_who_has_added_a_service_is_told_that_it_was_found(before: str, after: str, end: str) -> None:
+    listed = [composing.parse(KEYSTONE.encode(), "keystone", "k")]
+    assert locking.said(listed, before, after) == end
+
+
 def test_what_services_need_further_is_pinned() -> None:
     root = recipes.folder()
     listed = pins(root / locking.PINNED)
