@@ -140,10 +140,23 @@ def with_urls(resource: Any, urls: dict[str, str]) -> Any:
     if not said:
         return resource
     body = msgspec.to_builtins(resource)
-    override = body["spec"].setdefault("override", {}).setdefault("service", {})
+    part = body["spec"]
+    for name in _api_of(resource):
+        part = part.setdefault(name, {})
+    override = part.setdefault("override", {}).setdefault("service", {})
     for interface, url in said.items():
         override.setdefault(interface, {})["endpointURL"] = url
     return msgspec.convert(body, type(resource))
+
+
+def _api_of(resource: Any) -> tuple[str, ...]:
+    """Return where in a spec the template of the API stands that the catalog lists; nothing where it is the spec."""
+    section = next((entry for entry in services.sections() if entry.kind is type(resource)), None)
+    if section is None or not section.apis:
+        return (section.api,) if section is not None and section.api else ()
+    blueprint = next(entry for entry in services.blueprints() if entry.kind is type(resource))
+    listed = blueprint.listed_endpoint(resource)
+    return (section.apis, listed.name) if listed is not None else ()
 
 
 def with_our_chart(resource: Any) -> Any:

@@ -230,3 +230,46 @@ spec: {databaseInstance: openstack, secret: osp-secret, storage: {storageClass: 
     claim = found["glance-default"]
     assert (claim["kind"], claim["metadata"]["namespace"]) == ("PersistentVolumeClaim", "trial")
     assert claim["spec"]["resources"] == {"requests": {"storage": "5G"}}
+
+
+BARBICAN = """
+apiVersion: barbican.openstack.org/v1beta1
+kind: Barbican
+metadata: {name: barbican}
+spec: {secret: osp-secret, databaseInstance: openstack}
+"""
+GLANCE = """
+apiVersion: glance.openstack.org/v1beta1
+kind: Glance
+metadata: {name: glance}
+spec: {secret: osp-secret, databaseInstance: openstack}
+"""
+BUS = """
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: rabbitmq-transport-url-barbican-messaging}
+stringData: {transport_url: "rabbit://user:hop@rabbitmq.openstack.svc:5672/"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("service", "text"),
+    [
+        pytest.param("barbican", BARBICAN + BUS, id="an-api-that-is-a-component"),
+        pytest.param("glance", GLANCE, id="one-of-several-apis"),
+    ],
+)
+def test_a_public_url_reaches_the_api_that_the_catalog_lists(service: str, text: str) -> None:
+    words = [service, "-f", "-", *IMAGE, "--values", "--public-url", "https://cloud.example"]
+    values = yaml.safe_load(CliRunner().invoke(render, words, input=text).stdout)
+    assert values["provision"]["identity"]["endpoints"]["public"] == "https://cloud.example"
+
+
+def test_a_broker_that_calls_go_by_has_to_be_known_and_a_key_is_one_of_fernet() -> None:
+    missing = CliRunner().invoke(render, ["barbican", "-f", "-", *IMAGE], input=BARBICAN)
+    assert missing.exit_code != 0
+    assert "spec.messagingBus: how to log in to rabbitmq is not known here; put a Secret" in missing.output
+    found = documents(CliRunner().invoke(render, ["barbican", "-f", "-", *IMAGE], input=BARBICAN + BUS))
+    key = texts(found["osp-secret"])["BarbicanSimpleCryptoKEK"]
+    assert len(base64.b64decode(key, altchars=b"-_", validate=True)) == 32
