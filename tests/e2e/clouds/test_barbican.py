@@ -15,9 +15,9 @@ STORED = "SELECT cypher_text FROM barbican.encrypted_data"
 PAYLOAD = "the tea is in the second cupboard"
 
 
-def ask(cloud: Cloud, section: dict[str, Any]) -> None:
-    """Say what the control plane has of Barbican."""
-    patch = json.dumps({"spec": {"barbican": section}})
+def ask(cloud: Cloud, section: dict[str, Any], **others: Any) -> None:
+    """Say what the control plane has of Barbican, and of others."""
+    patch = json.dumps({"spec": {"barbican": section, **others}})
     cloud.kubectl("patch", "openstackcontrolplane", "openstack", "--type=merge", f"--patch={patch}")
 
 
@@ -38,13 +38,15 @@ def payload(cloud: Cloud, secret: str) -> str:
 
 @pytest.fixture(scope="module", autouse=True)
 def section(cloud: Cloud) -> Iterator[None]:
-    """A section more; afterwards the cloud is as it was, but for the broker, which others may use."""
+    """A section more; afterwards the cloud is as it was, without the broker that came with it."""
     ask(cloud, {"enabled": True, "apiOverride": NODE_PORT})
     ready(cloud)
     yield
-    ask(cloud, {"enabled": False})
-    cloud.kubectl("wait", "--for=delete", "barbican/barbican", "--timeout=60s")
+    ask(cloud, {"enabled": False}, rabbitmq={"enabled": False})
+    cloud.kubectl("wait", "--for=delete", "barbican/barbican", "rabbitmq/rabbitmq", "--timeout=60s")
     eventually(lambda: types(cloud) == ["identity"], "Barbican is out of the catalog")
+    cloud.kubectl("wait", "--for=delete", "pod", "--selector=app.kubernetes.io/name=rabbitmq", "--timeout=120s")
+    ask(cloud, {"enabled": False}, rabbitmq=None)
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +88,7 @@ def test_a_worker_generates_the_key_that_was_ordered(cloud: Cloud) -> None:
 
 
 def test_secrets_are_read_again_after_all_pods_were_restarted(cloud: Cloud, secret: str) -> None:
-    cloud.stackwright("action", "run", "barbican", "restart", "--id", "e2e", "--timeout", "120s")
+    cloud.stackwright("action", "run", "barbican", "restart", "--id", "e2e-restart", "--timeout", "120s")
     ready(cloud)
     for name in ("barbican", "barbican-worker"):
         cloud.kubectl("rollout", "status", f"deployment/{name}", "--timeout=120s")
@@ -94,7 +96,7 @@ def test_secrets_are_read_again_after_all_pods_were_restarted(cloud: Cloud, secr
 
 
 def test_rows_are_cleaned_when_somebody_asks(cloud: Cloud) -> None:
-    cloud.stackwright("action", "run", "barbican", "clean-database", "--id", "e2e", "--timeout", "120s")
+    cloud.stackwright("action", "run", "barbican", "clean-database", "--id", "e2e-clean", "--timeout", "120s")
     actions = json.loads(cloud.kubectl("get", "barbican", "barbican", "--output=json"))["status"]["actions"]
     assert {(action["name"], action["state"]) for action in actions} >= {("clean-database", "Succeeded")}
 
