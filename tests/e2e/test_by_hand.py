@@ -106,10 +106,11 @@ def test_every_chart_is_used_as_its_readme_shows(by_hand: Hands) -> None:
     for release in ("openstack", "memcached", "rabbitmq", "keystone"):
         assert by_hand.history(release) == [(1, "deployed")]
     # Change and remove what nobody needs, while others install what needs the rest; nobody notices.
-    said = readmes.read(placement=4, glance=5, keystone=2, rabbitmq=1)
+    said = readmes.read(placement=4, glance=5, barbican=4, keystone=2)
     assert "MEMORY_MB" in said["placement"]
     assert "active" in said["glance"]
-    readmes.read(keystone=1, memcached=2)
+    assert "Secret href" in said["barbican"]
+    readmes.read(keystone=1, memcached=2, rabbitmq=1)
     assert [chart for chart, rest in readmes.left.items() if rest] == []
 
 
