@@ -119,6 +119,8 @@ class Transport:
         if self._session is not None:
             await self._session.close()
             self._session = None
+            # What was cut off lets go of its socket in the loop's next turn, and the loop may have no further one.
+            await asyncio.sleep(0)
 
     async def request(self, call: Call) -> Reply:
         """Make a call, again where that is right, and return the last answer, whatever it says.
