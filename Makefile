@@ -76,11 +76,11 @@ fast: lint unit runtime ## What to run all the time: lint and rings 1 and 2
 
 test: lint unit runtime functional charts ## Everything that needs no running cluster: lint and rings 1 to 4
 
-# Two clusters, of names of their own: the tests wait more than they compute, so they run beside each other.
+# One cluster for the whole ring, of a name of its own, so the tests run one after the other.
 e2e: setup ## Ring 5: a real cluster on this machine, brought up and taken down (needs root)
 	@echo "==> ring 5: end to end"
 	@$(MAKE) --no-print-directory binaries || [ -z "$$CI" ]
-	@timeout $(E2E_MINUTES)m $(PYTEST) -q -n 2 --dist loadgroup tests/e2e
+	@timeout $(E2E_MINUTES)m $(PYTEST) -q tests/e2e
 
 chaos: setup ## What takes longer: three replicas, kills, loss of everything (needs root)
 	@echo "==> chaos"

@@ -1,4 +1,4 @@
-"""Fixtures of the end-to-end ring: a cluster of its own name for each worker, and a tiny image to run in it."""
+"""Fixtures of the end-to-end ring: a cluster of its own name, brought up once a run, and a tiny image to run in it."""
 
 import contextlib
 import json
@@ -22,10 +22,8 @@ from stackwright.local.cluster.lifecycle import Cluster
 from stackwright.local.errors import LocalError
 from stackwright.local.progress import Shown
 
-# Workers run beside each other, each with a cluster that no other one knows of.
-NAME = "-".join(("e2e", *filter(None, [os.environ.get("PYTEST_XDIST_WORKER")])))
+NAME = "e2e"
 IMAGE = "stackwright.local/busybox:test"
-HERE = Path(__file__).parent
 APPLETS = ("sh", "httpd", "wget", "nslookup", "cat", "echo", "sleep", "id", "stat", "hostname", "ip", "touch", "mount")
 PATIENCE = "180s"
 # For how many seconds a command in a pod is tried again.
@@ -116,19 +114,6 @@ def busybox(archive: Path) -> Path:
     )
     oci.write(oci.Image(IMAGE, entries, command=("sh",)), archive, architecture=versions.architecture())
     return archive
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep together what shares a cloud, and what kills the cluster's programs apart from it."""
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group(_group(item.path.relative_to(HERE))))
-
-
-def _group(path: Path) -> str:
-    if path.parent.name:
-        return path.parent.name
-    return "cluster" if path.name.startswith("test_cluster") else "by hand"
 
 
 @pytest.fixture(scope="session")
