@@ -5,7 +5,6 @@ only restarts keeps its data, and lets others lead meanwhile.
 """
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -14,11 +13,8 @@ from typing import Any
 
 import cluster
 
-# What part of the time before this node is killed may be over when a step is tried again. One change at a time is
-# permitted for each queue, so on a slow machine a node may have to wait long for others that leave as well; and who
-# gives up before it has left stays a member that never answers.
-GROW, SHRINK, LEAVE = 0.4, 0.7, 0.9
-BEGAN = time.monotonic()
+# How often a change of a queue's replicas is tried: one change at a time is permitted for each queue.
+TRIES = 10
 
 
 def say(text: str) -> None:
@@ -38,23 +34,17 @@ def run(*command: str, seconds: float = 60) -> tuple[bool, str]:
     return done.returncode == 0, f"{done.stdout}{done.stderr}".strip()
 
 
-def is_time(part: float) -> bool:
-    """Return whether no more than a part of the time is over in which this node has to be done."""
-    return time.monotonic() - BEGAN < part * float(os.environ["STOP_SECONDS"])
-
-
-def moved(*command: str, part: float) -> bool:
-    """Change where queues have replicas, until every change succeeded; return whether it came to that in time."""
-    while True:
+def moved(*command: str) -> bool:
+    """Change where queues have replicas, until every change succeeded; return whether it came to that."""
+    for _ in range(TRIES):
         succeeded, printed = run("rabbitmq-queues", "--silent", *command, "--formatter", "json")
         table = rows(printed) if succeeded else [{"result": printed[-300:]}]
         refused = [row for row in table if row.get("result") != "ok"]
         if not refused:
             return True
-        if not is_time(part):
-            return False
         say(f"{command[0]} is tried again: {refused[:3]}")
         time.sleep(1)
+    return False
 
 
 def rows(printed: str) -> list[dict[str, Any]]:
@@ -74,20 +64,19 @@ def leave(replicas: int) -> None:
     # leaving at once, queues would have lost their majority and could not be moved any more.
     run("rabbitmqctl", "eval", "rabbit_maintenance:mark_as_being_drained().")
     for number in range(replicas):
-        moved("grow", cluster.node(number), "all", part=GROW)
-    if not moved("shrink", mine, part=SHRINK):
+        moved("grow", cluster.node(number), "all")
+    if not moved("shrink", mine):
         say("queues are left here; this node stays a member and keeps its data")
         return
     # Erlang itself runs on until the end: to the others this node has left, and did not fall silent.
     run("rabbitmqctl", "stop_app")
-    while is_time(LEAVE):
+    for _ in range(TRIES):
         succeeded, printed = run("rabbitmqctl", "reset")
         if succeeded:
             say(f"{mine} has left the cluster")
             return
         say(f"leaving is tried again: {printed[-300:]}")
         time.sleep(1)
-    say(f"{mine} could not leave the cluster; `rabbitmqctl forget_cluster_node {mine}` on another node does it")
 
 
 def hand_over() -> None:

@@ -1,9 +1,7 @@
 """What the programs in RabbitMQ's pods decide."""
 
 import importlib
-import os
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -95,35 +93,6 @@ def test_a_cookie_is_copied_for_its_owner_alone(programs: dict[str, ModuleType],
 )
 def test_what_became_of_queues(programs: dict[str, ModuleType], printed: str, results: list[str]) -> None:
     assert [row["result"] for row in programs["stop"].rows(printed)] == results
-
-
-@pytest.mark.parametrize(
-    ("refusals", "seconds", "moved"),
-    [
-        pytest.param(25, "600", True, id="others-change-the-queues-for-a-long-time"),
-        pytest.param(10**6, "0.3", False, id="not-before-this-node-is-killed"),
-    ],
-)
-def test_queues_are_moved_for_as_long_as_there_is_time(
-    programs: dict[str, ModuleType],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    refusals: int,
-    seconds: str,
-    moved: bool,
-) -> None:
-    counter = tmp_path / "counter"
-    counter.write_text("")
-    program = tmp_path / "rabbitmq-queues"
-    answer = f"[ $(wc -c < {counter}) -gt {refusals} ] && result=ok || result=refused"
-    program.write_text(f"#!/bin/sh\nprintf x >> {counter}\n{answer}\necho '[{{\"result\":\"'$result'\"}}]'\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setenv("STOP_SECONDS", seconds)
-    monkeypatch.setattr(programs["stop"].time, "sleep", lambda _: None)
-    monkeypatch.setattr(programs["stop"], "BEGAN", time.monotonic())
-    assert programs["stop"].moved("shrink", "rabbit@2", part=0.7) == moved
-    assert len(counter.read_text()) == refusals + 1 or not moved
 
 
 @pytest.mark.parametrize(
