@@ -21,7 +21,7 @@ Chance = Callable[[int], bytes]
 
 def made(chance: Chance) -> dict[str, str]:
     """Return a new ring: a staged and a primary key."""
-    return {"0": _key(chance), "1": _key(chance)}
+    return {"0": new_key(chance), "1": new_key(chance)}
 
 
 def turned(keys: Keys, size: int, chance: Chance, *, needed: Container[str] = ()) -> dict[str, str]:
@@ -31,7 +31,7 @@ def turned(keys: Keys, size: int, chance: Chance, *, needed: Container[str] = ()
     """
     ring = {name: keys[name] for name in _oldest_first(keys)}
     ring[str(int(primary(keys)) + 1)] = keys[str(STAGED)]
-    grown = {"0": _key(chance), **ring}
+    grown = {"0": new_key(chance), **ring}
     gone = {name for name in surplus(grown, size) if name not in needed}
     return {name: key for name, key in grown.items() if name not in gone}
 
@@ -92,5 +92,6 @@ def is_ring(keys: Keys) -> bool:
     return str(STAGED) in keys and len(keys) > 1 and all(name.isdigit() for name in keys)
 
 
-def _key(chance: Chance) -> str:
+def new_key(chance: Chance) -> str:
+    """Return a new key in Fernet's form."""
     return base64.urlsafe_b64encode(chance(KEY_BYTES)).decode()

@@ -1,29 +1,21 @@
 """Barbican's blueprint on a real API server, with the real helm; the catalog is a fake Keystone's."""
 
 import base64
-import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from stackwright.adapters.identity import Credentials, Keystone, Session
+from stackwright.adapters.identity import Credentials, Keystone
 from stackwright.api.rabbitmq import TransportURL
-from stackwright.controllers.dialling import Dialler
-from stackwright.controllers.identity import controllers as identity
 from stackwright.kube.builtin import Deployment, Job, Secret
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import find
-from stackwright.kube.runtime import Runtime
 from stackwright.services.barbican.kinds import Barbican
 from stackwright.services.barbican.service import SERVICE
-from stackwright.services.keystone.kinds import KeystoneAPI
-from stackwright.services.keystone.service import SERVICE as KEYSTONE
-from tests.fakes.running import fake
-from tests.functional import neighbours
-from tests.functional.cloud import cloud, environment
-from tests.functional.running import running
+from tests.functional.cloud import environment
+from tests.functional.listed import beside_keystone
 from tests.functional.test_service_controller import is_ready, kinds
 from tests.functional.watching import eventually
 
@@ -31,7 +23,6 @@ __all__ = ["kinds"]
 
 pytestmark = pytest.mark.usefixtures("kinds")
 
-ADMIN = Credentials("admin", "wonderland", "admin")
 PASSWORD = "keeps-everything"
 KEY = "b3BlbnMtZXZlcnktZG9vci1vZi10aGUtaG91c2UtLS0="
 
@@ -43,26 +34,10 @@ def barbican(namespace: str, **spec: Any) -> dict[str, Any]:
 
 @pytest.fixture
 async def keystone(client: Client, namespace: str, kubernetes: dict[str, Path]) -> AsyncIterator[Keystone]:
-    """A Keystone that runs elsewhere: a fake, and the controllers of its catalog."""
-    keys = {"AdminPassword": ADMIN.password, "BarbicanPassword": PASSWORD, "BarbicanSimpleCryptoKEK": KEY}
-    secret = {"metadata": {"name": "osp-secret", "namespace": namespace}, "stringData": keys}
-    await client.apply(Secret, secret, field_manager="user")
-    await neighbours.database_server(client, namespace)
-    with fake("tests.fakes.keystone", ADMIN.password) as started:
-        urls = {interface: {"endpointURL": started.url} for interface in ("public", "internal")}
-        spec = {"databaseInstance": "openstack", "secret": "osp-secret", "externalKeystoneAPI": True}
-        body = {
-            "metadata": {"name": "keystone", "namespace": namespace},
-            "spec": spec | {"override": {"service": urls}},
-        }
-        await client.apply(KeystoneAPI, body, field_manager="user")
-        runtime = Runtime(client, identity(Dialler(client, inside=True), every=1.0), namespace=namespace)
-        async with contextlib.AsyncExitStack() as stack:
-            await stack.enter_async_context(running(runtime))
-            await stack.enter_async_context(neighbours.schemas(client, namespace))
-            await stack.enter_async_context(neighbours.broker(client, namespace))
-            await stack.enter_async_context(cloud(client, namespace, (KEYSTONE, SERVICE), environment(kubernetes)))
-            yield Keystone(Session(started.url, ADMIN))
+    """The Keystone that lists the service."""
+    passwords = {"BarbicanPassword": PASSWORD, "BarbicanSimpleCryptoKEK": KEY}
+    async with beside_keystone(client, namespace, SERVICE, passwords, environment(kubernetes)) as listing:
+        yield listing
 
 
 async def until_ready(client: Client, namespace: str) -> Barbican:

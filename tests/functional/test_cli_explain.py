@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from stackwright import services
 from stackwright.kube.builtin import Deployment, Job, Namespace, PersistentVolumeClaim, Pod, StatefulSet
 from stackwright.kube.client import Client
-from stackwright.kube.crd import generate, install
 from stackwright.kube.resource import JsonObject, owner_reference
 from stackwright.local.apiserver.server import ApiServer, Shared
 from stackwright.services.keystone.kinds import KeystoneAPI
@@ -171,7 +169,7 @@ async def test_of_what_is_ready_the_time_is_told(client: Client, namespace: str,
 @pytest.fixture
 async def node(private_client: Client, tmp_path: Path) -> AsyncIterator[Kubelet]:
     """A node with logs, in a cluster of its own."""
-    await install.install(private_client, [generate.manifest(kind) for kind in services.kinds()])
+    await defined(private_client)
     async with kubelet(private_client, tmp_path) as found:
         yield found
 

@@ -6,22 +6,21 @@ from typing import Any
 
 import pytest
 
-from stackwright import services
 from stackwright.kube.builtin import Job
 from stackwright.kube.client import Client
-from stackwright.kube.crd import generate, install
 from stackwright.kube.resource import JsonObject, owner_reference
 from stackwright.local.apiserver.server import ApiServer
 from stackwright.services.keystone.kinds import KeystoneAPI
 from tests.functional import workloads
 from tests.functional.commands import command, started
+from tests.functional.definitions import defined
 from tests.functional.fake_kubelet import Kubelet, kubelet, run_pod
 
 
 @pytest.fixture
 async def node(private_client: Client, private_namespace: str, tmp_path: Path) -> AsyncIterator[Kubelet]:
     """A node with logs, in a cluster of its own that has a Keystone."""
-    await install.install(private_client, [generate.manifest(kind) for kind in services.kinds()])
+    await defined(private_client)
     spec = {"secret": "osp-secret", "databaseInstance": "openstack"}
     body = {"metadata": {"name": "keystone", "namespace": private_namespace}, "spec": spec}
     await private_client.apply(KeystoneAPI, body, field_manager="user")

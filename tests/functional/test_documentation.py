@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from stackwright import services
 from stackwright.kube.builtin import Namespace
 from stackwright.kube.client import Client
-from stackwright.kube.crd import generate, install
 from stackwright.local.apiserver.server import ApiServer
 from stackwright.services.memcached.service import SERVICE
 from tests.documentation import blocks, sessions
 from tests.documentation.sessions import Reader
 from tests.functional.cloud import cloud, environment
+from tests.functional.definitions import defined
 
 PAGES = blocks.run_in(__file__)
 # The namespace that the pages speak of.
@@ -28,7 +27,7 @@ async def reader(
     """Somebody with a server of his own, in which an operator looks after a namespace whose workloads are played."""
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     await private_client.create(Namespace, body)
-    await install.install(private_client, [generate.manifest(kind) for kind in services.kinds()])
+    await defined(private_client)
     programs = sessions.equip(tmp_path / "programs", kubernetes)
     somebody = sessions.reader(tmp_path / "reader", programs, private_apiserver.kubeconfig)
     (somebody.directory / ".venv").symlink_to(blocks.ROOT / ".venv")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from stackwright.api.base import JsonObject
 from stackwright.api.controlplane import INPUT_READY, OpenStackControlPlane
+from stackwright.blueprint.key_rings import KEY_BYTES
 from stackwright.controllers.controlplane.resolution import Instance, found_at
 from stackwright.kube.builtin import Secret
 from stackwright.kube.client import Client
@@ -20,9 +21,8 @@ from stackwright.kube.errors import AlreadyExists, Conflict, Retry
 # Says on a Secret that the operator made it, and so may add to it.
 GENERATED = "openstack.org/generated"
 
-# Bytes of randomness in a password, and in a key.
+# Bytes of randomness in a password.
 STRENGTH = 24
-KEY_STRENGTH = 32
 
 Generate = Callable[[int], str]
 
@@ -106,7 +106,7 @@ def complaint(umbrella: OpenStackControlPlane, instances: Iterable[Instance], se
 def made(step: Add, generate: Generate) -> dict[str, str]:
     """Return what a step puts under its keys."""
     # A Fernet key is what `generate` makes of as many bytes, with the sign at its end that it leaves out.
-    return {key: f"{generate(KEY_STRENGTH)}=" if key in step.fernet else generate(STRENGTH) for key in step.keys}
+    return {key: f"{generate(KEY_BYTES)}=" if key in step.fernet else generate(STRENGTH) for key in step.keys}
 
 
 async def carry_out(step: Add, umbrella: OpenStackControlPlane, client: Client, generate: Generate) -> None:

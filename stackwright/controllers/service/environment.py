@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackwright.adapters.helm import Renderer
+from stackwright.blueprint import key_rings
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.policies import Surroundings
 from stackwright.kube import pods
@@ -48,7 +49,7 @@ class Source:
 
     def fernet_key(self) -> str:
         """Return a new key in Fernet's form."""
-        return base64.urlsafe_b64encode(self.random(32)).decode()
+        return key_rings.new_key(self.random)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from stackwright.api.rabbitmq import TransportURL, TransportURLSpec
 from stackwright.api.service import RabbitMqConfig
 from stackwright.blueprint.configuration import digest
 from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts
+from stackwright.blueprint.key_rings import KEY_BYTES
 from stackwright.blueprint.service import (
     Cache,
     Database,
@@ -50,8 +51,6 @@ from stackwright.services.memcached.kinds import Memcached
 # The keys of the Secrets that the needs read.
 DATABASE_PASSWORD = "DatabasePassword"  # noqa: S105  the name of a key, not a password
 TRANSPORT_URL = "transport_url"
-# The bytes of a Fernet key: half of them sign, half of them encrypt.
-FERNET_BYTES = 32
 
 # What the needs read, so that a service is woken when it changes.
 READ: tuple[type[Resource], ...] = (
@@ -279,7 +278,7 @@ def _key(resource: Any, selector: str, found: Resolved) -> Resolved:
 
 def _is_fernet_key(text: str) -> bool:
     try:
-        return len(base64.b64decode(text.encode(), altchars=b"-_", validate=True)) == FERNET_BYTES
+        return len(base64.b64decode(text.encode(), altchars=b"-_", validate=True)) == KEY_BYTES
     except ValueError:
         return False
 
