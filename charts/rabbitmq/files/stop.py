@@ -5,6 +5,8 @@ only restarts keeps its data, and lets others lead meanwhile.
 """
 
 import json
+import os
+import re
 import subprocess
 import sys
 import time
@@ -15,6 +17,8 @@ import cluster
 
 # How often a change of a queue's replicas is tried: one change at a time is permitted for each queue.
 TRIES = 10
+# How long a node waits for those above it to leave; what it has to do itself fits into the rest of its time.
+PATIENCE = 400
 
 
 def say(text: str) -> None:
@@ -56,13 +60,37 @@ def rows(printed: str) -> list[dict[str, Any]]:
         return [{"result": printed[-300:]}]
 
 
+def higher() -> list[str]:
+    """Return the members above this node that can be reached; also those whose broker has stopped already."""
+    _, printed = run("rabbitmqctl", "eval", "[N || N <- rabbit_nodes:list_members(), lists:member(N, nodes())].")
+    prefix = re.escape(f"rabbit@{os.environ['STATEFUL_SET']}-")
+    found = {match[0]: int(match[1]) for match in re.finditer(rf"{prefix}(\d+)[\w.-]*", printed)}
+    return sorted(name for name, number in found.items() if number > cluster.ordinal())
+
+
+def await_higher() -> None:
+    """Wait until the nodes above have left, or fell silent.
+
+    Nodes that leave at once disturb each other: a queue permits one change at a time; and those who stay see most of
+    the cluster go, pause as a minority, and come back with a member that has left.
+    """
+    deadline = time.monotonic() + PATIENCE
+    names = higher()
+    if names:
+        say(f"waits until {', '.join(names)} left")
+    while names and time.monotonic() < deadline:
+        time.sleep(1)
+        names = higher()
+
+
 def leave(replicas: int) -> None:
     """Move all replicas to the nodes that stay, and leave the cluster."""
     mine = cluster.node(cluster.ordinal())
     say(f"{mine} leaves the cluster, which gets {replicas} nodes")
     # A node in maintenance gets no new replicas. A whole drain would also stop those that are here: with two nodes
-    # leaving at once, queues would have lost their majority and could not be moved any more.
+    # leaving, queues would have lost their majority and could not be moved any more.
     run("rabbitmqctl", "eval", "rabbit_maintenance:mark_as_being_drained().")
+    await_higher()
     for number in range(replicas):
         moved("grow", cluster.node(number), "all")
     if not moved("shrink", mine):
