@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import os
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,8 @@ from tests.e2e.cloud import NAMESPACE, Cloud, eventually
 SIZE = 64 << 20
 FORMAT = ("--disk-format", "raw", "--container-format", "bare")
 NODE_PORT = {"service": {"public": {"spec": {"type": "NodePort"}}}}
+S3 = Path(__file__).parents[2] / "fakes" / "s3.py"
+KEY, SECRET = "somebody", "opens-the-bucket"
 SECTION = {"apiOverrides": {"default": NODE_PORT}, "template": {"storage": {"storageRequest": "2G"}}}
 
 
@@ -34,13 +38,17 @@ def images(cloud: Cloud) -> Iterator[Cloud]:
     cloud.kubectl("exec", "client", "--", "sh", "-c", f"head -c {SIZE} /dev/urandom > /tmp/image")
     cloud.kubectl("exec", "client", "--", "sh", "-c", "cd /tmp && python3 -m http.server 8080 >/dev/null 2>&1 &")
     cloud.kubectl("label", "pod", "client", "app=client", "--overwrite")
-    ports = [{"port": 80, "targetPort": 8080}]
-    page = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "page"}}
-    cloud.kubectl.apply({**page, "spec": {"selector": {"app": "client"}, "ports": ports}})
+    cloud.kubectl.apply(service("page", 8080), service("objects", 8081))
     yield cloud
-    cloud.kubectl("delete", "service", "page")
+    cloud.kubectl("delete", "service", "page", "objects")
     patch(cloud, None)
     cloud.kubectl("wait", "--for=delete", "glance/glance", "--timeout=120s")
+
+
+def service(name: str, port: int) -> dict[str, Any]:
+    """Return a Service before a program in the client's pod."""
+    spec = {"selector": {"app": "client"}, "ports": [{"port": 80, "targetPort": port}]}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec}
 
 
 def public(cloud: Cloud) -> str:
@@ -120,3 +128,56 @@ def test_taken_out_and_added_again_it_has_its_images(images: Cloud, uploaded: st
     ready(images)
     eventually(lambda: bool(images.openstack("image", "list")), "the images are listed")
     download(images, uploaded)
+
+
+STORE = """
+[DEFAULT]
+enabled_backends = objects:s3
+[glance_store]
+default_backend = objects
+[objects]
+s3_store_host = http://objects
+s3_store_bucket = images
+s3_store_bucket_url_format = path
+s3_store_large_object_size = 16
+"""
+
+
+@pytest.fixture(scope="module")
+def objects(images: Cloud) -> Cloud:
+    """The cloud with a second API of Glance, whose store is S3 by a snippet and by keys in a Secret."""
+    images.kubectl("exec", "--stdin", "client", "--", "sh", "-c", "cat > /tmp/s3.py", given=S3.read_text())
+    started = f"python3 /tmp/s3.py 8081 images {KEY} {SECRET} > /tmp/s3.log 2>&1 &"
+    images.kubectl("exec", "client", "--", "sh", "-c", started)
+    keys = f"[objects]\ns3_store_access_key = {KEY}\ns3_store_secret_key = {SECRET}\n"
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "objects"}, "stringData": {"keys.conf": keys}}
+    images.kubectl.apply(secret)
+    far = {"type": "edge", "storage": {"external": True}, "customServiceConfig": STORE}
+    far["customServiceConfigSecrets"] = ["objects"]
+    template = {"keystoneEndpoint": "default", "glanceAPIs": {"default": {}, "far": far}}
+    patch(images, {"template": template})
+    images.kubectl("wait", "--for=create", "deployment/glance-far", "--timeout=60s")
+    ready(images)
+    return images
+
+
+def test_images_are_in_s3_where_a_snippet_says_so(objects: Cloud) -> None:
+    # An API that is not in the catalog, so by its address.
+    far = f"http://{objects.kubectl.get('service/glance-far-public', '{.spec.clusterIP}')}:9292/v2/images"
+    token = {"X-Auth-Token": objects.token()}
+    content = os.urandom(20 << 20)
+
+    def ask(method: str, path: str = "", body: bytes | None = None, kind: str = "application/json") -> bytes:
+        headers = {**token, "Content-Type": kind}
+        request = urllib.request.Request(far + path, body, headers, method=method)  # noqa: S310  our own cloud
+        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310  likewise
+            return bytes(answer.read())
+
+    described = {"name": "far", "disk_format": "raw", "container_format": "bare"}
+    image = json.loads(ask("POST", body=json.dumps(described).encode()))["id"]
+    ask("PUT", f"/{image}/file", content, "application/octet-stream")
+    assert ask("GET", f"/{image}/file") == content
+    ask("DELETE", f"/{image}")
+    log = objects.kubectl("exec", "client", "--", "cat", "/tmp/s3.log")
+    assert f"{image} has 2 parts" in log
+    assert f"DELETE /images/{image}" in log
