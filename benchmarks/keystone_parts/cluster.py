@@ -41,6 +41,17 @@ class Cluster:
         self.run("create", "namespace", name)
         self.run("label", "namespace", name, RESTRICTED)
 
+    def remove_namespace(self, name: str) -> None:
+        """Remove a namespace with a cloud in it.
+
+        Of a namespace that still has pods Kubernetes looks again only after half of their longest grace period, which
+        is minutes; so they go first.
+        """
+        here = f"--namespace={name}"
+        self.run("delete", "openstackcontrolplanes", "--all", here, "--cascade=foreground")
+        self.run("delete", "deployments,statefulsets,jobs,pods", "--all", here)
+        self.run("delete", "namespace", name)
+
     def written_down(self, since: datetime, until: datetime) -> Iterator[Request]:
         """Yield the requests of a span of time."""
         with self.audit.open(encoding="utf-8") as lines:

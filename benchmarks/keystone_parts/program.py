@@ -103,7 +103,7 @@ def measure(cluster: Cluster, rounds: int) -> Figure:
                 written = cluster.written_down(began, datetime.now(UTC))
                 writes.append([request for request in written if quiet.is_loud(request, (quiet.OPERATORS,))])
             print(f"round {number + 1}, {name}: {times[name][-1]:.1f} s", flush=True)
-            cluster.run("delete", "namespace", namespace)
+            cluster.remove_namespace(namespace)
     print(f"writes of the operators for one cloud: {json.dumps([len(entry) for entry in writes])}; the last were:")
     print("\n".join(f"  {line}" for line in quiet.summary(writes[-1])), flush=True)
     return Figure("one resource to a token", "s", times["ours"], times["script"], "the script", GOAL)

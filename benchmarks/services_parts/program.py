@@ -144,7 +144,7 @@ def measure(cluster: Cluster, rounds: int) -> Figure:
             with tempfile.TemporaryDirectory() as folder:
                 times[name].append(one(cluster, namespace, Path(folder)))
             print(f"round {number + 1}, {name}: {times[name][-1]:.1f} s", flush=True)
-            cluster.run("delete", "namespace", namespace)
+            cluster.remove_namespace(namespace)
     return Figure("one resource to all APIs", "s", times["ours"], times["script"], "the script", GOAL)
 
 

@@ -125,7 +125,8 @@ def raised(cluster: Cluster, manifest: Path | None = None) -> Iterator[Cloud]:
             stackwright("up", "--yes", "--cloud", str(manifest or SMALLEST))
         yield Cloud(kubectl, found["helm"], seen)
     finally:
-        kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found")
+        # Nobody needs the place again, and a namespace with MariaDB in it takes a minute to go.
+        kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--wait=false")
 
 
 def secret(kubectl: Kubectl, name: str, key: str) -> str:
