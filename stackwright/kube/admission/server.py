@@ -4,6 +4,7 @@ It runs in the operators' process or alone. The certificate is handed to it whil
 exist go on, new ones get the new certificate.
 """
 
+import asyncio
 import ssl
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable
@@ -83,7 +84,15 @@ class WebhookServer:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        server = self._runner.server
+        connected = [] if server is None else [connection.transport for connection in server.connections]
         await self._runner.cleanup()
+        # A connection that is closed waits for the other side's farewell, longer than the loop may last. What is cut
+        # off lets go of its socket in the loop's next turn.
+        for transport in connected:
+            if transport is not None:
+                transport.abort()
+        await asyncio.sleep(0)
 
 
 def _handler(place: str, webhook: Webhook[Any], answer: Answer) -> _Handler:
