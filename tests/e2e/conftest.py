@@ -22,7 +22,8 @@ from stackwright.local.cluster.lifecycle import Cluster
 from stackwright.local.errors import LocalError
 from stackwright.local.progress import Shown
 
-NAME = "e2e"
+# Who runs two parts of the ring beside each other gives each a cluster of its own.
+NAME = os.environ.get("STACKWRIGHT_TEST_CLUSTER") or "e2e"
 IMAGE = "stackwright.local/busybox:test"
 APPLETS = ("sh", "httpd", "wget", "nslookup", "cat", "echo", "sleep", "id", "stat", "hostname", "ip", "touch", "mount")
 PATIENCE = "180s"
