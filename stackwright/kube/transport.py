@@ -7,7 +7,6 @@ and other 5xx. A 500 that says that an apply does not fit the schema is never re
 
 import asyncio
 import random
-import socket
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -26,6 +25,7 @@ from stackwright.kube.credentials import Credentials, Identity
 from stackwright.kube.errors import ApiError, Unreachable
 from stackwright.kube.gathering import Gathering
 from stackwright.kube.resource import Kind
+from stackwright.kube.sockets import Sockets
 
 ATTEMPTS = 5
 FIRST_PAUSE = 0.1
@@ -39,7 +39,6 @@ USER_AGENT = "stackwright"
 
 logger = structlog.get_logger()
 Sleep = Callable[[float], Awaitable[None]]
-AddrInfo = tuple[int | socket.AddressFamily, int | socket.SocketKind, int, str, tuple[object, ...]]
 
 
 @dataclass(frozen=True)
@@ -111,6 +110,7 @@ class Transport:
         self._slots = asyncio.Semaphore(limit)
         self._credentials = Credentials(connection, clock=clock)
         self._session: aiohttp.ClientSession | None = None
+        self._sockets = Sockets()
         self._closed = False
 
     async def close(self) -> None:
@@ -119,8 +119,7 @@ class Transport:
         if self._session is not None:
             await self._session.close()
             self._session = None
-            # What was cut off lets go of its socket in the loop's next turn, and the loop may have no further one.
-            await asyncio.sleep(0)
+            await self._sockets.release()
 
     async def request(self, call: Call) -> Reply:
         """Make a call, again where that is right, and return the last answer, whatever it says.
@@ -253,7 +252,7 @@ class Transport:
         if self._session is None:
             # The session is made here because it belongs to the running loop. Requests are limited by our own
             # slots: the connector's limit would count the watches too.
-            connector = aiohttp.TCPConnector(limit=0, socket_factory=_socket)
+            connector = aiohttp.TCPConnector(limit=0, socket_factory=self._sockets.make)
             self._session = aiohttp.ClientSession(
                 connector=connector,
                 read_bufsize=READ_BUFFER,
@@ -281,17 +280,6 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
     except (TypeError, ValueError):
         return None
-
-
-def _socket(address: AddrInfo) -> socket.socket:
-    """Return a socket on which a peer that vanished is noticed within a minute, also by a silent watch."""
-    made = socket.socket(address[0], address[1], address[2])
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3), ("TCP_USER_TIMEOUT", 60_000)):
-        # Not every system has all of them.
-        if (option := getattr(socket, name, None)) is not None:
-            made.setsockopt(socket.IPPROTO_TCP, option, value)
-    return made
 
 
 def _cut(response: aiohttp.ClientResponse) -> None:

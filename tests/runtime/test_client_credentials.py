@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import ssl
 from collections.abc import Callable
 from dataclasses import replace
@@ -277,6 +278,30 @@ async def test_a_server_without_tls_is_one_sentence(server: FaultServer) -> None
     async with Client(Connection(server=server.url.replace("http:", "https:"), verify=False)) as client:
         with pytest.raises(Unreachable, match="does not speak TLS with us; check its address"):
             await client.server_version()
+
+
+async def test_a_client_that_is_closed_waits_for_no_farewell(tmp_path: Path) -> None:
+    tls, pem = server_certificate(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url = f"https://127.0.0.1:{listening.getsockname()[1]}"
+
+        def ask() -> socket.socket:
+            """Take a request, and never say anything more."""
+            speaking = tls.wrap_socket(listening.accept()[0], server_side=True)
+            assert speaking.recv(65536)
+            return socket.socket(fileno=speaking.detach())
+
+        asked = asyncio.create_task(asyncio.to_thread(ask))
+        async with Client(Connection(server=url, certificate_authority=pem)) as client:
+            request = asyncio.create_task(client.server_version())
+            silent = await asked
+            request.cancel()
+            await asyncio.wait({request})
+        with silent:
+            # What is sent over TLS at the end may come, and then nothing: the socket is closed.
+            silent.settimeout(5)
+            while await asyncio.to_thread(silent.recv, 65536):
+                pass
 
 
 # The server's version.
