@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from stackwright.kube import config
-from stackwright.kube.builtin import Namespace, Pod, ServiceAccount
+from stackwright.kube.builtin import Namespace, ServiceAccount
 from stackwright.kube.client import Client
 from stackwright.kube.config import Connection
 from stackwright.local import binaries, programs
@@ -21,6 +21,12 @@ from stackwright.local.progress import Shown
 
 # How long a namespace's controllers may take on a loaded machine.
 PATIENCE = 30.0
+LONGEST = Path(__file__).parent / "test_crash.py"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes minutes: at the end a single worker would be at it, and the others idle."""
+    items.sort(key=lambda item: item.path != LONGEST)
 
 
 @pytest.fixture(scope="session")
@@ -41,10 +47,15 @@ def apiserver(kubernetes: dict[str, Path], tmp_path_factory: pytest.TempPathFact
 
     Its programs are never stopped; what must be restarted is a `private_apiserver`.
     """
+    return of_this_run("apiserver", kubernetes, tmp_path_factory)
+
+
+def of_this_run(name: str, kubernetes: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Shared:
+    """Return a server by its name, the same to all workers."""
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
-        return shared(folder.parent / "apiserver", kubernetes, master=os.getppid())
-    return shared(folder / "apiserver", kubernetes, master=os.getpid())
+        return shared(folder.parent / name, kubernetes, master=os.getppid())
+    return shared(folder / name, kubernetes, master=os.getpid())
 
 
 @pytest.fixture
@@ -63,11 +74,12 @@ async def client(connection: Connection) -> AsyncIterator[Client]:
 
 
 @pytest.fixture
-async def namespace(client: Client, request: pytest.FixtureRequest) -> AsyncIterator[str]:
-    """A fresh namespace, in which pods can be made; it is deleted afterwards, and nobody waits for that."""
-    name = await fresh_namespace(client, request.node.name)
-    yield name
-    await end_namespace(client, name)
+async def namespace(client: Client, request: pytest.FixtureRequest) -> str:
+    """A fresh namespace, in which pods can be made; it stays until the server ends.
+
+    To delete one costs the server more than most tests: it lists every kind in it, twice.
+    """
+    return await fresh_namespace(client, request.node.name)
 
 
 @pytest.fixture
@@ -88,13 +100,6 @@ async def private_client(private_apiserver: ApiServer) -> AsyncIterator[Client]:
 async def private_namespace(private_client: Client, request: pytest.FixtureRequest) -> str:
     """A fresh namespace of the private server; it goes away with the server."""
     return await fresh_namespace(private_client, request.node.name)
-
-
-async def end_namespace(client: Client, name: str) -> None:
-    """Delete a namespace, and confirm the end of its pods in place of a kubelet: it would stay for their sake."""
-    await client.delete(Namespace, name)
-    for pod in await client.list(Pod, name):
-        await client.delete(Pod, pod.metadata.name, name, grace=0)
 
 
 async def fresh_namespace(client: Client, test: str) -> str:

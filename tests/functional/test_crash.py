@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -18,12 +18,11 @@ from stackwright.kube.client import Client
 from stackwright.kube.config import Connection
 from stackwright.kube.controller import Controller
 from stackwright.kube.runtime import Runtime
-from stackwright.local.apiserver.server import ApiServer
 from stackwright.simulator import Script, simulated, storage_class
 from tests.fakes.mariadb import FakeMariaDB
 from tests.functional import neighbours
 from tests.functional.cloud import environment
-from tests.functional.conftest import fresh_namespace
+from tests.functional.conftest import fresh_namespace, of_this_run
 from tests.functional.definitions import defined
 from tests.functional.normal import everything
 from tests.functional.running import running
@@ -65,13 +64,9 @@ async def until_ready(client: Client, namespace: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def connection(kubernetes: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
-    """The way to a server for these tests alone, in which a hundred clouds may stay.
-
-    To delete a namespace costs the server as much as a third of a cloud.
-    """
-    with ApiServer(tmp_path_factory.mktemp("crash") / "apiserver", kubernetes) as server:
-        yield config.load(server.kubeconfig)
+def connection(kubernetes: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Connection:
+    """The way to a server for these tests alone: with a hundred clouds in it others would be slower."""
+    return config.load(of_this_run("crash", kubernetes, tmp_path_factory).kubeconfig)
 
 
 @contextlib.asynccontextmanager

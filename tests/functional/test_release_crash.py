@@ -19,7 +19,7 @@ from stackwright.kube.errors import Retry, Unreachable
 from stackwright.kube.events import EventRecorder
 from stackwright.kube.informer import Informers
 from stackwright.kube.transport import Call, Reply
-from tests.functional.conftest import end_namespace, fresh_namespace
+from tests.functional.conftest import fresh_namespace
 from tests.functional.releases import CHART, Hand, ask, pods, runtime, until
 from tests.functional.running import running
 from tests.functional.test_release import hand, revisions, without_extra
@@ -78,7 +78,6 @@ async def elsewhere(client: Client, place: Hand, number: int) -> AsyncIterator[H
     """Give the hand a fresh namespace."""
     namespace = await fresh_namespace(client, f"crash-{number}")
     yield Hand(place.program, place.kubeconfig, place.home, namespace)
-    await end_namespace(client, namespace)
 
 
 async def every(one: Callable[[int], Awaitable[bool]], writes: int) -> None:

@@ -23,7 +23,7 @@ from stackwright.kube.clock import seconds
 from stackwright.kube.resource import JsonObject
 from stackwright.simulator import Behaviour, Crash, ProbeFailing, Script, Selector, simulated, storage_class
 from tests.functional import workloads
-from tests.functional.conftest import end_namespace, fresh_namespace
+from tests.functional.conftest import fresh_namespace
 from tests.functional.watching import eventually, some, told
 
 
@@ -265,7 +265,6 @@ async def test_a_namespace_that_was_not_given_is_left_alone(
         assert set(pod.status) <= {"phase", "qosClass"}
         claim = await client.get(PersistentVolumeClaim, "data", other)
         assert claim.status["phase"] == "Pending"
-    await end_namespace(client, other)
 
 
 async def test_a_simulator_takes_over_from_one_that_ended(client: Client, namespace: str) -> None:
@@ -289,7 +288,6 @@ async def test_several_namespaces_are_played_at_once(
             await client.create(Deployment, workloads.deployment("web", where))
         for where in (namespace, other):
             await eventually(client, Deployment, "web", where, available)
-    await end_namespace(client, other)
 
 
 async def test_no_namespace_is_no_licence_for_all(client: Client) -> None:

@@ -9,7 +9,7 @@ from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.kube.client import Client
 from stackwright.kube.config import Connection
 from tests.fakes.running import fake
-from tests.functional.conftest import end_namespace, fresh_namespace
+from tests.functional.conftest import fresh_namespace
 from tests.functional.identity.cloud import ADMIN, Cloud
 from tests.functional.identity.mortal import Wires, mortal
 from tests.functional.watching import PATIENCE
@@ -52,7 +52,6 @@ async def for_every_write(client: Client, name: str, trial: Callable[[Cloud, int
         namespace = await fresh_namespace(client, f"{name}-{writes}")
         with fake("tests.fakes.keystone", ADMIN.password) as started:
             killed = await trial(Cloud(client, namespace, started.url), writes)
-        await end_namespace(client, namespace)
         writes += 1
     assert writes > 5
 
