@@ -1,5 +1,7 @@
 """Before a node stops: leave the cluster if it shall get smaller, else hand over what others can do.
 
+Usage: stop.py SECONDS, after which the node is killed.
+
 Queues that are replicated move first, so nothing is lost; then the node leaves and its volume is empty. A node that
 only restarts keeps its data, and lets others lead meanwhile.
 """
@@ -17,8 +19,8 @@ import cluster
 
 # How often a change of a queue's replicas is tried: one change at a time is permitted for each queue.
 TRIES = 10
-# How long a node waits for those above it to leave; what it has to do itself fits into the rest of its time.
-PATIENCE = 400
+# What part of its time a node waits for those above it to leave; all that leave have the same time.
+WAITING = 2 / 3
 
 
 def say(text: str) -> None:
@@ -60,37 +62,49 @@ def rows(printed: str) -> list[dict[str, Any]]:
         return [{"result": printed[-300:]}]
 
 
-def higher() -> list[str]:
-    """Return the members above this node that can be reached; also those whose broker has stopped already."""
-    _, printed = run("rabbitmqctl", "eval", "[N || N <- rabbit_nodes:list_members(), lists:member(N, nodes())].")
+def above(printed: str) -> list[str] | None:
+    """Return the nodes above this one among those that were printed; None where nothing is known.
+
+    Of the members that it reaches a node itself is always one.
+    """
     prefix = re.escape(f"rabbit@{os.environ['STATEFUL_SET']}-")
     found = {match[0]: int(match[1]) for match in re.finditer(rf"{prefix}(\d+)[\w.-]*", printed)}
+    if cluster.ordinal() not in found.values():
+        return None
     return sorted(name for name, number in found.items() if number > cluster.ordinal())
 
 
-def await_higher() -> None:
+def await_higher(seconds: float) -> None:
     """Wait until the nodes above have left, or fell silent.
 
     Nodes that leave at once disturb each other: a queue permits one change at a time; and those who stay see most of
     the cluster go, pause as a minority, and come back with a member that has left.
     """
-    deadline = time.monotonic() + PATIENCE
-    names = higher()
-    if names:
-        say(f"waits until {', '.join(names)} left")
-    while names and time.monotonic() < deadline:
+    deadline = time.monotonic() + seconds
+    told, unknown = False, 0
+    while unknown < TRIES and time.monotonic() < deadline:
+        # Also those whose broker has stopped already: they have not left yet.
+        reached = "[N || N <- rabbit_nodes:list_members(), lists:member(N, [node() | nodes()])]."
+        _, printed = run("rabbitmqctl", "eval", reached)
+        names = above(printed)
+        if names == []:
+            return
+        unknown = 0 if names else unknown + 1
+        if names and not told:
+            say(f"waits until {', '.join(names)} left")
+            told = True
         time.sleep(1)
-        names = higher()
+    say("waits no longer, and leaves beside the others")
 
 
-def leave(replicas: int) -> None:
+def leave(replicas: int, seconds: float) -> None:
     """Move all replicas to the nodes that stay, and leave the cluster."""
     mine = cluster.node(cluster.ordinal())
     say(f"{mine} leaves the cluster, which gets {replicas} nodes")
     # A node in maintenance gets no new replicas. A whole drain would also stop those that are here: with two nodes
     # leaving, queues would have lost their majority and could not be moved any more.
     run("rabbitmqctl", "eval", "rabbit_maintenance:mark_as_being_drained().")
-    await_higher()
+    await_higher(seconds * WAITING)
     for number in range(replicas):
         moved("grow", cluster.node(number), "all")
     if not moved("shrink", mine):
@@ -123,7 +137,7 @@ def main() -> int:
     if not replicas:
         return 0
     if cluster.ordinal() >= replicas:
-        leave(replicas)
+        leave(replicas, float(sys.argv[1]))
     elif replicas > 1:
         hand_over()
     return 0

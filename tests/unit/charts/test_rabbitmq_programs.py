@@ -95,6 +95,27 @@ def test_what_became_of_queues(programs: dict[str, ModuleType], printed: str, re
     assert [row["result"] for row in programs["stop"].rows(printed)] == results
 
 
+def members(*numbers: int) -> str:
+    """What Erlang prints of nodes."""
+    return "[" + ",\n ".join(f"'rabbit@rabbitmq-server-{n}.rabbitmq-nodes.openstack.svc'" for n in numbers) + "]"
+
+
+@pytest.mark.parametrize(
+    ("printed", "numbers"),
+    [
+        pytest.param(members(0, 1, 2), [], id="none-is-above"),
+        pytest.param(members(0, 1, 2, 3, 10), [10, 3], id="two-are-above"),
+        pytest.param(members(2), [], id="nobody-else-is-reached"),
+        pytest.param("[]", None, id="the-list-failed"),
+        pytest.param("no answer after 60 s", None, id="no-answer"),
+        pytest.param(members(0, 1), None, id="not-even-itself"),
+    ],
+)
+def test_who_leaves_first(programs: dict[str, ModuleType], printed: str, numbers: list[int] | None) -> None:
+    expected = None if numbers is None else [programs["cluster"].node(number) for number in numbers]
+    assert programs["stop"].above(printed) == expected
+
+
 @pytest.mark.parametrize(
     ("status", "body", "trouble"),
     [
