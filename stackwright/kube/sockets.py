@@ -1,9 +1,11 @@
-"""The sockets of a client: made so that a dead peer is noticed, and gone when the client is."""
+"""Sockets: made so that a dead peer is noticed, and gone when who uses them is."""
 
 import asyncio
 import contextlib
 import socket
 import weakref
+from collections.abc import Iterable
+from typing import Any
 
 AddrInfo = tuple[int | socket.AddressFamily, int | socket.SocketKind, int, str, tuple[object, ...]]
 
@@ -35,13 +37,41 @@ class Sockets:
         A request that was cancelled leaves a connection behind that says farewell over TLS, and waits for the answer
         longer than the event loop may last.
         """
-        for each in self._open():
-            with contextlib.suppress(OSError):  # One that never was connected.
-                each.shutdown(socket.SHUT_RDWR)
-        for _ in range(TURNS):
-            if not self._open():
-                return
-            await asyncio.sleep(0)
+        await cut_off(list(self._made))
 
-    def _open(self) -> list[socket.socket]:
-        return [each for each in self._made if each.fileno() >= 0]
+
+class Listening(socket.socket):
+    """A socket that listens, and remembers whom it has accepted."""
+
+    def __init__(self, host: str, port: int) -> None:
+        super().__init__(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+        self._accepted: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+        self.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            self.bind((host, port))
+        except OSError:
+            self.close()
+            raise
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Return a connection and where it comes from."""
+        accepted, address = super().accept()
+        self._accepted.add(accepted)
+        return accepted, address
+
+    async def release(self) -> None:
+        """Cut off who is still there, and return when it is closed; as above, a farewell may take too long."""
+        await cut_off(list(self._accepted))
+
+
+async def cut_off(sockets: Iterable[socket.socket]) -> None:
+    """Cut off those that are open, and return when they are closed."""
+    left = [each for each in sockets if each.fileno() >= 0]
+    for each in left:
+        with contextlib.suppress(OSError):  # One that never was connected, or is no more.
+            each.shutdown(socket.SHUT_RDWR)
+    for _ in range(TURNS):
+        left = [each for each in left if each.fileno() >= 0]
+        if not left:
+            return
+        await asyncio.sleep(0)

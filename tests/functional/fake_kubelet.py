@@ -15,6 +15,7 @@ from cryptography.x509.oid import NameOID
 from stackwright.kube.builtin import Node, Pod
 from stackwright.kube.client import Client
 from stackwright.kube.resource import JsonObject
+from stackwright.kube.sockets import Listening
 
 NODE = "with-logs"
 
@@ -47,7 +48,8 @@ async def kubelet(client: Client, folder: Path) -> AsyncIterator[Kubelet]:
     application.router.add_get("/containerLogs/{namespace}/{pod}/{container}", found.answer)
     runner = web.AppRunner(application)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=_context(folder))
+    listening = Listening("127.0.0.1", 0)
+    site = web.SockSite(runner, listening, ssl_context=_context(folder))
     await site.start()
     port = runner.addresses[0][1]
     await client.create(Node, {"metadata": {"name": NODE}})
@@ -60,6 +62,7 @@ async def kubelet(client: Client, folder: Path) -> AsyncIterator[Kubelet]:
         yield found
     finally:
         await runner.cleanup()
+        await listening.release()
 
 
 async def run_pod(client: Client, body: JsonObject) -> Pod:

@@ -3,6 +3,7 @@
 import asyncio
 import io
 import json
+import socket
 import ssl
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -146,3 +147,24 @@ async def test_files_are_looked_at_again_and_again(tmp_path: Path) -> None:
         await used.wait()
     run.cancel()
     await asyncio.gather(run, return_exceptions=True)
+
+
+async def test_a_server_that_ends_waits_for_no_farewell() -> None:
+    made = material()
+    trust = ssl.create_default_context(cadata=made.bundle.decode())
+
+    def greet(port: int) -> socket.socket:
+        """Ask for something, take the answer, and never say anything more."""
+        speaking = trust.wrap_socket(socket.create_connection(("127.0.0.1", port)), server_hostname="127.0.0.1")
+        speaking.sendall(f"GET {VALIDATE} HTTP/1.1\r\nHost: here\r\n\r\n".encode())
+        assert speaking.recv(65536).startswith(b"HTTP/1.1 405")
+        return socket.socket(fileno=speaking.detach())
+
+    async with WebhookServer([WEBHOOK], host="127.0.0.1", port=0) as server:
+        use(server, made)
+        silent = await asyncio.to_thread(greet, server.port)
+    with silent:
+        # What is sent over TLS at the end may come, and then nothing: the socket is closed.
+        silent.settimeout(5)
+        while await asyncio.to_thread(silent.recv, 65536):
+            pass

@@ -4,7 +4,6 @@ It runs in the operators' process or alone. The certificate is handed to it whil
 exist go on, new ones get the new certificate.
 """
 
-import asyncio
 import ssl
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable
@@ -22,6 +21,7 @@ from stackwright.kube.admission import reviews
 from stackwright.kube.admission.checks import Webhook
 from stackwright.kube.admission.reviews import AdmissionRequest, AdmissionResponse
 from stackwright.kube.resource import Kind
+from stackwright.kube.sockets import Listening
 
 _log = structlog.get_logger()
 
@@ -75,7 +75,8 @@ class WebhookServer:
 
     async def __aenter__(self) -> Self:
         await self._runner.setup()
-        site = web.TCPSite(self._runner, self.host, self.port, ssl_context=self._context)
+        self._listening = Listening(self.host, self.port)
+        site = web.SockSite(self._runner, self._listening, ssl_context=self._context)
         await site.start()
         self.port = self._runner.addresses[0][1]
         _log.info("admission webhooks are served", host=self.host, port=self.port)
@@ -84,15 +85,10 @@ class WebhookServer:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        server = self._runner.server
-        connected = [] if server is None else [connection.transport for connection in server.connections]
-        await self._runner.cleanup()
-        # A connection that is closed waits for the other side's farewell, longer than the loop may last. What is cut
-        # off lets go of its socket in the loop's next turn.
-        for transport in connected:
-            if transport is not None:
-                transport.abort()
-        await asyncio.sleep(0)
+        try:
+            await self._runner.cleanup()
+        finally:
+            await self._listening.release()
 
 
 def _handler(place: str, webhook: Webhook[Any], answer: Answer) -> _Handler:
