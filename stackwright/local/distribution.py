@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Mapping
 
 from stackwright.local.errors import PackagesMissing
@@ -10,6 +11,10 @@ from stackwright.local.progress import Progress
 
 EXTRA_PATH = ":/usr/sbin:/sbin"
 """Where programs for root are; a user's path often lacks it."""
+
+# For how many seconds others that install are waited for, and what apt-get says of who updates its lists.
+PATIENCE = 600.0
+LOCKED = "Could not get lock"
 
 Ask = Callable[[str], bool]
 """Asks a question, and returns whether the answer was yes."""
@@ -34,11 +39,21 @@ def ensure(programs: Mapping[str, str], *, ask: Ask, progress: Progress) -> None
     if not ask(f"This machine has no {names}. Install now?"):
         raise PackagesMissing(f"Nothing was done without {names}. To install them: apt-get install {names}")
     progress.say(f"Installing {names}.")
-    # Somebody else may be installing at this moment; that ends.
-    command = ["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=600"]
-    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     for words in (["update"], ["install", "-y", "--no-install-recommends", *packages]):
-        done = subprocess.run([*command, *words], env=environment, capture_output=True, text=True, check=False)  # noqa: S603  names of ours
+        done = _apt_get(words)
         if done.returncode != 0:
             said = "\n".join(done.stderr.strip().splitlines()[-5:])
             raise PackagesMissing(f"apt-get {words[0]} did not install {names}: {said}")
+
+
+def _apt_get(words: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run apt-get; somebody else may be installing at this moment, and that ends."""
+    command = ["apt-get", "-qq", "-o", f"DPkg::Lock::Timeout={PATIENCE:g}", *words]
+    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C"}
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603  names of ours
+        # It waits by itself for who installs, and not for who updates the lists.
+        if done.returncode == 0 or LOCKED not in done.stderr or time.monotonic() > deadline:
+            return done
+        time.sleep(1)
