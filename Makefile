@@ -86,9 +86,11 @@ e2e: setup ## Ring 5: two real clusters on this machine, brought up and taken do
 	@echo "==> ring 5: end to end; the tests of clouds run beside the others, and are told at the end"
 	@$(MAKE) --no-print-directory binaries || [ -z "$$CI" ]
 	@STACKWRIGHT_TEST_CLUSTER=e2e-clouds timeout $(E2E_MINUTES)m $(PYTEST) -q tests/e2e/clouds > $(CLOUDS) 2>&1 & clouds=$$!; \
-	  trap 'kill $$clouds 2>/dev/null' INT TERM; \
-	  timeout $(E2E_MINUTES)m $(PYTEST) -q tests/e2e --ignore=tests/e2e/clouds; others=$$?; \
-	  wait $$clouds; code=$$?; echo "==> end to end: clouds"; cat $(CLOUDS); exit $$((others > code ? others : code))
+	  timeout $(E2E_MINUTES)m $(PYTEST) -q tests/e2e --ignore=tests/e2e/clouds & others=$$!; \
+	  trap 'kill -INT $$clouds $$others 2>/dev/null' INT TERM; \
+	  ended() { wait $$1; code=$$?; [ $$code -le 128 ] || { wait $$1; code=$$?; }; }; \
+	  ended $$others; first=$$code; ended $$clouds; \
+	  echo "==> end to end: clouds"; cat $(CLOUDS); exit $$((first > code ? first : code))
 
 chaos: setup ## What takes longer: three replicas, kills, loss of everything (needs root)
 	@echo "==> chaos"

@@ -41,7 +41,7 @@ def traces() -> dict[str, list[str]]:
         return ours(re.sub(r"^\d+: |\[\d+:\d+\]|^#.*", "", line) for line in text.splitlines())
 
     def ours(found: Iterable[str]) -> list[str]:
-        return sorted(text for text in found if not any(name in text for name in elsewhere))
+        return sorted(text for text in found if OTHER in text or not any(name in text for name in elsewhere))
 
     return {
         "links": lines("ip", "-brief", "link"),
@@ -51,7 +51,13 @@ def traces() -> dict[str, list[str]]:
         "mounts": [line for line in lines("mount") if "/images/storage/" not in line and "buildah" not in line],
         "namespaces": lines("ip", "netns", "list"),
         "processes": [line for line in lines("ps", "-eo", "args") if OTHER in line],
-        "groups": ours(str(path) for path in Path("/sys/fs/cgroup").rglob("*") if path.name.startswith("stackwright")),
+        # A group of another cluster's pod may vanish meanwhile, which os.walk passes over.
+        "groups": ours(
+            f"{folder}/{name}"
+            for folder, names, _ in os.walk("/sys/fs/cgroup")
+            for name in names
+            if name.startswith("stackwright")
+        ),
         "folders": [
             str(path) for folder in ("/var/lib", "/run", "/var/log", "/opt") for path in Path(folder).iterdir()
         ],

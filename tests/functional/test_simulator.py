@@ -207,6 +207,8 @@ async def test_a_job_of_a_cron_job_completes(client: Client, namespace: str) -> 
         owner = jobs[0].metadata.controller
         assert owner is not None
         assert (owner.kind, owner.name) == ("CronJob", "purge")
+    # Its namespace stays, and there would be one more each minute.
+    await client.delete(CronJob, "purge", namespace)
 
 
 async def test_deleted_pods_end(client: Client, namespace: str) -> None:

@@ -173,6 +173,14 @@ def test_images_are_in_s3_where_a_snippet_says_so(objects: Cloud) -> None:
         with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310  likewise
             return bytes(answer.read())
 
+    def is_reached() -> bool:
+        try:
+            return bool(ask("GET"))
+        except OSError:
+            return False
+
+    # Kubernetes says that pods are ready a moment before kube-proxy knows.
+    eventually(is_reached, "the other API is reached")
     described = {"name": "far", "disk_format": "raw", "container_format": "bare"}
     image = json.loads(ask("POST", body=json.dumps(described).encode()))["id"]
     ask("PUT", f"/{image}/file", content, "application/octet-stream")
