@@ -74,7 +74,8 @@ def run(*, where: Where, resource: str, name: str, identifier: str | None, no_wa
     It is written into the resource's spec.actions, beside what others wrote there. The same id again does not run it
     again: it tells how it went.
     """
-    asked = Action(name=name, id=identifier or clock.seconds(clock.now()))
+    # Two may be asked for within a second.
+    asked = Action(name=name, id=identifier or clock.microseconds(clock.now()))
     code = asyncio.run(_run(where, resource, asked, None if no_wait else timeout))
     if code:
         raise click.exceptions.Exit(code)

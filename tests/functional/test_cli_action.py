@@ -59,6 +59,14 @@ async def test_an_action_is_run_and_told(client: Client, namespace: str, kubecon
     assert "first  restart  Succeeded" in listed.stdout
 
 
+async def test_two_without_an_id_within_a_second_are_two(client: Client, namespace: str, kubeconfig: Path) -> None:
+    await client.apply(Memcached, cache(namespace), field_manager="user")
+    words = ("action", "run", "memcached", "restart", "--no-wait")
+    done = [await command(kubeconfig, namespace, *words) for _ in range(3)]
+    assert [one.exit_code for one in done] == [0, 0, 0]
+    assert len(set(await asked(client, namespace))) == 3
+
+
 async def test_entries_of_others_are_not_disturbed(client: Client, namespace: str, kubeconfig: Path) -> None:
     theirs = {"name": "restart", "id": "theirs"}
     await client.apply(Memcached, cache(namespace, theirs), field_manager="user")
