@@ -6,6 +6,7 @@ No schema is checked and no field managers are tracked.
 import copy
 import json
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -140,7 +141,7 @@ def _essence(body: JsonObject) -> JsonObject:
     return {name: value for name, value in body.items() if name not in ("metadata", "status")}
 
 
-class Objects:
+class Objects(ABC):
     """All objects of all kinds. A subclass tells whoever watches, in `_publish`."""
 
     def __init__(self) -> None:
@@ -174,10 +175,11 @@ class Objects:
         self._history.clear()
         self._snapshots.clear()
 
+    @abstractmethod
     def _publish(
         self, collection: Collection, old: JsonObject | None, new: JsonObject | None, *, silently: bool
     ) -> None:
-        raise NotImplementedError
+        """Tell who watches of a change."""
 
     def _store(self, collection: Collection, new: JsonObject, *, silently: bool = False) -> JsonObject:
         objects = self._objects.setdefault(collection, {})
