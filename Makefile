@@ -13,8 +13,8 @@ CHARTS_MINUTES ?= 10
 E2E_MINUTES ?= 30
 CHAOS_MINUTES ?= 60
 
-# Tests on an API server wait for it as much as they compute, so there are two for each core; handed out in small pieces,
-# no worker has much left when the others are done.
+# Tests on an API server wait for it as much as they compute, so there are two workers for each core; where tests are
+# handed out in small pieces, none has much left when the others are done.
 WORKERS ?= $(shell echo $$((2 * $$(nproc))))
 
 .DEFAULT_GOAL := help

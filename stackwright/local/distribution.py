@@ -53,7 +53,7 @@ def _apt_get(words: list[str]) -> subprocess.CompletedProcess[str]:
     deadline = time.monotonic() + PATIENCE
     while True:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603  names of ours
-        # It waits by itself for who installs, and not for who updates the lists.
+        # It waits by itself for who installs, and not for who updates the lists; and nobody tells when those are free.
         if done.returncode == 0 or LOCKED not in done.stderr or time.monotonic() > deadline:
             return done
         time.sleep(1)
