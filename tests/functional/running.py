@@ -26,6 +26,16 @@ async def running(runtime: Runtime) -> AsyncIterator[None]:
         await asyncio.sleep(CLOSING)
 
 
+async def idle(controller: str) -> None:
+    """Wait until no worker of the controller is at work.
+
+    What a worker wrote is seen before its answer is counted: who has seen the one and wants the other waits here.
+    """
+    async with asyncio.timeout(PATIENCE):
+        while REGISTRY.get_sample_value("controller_runtime_active_workers", {"controller": controller}):
+            await asyncio.sleep(0.01)
+
+
 def patches() -> float:
     """How many patches this process has sent, whatever was said to them."""
     return sum(

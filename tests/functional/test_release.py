@@ -1,6 +1,5 @@
 """A release that an operator keeps, seen and disturbed by the real helm on a real API server."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -13,8 +12,8 @@ from stackwright.kube.client import Client
 from stackwright.local.apiserver.server import Shared
 from tests.functional.definitions import defined
 from tests.functional.releases import CHART, Hand, Small, ask, managers, pods, runtime, until
-from tests.functional.running import patches, running
-from tests.functional.watching import PATIENCE, eventually, some, told
+from tests.functional.running import idle, patches, running
+from tests.functional.watching import eventually, some, told
 
 
 @pytest.fixture
@@ -74,14 +73,12 @@ async def test_a_change_is_a_revision_and_no_change_is_none(operator: None, clie
     await until(
         client, hand.namespace, "Ready", lambda seen: seen.status.observedGeneration == small.metadata.generation
     )
+    await idle("small")
     before = patches()
     gone = await client.get(ConfigMap, "small", hand.namespace)
     await client.delete(ConfigMap, "small", hand.namespace)
     await eventually(client, ConfigMap, "small", hand.namespace, lambda item: item.metadata.uid != gone.metadata.uid)
-    # The object is seen before the answer that is counted.
-    async with asyncio.timeout(PATIENCE):
-        while patches() < before + 1:
-            await asyncio.sleep(0.01)
+    await idle("small")
     assert patches() == before + 1
     assert [entry[:2] for entry in await hand.history()] == [(1, "superseded"), (2, "deployed")]
 
