@@ -100,6 +100,9 @@ node() {
     kube-proxy --proxy-mode=iptables --kubeconfig="$configuration/kube-proxy.kubeconfig" --hostname-override=node-1 \
         --cluster-cidr="$PODS" --conntrack-max-per-core=0 --conntrack-tcp-timeout-established=0 \
         --conntrack-tcp-timeout-close-wait=0 &>"$FOLDER/logs/kube-proxy.log" &
+    kube-router --run-firewall --run-router=false --run-service-proxy=false --run-loadbalancer=false \
+        --kubeconfig="$configuration/kube-router.kubeconfig" --hostname-override=node-1 --enable-ipv6=false \
+        --service-cluster-ip-range="$SERVICES" --metrics-port=0 &>"$FOLDER/logs/kube-router.log" &
     "${kubectl[@]}" apply --server-side --validate=false --filename="$FOLDER/manifests.json" >/dev/null
     : >"$FOLDER/applied"
     wait

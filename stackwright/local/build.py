@@ -38,6 +38,7 @@ def link_flags(versions: Versions) -> str:
     }
     stamps["helm.sh/helm/v4/internal/version.version"] = versions.helm
     stamps["github.com/coredns/coredns/coremain.gitTag"] = versions.coredns
+    stamps["github.com/cloudnativelabs/kube-router/v2/pkg/version.Version"] = versions.router
     return " ".join(["-s -w", *(f"-X {name}={value}" for name, value in stamps.items())])
 
 

@@ -51,6 +51,12 @@ def official(versions: Versions, architecture: str) -> dict[str, Artifact]:
         f"{versions.coredns}/coredns_{number}_linux_{architecture}.tgz"
     )
     found["coredns"] = Artifact(coredns, f"{coredns}.sha256", member="coredns")
+    router = (
+        f"https://github.com/cloudnativelabs/kube-router/releases/download/{versions.router}/"
+        f"kube-router_{versions.router.removeprefix('v')}"
+    )
+    archive = f"{router}_linux_{architecture}.tar.gz"
+    found["kube-router"] = Artifact(archive, f"{router}_checksums.txt", member="kube-router")
     return found
 
 

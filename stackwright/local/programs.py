@@ -13,7 +13,7 @@ class Program:
 
     name: str
     component: str
-    """Whose version it carries: kubernetes, etcd, helm or coredns."""
+    """Whose version it carries: kubernetes, etcd, helm, coredns or router."""
     package: str
     """The folder of the Go module that builds it; a program of another name is a link to that binary."""
     version_arguments: tuple[str, ...] = ("--version",)
@@ -28,6 +28,7 @@ ALL = {
         Program("kube-scheduler", "kubernetes", SERVERS),
         Program("kubelet", "kubernetes", SERVERS),
         Program("kube-proxy", "kubernetes", SERVERS),
+        Program("kube-router", "router", SERVERS),
         Program("kubectl", "kubernetes", "kubectl", ("version", "--client")),
         Program("coredns", "coredns", "coredns", ("-version",)),
         Program("helm", "helm", "helm", ("version", "--short")),
@@ -37,5 +38,5 @@ ALL = {
 API_SERVER: Sequence[str] = ("etcd", "kube-apiserver", "kube-controller-manager")
 """What an API server without nodes needs."""
 
-CLUSTER: Sequence[str] = (*API_SERVER, "kube-scheduler", "kubelet", "kube-proxy", "coredns", "kubectl")
+CLUSTER: Sequence[str] = (*API_SERVER, "kube-scheduler", "kubelet", "kube-proxy", "kube-router", "coredns", "kubectl")
 """What a cluster with a node needs, and what a person needs to use it."""

@@ -17,6 +17,7 @@ _MODULES = {
     "etcd": "go.etcd.io/etcd/server/v3",
     "helm": "helm.sh/helm/v4",
     "coredns": "github.com/coredns/coredns",
+    "router": "github.com/cloudnativelabs/kube-router/v2",
 }
 
 
@@ -28,6 +29,7 @@ class Versions:
     etcd: str
     helm: str
     coredns: str
+    router: str
     go: str
 
     def of(self, component: str) -> str:
@@ -37,6 +39,7 @@ class Versions:
             "etcd": self.etcd,
             "helm": self.helm,
             "coredns": self.coredns,
+            "router": self.router,
         }[component]
 
 

@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable
@@ -65,6 +66,17 @@ class Database:
         """Wait until that many nodes are ready, and each of them sees that many members."""
         self.kubectl("rollout", "status", f"statefulset/{NAME}-galera", "--timeout=220s")
         until(lambda: self.views() == [str(replicas)] * replicas, f"{replicas} nodes in one cluster")
+        # kube-proxy learns of a ready node at the same time as we, and acts within a second.
+        until(self.answers, "the Service leads to a node")
+
+    def answers(self) -> bool:
+        """Return whether somebody listens at the Service's address."""
+        login = self.login
+        try:
+            socket.create_connection((login.host, login.port), timeout=10).close()
+        except ConnectionRefusedError:
+            return False
+        return True
 
     def views(self) -> list[str]:
         """How many members each node sees; a node that is not ready sees nobody."""

@@ -59,6 +59,29 @@ def test_an_address_of_no_service_refuses_at_once(cluster: Cluster) -> None:
         socket.create_connection((str(last), 80), timeout=10)
 
 
+def test_a_network_policy_is_enforced(kubectl: Kubectl) -> None:
+    kubectl.apply(*workloads.web("shop", replicas=1), workloads.sleeper("friend"), workloads.sleeper("stranger"))
+    kubectl.wait("deployment/shop", "condition=Available")
+    for name in ("friend", "stranger"):
+        kubectl.wait(f"pod/{name}", "condition=Ready")
+        assert kubectl.inside(name, "wget", "-qO-", "http://shop/").startswith("shop-")
+    rule = {"from": [{"podSelector": {"matchLabels": {"app": "friend"}}}], "ports": [{"port": 8080}]}
+    spec = {"podSelector": {"matchLabels": {"app": "shop"}}, "policyTypes": ["Ingress"], "ingress": [rule]}
+    policy = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "shop"}, "spec": spec}
+    kubectl.apply(policy)
+
+    def is_served(name: str) -> bool:
+        command = kubectl.command("exec", name, "--", "wget", "-qO-", "http://shop/")
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0 or "Connection refused" in done.stderr, done.stderr
+        return done.returncode == 0
+
+    eventually(lambda: not is_served("stranger"), "a stranger is refused")
+    assert is_served("friend")
+    kubectl("delete", "networkpolicy", "shop")
+    eventually(lambda: is_served("stranger"), "a stranger is served again")
+
+
 def test_a_volume_survives_its_pod_and_goes_with_its_claim(cluster: Cluster, kubectl: Kubectl) -> None:
     kubectl.apply(workloads.claim("data"), workloads.with_claim("first", "data"))
     kubectl.wait("pod/first", "condition=Ready")

@@ -24,6 +24,7 @@ PROGRAMS = (
     "kube-scheduler",
     "kubelet",
     "kube-proxy",
+    "kube-router",
     "volumes",
 )
 

@@ -8,7 +8,7 @@ from stackwright.kube.client import Client
 from stackwright.kube.resource import JsonObject, Kind, Resource
 from stackwright.local import versions
 from stackwright.local.cluster.configuration import PROVISIONER
-from stackwright.local.cluster.credentials import KUBELET_CLIENT, VOLUMES
+from stackwright.local.cluster.credentials import KUBELET_CLIENT, ROUTER, VOLUMES
 from stackwright.local.cluster.flags import DOMAIN
 from stackwright.local.cluster.layout import Node, Settings
 
@@ -64,6 +64,17 @@ def ground() -> Manifests:
         ),
     )
     yield ClusterRoleBinding, _binding(VOLUMES, VOLUMES, _user(VOLUMES))
+    yield (
+        ClusterRole,
+        _role(
+            ROUTER,
+            # Ours needs no Services and what belongs to them, but a released kube-router reads them all the same.
+            _rule("", ("pods", "namespaces", "nodes", "services", "endpoints"), ("get", "list", "watch")),
+            _rule("discovery.k8s.io", ("endpointslices",), ("get", "list", "watch")),
+            _rule("networking.k8s.io", ("networkpolicies",), ("get", "list", "watch")),
+        ),
+    )
+    yield ClusterRoleBinding, _binding(ROUTER, ROUTER, _user(ROUTER))
 
 
 def names(settings: Settings) -> Manifests:

@@ -13,6 +13,8 @@ from stackwright.local.probe import LOOPBACK
 KUBELET_CLIENT = "stackwright:kubelet-client"
 # The controller of volumes; likewise.
 VOLUMES = "stackwright:volumes"
+# What enforces NetworkPolicies; likewise.
+ROUTER = "stackwright:router"
 
 
 def sign(layout: Layout, settings: Settings) -> Credentials:
@@ -25,6 +27,7 @@ def sign(layout: Layout, settings: Settings) -> Credentials:
         "kube-scheduler": authority.client("scheduler", user="system:kube-scheduler"),
         "kubelet": authority.client("kubelet", user=node, groups=["system:nodes"]),
         "kube-proxy": authority.client("proxy", user="system:kube-proxy"),
+        "kube-router": authority.client("router", user=ROUTER),
         "volumes": authority.client("volumes", user=VOLUMES),
     }
     admin = authority.client("admin", user="admin", groups=["system:masters"])

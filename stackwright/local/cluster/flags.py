@@ -16,6 +16,7 @@ API_SERVER = 6443
 CONTAINERD_HEALTH = 1338
 KUBELET_HEALTH = 10248
 PROXY_HEALTH = 10256
+ROUTER_HEALTH = 20244
 CONTROLLER_MANAGER = 10257
 SCHEDULER = 10259
 VOLUMES_HEALTH = 10260
@@ -161,4 +162,20 @@ def proxy(settings: Settings, credentials: Credentials) -> list[str]:
         "--conntrack-tcp-timeout-close-wait=0",
         f"--healthz-bind-address={LOOPBACK}:{PROXY_HEALTH}",
         f"--metrics-bind-address={LOOPBACK}:10249",
+    ]
+
+
+def router(settings: Settings, credentials: Credentials) -> list[str]:
+    """Return kube-router's flags: NetworkPolicies are enforced, and everything else is left to others."""
+    return [
+        "--run-firewall",
+        "--run-router=false",
+        "--run-service-proxy=false",
+        "--run-loadbalancer=false",
+        f"--kubeconfig={credentials.kubeconfigs['kube-router']}",
+        f"--hostname-override={settings.node.name}",
+        f"--service-cluster-ip-range={settings.network.services}",
+        "--enable-ipv6=false",
+        f"--health-port={ROUTER_HEALTH}",
+        "--metrics-port=0",
     ]

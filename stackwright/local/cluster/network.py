@@ -12,6 +12,8 @@ from stackwright.local.errors import ClusterFailed
 
 # What the cable is called inside of the node.
 INNER = "eth0"
+# A port of the node at which nobody listens.
+CLOSED = 9
 
 
 def own_addresses() -> list[str]:
@@ -58,18 +60,19 @@ def attach(settings: Settings, first: int) -> None:
 
 
 def _refuse_unknown(services: str, first: int) -> None:
-    """Refuse, in the node's firewall, connections to a Service's address that kube-proxy does not know yet.
+    """Refuse, in the node, connections to a Service's address that kube-proxy does not know yet.
 
     They would leave the node unchanged and be lost, and the kernel would send each further try of the same connection
-    the same way: whoever is a moment too early would wait for minutes, where he should try again.
+    the same way: whoever is a moment too early would wait for minutes, where he should try again. The node itself
+    answers them, at a port where nobody listens: kube-router may accept what is forwarded before any rule of ours.
     """
-    firewall = ("nsenter", "--net", "--target", str(first), "iptables", "--wait")
-    # A reset is no ICMP message, of which the kernel sends a caller few; the host's would be lost among redirects.
-    for refusal in (("--protocol", "tcp", "--jump", "REJECT", "--reject-with", "tcp-reset"), ("--jump", "REJECT")):
-        rule = ("FORWARD", "--destination", services, *refusal)
-        known = subprocess.run([*firewall, "--check", *rule], check=False, capture_output=True)  # noqa: S603  no shell
+    table = ("nsenter", "--net", "--target", str(first), "iptables", "--wait", "--table", "nat")
+    for protocol in ("tcp", "udp"):
+        what = ("--destination", services, "--protocol", protocol)
+        rule = ("PREROUTING", *what, "--jump", "REDIRECT", "--to-ports", str(CLOSED))
+        known = subprocess.run([*table, "--check", *rule], check=False, capture_output=True)  # noqa: S603  no shell
         if known.returncode:
-            _run([*firewall, "--append", *rule])
+            _run([*table, "--append", *rule])
 
 
 def detach(settings: Settings) -> None:

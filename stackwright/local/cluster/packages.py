@@ -21,6 +21,7 @@ PROGRAMS = {
     "runc": "runc",
     "iptables": "iptables",
     "iptables-restore": "iptables",
+    "ipset": "ipset",
     "ip": "iproute2",
     "conntrack": "conntrack",
     "unshare": "util-linux",

@@ -33,8 +33,8 @@ def prepare(layout: Layout, settings: Settings) -> list[Part]:
         "kube-apiserver": ("etcd",),
         "kubelet": ("kube-apiserver", "containerd"),
         **dict.fromkeys(("kube-controller-manager", "kube-scheduler", "kube-proxy"), ("kube-apiserver",)),
-        # It could start sooner, but nobody needs it before there are pods, and the kubelet needs the processor.
-        "volumes": ("kube-apiserver", "kubelet"),
+        # They could start sooner, but nobody needs them before there are pods, and the kubelet needs the processor.
+        **dict.fromkeys(("kube-router", "volumes"), ("kube-apiserver", "kubelet")),
     }
     return [
         Part(Plan(name, command, layout.log(name), questions[name]), needs.get(name, ()))
@@ -69,6 +69,7 @@ def _commands(
         "kube-scheduler": flags.scheduler(signed),
         "kubelet": flags.kubelet(settings, signed, written["kubelet.yaml"]),
         "kube-proxy": flags.proxy(settings, signed),
+        "kube-router": flags.router(settings, signed),
     }
     volumes = ["--kubeconfig", str(signed.kubeconfigs["volumes"]), "--node", settings.node.name]
     return {
@@ -89,5 +90,6 @@ def _questions(signed: Credentials) -> dict[str, probe.Question]:
         "kube-scheduler": probe.question(flags.SCHEDULER, "/readyz", trusting),
         "kubelet": probe.question(flags.KUBELET_HEALTH, "/healthz", None),
         "kube-proxy": probe.question(flags.PROXY_HEALTH, "/healthz", None),
+        "kube-router": probe.question(flags.ROUTER_HEALTH, "/healthz", None),
         "volumes": probe.question(flags.VOLUMES_HEALTH, "/readyz", None),
     }

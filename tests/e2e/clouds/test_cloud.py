@@ -4,6 +4,8 @@ import base64
 import json
 import subprocess
 
+import pytest
+
 from tests.e2e import cloud as clouds
 from tests.e2e import leaking
 from tests.e2e.cloud import NAMESPACE, Cloud, eventually
@@ -130,3 +132,15 @@ def test_a_planted_leak_is_found(cloud: Cloud) -> None:
     password = cloud.password()
     for form in (password, base64.b64encode(password.encode()).decode()):
         assert list(leaking.leaks(leaking.values(cloud), {"a log": f"login with {form} failed"})) != []
+
+
+@pytest.mark.parametrize(("host", "port"), [("openstack", 3306), ("memcached", 11211)])
+def test_only_who_needs_it_reaches_it(cloud: Cloud, host: str, port: int) -> None:
+    script = f"import socket; socket.create_connection(('{host}', {port}), timeout=10); print('reached')"
+
+    def dialled(pod: str) -> subprocess.CompletedProcess[str]:
+        command = cloud.kubectl.command("exec", pod, "--", "python3", "-c", script)
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+    assert dialled("deployment/keystone").stdout.strip() == "reached"
+    assert "ConnectionRefusedError" in dialled("client").stderr

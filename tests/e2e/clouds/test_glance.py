@@ -38,9 +38,10 @@ def images(cloud: Cloud) -> Iterator[Cloud]:
     cloud.kubectl("exec", "client", "--", "sh", "-c", f"head -c {SIZE} /dev/urandom > /tmp/image")
     cloud.kubectl("exec", "client", "--", "sh", "-c", "cd /tmp && python3 -m http.server 8080 >/dev/null 2>&1 &")
     cloud.kubectl("label", "pod", "client", "app=client", "--overwrite")
-    cloud.kubectl.apply(service("page", 8080), service("objects", 8081))
+    # Glance may dial ports 80 and 443. Here pods at other ports stand behind them, which the user says: docs/glance.md.
+    cloud.kubectl.apply(service("page", 8080), service("objects", 8081), way(8080, 8081))
     yield cloud
-    cloud.kubectl("delete", "service", "page", "objects")
+    cloud.kubectl("delete", "service/page", "service/objects", "networkpolicy/glance-client")
     patch(cloud, None)
     cloud.kubectl("wait", "--for=delete", "glance/glance", "--timeout=120s")
 
@@ -49,6 +50,15 @@ def service(name: str, port: int) -> dict[str, Any]:
     """Return a Service before a program in the client's pod."""
     spec = {"selector": {"app": "client"}, "ports": [{"port": 80, "targetPort": port}]}
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec}
+
+
+def way(*ports: int) -> dict[str, Any]:
+    """Return a policy that lets Glance's pods dial the client's pod."""
+    out = {"to": [{"podSelector": {"matchLabels": {"app": "client"}}}], "ports": [{"port": port} for port in ports]}
+    selector = {"matchLabels": {"app.kubernetes.io/name": "glance", "app.kubernetes.io/instance": "glance"}}
+    spec = {"podSelector": selector, "policyTypes": ["Egress"], "egress": [out]}
+    metadata = {"name": "glance-client"}
+    return {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": metadata, "spec": spec}
 
 
 def public(cloud: Cloud) -> str:

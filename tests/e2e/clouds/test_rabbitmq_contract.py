@@ -1,5 +1,6 @@
 """The adapter's promises on the real RabbitMQ of the cluster."""
 
+import socket
 import subprocess
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from stackwright.adapters.rabbitmq import Access
 from tests.contracts.rabbitmq import BrokerContract
 from tests.e2e import cloud as clouds
-from tests.e2e.cloud import Cloud
+from tests.e2e.cloud import Cloud, eventually
 
 BROKER = {
     "apiVersion": "rabbitmq.openstack.org/v1beta1",
@@ -21,6 +22,17 @@ URL = {
     "metadata": {"name": "nova"},
     "spec": {"rabbitmqClusterName": "rabbitmq", "username": "nova", "vhost": "cell1"},
 }
+# The management API is for the operators alone; these tests dial it from outside of the cluster.
+WAY = {
+    "apiVersion": "networking.k8s.io/v1",
+    "kind": "NetworkPolicy",
+    "metadata": {"name": "management-from-outside"},
+    "spec": {
+        "podSelector": {"matchLabels": {"app.kubernetes.io/name": "rabbitmq"}},
+        "policyTypes": ["Ingress"],
+        "ingress": [{"ports": [{"port": 15672}]}],
+    },
+}
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +42,9 @@ def access(cloud: Cloud) -> Access:
     kubectl.apply(BROKER, URL)
     kubectl.wait("rabbitmq/rabbitmq", "condition=Ready")
     address = kubectl.get("service/rabbitmq", "{.spec.clusterIP}")
+    assert not answers(address, 15672)
+    kubectl.apply(WAY)
+    eventually(lambda: answers(address, 15672), "the management API answers")
     user, password = (clouds.secret(kubectl, "rabbitmq-default-user", key) for key in ("username", "password"))
     return Access(f"http://{address}:15672", user, password)
 
@@ -46,9 +61,25 @@ def test_a_transport_url_names_a_user_who_may_use_its_virtual_host(cloud: Cloud,
         "c = kombu.Connection(hostname=h.hostname, port=h.port, userid=h.username, password=h.password, "
         "virtual_host=u.virtual_host); c.connect(); print('connected')"
     )
-    command = cloud.kubectl.command("exec", "--stdin", "client", "--", "python3", "-c", script)
-    done = subprocess.run(command, input=url, capture_output=True, text=True, timeout=60, check=False)
-    assert done.stdout.strip() == "connected", done.stderr
+
+    def dialled() -> subprocess.CompletedProcess[str]:
+        command = cloud.kubectl.command("exec", "--stdin", "client", "--", "python3", "-c", script)
+        return subprocess.run(command, input=url, capture_output=True, text=True, timeout=60, check=False)
+
+    assert "Connection refused" in dialled().stderr
+    # As docs/network-policies.md says: a pod that uses the broker has the label of that need.
+    cloud.kubectl("label", "pod", "client", "broker.needs.openstack.org/rabbitmq=true")
+    eventually(lambda: dialled().stdout.strip() == "connected", "who needs the broker is let in")
+    cloud.kubectl("label", "pod", "client", "broker.needs.openstack.org/rabbitmq-")
+
+
+def answers(address: str, port: int) -> bool:
+    """Return whether somebody listens there, for us."""
+    try:
+        socket.create_connection((address, port), timeout=10).close()
+    except ConnectionRefusedError:
+        return False
+    return True
 
 
 class TestRealRabbitMQ(BrokerContract):

@@ -16,7 +16,9 @@ from stackwright.local.programs import ALL
 from stackwright.local.progress import Silent
 from stackwright.local.versions import Versions
 
-VERSIONS = Versions(kubernetes="v1.36.4", etcd="v3.6.13", helm="v4.2.4", coredns="v1.14.7", go="1.26.0")
+VERSIONS = Versions(
+    kubernetes="v1.36.4", etcd="v3.6.13", helm="v4.2.4", coredns="v1.14.7", router="v2.1.0", go="1.26.0"
+)
 DIGEST = "a" * 64
 OTHER = "b" * 64
 

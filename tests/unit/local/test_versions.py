@@ -13,6 +13,7 @@ module example.invalid/programs
 go 1.26.0
 
 require (
+	github.com/cloudnativelabs/kube-router/v2 v2.1.0
 	github.com/coredns/coredns v1.14.7
 	go.etcd.io/etcd/server/v3 v3.6.13
 	helm.sh/helm/v4 v4.2.4
@@ -23,7 +24,7 @@ require (
 
 def test_the_versions_are_those_that_go_mod_requires() -> None:
     assert versions.parse(GO_MOD) == versions.Versions(
-        kubernetes="v1.36.4", etcd="v3.6.13", helm="v4.2.4", coredns="v1.14.7", go="1.26.0"
+        kubernetes="v1.36.4", etcd="v3.6.13", helm="v4.2.4", coredns="v1.14.7", router="v2.1.0", go="1.26.0"
     )
 
 

@@ -20,6 +20,7 @@ import (
 	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
 	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
+	"stackwright.local/kubernetes/servers/router"
 )
 
 func main() {
@@ -38,8 +39,10 @@ func main() {
 		command = proxy.NewProxyCommand()
 	case "kubelet":
 		command = kubelet.NewKubeletCommand(context.Background())
+	case "kube-router":
+		command = router.NewCommand()
 	default:
-		fmt.Fprintf(os.Stderr, "%s: call me etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kube-proxy or kubelet\n", name)
+		fmt.Fprintf(os.Stderr, "%s: call me etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kube-proxy, kube-router or kubelet\n", name)
 		os.Exit(2)
 	}
 	os.Exit(cli.Run(command))
