@@ -9,6 +9,7 @@ import click
 import yaml
 
 from stackwright import services
+from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.cli import exit_codes, tree
 from stackwright.cli.following import Following, following, tell_until
 from stackwright.cli.tree import Identity, Node, State
@@ -20,6 +21,8 @@ from stackwright.local.progress import Progress, duration
 
 # Whose the fields are that a file of ours sets.
 FIELD_MANAGER = "stackwright-up"
+# What both the control plane and the operators' chart call operatorMode; of other words the server says what is wrong.
+MODES = ("shared", "perService")
 
 
 class NotReady(click.ClickException):
@@ -65,6 +68,13 @@ def _check(body: object, at: str, namespace: str) -> None:
             f"{at} is for namespace {metadata['namespace']}, and the cloud is for {namespace}; "
             "use --namespace, or leave metadata.namespace away."
         )
+
+
+def chart_values(cloud: Cloud) -> JsonObject:
+    """Return what the operators' chart has to know of a cloud: who serves its services, where it says that. Pure."""
+    specs = [body.get("spec") for body in cloud.manifests if body["kind"] == OpenStackControlPlane.kind.name]
+    modes = [spec["operatorMode"] for spec in specs if isinstance(spec, dict) and spec.get("operatorMode") in MODES]
+    return {"operatorMode": modes[0]} if modes else {}
 
 
 async def apply(client: Client, cloud: Cloud, progress: Progress) -> list[Identity]:

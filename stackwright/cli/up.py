@@ -123,11 +123,13 @@ def _cloud(cloud: str | None, namespace: str) -> "Cloud | None":
 def _install(place: Place, asked: Options, cloud: "Cloud | None", progress: "Progress") -> None:
     import asyncio  # noqa: PLC0415  a help text needs none of it
 
-    from stackwright.cli import places  # noqa: PLC0415  likewise
+    from stackwright.cli import clouds, places  # noqa: PLC0415  likewise
     from stackwright.local import binaries  # noqa: PLC0415  likewise
     from stackwright.local.operators import Helm  # noqa: PLC0415  likewise
 
     values = places.chart_values(places.component_images(asked.images, built=place.built))
+    if cloud is not None:
+        values |= clouds.chart_values(cloud)
     helm = Helm(binaries.ensure(["helm"], progress=progress)["helm"], place.kubeconfig, place.context or "")
     asyncio.run(_operators(place, helm, values, progress))
     if cloud is not None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from stackwright.kube import fields
 from stackwright.kube.builtin import Deployment, Namespace, Pod
 from stackwright.kube.client import Client
 from stackwright.kube.crd import install as definitions
@@ -22,7 +23,6 @@ from stackwright.local.progress import Progress
 
 NAMESPACE = "stackwright-system"
 RELEASE = "stackwright"
-DEPLOYMENT = f"{RELEASE}-operator"
 RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted"}
 PATIENCE = 180.0
 
@@ -59,7 +59,10 @@ class Helm:
 
 
 async def install(client: Client, helm: Helm, chart: Path, values: JsonObject, progress: Progress) -> bool:
-    """Make a cluster run the operators of a chart with these values; return whether there was anything to do."""
+    """Make a cluster run the operators of a chart with these values; return whether there was anything to do.
+
+    What somebody has told helm beside these values stays.
+    """
     folder = sorted((chart / "crds").glob("*.yaml"))
     manifests = [body for path in folder for body in yaml.safe_load_all(path.read_text(encoding="utf-8"))]
     # Helm would install them once and never upgrade them.
@@ -68,8 +71,9 @@ async def install(client: Client, helm: Helm, chart: Path, values: JsonObject, p
     if changed:
         progress.say(f"Installed {len(changed)} definitions of our kinds.")
     await ensure_namespace(client, NAMESPACE, progress)
-    released = await _release(client, helm, chart, values, progress)
-    await _available(client, progress)
+    released, deployments = await _release(client, helm, chart, values, progress)
+    for name in deployments:
+        await _available(client, name, progress)
     return released or bool(changed)
 
 
@@ -103,15 +107,20 @@ async def _gone(client: Client, name: str, progress: Progress) -> None:
     )
 
 
-async def _release(client: Client, helm: Helm, chart: Path, values: JsonObject, progress: Progress) -> bool:
-    """Install or upgrade the release, unless it is what it should be."""
-    given = yaml.safe_dump(values)
-    wanted = objects(helm.must("template", RELEASE, chart, "--values=-", given=given))
+async def _release(
+    client: Client, helm: Helm, chart: Path, values: JsonObject, progress: Progress
+) -> tuple[bool, list[str]]:
+    """Install or upgrade the release, unless it is what it should be; return whether, and its Deployments."""
     state = _state(helm)
-    if state == "deployed" and await client.find(Deployment, DEPLOYMENT, NAMESPACE) is not None:
+    told = json.loads(helm.must("get", "values", RELEASE, "--output=json")) if state else None
+    given = yaml.safe_dump(fields.merged(told or {}, values))
+    wanted = objects(helm.must("template", RELEASE, chart, "--values=-", given=given))
+    deployments = [name for kind, _, name in wanted if kind == Deployment.kind.name]
+    missing = [name for name in deployments if await client.find(Deployment, name, NAMESPACE) is None]
+    if state == "deployed" and not missing:
         present = helm.run("get", "manifest", RELEASE)
         if present.returncode == 0 and objects(present.stdout) == wanted:
-            return False
+            return False, deployments
     if state.startswith("pending"):
         # Helm was killed in the middle. What the operators have deployed does not go with them.
         helm.must("uninstall", RELEASE)
@@ -120,7 +129,7 @@ async def _release(client: Client, helm: Helm, chart: Path, values: JsonObject, 
     options = ("--install", "--skip-crds", "--history-max=5", "--server-side=true", "--force-conflicts", "--values=-")
     helm.must("upgrade", *options, RELEASE, chart, given=given)
     progress.say(f"Installed the operators in namespace {NAMESPACE}.")
-    return True
+    return True, deployments
 
 
 def _state(helm: Helm) -> str:
@@ -135,12 +144,12 @@ def objects(manifest: str) -> dict[tuple[str, str, str], Any]:
     return {(body["kind"], body["metadata"].get("namespace", ""), body["metadata"]["name"]): {**body} for body in found}
 
 
-async def _available(client: Client, progress: Progress) -> None:
-    """Wait until the operators are there, and say meanwhile what is missing."""
+async def _available(client: Client, name: str, progress: Progress) -> None:
+    """Wait until a Deployment of the operators is there, and say meanwhile what is missing."""
     said = "nothing was heard of them"
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(PATIENCE):
-            events = client.watch(Deployment, NAMESPACE, fields=f"metadata.name={DEPLOYMENT}", initial=True)
+            events = client.watch(Deployment, NAMESPACE, fields=f"metadata.name={name}", initial=True)
             async with contextlib.aclosing(events):
                 async for event in events:
                     if event.type not in ("ADDED", "MODIFIED"):

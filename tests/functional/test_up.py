@@ -16,7 +16,7 @@ from stackwright.kube.client import Client
 from stackwright.kube.errors import ConfigError
 from stackwright.local import operators
 from stackwright.local.apiserver.server import ApiServer
-from stackwright.local.operators import DEPLOYMENT, NAMESPACE, RELEASE, Helm
+from stackwright.local.operators import NAMESPACE, RELEASE, Helm
 from stackwright.local.progress import Silent
 from stackwright.services.memcached.kinds import Memcached
 from stackwright.simulator import Script, simulated
@@ -24,6 +24,7 @@ from tests.functional.cloud import ROOT
 from tests.functional.definitions import defined
 
 CHART = ROOT / "charts" / "stackwright"
+DEPLOYMENT = "stackwright-operator"
 VALUES = {"image": "registry.example/operator:1"}
 
 
@@ -54,6 +55,8 @@ async def test_operators_are_installed_once_and_upgraded_when_something_differs(
     assert revision(helm) == 1
     assert await operators.install(client, helm, CHART, {**VALUES, "replicas": 2}, Silent())
     assert revision(helm) == 2
+    # What helm was told before stays.
+    assert not await operators.install(client, helm, CHART, VALUES, Silent())
     # What somebody scaled by hand is no reason to fail.
     scaled = {"metadata": {"name": DEPLOYMENT, "namespace": NAMESPACE}, "spec": {"replicas": 3}}
     await client.apply(Deployment, scaled, field_manager="somebody")
@@ -68,6 +71,16 @@ async def test_operators_are_installed_once_and_upgraded_when_something_differs(
     assert await operators.install(client, helm, CHART, VALUES, Silent())
     labels = (await client.get(Namespace, NAMESPACE)).metadata.labels
     assert labels["pod-security.kubernetes.io/enforce"] == "restricted"
+
+
+@pytest.mark.usefixtures("played")
+async def test_an_operator_for_each_service_is_installed_and_stays(private_client: Client, helm: Helm) -> None:
+    client = private_client
+    assert await operators.install(client, helm, CHART, {**VALUES, "operatorMode": "perService"}, Silent())
+    assert [one.metadata.name for one in await client.list(Deployment, NAMESPACE)] == [f"{DEPLOYMENT}-core"]
+    assert not await operators.install(client, helm, CHART, VALUES, Silent())
+    assert await operators.install(client, helm, CHART, {**VALUES, "operatorMode": "shared"}, Silent())
+    assert await client.find(Deployment, DEPLOYMENT, NAMESPACE) is not None
 
 
 def pending(record: Secret) -> dict[str, Any]:

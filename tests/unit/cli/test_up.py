@@ -39,6 +39,24 @@ def test_the_example_is_a_cloud() -> None:
     assert "OpenStackControlPlane" in {body["kind"] for body in cloud.manifests}
 
 
+@pytest.mark.parametrize(
+    ("spec", "values"),
+    [
+        ({"operatorMode": "perService"}, {"operatorMode": "perService"}),
+        ({"operatorMode": "shared"}, {"operatorMode": "shared"}),
+        ({}, {}),
+        # The server says what is wrong with these.
+        ({"operatorMode": "mine"}, {}),
+        ({"operatorMode": ["shared"]}, {}),
+        (None, {}),
+    ],
+)
+def test_the_chart_gets_the_mode_that_a_cloud_names(spec: object, values: dict[str, str]) -> None:
+    plane = {"kind": "OpenStackControlPlane", "metadata": {"name": "openstack"}, "spec": spec}
+    other = {"kind": "Secret", "metadata": {"name": "osp-secret"}}
+    assert clouds.chart_values(clouds.Cloud((other, plane), "openstack")) == values
+
+
 def test_a_missing_file_is_found_out_before_anything_is_done() -> None:
     done = run("up", "--cloud", "/nonexistent/cloud.yaml")
     assert done.returncode == 1
