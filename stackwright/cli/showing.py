@@ -8,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 from rich.text import Text
 
+from stackwright.api.controlplane import OperatorState
 from stackwright.blueprint.actions import SUCCEEDED
 from stackwright.cli import tree
 from stackwright.cli.durations import since
@@ -69,7 +70,8 @@ def _why(node: Node) -> Iterable[str]:
     if node.state is not State.READY and node.message:
         yield node.message
     if node.needed_by:
-        yield f"here because {', '.join(node.needed_by)} needs it"
+        verb = "needs" if len(node.needed_by) == 1 else "need"
+        yield f"here because {', '.join(node.needed_by)} {verb} it"
 
 
 def _needs(node: Node) -> Iterable[str]:
@@ -88,6 +90,8 @@ def _unready(need: Need) -> str:
 def _notes(node: Node) -> Iterable[str]:
     if node.state is not State.READY:
         yield from _needs(node)
+    if node.operators:
+        yield f"operators: {', '.join(_operator(operator) for operator in node.operators)}"
     for entry in node.overridden:
         wanted = f"; asked for: {entry.wanted}" if entry.wanted else ""
         field = "as a whole" if entry.field == WHOLE else entry.field
@@ -96,6 +100,10 @@ def _notes(node: Node) -> Iterable[str]:
         if action.state != SUCCEEDED:
             result = f": {action.result}" if action.result else ""
             yield f"action {action.name} {action.id}: {action.state}{result}"
+
+
+def _operator(operator: OperatorState) -> str:
+    return operator.service if operator.ready else f"{operator.service} ({operator.message or 'not ready'})"
 
 
 def lines(nodes: Iterable[Node], now: datetime) -> list[str]:

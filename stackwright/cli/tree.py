@@ -9,7 +9,7 @@ import msgspec
 from stackwright import services
 from stackwright.api.annotations import PAUSED, RELEASE_OWNER
 from stackwright.api.base import Condition, CustomResource
-from stackwright.api.controlplane import OpenStackControlPlane
+from stackwright.api.controlplane import OpenStackControlPlane, OperatorState
 from stackwright.api.mariadb import DATABASE_LABEL, MariaDBAccount, MariaDBDatabase
 from stackwright.api.service import ActionStatus
 from stackwright.cli import edges, finding
@@ -77,6 +77,8 @@ class Node(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """The resources of ours that it needs."""
     overridden: tuple[Overridden, ...] = ()
     actions: tuple[ActionStatus, ...] = ()
+    operators: tuple[OperatorState, ...] = ()
+    """The services' own operators, where a control plane has such."""
     children: tuple["Node", ...] = ()
 
 
@@ -231,6 +233,7 @@ def _node(
         needs=needed.get(identity(resource), ()),
         overridden=getattr(resource.status, "overridden", ()),
         actions=getattr(resource.status, "actions", ()),
+        operators=getattr(resource.status, "operators", ()),
         children=(*nodes, *_absent(resource, {(node.kind, node.name) for node in nodes})),
     )
 

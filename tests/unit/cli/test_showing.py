@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from stackwright.api.controlplane import OperatorState
 from stackwright.api.service import ActionStatus
 from stackwright.cli import showing
 from stackwright.cli.tree import Need, Node, Pods, State
@@ -67,6 +68,20 @@ def test_what_a_service_needs_stands_beside_it_while_all_is_well() -> None:
     well = Node("KeystoneAPI", "keystone", "keystone.openstack.org/v1beta1", State.READY, needs=needs)
     (_, line) = showing.lines((well,), NOW)
     assert line.endswith("needs Galera openstack")
+
+
+def test_the_operators_of_services_are_named_with_what_is_wrong() -> None:
+    said = OperatorState(service="glance", message="Deployment stackwright-operator-glance has 0 of 1 pods ready")
+    operators = (said, OperatorState(service="keystone", ready=True))
+    plane = Node("OpenStackControlPlane", "openstack", "v1", State.READY, operators=operators)
+    (_, _, below) = showing.lines((plane,), NOW)
+    assert below.endswith("operators: glance (Deployment stackwright-operator-glance has 0 of 1 pods ready), keystone")
+
+
+def test_why_a_resource_is_there_is_a_sentence() -> None:
+    for needed_by, said in ((("A a",), "here because A a needs it"), (("A a", "B b"), "here because A a, B b need it")):
+        (_, line) = showing.lines((Node("Galera", "x", "v1", State.READY, needed_by=needed_by),), NOW)
+        assert line.endswith(said)
 
 
 def test_what_holds_a_service_up_is_told_below_why() -> None:
