@@ -93,10 +93,22 @@ def authtoken(facts: IdentityFacts, cached: CacheFacts | None = None) -> Ini:
     return {"keystone_authtoken": section}
 
 
-def uwsgi(application: str, port: int, *, processes: int, timeout: int, streams: bool = False) -> str:
+def uwsgi(
+    application: str,
+    port: int,
+    *,
+    processes: int,
+    timeout: int,
+    streams: bool = False,
+    imports: tuple[str, ...] = (),
+) -> str:
     """Return the command of an API that uwsgi serves; the application is in a module, or in a file.
 
     Where it `streams` files, a request takes as long as it takes, and the timeout is for a client that is silent.
+
+    Each process makes an application of its own, because connections and threads do not survive a fork. `imports` are
+    modules that it needs and that do nothing but define: they are loaded once, before the fork, and their memory is
+    shared by all processes.
     """
     # Who sends in pieces may make them as large as that; uwsgi itself would take a mebibyte.
     limits = f"--socket-timeout {timeout} --chunked-input-limit 67108864" if streams else f"--harakiri {timeout}"
@@ -107,5 +119,6 @@ def uwsgi(application: str, port: int, *, processes: int, timeout: int, streams:
         f"--buffer-size 65535 --http-timeout {timeout} {limits}",
         # The start contract splits the command on blanks, so a header has none.
         f"--add-header Connection:close --http-socket :{port} {place}",
+        *(f"--shared-import {module}" for module in imports),
     )
     return " ".join(words)

@@ -7,6 +7,7 @@ import json
 import re
 import stat
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 
@@ -131,6 +132,26 @@ def test_each_service_has_its_pinned_version(openstack: Built, service: composin
     code = f"import importlib.metadata as m, {service.name}; print(m.version('{service.package}'))"
     answer = openstack.run(f'python -W ignore -c "{code}"', user=service.uid)
     assert (answer.code, answer.output) == (0, f"{service.version}\n")
+
+
+def shared(command: str) -> list[str]:
+    """Return the modules that the processes of uwsgi share."""
+    return [module for option, module in pairwise(command.split()) if option == "--shared-import"]
+
+
+COMMANDS = {
+    f"{path.parts[-4]}-{path.stem}": json.loads(path.read_text(encoding="utf-8"))["command"]
+    for path in sorted((recipes.folder() / "charts").glob("*/example/config/*.json"))
+}
+APIS = {name: command for name, command in COMMANDS.items() if command.startswith("uwsgi ")}
+
+
+@pytest.mark.parametrize("command", APIS.values(), ids=APIS)
+def test_what_processes_share_can_be_loaded_before_a_fork(openstack: Built, command: str) -> None:
+    sockets = "len([entry for entry in os.scandir('/proc/self/fd') if 'socket' in os.readlink(entry.path)])"
+    code = f"import os, threading, {', '.join(shared(command))}; print(threading.active_count(), {sockets})"
+    answer = openstack.run(f'python -W ignore -c "{code}"')
+    assert (answer.code, answer.output) == (0, "1 0\n")
 
 
 def test_the_services_come_without_their_tests_and_compiled(openstack: Built) -> None:

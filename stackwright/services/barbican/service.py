@@ -29,6 +29,7 @@ from stackwright.services.barbican.kinds import Barbican
 
 PORT = 9311
 PROCESSES = 2
+IMPORTS = ("barbican.api.app", "barbican.api.controllers.versions", "keystonemiddleware.auth_token")
 CLEAN = "db-clean"
 KEY = "simplecryptokek"
 TEMPLATES = {"api": "barbicanAPI", "worker": "barbicanWorker"}
@@ -76,7 +77,7 @@ def files(component: str, resource: Barbican, facts: BarbicanFacts) -> tuple[Con
 def serve(resource: Barbican) -> str:
     """Return the command of the API."""
     timeout = resource.spec.barbicanAPI.apiTimeout
-    return oslo.uwsgi("barbican.wsgi.api:application", PORT, processes=PROCESSES, timeout=timeout)
+    return oslo.uwsgi("barbican.wsgi.api:application", PORT, processes=PROCESSES, timeout=timeout, imports=IMPORTS)
 
 
 def endpoints(resource: Barbican) -> tuple[Endpoint, ...]:

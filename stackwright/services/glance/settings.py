@@ -16,6 +16,12 @@ from stackwright.services.glance.kinds import Glance
 DATA = "/var/lib/glance"
 SNIPPETS = "/etc/glance/glance.conf.d"
 PROCESSES = 2
+IMPORTS = (
+    "glance.common.wsgi_app",
+    "glance.api.v2.router",
+    "glance.db.sqlalchemy.api",
+    "keystonemiddleware.auth_token",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,4 +106,6 @@ def _from_secrets(rank: int, names: Iterable[str], facts: GlanceFacts, before: s
 def serve(part: Part) -> str:
     """Return the command of a component."""
     timeout = part.api.template.apiTimeout or 0
-    return oslo.uwsgi("glance.wsgi.api:application", apis.PORT, processes=PROCESSES, timeout=timeout, streams=True)
+    return oslo.uwsgi(
+        "glance.wsgi.api:application", apis.PORT, processes=PROCESSES, timeout=timeout, streams=True, imports=IMPORTS
+    )

@@ -13,6 +13,7 @@ PORT = 5000
 FERNET_KEYS = "/etc/keystone/fernet-keys"
 CREDENTIAL_KEYS = "/etc/keystone/credential-keys"
 APPLICATION = "/etc/keystone/application.py"
+IMPORTS = ("keystone.server.wsgi",)
 # Keystone makes the rules of what is allowed with its first request. Who comes beside that one finds them half made,
 # and is refused: so each process makes them before it serves.
 APPLICATION_TEXT = """\
@@ -68,4 +69,5 @@ def files(resource: KeystoneAPI, facts: KeystoneFacts) -> tuple[ConfigFile, ...]
 def serve(resource: KeystoneAPI) -> str:
     """Return the command of the API."""
     spec = resource.spec
-    return oslo.uwsgi(APPLICATION, PORT, processes=spec.httpdCustomization.processNumber, timeout=spec.apiTimeout)
+    processes = spec.httpdCustomization.processNumber
+    return oslo.uwsgi(APPLICATION, PORT, processes=processes, timeout=spec.apiTimeout, imports=IMPORTS)

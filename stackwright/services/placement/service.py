@@ -11,6 +11,7 @@ from stackwright.services.placement.kinds import PlacementAPI
 
 PORT = 8778
 PROCESSES = 2
+IMPORTS = ("placement.wsgi", "placement.handler", "keystonemiddleware.auth_token")
 MIGRATE = "online-data-migrations"
 
 
@@ -42,7 +43,7 @@ def files(resource: PlacementAPI, facts: PlacementFacts) -> tuple[ConfigFile, ..
 def serve(resource: PlacementAPI) -> str:
     """Return the command of the API."""
     timeout = resource.spec.apiTimeout
-    return oslo.uwsgi("placement.wsgi.api:application", PORT, processes=PROCESSES, timeout=timeout)
+    return oslo.uwsgi("placement.wsgi.api:application", PORT, processes=PROCESSES, timeout=timeout, imports=IMPORTS)
 
 
 SERVICE = Service(
