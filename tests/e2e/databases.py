@@ -74,7 +74,7 @@ class Database:
         login = self.login
         try:
             socket.create_connection((login.host, login.port), timeout=10).close()
-        except ConnectionRefusedError:
+        except OSError:
             return False
         return True
 

@@ -53,10 +53,15 @@ def test_a_pod_reaches_itself_through_its_service(kubectl: Kubectl) -> None:
     assert kubectl.inside("deploy/alone", "wget", "-qO-", "http://alone/").startswith("alone-")
 
 
-def test_an_address_of_no_service_refuses_at_once(cluster: Cluster) -> None:
+def test_an_address_of_no_service_refuses_at_once(cluster: Cluster, kubectl: Kubectl) -> None:
     *_, last = IPv4Network(cluster.settings.network.services).hosts()
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((str(last), 80), timeout=10)
+    kubectl.apply(workloads.sleeper("early"))
+    kubectl.wait("pod/early", "condition=Ready")
+    command = kubectl.command("exec", "early", "--", "wget", "-qO-", f"http://{last}/")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert "Connection refused" in done.stderr
 
 
 def test_a_network_policy_is_enforced(kubectl: Kubectl) -> None:

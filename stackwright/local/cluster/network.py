@@ -66,13 +66,18 @@ def _refuse_unknown(services: str, first: int) -> None:
     the same way: whoever is a moment too early would wait for minutes, where he should try again. The node itself
     answers them, at a port where nobody listens: kube-router may accept what is forwarded before any rule of ours.
     """
-    table = ("nsenter", "--net", "--target", str(first), "iptables", "--wait", "--table", "nat")
-    for protocol in ("tcp", "udp"):
-        what = ("--destination", services, "--protocol", protocol)
-        rule = ("PREROUTING", *what, "--jump", "REDIRECT", "--to-ports", str(CLOSED))
-        known = subprocess.run([*table, "--check", *rule], check=False, capture_output=True)  # noqa: S603  no shell
+    tables = ("nsenter", "--net", "--target", str(first), "iptables", "--wait", "--table")
+    answered = ("--jump", "REDIRECT", "--to-ports", str(CLOSED))
+    rules: list[tuple[str, ...]] = [
+        ("nat", "PREROUTING", "--destination", services, "--protocol", protocol, *answered)
+        for protocol in ("tcp", "udp")
+    ]
+    # All else, such as a ping, has no port.
+    rules.append(("filter", "FORWARD", "--destination", services, "--jump", "REJECT"))
+    for table, *rule in rules:
+        known = subprocess.run([*tables, table, "--check", *rule], check=False, capture_output=True)  # noqa: S603  no shell
         if known.returncode:
-            _run([*table, "--append", *rule])
+            _run([*tables, table, "--append", *rule])
 
 
 def detach(settings: Settings) -> None:

@@ -2,6 +2,7 @@
 
 import socket
 import subprocess
+from collections.abc import Iterator
 
 import pytest
 
@@ -36,17 +37,18 @@ WAY = {
 
 
 @pytest.fixture(scope="module")
-def access(cloud: Cloud) -> Access:
+def access(cloud: Cloud) -> Iterator[Access]:
     """A broker of the cloud's operator, dialled by the address of its Service."""
     kubectl = cloud.kubectl
     kubectl.apply(BROKER, URL)
     kubectl.wait("rabbitmq/rabbitmq", "condition=Ready")
     address = kubectl.get("service/rabbitmq", "{.spec.clusterIP}")
-    assert not answers(address, 15672)
     kubectl.apply(WAY)
     eventually(lambda: answers(address, 15672), "the management API answers")
     user, password = (clouds.secret(kubectl, "rabbitmq-default-user", key) for key in ("username", "password"))
-    return Access(f"http://{address}:15672", user, password)
+    yield Access(f"http://{address}:15672", user, password)
+    kubectl("delete", "networkpolicy/management-from-outside")
+    eventually(lambda: not answers(address, 15672), "the management API is closed again")
 
 
 def test_a_transport_url_names_a_user_who_may_use_its_virtual_host(cloud: Cloud, access: Access) -> None:

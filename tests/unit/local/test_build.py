@@ -1,6 +1,7 @@
 """The build: one run of the compiler, its progress as it is, and programs that say their version."""
 
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -113,3 +114,11 @@ def test_every_program_of_ours_has_a_folder_in_the_module() -> None:
     folders = {program.package for program in ALL.values()}
     assert {path.parent.name for path in versions.MODULE.glob("*/main.go")} == folders
     assert Program("etcd", "etcd", "servers") == ALL["etcd"]
+
+
+def test_an_installed_package_has_all_of_the_module() -> None:
+    root = Path(__file__).parents[3]
+    patterns = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
+    place = root / "stackwright" / "local"
+    packed = {path for pattern in patterns["stackwright.local"] for path in place.glob(pattern)}
+    assert {path for path in (place / "kubernetes").rglob("*") if path.is_file()} == packed

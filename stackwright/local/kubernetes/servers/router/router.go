@@ -4,7 +4,10 @@
 package router
 
 import (
+	"context"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"sync"
@@ -61,23 +64,26 @@ func run(config *options.KubeRouterConfig) error {
 		return err
 	}
 	stop := make(chan struct{})
-	var running sync.WaitGroup
-	health, err := healthcheck.NewHealthController(config)
-	if err != nil {
-		return err
-	}
-	running.Add(1)
-	go health.RunServer(stop, &running)
-
 	factory := informers.NewSharedInformerFactory(client, 0)
 	pods := factory.Core().V1().Pods().Informer()
 	namespaces := factory.Core().V1().Namespaces().Informer()
 	policies := factory.Networking().V1().NetworkPolicies().Informer()
 	factory.Start(stop)
-	for kind, synced := range factory.WaitForCacheSync(stop) {
+	patient, cancel := context.WithTimeout(context.Background(), config.CacheSyncTimeout)
+	defer cancel()
+	for kind, synced := range factory.WaitForCacheSync(patient.Done()) {
 		if !synced {
-			return fmt.Errorf("%v cannot be read", kind)
+			return fmt.Errorf("%v could not be read within %s", kind, config.CacheSyncTimeout)
 		}
+	}
+	var running sync.WaitGroup
+	health, err := healthcheck.NewHealthController(config)
+	if err != nil {
+		return err
+	}
+	answering, err := answer(health)
+	if err != nil {
+		return err
 	}
 	beats := make(chan *healthcheck.ControllerHeartbeat, 10)
 	health.SetAlive()
@@ -110,7 +116,21 @@ func run(config *options.KubeRouterConfig) error {
 	<-asked
 	close(stop)
 	running.Wait()
-	return nil
+	return answering.Close()
+}
+
+// answer serves the health check on loopback. Upstream's own server listens everywhere, and serves whatever the programs
+// that are linked in here have registered, profiles among it.
+func answer(health *healthcheck.HealthController) (*http.Server, error) {
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", health.HealthPort))
+	if err != nil {
+		return nil, err
+	}
+	paths := http.NewServeMux()
+	paths.HandleFunc("/healthz", health.Handler)
+	server := &http.Server{Handler: paths, ReadHeaderTimeout: 5 * time.Second}
+	go server.Serve(listener)
+	return server, nil
 }
 
 func await(client kubernetes.Interface, node string) error {
