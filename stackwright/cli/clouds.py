@@ -22,7 +22,8 @@ from stackwright.local.progress import Progress, duration
 # Whose the fields are that a file of ours sets.
 FIELD_MANAGER = "stackwright-up"
 # What both the control plane and the operators' chart call operatorMode; of other words the server says what is wrong.
-MODES = ("shared", "perService")
+SHARED, PER_SERVICE = "shared", "perService"
+MODES = (SHARED, PER_SERVICE)
 
 
 class NotReady(click.ClickException):
@@ -71,10 +72,13 @@ def _check(body: object, at: str, namespace: str) -> None:
 
 
 def chart_values(cloud: Cloud) -> JsonObject:
-    """Return what the operators' chart has to know of a cloud: who serves its services, where it says that. Pure."""
+    """Return what the operators' chart has to know of a cloud: who serves its services. Pure.
+
+    An example gives way to what is there, and says nothing of it.
+    """
     specs = [body.get("spec") for body in cloud.manifests if body["kind"] == OpenStackControlPlane.kind.name]
-    modes = [spec["operatorMode"] for spec in specs if isinstance(spec, dict) and spec.get("operatorMode") in MODES]
-    return {"operatorMode": modes[0]} if modes else {}
+    modes = [spec.get("operatorMode", SHARED) for spec in specs if isinstance(spec, dict)]
+    return {"operatorMode": modes[0]} if modes and modes[0] in MODES and not cloud.example else {}
 
 
 async def apply(client: Client, cloud: Cloud, progress: Progress) -> list[Identity]:

@@ -41,15 +41,6 @@ def covers(actual: Any, desired: Any) -> bool:
     return bool(actual == desired)
 
 
-def merged(below: JsonObject, above: JsonObject) -> JsonObject:
-    """Return both in one, field by field; what stands above wins."""
-    both = {**below, **above}
-    for name in below.keys() & above.keys():
-        if isinstance(below[name], dict) and isinstance(above[name], dict):
-            both[name] = merged(below[name], above[name])
-    return both
-
-
 def without(body: JsonObject, paths: Iterable[str]) -> JsonObject:
     """Return the manifest less the fields at `paths`, written as the server writes them in a conflict.
 

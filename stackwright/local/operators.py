@@ -12,7 +12,6 @@ from typing import Any
 
 import yaml
 
-from stackwright.kube import fields
 from stackwright.kube.builtin import Deployment, Namespace, Pod
 from stackwright.kube.client import Client
 from stackwright.kube.crd import install as definitions
@@ -23,6 +22,8 @@ from stackwright.local.progress import Progress
 
 NAMESPACE = "stackwright-system"
 RELEASE = "stackwright"
+# The values that are always ours.
+OURS = {"image", "images", "operatorMode"}
 RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted"}
 PATIENCE = 180.0
 
@@ -50,11 +51,20 @@ class Helm:
             check=False,
         )
 
-    def must(self, *arguments: str | Path, given: str = "") -> str:
-        """Run helm and return what it printed; raise OperatorsFailed with its own word where it failed."""
+    def must(self, *arguments: str | Path, given: str = "", told: JsonObject | None = None) -> str:
+        """Run helm and return what it printed; raise OperatorsFailed with its own word where it failed.
+
+        `told` is what somebody else has told helm, and what may be the reason.
+        """
         done = self.run(*arguments, given=given)
         if done.returncode != 0:
-            raise OperatorsFailed(f"The operators could not be installed: {done.stderr.strip()}")
+            kept = (
+                f" Some values were set by helm before, and are kept: look at `helm get values {RELEASE} --namespace "
+                f"{NAMESPACE}`, and mend them by `helm upgrade`."
+            )
+            raise OperatorsFailed(
+                f"The operators could not be installed: {done.stderr.strip()}{kept if set(told or ()) - OURS else ''}"
+            )
         return done.stdout
 
 
@@ -112,9 +122,11 @@ async def _release(
 ) -> tuple[bool, list[str]]:
     """Install or upgrade the release, unless it is what it should be; return whether, and its Deployments."""
     state = _state(helm)
-    told = json.loads(helm.must("get", "values", RELEASE, "--output=json")) if state else None
-    given = yaml.safe_dump(fields.merged(told or {}, values))
-    wanted = objects(helm.must("template", RELEASE, chart, "--values=-", given=given))
+    told: JsonObject = (json.loads(helm.must("get", "values", RELEASE, "--output=json")) if state else None) or {}
+    # Ours are whole: half of what somebody said of an image does not go with half of what we say. As JSON, because helm
+    # takes some texts for numbers that PyYAML writes without quotes.
+    given = json.dumps({**told, **values})
+    wanted = objects(helm.must("template", RELEASE, chart, "--values=-", given=given, told=told))
     deployments = [name for kind, _, name in wanted if kind == Deployment.kind.name]
     missing = [name for name in deployments if await client.find(Deployment, name, NAMESPACE) is None]
     if state == "deployed" and not missing:
@@ -122,8 +134,9 @@ async def _release(
         if present.returncode == 0 and objects(present.stdout) == wanted:
             return False, deployments
     if state.startswith("pending"):
-        # Helm was killed in the middle. What the operators have deployed does not go with them.
-        helm.must("uninstall", RELEASE)
+        # Helm was killed in the middle. What the operators have deployed does not go with them; what helm was told
+        # stays in the history, should we be killed too.
+        helm.must("uninstall", RELEASE, "--keep-history")
     progress.update("Installing the operators")
     # What somebody changed by hand on the operators' own objects is taken back.
     options = ("--install", "--skip-crds", "--history-max=5", "--server-side=true", "--force-conflicts", "--values=-")
@@ -135,7 +148,12 @@ async def _release(
 def _state(helm: Helm) -> str:
     """Return how the release was left; "" where there is none."""
     done = helm.run("status", RELEASE, "--output=json")
-    return str(json.loads(done.stdout)["info"]["status"]) if done.returncode == 0 else ""
+    if done.returncode == 0:
+        return str(json.loads(done.stdout)["info"]["status"])
+    if "release: not found" in done.stderr:
+        return ""
+    # Who takes this for no release drops what helm was told.
+    raise OperatorsFailed(f"Helm cannot say whether the operators are installed: {done.stderr.strip()}")
 
 
 def objects(manifest: str) -> dict[tuple[str, str, str], Any]:

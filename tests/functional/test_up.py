@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from stackwright.kube.client import Client
 from stackwright.kube.errors import ConfigError
 from stackwright.local import operators
 from stackwright.local.apiserver.server import ApiServer
+from stackwright.local.errors import OperatorsFailed
 from stackwright.local.operators import NAMESPACE, RELEASE, Helm
 from stackwright.local.progress import Silent
 from stackwright.services.memcached.kinds import Memcached
@@ -55,8 +57,14 @@ async def test_operators_are_installed_once_and_upgraded_when_something_differs(
     assert revision(helm) == 1
     assert await operators.install(client, helm, CHART, {**VALUES, "replicas": 2}, Silent())
     assert revision(helm) == 2
-    # What helm was told before stays.
-    assert not await operators.install(client, helm, CHART, VALUES, Silent())
+    # What helm was told before stays, as it was said: this text looks like a number. What is said of images is ours.
+    told = {"nodeSelector": {"commit": "7e4"}, "images": {"components": {"memcached": {"name": "mine", "sudo": True}}}}
+    helm.must("upgrade", "--reuse-values", "--skip-crds", "--values=-", RELEASE, CHART, given=json.dumps(told))
+    images = {"components": {"memcached": {"reference": "registry.example/memcached:1"}}}
+    assert await operators.install(client, helm, CHART, {**VALUES, "images": images}, Silent())
+    kept = json.loads(helm.must("get", "values", RELEASE, "--output=json"))
+    assert kept == {**VALUES, "images": images, "replicas": 2, "nodeSelector": {"commit": "7e4"}}
+    assert not await operators.install(client, helm, CHART, {**VALUES, "images": images}, Silent())
     # What somebody scaled by hand is no reason to fail.
     scaled = {"metadata": {"name": DEPLOYMENT, "namespace": NAMESPACE}, "spec": {"replicas": 3}}
     await client.apply(Deployment, scaled, field_manager="somebody")
@@ -71,6 +79,25 @@ async def test_operators_are_installed_once_and_upgraded_when_something_differs(
     assert await operators.install(client, helm, CHART, VALUES, Silent())
     labels = (await client.get(Namespace, NAMESPACE)).metadata.labels
     assert labels["pod-security.kubernetes.io/enforce"] == "restricted"
+
+
+@pytest.mark.usefixtures("played")
+async def test_a_value_that_the_chart_does_not_know_any_more_is_named(private_client: Client, helm: Helm) -> None:
+    await operators.install(private_client, helm, CHART, VALUES, Silent())
+    # As a chart of before might have had it.
+    helm.must("upgrade", "--reuse-values", "--skip-schema-validation", "--skip-crds", "--set=old=1", RELEASE, CHART)
+    with pytest.raises(OperatorsFailed, match=r"'old' not allowed[\s\S]*`helm get values stackwright --namespace"):
+        await operators.install(private_client, helm, CHART, VALUES, Silent())
+
+
+async def test_no_answer_of_helm_is_not_taken_for_no_release(
+    private_client: Client, helm: Helm, tmp_path: Path
+) -> None:
+    nowhere = tmp_path / "kubeconfig"
+    text = helm.kubeconfig.read_text() if helm.kubeconfig is not None else ""
+    nowhere.write_text(re.sub(r"server: .*", "server: https://127.0.0.1:9", text))
+    with pytest.raises(OperatorsFailed, match="Helm cannot say whether the operators are installed"):
+        await operators.install(private_client, Helm(helm.program, nowhere), CHART, VALUES, Silent())
 
 
 @pytest.mark.usefixtures("played")

@@ -8,7 +8,6 @@ import msgspec
 
 from stackwright.api.base import JsonObject
 from stackwright.api.controlplane import Need, OpenStackControlPlaneSpec, Section
-from stackwright.kube import fields
 
 # Which resource: the name of its kind, and its own.
 Identity = tuple[str, str]
@@ -92,10 +91,10 @@ def asked_for(section: Section, spec: OpenStackControlPlaneSpec) -> Iterator[tup
     said = msgspec.to_builtins(stated.template) if stated.template is not None else {}
     if section.has_endpoints and (services := msgspec.to_builtins(stated.apiOverride.service)):
         override = {"override": {"service": services}}
-        said = fields.merged({section.api: override} if section.api else override, said)
+        said = merged({section.api: override} if section.api else override, said)
     for api, override in stated.apiOverrides.items() if section.apis else ():
         if services := msgspec.to_builtins(override.service):
-            said = fields.merged({section.apis: {api: {"override": {"service": services}}}}, said)
+            said = merged({section.apis: {api: {"override": {"service": services}}}}, said)
     yield section.instance, said
 
 
@@ -180,6 +179,15 @@ def found_at(value: Any, path: str) -> Any:
             return None
         value = value.get(step)
     return value
+
+
+def merged(below: JsonObject, above: JsonObject) -> JsonObject:
+    """Return both in one, field by field; what stands above wins."""
+    both = {**below, **above}
+    for name in below.keys() & above.keys():
+        if isinstance(below[name], dict) and isinstance(above[name], dict):
+            both[name] = merged(below[name], above[name])
+    return both
 
 
 def _with(body: JsonObject, steps: list[str], value: Any) -> JsonObject:

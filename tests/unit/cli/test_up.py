@@ -44,7 +44,8 @@ def test_the_example_is_a_cloud() -> None:
     [
         ({"operatorMode": "perService"}, {"operatorMode": "perService"}),
         ({"operatorMode": "shared"}, {"operatorMode": "shared"}),
-        ({}, {}),
+        # The control plane's default.
+        ({}, {"operatorMode": "shared"}),
         # The server says what is wrong with these.
         ({"operatorMode": "mine"}, {}),
         ({"operatorMode": ["shared"]}, {}),
@@ -55,6 +56,7 @@ def test_the_chart_gets_the_mode_that_a_cloud_names(spec: object, values: dict[s
     plane = {"kind": "OpenStackControlPlane", "metadata": {"name": "openstack"}, "spec": spec}
     other = {"kind": "Secret", "metadata": {"name": "osp-secret"}}
     assert clouds.chart_values(clouds.Cloud((other, plane), "openstack")) == values
+    assert clouds.chart_values(clouds.Cloud((other, plane), "openstack", example=True)) == {}
 
 
 def test_a_missing_file_is_found_out_before_anything_is_done() -> None:
