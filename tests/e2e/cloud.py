@@ -50,6 +50,22 @@ class Cloud:
         printed = self.kubectl("exec", "client", "--", "openstack", *arguments, "--format", "json")
         return json.loads(printed) if printed.strip() else None
 
+    def ask(self, **sections: Any) -> None:
+        """Say what the control plane has of some services; of a section None takes it out."""
+        patch = json.dumps({"spec": sections})
+        self.kubectl("patch", "openstackcontrolplane", "openstack", "--type=merge", f"--patch={patch}")
+
+    def ready(self, kind: str, name: str) -> None:
+        """Wait until a service is there, is ready, and its control plane says so."""
+        self.kubectl("wait", "--for=create", f"{kind}/{name}", "--timeout=60s")
+        self.kubectl.wait(f"{kind}/{name}", "condition=Ready")
+        plane = f"condition=OpenStackControlPlane{kind}Ready"
+        self.kubectl("wait", f"--for={plane}", "openstackcontrolplane/openstack", "--timeout=60s")
+
+    def catalog(self) -> list[str]:
+        """Return which types of services there are in the catalog."""
+        return sorted(entry["Type"] for entry in self.openstack("catalog", "list"))
+
     def endpoint(self, interface: str) -> str:
         """Return a URL of Keystone."""
         return self.kubectl.get("keystoneapi/keystone", f"{{.status.apiEndpoints.{interface}}}")

@@ -20,21 +20,11 @@ KEY, SECRET = "somebody", "opens-the-bucket"
 SECTION = {"apiOverrides": {"default": NODE_PORT}, "template": {"storage": {"storageRequest": "2G"}}}
 
 
-def patch(cloud: Cloud, glance: dict[str, Any] | None) -> None:
-    body = json.dumps({"spec": {"glance": glance}})
-    cloud.kubectl("patch", "openstackcontrolplane", "openstack", "--type=merge", f"--patch={body}")
-
-
-def ready(cloud: Cloud) -> None:
-    cloud.kubectl("wait", "--for=create", "glance/glance", "--timeout=60s")
-    cloud.kubectl.wait("glance/glance", "condition=Ready")
-
-
 @pytest.fixture(scope="module")
 def images(cloud: Cloud) -> Iterator[Cloud]:
     """The cloud with Glance in it, a file to upload in the client's pod, and a web page that serves it."""
-    patch(cloud, SECTION)
-    ready(cloud)
+    cloud.ask(glance=SECTION)
+    cloud.ready("Glance", "glance")
     cloud.kubectl("exec", "client", "--", "sh", "-c", f"head -c {SIZE} /dev/urandom > /tmp/image")
     cloud.kubectl("exec", "client", "--", "sh", "-c", "cd /tmp && python3 -m http.server 8080 >/dev/null 2>&1 &")
     cloud.kubectl("label", "pod", "client", "app=client", "--overwrite")
@@ -42,7 +32,7 @@ def images(cloud: Cloud) -> Iterator[Cloud]:
     cloud.kubectl.apply(service("page", 8080), service("objects", 8081), way(8080, 8081))
     yield cloud
     cloud.kubectl("delete", "service/page", "service/objects", "networkpolicy/glance-client")
-    patch(cloud, None)
+    cloud.ask(glance=None)
     cloud.kubectl("wait", "--for=delete", "glance/glance", "--timeout=120s")
 
 
@@ -130,12 +120,12 @@ def test_an_image_is_imported_from_a_web_page(images: Cloud) -> None:
 
 
 def test_taken_out_and_added_again_it_has_its_images(images: Cloud, uploaded: str) -> None:
-    patch(images, {"enabled": False})
+    images.ask(glance={"enabled": False})
     images.kubectl("wait", "--for=delete", "glance/glance", "--timeout=60s")
     images.kubectl("wait", "--for=delete", "deployment/glance-default-external", "--timeout=120s")
     images.kubectl("get", "persistentvolumeclaim/glance-default")
-    patch(images, {"enabled": True})
-    ready(images)
+    images.ask(glance={"enabled": True})
+    images.ready("Glance", "glance")
     eventually(lambda: bool(images.openstack("image", "list")), "the images are listed")
     download(images, uploaded)
 
@@ -165,9 +155,9 @@ def objects(images: Cloud) -> Cloud:
     far = {"type": "edge", "storage": {"external": True}, "customServiceConfig": STORE}
     far["customServiceConfigSecrets"] = ["objects"]
     template = {"keystoneEndpoint": "default", "glanceAPIs": {"default": {}, "far": far}}
-    patch(images, {"template": template})
+    images.ask(glance={"template": template})
     images.kubectl("wait", "--for=create", "deployment/glance-far", "--timeout=60s")
-    ready(images)
+    images.ready("Glance", "glance")
     return images
 
 

@@ -15,23 +15,6 @@ STORED = "SELECT cypher_text FROM barbican.encrypted_data"
 PAYLOAD = "the tea is in the second cupboard"
 
 
-def ask(cloud: Cloud, section: dict[str, Any], **others: Any) -> None:
-    """Say what the control plane has of Barbican, and of others."""
-    patch = json.dumps({"spec": {"barbican": section, **others}})
-    cloud.kubectl("patch", "openstackcontrolplane", "openstack", "--type=merge", f"--patch={patch}")
-
-
-def types(cloud: Cloud) -> list[str]:
-    return sorted(entry["Type"] for entry in cloud.openstack("catalog", "list"))
-
-
-def ready(cloud: Cloud) -> None:
-    cloud.kubectl("wait", "--for=create", "barbican/barbican", "--timeout=60s")
-    cloud.kubectl.wait("barbican/barbican", "condition=Ready")
-    plane = "condition=OpenStackControlPlaneBarbicanReady"
-    cloud.kubectl("wait", f"--for={plane}", "openstackcontrolplane/openstack", "--timeout=60s")
-
-
 def payload(cloud: Cloud, secret: str) -> str:
     return str(cloud.openstack("secret", "get", "--payload", secret)["Payload"])
 
@@ -39,14 +22,14 @@ def payload(cloud: Cloud, secret: str) -> str:
 @pytest.fixture(scope="module", autouse=True)
 def section(cloud: Cloud) -> Iterator[None]:
     """A section more; afterwards the cloud is as it was, without the broker that came with it."""
-    ask(cloud, {"enabled": True, "apiOverride": NODE_PORT})
-    ready(cloud)
+    cloud.ask(barbican={"enabled": True, "apiOverride": NODE_PORT})
+    cloud.ready("Barbican", "barbican")
     yield
-    ask(cloud, {"enabled": False}, rabbitmq={"enabled": False})
+    cloud.ask(barbican={"enabled": False}, rabbitmq={"enabled": False})
     cloud.kubectl("wait", "--for=delete", "barbican/barbican", "rabbitmq/rabbitmq", "--timeout=60s")
-    eventually(lambda: types(cloud) == ["identity"], "Barbican is out of the catalog")
+    eventually(lambda: cloud.catalog() == ["identity"], "Barbican is out of the catalog")
     cloud.kubectl("wait", "--for=delete", "pod", "--selector=app.kubernetes.io/name=rabbitmq", "--timeout=120s")
-    ask(cloud, {"enabled": False}, rabbitmq=None)
+    cloud.ask(barbican={"enabled": False}, rabbitmq=None)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +49,7 @@ def test_a_secret_comes_back_and_is_not_in_the_database_as_it_is(cloud: Cloud, s
 
 
 def test_the_catalog_has_what_the_resource_says(cloud: Cloud) -> None:
-    assert types(cloud) == ["identity", "key-manager"]
+    assert cloud.catalog() == ["identity", "key-manager"]
     listed = cloud.openstack("endpoint", "list", "--service", "key-manager")
     said = json.loads(cloud.kubectl("get", "barbican", "barbican", "--output=json"))["status"]["apiEndpoints"]
     assert {entry["Interface"]: entry["URL"] for entry in listed} == said
@@ -89,7 +72,7 @@ def test_a_worker_generates_the_key_that_was_ordered(cloud: Cloud) -> None:
 
 def test_secrets_are_read_again_after_all_pods_were_restarted(cloud: Cloud, secret: str) -> None:
     cloud.stackwright("action", "run", "barbican", "restart", "--id", "e2e-restart", "--timeout", "120s")
-    ready(cloud)
+    cloud.ready("Barbican", "barbican")
     for name in ("barbican", "barbican-worker"):
         cloud.kubectl("rollout", "status", f"deployment/{name}", "--timeout=120s")
     assert payload(cloud, secret) == PAYLOAD
@@ -102,11 +85,11 @@ def test_rows_are_cleaned_when_somebody_asks(cloud: Cloud) -> None:
 
 
 def test_a_barbican_that_is_made_again_finds_its_secrets(cloud: Cloud, secret: str) -> None:
-    ask(cloud, {"enabled": False})
+    cloud.ask(barbican={"enabled": False})
     cloud.kubectl("wait", "--for=delete", "barbican/barbican", "--timeout=60s")
-    eventually(lambda: types(cloud) == ["identity"], "Barbican is out of the catalog")
-    ask(cloud, {"enabled": True, "apiOverride": NODE_PORT})
-    ready(cloud)
+    eventually(lambda: cloud.catalog() == ["identity"], "Barbican is out of the catalog")
+    cloud.ask(barbican={"enabled": True, "apiOverride": NODE_PORT})
+    cloud.ready("Barbican", "barbican")
     # The cluster may have chosen another port.
     url = cloud.kubectl.get("barbican/barbican", "{.status.apiEndpoints.public}")
     eventually(lambda: payload(cloud, f"{url}/v1/secrets/{secret.rpartition('/')[2]}") == PAYLOAD, "it is read again")

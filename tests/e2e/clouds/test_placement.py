@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -11,32 +10,15 @@ from tests.e2e.cloud import Cloud, eventually
 NODE_PORT = {"override": {"service": {"public": {"spec": {"type": "NodePort"}}}}}
 
 
-def ask(cloud: Cloud, section: dict[str, Any]) -> None:
-    """Say what the control plane has of Placement."""
-    patch = json.dumps({"spec": {"placement": section}})
-    cloud.kubectl("patch", "openstackcontrolplane", "openstack", "--type=merge", f"--patch={patch}")
-
-
-def types(cloud: Cloud) -> list[str]:
-    return sorted(entry["Type"] for entry in cloud.openstack("catalog", "list"))
-
-
-def ready(cloud: Cloud) -> None:
-    cloud.kubectl("wait", "--for=create", "placementapi/placement", "--timeout=60s")
-    cloud.kubectl.wait("placementapi/placement", "condition=Ready")
-    plane = "condition=OpenStackControlPlanePlacementAPIReady"
-    cloud.kubectl("wait", f"--for={plane}", "openstackcontrolplane/openstack", "--timeout=60s")
-
-
 @pytest.fixture(scope="module", autouse=True)
 def section(cloud: Cloud) -> Iterator[None]:
     """A section more; afterwards the cloud is as it was."""
-    ask(cloud, {"enabled": True, "template": NODE_PORT})
-    ready(cloud)
+    cloud.ask(placement={"enabled": True, "template": NODE_PORT})
+    cloud.ready("PlacementAPI", "placement")
     yield
-    ask(cloud, {"enabled": False})
+    cloud.ask(placement={"enabled": False})
     cloud.kubectl("wait", "--for=delete", "placementapi/placement", "--timeout=60s")
-    eventually(lambda: types(cloud) == ["identity"], "Placement is out of the catalog")
+    eventually(lambda: cloud.catalog() == ["identity"], "Placement is out of the catalog")
 
 
 def test_resources_are_counted(cloud: Cloud) -> None:
@@ -49,7 +31,7 @@ def test_resources_are_counted(cloud: Cloud) -> None:
 
 
 def test_the_catalog_has_what_the_resource_says(cloud: Cloud) -> None:
-    assert types(cloud) == ["identity", "placement"]
+    assert cloud.catalog() == ["identity", "placement"]
     listed = cloud.openstack("endpoint", "list", "--service", "placement")
     said = json.loads(cloud.kubectl("get", "placementapi", "placement", "--output=json"))["status"]["apiEndpoints"]
     assert {entry["Interface"]: entry["URL"] for entry in listed} == said
@@ -66,7 +48,7 @@ def test_another_password_reaches_keystone_and_the_pods(cloud: Cloud) -> None:
     patch = json.dumps({"stringData": {"PlacementPassword": "another-of-the-users"}})
     cloud.kubectl("patch", "secret", "osp-secret", "--type=merge", f"--patch={patch}")
     eventually(lambda: generation() > before, "the pods are rolled")
-    ready(cloud)
+    cloud.ready("PlacementAPI", "placement")
     cloud.kubectl("rollout", "status", "deployment/placement", "--timeout=120s")
     assert [entry["name"] for entry in cloud.openstack("resource", "provider", "list")] == ["shelf"]
 
@@ -78,11 +60,11 @@ def test_data_is_migrated_when_somebody_asks(cloud: Cloud) -> None:
 
 
 def test_the_same_by_jobs_of_the_chart_finds_its_data_again(cloud: Cloud) -> None:
-    ask(cloud, {"enabled": False})
+    cloud.ask(placement={"enabled": False})
     cloud.kubectl("wait", "--for=delete", "placementapi/placement", "--timeout=60s")
-    eventually(lambda: types(cloud) == ["identity"], "Placement is out of the catalog")
-    ask(cloud, {"enabled": True, "template": {**NODE_PORT, "provisioning": "Job"}})
-    ready(cloud)
+    eventually(lambda: cloud.catalog() == ["identity"], "Placement is out of the catalog")
+    cloud.ask(placement={"enabled": True, "template": {**NODE_PORT, "provisioning": "Job"}})
+    cloud.ready("PlacementAPI", "placement")
     jobs = json.loads(cloud.kubectl("get", "jobs", "--selector=app.kubernetes.io/instance=placement", "--output=json"))
     done = {job["metadata"]["labels"]["app.kubernetes.io/component"]: job["status"] for job in jobs["items"]}
     assert {name: status.get("succeeded") for name, status in done.items()} == {
