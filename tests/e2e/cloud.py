@@ -55,12 +55,14 @@ class Cloud:
         patch = json.dumps({"spec": sections})
         self.kubectl("patch", "openstackcontrolplane", "openstack", "--type=merge", f"--patch={patch}")
 
-    def ready(self, kind: str, name: str) -> None:
-        """Wait until a service is there, is ready, and its control plane says so."""
+    def ready(self, kind: str, name: str, listed: str) -> None:
+        """Wait until a service is there, is ready, its control plane says so, and it is listed in the catalog."""
         self.kubectl("wait", "--for=create", f"{kind}/{name}", "--timeout=60s")
         self.kubectl.wait(f"{kind}/{name}", "condition=Ready")
         plane = f"condition=OpenStackControlPlane{kind}Ready"
         self.kubectl("wait", f"--for={plane}", "openstackcontrolplane/openstack", "--timeout=60s")
+        # At once, unless the cache did not answer Keystone in time on a loaded machine: then as soon as it expires.
+        eventually(lambda: listed in self.catalog(), f"{listed} is in the catalog")
 
     def catalog(self) -> list[str]:
         """Return which types of services there are in the catalog."""

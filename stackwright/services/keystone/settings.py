@@ -48,6 +48,9 @@ def settings(resource: KeystoneAPI, facts: KeystoneFacts) -> Ini:
         "identity": {"max_password_length": 72},
         **oslo.database(facts.database),
         **oslo.cache(facts.cache),
+        # Processes hear by the cache that the catalog has changed. Where it did not answer just then, as while it is
+        # away, they would go on with the old one for ten minutes.
+        "catalog": {"cache_time": 30},
         "fernet_tokens": {"key_repository": FERNET_KEYS, "max_active_keys": resource.spec.fernetMaxActiveKeys},
         "credential": {"key_repository": CREDENTIAL_KEYS},
         "oslo_middleware": {"enable_proxy_headers_parsing": True},

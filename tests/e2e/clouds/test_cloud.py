@@ -144,3 +144,28 @@ def test_only_who_needs_it_reaches_it(cloud: Cloud, host: str, port: int) -> Non
 
     assert dialled("deployment/keystone").stdout.strip() == "reached"
     assert "ConnectionRefusedError" in dialled("client").stderr
+
+
+def signalled(cloud: Cloud, signal: str) -> None:
+    """Send a signal to memcached itself, in its pod."""
+    each = (
+        f'for found in /proc/[0-9]*; do [ "$(cat $found/comm)" != memcached ] || kill -{signal} ${{found#/proc/}}; done'
+    )
+    cloud.kubectl("exec", "memcached-0", "--", "sh", "-c", each)
+
+
+def test_a_catalog_that_the_cache_did_not_hear_of_is_not_old_for_long(cloud: Cloud) -> None:
+    def known() -> int:
+        return next(len(entry["Endpoints"]) for entry in cloud.openstack("catalog", "list") if entry["Type"] == "tea")
+
+    cloud.openstack("service", "create", "--name", "tea", "tea")
+    try:
+        assert known() == 0
+        signalled(cloud, "STOP")
+        try:
+            cloud.openstack("endpoint", "create", "--region", "regionOne", "tea", "public", "http://tea.example.org")
+        finally:
+            signalled(cloud, "CONT")
+        eventually(lambda: known() == 1, "the endpoint is in the catalog", 90.0)
+    finally:
+        cloud.kubectl("exec", "client", "--", "openstack", "service", "delete", "tea")

@@ -24,7 +24,7 @@ SECTION = {"apiOverrides": {"default": NODE_PORT}, "template": {"storage": {"sto
 def images(cloud: Cloud) -> Iterator[Cloud]:
     """The cloud with Glance in it, a file to upload in the client's pod, and a web page that serves it."""
     cloud.ask(glance=SECTION)
-    cloud.ready("Glance", "glance")
+    cloud.ready("Glance", "glance", "image")
     cloud.kubectl("exec", "client", "--", "sh", "-c", f"head -c {SIZE} /dev/urandom > /tmp/image")
     cloud.kubectl("exec", "client", "--", "sh", "-c", "cd /tmp && python3 -m http.server 8080 >/dev/null 2>&1 &")
     cloud.kubectl("label", "pod", "client", "app=client", "--overwrite")
@@ -125,7 +125,7 @@ def test_taken_out_and_added_again_it_has_its_images(images: Cloud, uploaded: st
     images.kubectl("wait", "--for=delete", "deployment/glance-default-external", "--timeout=120s")
     images.kubectl("get", "persistentvolumeclaim/glance-default")
     images.ask(glance={"enabled": True})
-    images.ready("Glance", "glance")
+    images.ready("Glance", "glance", "image")
     eventually(lambda: bool(images.openstack("image", "list")), "the images are listed")
     download(images, uploaded)
 
@@ -157,7 +157,7 @@ def objects(images: Cloud) -> Cloud:
     template = {"keystoneEndpoint": "default", "glanceAPIs": {"default": {}, "far": far}}
     images.ask(glance={"template": template})
     images.kubectl("wait", "--for=create", "deployment/glance-far", "--timeout=60s")
-    images.ready("Glance", "glance")
+    images.ready("Glance", "glance", "image")
     return images
 
 

@@ -23,7 +23,7 @@ def payload(cloud: Cloud, secret: str) -> str:
 def section(cloud: Cloud) -> Iterator[None]:
     """A section more; afterwards the cloud is as it was, without the broker that came with it."""
     cloud.ask(barbican={"enabled": True, "apiOverride": NODE_PORT})
-    cloud.ready("Barbican", "barbican")
+    cloud.ready("Barbican", "barbican", "key-manager")
     yield
     cloud.ask(barbican={"enabled": False}, rabbitmq={"enabled": False})
     cloud.kubectl("wait", "--for=delete", "barbican/barbican", "rabbitmq/rabbitmq", "--timeout=60s")
@@ -72,7 +72,7 @@ def test_a_worker_generates_the_key_that_was_ordered(cloud: Cloud) -> None:
 
 def test_secrets_are_read_again_after_all_pods_were_restarted(cloud: Cloud, secret: str) -> None:
     cloud.stackwright("action", "run", "barbican", "restart", "--id", "e2e-restart", "--timeout", "120s")
-    cloud.ready("Barbican", "barbican")
+    cloud.ready("Barbican", "barbican", "key-manager")
     for name in ("barbican", "barbican-worker"):
         cloud.kubectl("rollout", "status", f"deployment/{name}", "--timeout=120s")
     assert payload(cloud, secret) == PAYLOAD
@@ -89,7 +89,7 @@ def test_a_barbican_that_is_made_again_finds_its_secrets(cloud: Cloud, secret: s
     cloud.kubectl("wait", "--for=delete", "barbican/barbican", "--timeout=60s")
     eventually(lambda: cloud.catalog() == ["identity"], "Barbican is out of the catalog")
     cloud.ask(barbican={"enabled": True, "apiOverride": NODE_PORT})
-    cloud.ready("Barbican", "barbican")
+    cloud.ready("Barbican", "barbican", "key-manager")
     # The cluster may have chosen another port.
     url = cloud.kubectl.get("barbican/barbican", "{.status.apiEndpoints.public}")
     eventually(lambda: payload(cloud, f"{url}/v1/secrets/{secret.rpartition('/')[2]}") == PAYLOAD, "it is read again")

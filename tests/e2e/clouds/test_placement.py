@@ -14,7 +14,7 @@ NODE_PORT = {"override": {"service": {"public": {"spec": {"type": "NodePort"}}}}
 def section(cloud: Cloud) -> Iterator[None]:
     """A section more; afterwards the cloud is as it was."""
     cloud.ask(placement={"enabled": True, "template": NODE_PORT})
-    cloud.ready("PlacementAPI", "placement")
+    cloud.ready("PlacementAPI", "placement", "placement")
     yield
     cloud.ask(placement={"enabled": False})
     cloud.kubectl("wait", "--for=delete", "placementapi/placement", "--timeout=60s")
@@ -48,7 +48,7 @@ def test_another_password_reaches_keystone_and_the_pods(cloud: Cloud) -> None:
     patch = json.dumps({"stringData": {"PlacementPassword": "another-of-the-users"}})
     cloud.kubectl("patch", "secret", "osp-secret", "--type=merge", f"--patch={patch}")
     eventually(lambda: generation() > before, "the pods are rolled")
-    cloud.ready("PlacementAPI", "placement")
+    cloud.ready("PlacementAPI", "placement", "placement")
     cloud.kubectl("rollout", "status", "deployment/placement", "--timeout=120s")
     assert [entry["name"] for entry in cloud.openstack("resource", "provider", "list")] == ["shelf"]
 
@@ -64,7 +64,7 @@ def test_the_same_by_jobs_of_the_chart_finds_its_data_again(cloud: Cloud) -> Non
     cloud.kubectl("wait", "--for=delete", "placementapi/placement", "--timeout=60s")
     eventually(lambda: cloud.catalog() == ["identity"], "Placement is out of the catalog")
     cloud.ask(placement={"enabled": True, "template": {**NODE_PORT, "provisioning": "Job"}})
-    cloud.ready("PlacementAPI", "placement")
+    cloud.ready("PlacementAPI", "placement", "placement")
     jobs = json.loads(cloud.kubectl("get", "jobs", "--selector=app.kubernetes.io/instance=placement", "--output=json"))
     done = {job["metadata"]["labels"]["app.kubernetes.io/component"]: job["status"] for job in jobs["items"]}
     assert {name: status.get("succeeded") for name, status in done.items()} == {
