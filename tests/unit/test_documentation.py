@@ -146,6 +146,22 @@ def test_a_page_is_read_into_commands_and_their_answers() -> None:
         pytest.param("Galera db  Ready", "Galera db  Error", True, id="another-state"),
         pytest.param("a b", "b a", True, id="another-order"),
         pytest.param("a b", "a\nb", True, id="another-line"),
+        pytest.param(
+            "1  Sun Nov 15 11:18:46 2026  deployed  a-0.1.0  1.6",
+            "1  Mon Feb  2 09:01:00 2027  deployed  a-0.2.0  1.7",
+            False,
+            id="recorded-on-another-day",
+        ),
+        pytest.param("a  Sun, 15 Nov 2026 11:18:46  b", "a  Mon, 2 Feb 2027 09:01:00  b", False, id="another-notation"),
+        pytest.param("a 2026-11-15 11:18:46.566352 b", "a 2027-02-02 09:01:00.1 b", False, id="an-iso-date"),
+        pytest.param("Memcached  12 min 3 s", "Memcached  1 h 2 min 4 s", False, id="another-age"),
+        pytest.param("Sun shines on Nov", "Mon shines on Nov", True, id="a-day-that-is-no-date"),
+        pytest.param(
+            "3  Sun Nov 15 11:18:46 2026  deployed", "5  Mon Nov 16 11:18:46 2026  deployed", True, id="counts"
+        ),
+        pytest.param("Ready  1 of 1  9 s", "Ready  2 of 2  9 s", True, id="numbers-of-pods"),
+        pytest.param("api  1/1  Running", "api  0/1  Running", True, id="ready-containers"),
+        pytest.param("port 30500 open", "port 31234 open", False, id="ports"),
     ],
 )
 def test_answers_are_compared_by_the_words_that_last(shown: str, printed: str, lost: bool) -> None:
