@@ -5,7 +5,7 @@ Admission asks it early, and every controller that reads a snippet asks again: a
 
 import functools
 import typing
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import msgspec
@@ -13,7 +13,7 @@ import msgspec
 from stackwright.api.snippets import SnippetFormat
 from stackwright.api.start import KollaConfig
 from stackwright.blueprint import ini, my_cnf, start
-from stackwright.kube.admission.checks import FieldError, Findings, Webhook
+from stackwright.kube.admission.checks import FieldError, Findings
 from stackwright.kube.resource import CustomResource, R
 
 # The fields in which a user brings configuration of his own.
@@ -45,16 +45,6 @@ def check(old: R | None, new: R) -> Findings:  # noqa: ARG001  the form of a web
     if not isinstance(new, CustomResource):
         return Findings()
     return Findings(errors=tuple(FieldError(path, sentence) for path, sentence in problems(new)))
-
-
-def checks(kinds: Iterable[type[CustomResource]]) -> tuple[Webhook[Any], ...]:
-    """Return the webhooks of all those kinds that have a snippet somewhere in their spec."""
-    return tuple(Webhook(kind, validate=check) for kind in kinds if has_snippets(kind))
-
-
-def has_snippets(kind: type[CustomResource]) -> bool:
-    """Return whether a spec of the kind has a place for a snippet."""
-    return SNIPPET in {name for struct in _structs(_hints(kind).get("spec"), set()) for name in _hints(struct)}
 
 
 def _problem(kind: SnippetFormat, text: str) -> ini.Problem | None:
@@ -105,16 +95,3 @@ def _hints(struct: type[msgspec.Struct]) -> dict[str, Any]:
     """Return the annotations of a struct's fields; types of classes are no part of its values."""
     hints = typing.get_type_hints(struct, include_extras=True)
     return {name: hints[name] for name in struct.__struct_fields__}
-
-
-def _structs(annotation: Any, seen: set[type]) -> Iterator[type[msgspec.Struct]]:
-    """Yield every struct that a value of this annotation may hold, each once."""
-    if isinstance(annotation, type):
-        if issubclass(annotation, msgspec.Struct) and annotation not in seen:
-            seen.add(annotation)
-            yield annotation
-            for hint in _hints(annotation).values():
-                yield from _structs(hint, seen)
-        return
-    for argument in typing.get_args(annotation):
-        yield from _structs(argument, seen)

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from stackwright import services
 from stackwright.controllers import operator
 from stackwright.controllers.controlplane import Operators, ServiceOperator
 from stackwright.controllers.dialling import Dialler
@@ -27,7 +26,7 @@ from stackwright.kube.controller import Controller
 from stackwright.kube.errors import ConfigError, KindNotInstalled, KubeError
 from stackwright.kube.health import HealthServer
 from stackwright.kube.leader import Election
-from stackwright.kube.resource import CustomResource
+from stackwright.kube.resource import CustomResource, R
 from stackwright.kube.runtime import Runtime, serve
 from stackwright.kube.runtime import Settings as RuntimeSettings
 
@@ -110,10 +109,13 @@ async def require_kinds(client: Client, controllers: Iterable[Controller], names
 
 
 def _runtime(client: Client, elector: Client, controllers: tuple[Controller, ...], operation: Operation) -> Runtime:
-    def others(namespace: str) -> Iterable[str]:
-        return [item.metadata.name for item in runtime.informers.store(services.control_plane()).list(namespace)]
+    def known(kind: type[R], namespace: str) -> list[R]:
+        try:
+            return runtime.informers.store(kind).list(namespace)
+        except LookupError:
+            return []
 
-    served = _serving(client, operation, operator.webhooks(controllers, others, operation.operators))
+    served = _serving(client, operation, operator.webhooks(controllers, known, operation.operators))
     runtime = Runtime(
         client,
         controllers,

@@ -4,10 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from stackwright import services
-from stackwright.blueprint import admission
-from stackwright.controllers import broker, controlplane, database, identity, service
+from stackwright.controllers import admission, broker, controlplane, database, identity, service
+from stackwright.controllers.admission import Known
 from stackwright.controllers.controlplane import Operators, ServiceOperator
-from stackwright.controllers.controlplane.admission import Others
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.service import Environment
 from stackwright.controllers.words import CORE, word_of
@@ -45,9 +44,9 @@ def choose(controllers: Iterable[Controller], words: Iterable[str]) -> tuple[Con
 
 
 def webhooks(
-    controllers: Iterable[Controller], others: Others, operators: Operators | None = None
+    controllers: Iterable[Controller], known: Known, operators: Operators | None = None
 ) -> tuple[Webhook[Any], ...]:
-    """Return the webhooks of the kinds that these controllers keep; `others` lists a namespace's control planes.
+    """Return the webhooks of the kinds that these controllers keep; `known` lists what a namespace has.
 
     Who starts the operators of single services answers for all of their kinds: a check needs no rights, and is there
     before they are.
@@ -55,9 +54,7 @@ def webhooks(
     # A kind may have several controllers, and has one webhook.
     kept = dict.fromkeys(each.kind for each in controllers if issubclass(each.kind, CustomResource))
     kinds = list(kept) if operators is None else list(services.kinds())
-    umbrella = services.control_plane()
-    own = (controlplane.webhook(others),) if umbrella in kinds else ()
-    return (*own, *admission.checks(kind for kind in kinds if kind is not umbrella))
+    return admission.webhooks(kinds, known, {services.control_plane(): controlplane.check})
 
 
 def lease_of(word: str, namespace: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.blueprint import admission
+from stackwright.controllers import admission
 from stackwright.kube.admission import registration
 from stackwright.kube.admission.certificate_sources import SecretCertificates, SecretSettings
 from stackwright.kube.admission.registration import Settings, UrlTarget
@@ -19,6 +19,7 @@ from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.mariadb.kinds import Galera
 from tests.functional.definitions import defined
 from tests.functional.watching import PATIENCE
+from tests.known import nothing_known
 
 KINDS = (KeystoneAPI, Galera)
 SPECS: dict[type[Any], dict[str, str]] = {
@@ -51,7 +52,7 @@ async def asks(client: Client, namespace: str) -> bool:
 async def webhooks(client: Client, namespace: str) -> AsyncIterator[None]:
     """Our checks, for one namespace; a call that is lost is seen."""
     await defined(client, KINDS)
-    checks = admission.checks(KINDS)
+    checks = admission.webhooks(KINDS, nothing_known)
     async with WebhookServer(checks, host="127.0.0.1", port=0) as server:
         only = {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
         target = UrlTarget(f"https://127.0.0.1:{server.port}")

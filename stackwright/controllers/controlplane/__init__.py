@@ -12,12 +12,12 @@ The rule of this folder: it names no service; all that it knows of one stands in
 """
 
 from stackwright.controllers.controlplane import starting
-from stackwright.controllers.controlplane.admission import webhook
+from stackwright.controllers.controlplane.admission import check
 from stackwright.controllers.controlplane.controller import controller
 from stackwright.controllers.controlplane.operators import Operators, ServiceOperator, prepared
 from stackwright.kube.controller import Controller
 
-__all__ = ["Operators", "ServiceOperator", "controller", "controllers", "prepared", "webhook"]
+__all__ = ["Operators", "ServiceOperator", "check", "controller", "controllers", "prepared"]
 
 
 def controllers(operators: Operators | None = None) -> tuple[Controller, ...]:

@@ -1,37 +1,27 @@
 """The early answer to who writes a control plane; all that it checks is checked again where it is reconciled."""
 
-from collections.abc import Callable, Iterable
-
 from stackwright import services
 from stackwright.api.controlplane import OpenStackControlPlane
-from stackwright.blueprint import admission as snippets
+from stackwright.controllers.admission import Known
 from stackwright.controllers.controlplane.refusals import refusals
-from stackwright.kube.admission.checks import FieldError, Findings, Webhook
-
-# Returns the names of the control planes that a namespace has.
-Others = Callable[[str], Iterable[str]]
+from stackwright.kube.admission.checks import FieldError, Findings
+from stackwright.kube.resource import CustomResource
 
 
-def webhook(others: Others) -> Webhook[OpenStackControlPlane]:
-    """Return what admission does for the umbrella; `others` is asked when one is made.
-
-    The snippets in its templates are read here as they are in the services' own resources.
-    """
-
-    def validate(old: OpenStackControlPlane | None, new: OpenStackControlPlane) -> Findings:
-        errors = tuple(
-            FieldError(refusal.field, refusal.message, reason="FieldValueForbidden")
-            for refusal in refusals(new.spec, services.sections())
-        )
-        alone = _alone(new, others) if old is None else Findings()
-        return Findings(errors=errors) + alone + snippets.check(old, new)
-
-    return Webhook(services.control_plane(), validate=validate)
+def check(old: CustomResource | None, new: CustomResource, known: Known) -> Findings:
+    """Return what is wrong with a control plane beyond what is checked in every kind."""
+    assert isinstance(new, OpenStackControlPlane)  # noqa: S101  it is registered for that kind alone
+    errors = tuple(
+        FieldError(refusal.field, refusal.message, reason="FieldValueForbidden")
+        for refusal in refusals(new.spec, services.sections())
+    )
+    return Findings(errors=errors) + (_alone(new, known) if old is None else Findings())
 
 
-def _alone(new: OpenStackControlPlane, others: Others) -> Findings:
+def _alone(new: OpenStackControlPlane, known: Known) -> Findings:
     namespace = new.metadata.namespace
-    names = sorted(name for name in others(namespace) if name != new.metadata.name)
+    present = (other.metadata.name for other in known(services.control_plane(), namespace))
+    names = sorted(name for name in present if name != new.metadata.name)
     if not names:
         return Findings()
     message = (

@@ -2,7 +2,6 @@
 
 from typing import Annotated, ClassVar
 
-from stackwright import services
 from stackwright.api.base import CustomResource, Kind, ObjectMeta, Value, describe
 from stackwright.api.service import ServiceTemplate
 from stackwright.api.snippets import SnippetFormat
@@ -62,10 +61,3 @@ def test_admission_refuses_without_repeating_the_snippet() -> None:
     error = FieldError("spec.customServiceConfig", 'line 3: "oops" is neither a section nor option = value')
     assert found == Findings(errors=(error,))
     assert "secret" not in error.cause.message
-
-
-def test_the_kinds_with_snippets_are_checked_and_no_others() -> None:
-    names = {webhook.kind.kind.name for webhook in admission.checks(services.kinds())}
-    assert {"KeystoneAPI", "Galera"} <= names
-    assert not {"KeystoneService", "Memcached", "TransportURL"} & names
-    assert admission.has_snippets(Cloud)

@@ -15,6 +15,7 @@ from stackwright.kube.client import Client
 from stackwright.kube.config import Connection
 from stackwright.kube.controller import Controller
 from stackwright.kube.errors import ConfigError
+from tests.known import nothing_known
 
 CHART = Path(__file__).parents[3] / "charts" / "stackwright"
 
@@ -56,13 +57,13 @@ def test_an_unknown_word_is_answered_with_those_that_there_are(controllers: tupl
 def test_webhooks_are_those_of_the_chosen_kinds(controllers: tuple[Controller, ...]) -> None:
     def served(*words: str) -> set[str]:
         chosen = operator.choose(controllers, words)
-        return {webhook.kind.kind.name for webhook in operator.webhooks(chosen, lambda _: ())}
+        return {webhook.kind.kind.name for webhook in operator.webhooks(chosen, nothing_known)}
 
     assert {"OpenStackControlPlane", "KeystoneAPI"} <= served()
-    once = [webhook.kind for webhook in operator.webhooks(controllers, lambda _: ())]
+    once = [webhook.kind for webhook in operator.webhooks(controllers, nothing_known)]
     assert len(once) == len(set(once)), "the server takes each name once"
-    assert served("keystone") == {"KeystoneAPI"}
-    assert served("memcached") == set()
+    assert served("keystone") == {"KeystoneAPI", "KeystoneService", "KeystoneEndpoint"}
+    assert served("memcached") == {"Memcached"}
 
 
 @pytest.mark.parametrize(
@@ -79,8 +80,8 @@ def test_each_service_has_a_lease_of_its_own(word: str, namespace: str, lease: s
 def test_whoever_answers_for_the_operators_of_services_checks_all_kinds(controllers: tuple[Controller, ...]) -> None:
     known = Operators("system", "core", {})
     core = operator.choose(controllers, ["core"])
-    alone = operator.webhooks(core, lambda _: ())
-    together = operator.webhooks(core, lambda _: (), known)
+    alone = operator.webhooks(core, nothing_known)
+    together = operator.webhooks(core, nothing_known, known)
     assert {webhook.kind.kind.name for webhook in alone} == {"OpenStackControlPlane"}
     assert {"OpenStackControlPlane", "KeystoneAPI", "Galera"} <= {webhook.kind.kind.name for webhook in together}
 

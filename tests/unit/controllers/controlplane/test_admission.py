@@ -2,15 +2,22 @@
 
 import pytest
 
+from stackwright import services
 from stackwright.api.base import JsonObject
-from stackwright.controllers.controlplane import webhook
+from stackwright.controllers import admission
+from stackwright.controllers.controlplane import check
 from stackwright.kube.admission.checks import Findings
+from tests.known import listing
 from tests.unit.controllers.controlplane.umbrellas import umbrella
 
 
 def checked(spec: JsonObject, *others: str, update: bool = False) -> Findings:
-    validate = webhook(lambda namespace: others if namespace == "here" else ()).validate
-    assert validate is not None
+    kind = services.control_plane()
+    present = [umbrella(name=name) for name in others]
+    known = listing(*present)
+    (webhook,) = admission.webhooks((kind,), known, {kind: check})
+    assert webhook.validate is not None
+    validate = webhook.validate
     new = umbrella(spec)
     return validate(new if update else None, new)
 

@@ -17,9 +17,9 @@ KINDS = {kind.kind.name: kind for kind in services.kinds()}
 FULL = Seen(frozenset({"AdminPassword"}), generated=False, version="1")
 
 
-def umbrella(spec: JsonObject | None = None) -> OpenStackControlPlane:
+def umbrella(spec: JsonObject | None = None, name: str = "cloud") -> OpenStackControlPlane:
     said = {"secret": "osp-secret", "storageClass": "fast", **(spec or {})}
-    body = {"metadata": {"name": "cloud", "namespace": "here", "generation": 1}, "spec": said}
+    body = {"metadata": {"name": name, "namespace": "here", "generation": 1}, "spec": said}
     return msgspec.convert(body, services.control_plane())
 
 

@@ -1,0 +1,63 @@
+"""What admission checks in the resources of every kind: one list of checks, each a pure function.
+
+Every check is asked again where a resource is reconciled: a webhook may have been down when it was written.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from stackwright.blueprint import admission as snippets
+from stackwright.kube.admission.checks import Findings, Webhook
+from stackwright.kube.resource import CustomResource, R
+
+
+class Known(Protocol):
+    """Lists the objects that a namespace has, from the caches."""
+
+    def __call__(self, kind: type[R], namespace: str) -> list[R]:
+        """Return the objects of a kind in a namespace; none where this process does not follow the kind."""
+        ...
+
+
+# Gets the resource as it was (None on a create), as it will be, and what else there is.
+Check = Callable[[CustomResource | None, CustomResource, Known], Findings]
+
+
+def _snippets(old: CustomResource | None, new: CustomResource, _: Known) -> Findings:
+    return snippets.check(old, new)
+
+
+# What every kind is checked for, in the order in which it is told.
+CHECKS: tuple[Check, ...] = (_snippets,)
+
+
+def webhooks(
+    kinds: Iterable[type[CustomResource]], known: Known, further: dict[type[CustomResource], Check] | None = None
+) -> tuple[Webhook[Any], ...]:
+    """Return one webhook for each kind; `further` has the checks that only some kinds have."""
+    special = further or {}
+    return tuple(_webhook(kind, (*CHECKS, *((special[kind],) if kind in special else ())), known) for kind in kinds)
+
+
+def _webhook(kind: type[CustomResource], checks: tuple[Check, ...], known: Known) -> Webhook[Any]:
+    def find(old: CustomResource | None, new: CustomResource) -> Findings:
+        return sum((check(old, new, known) for check in checks), Findings())
+
+    def validate(old: CustomResource | None, new: CustomResource) -> Findings:
+        found = find(old, new)
+        if old is None or not found.errors:
+            return found
+        return ratchet(find(old, old), found)
+
+    return Webhook(kind, validate=validate)
+
+
+def ratchet(before: Findings, after: Findings) -> Findings:
+    """Return what a change brings: a fault that a stored resource had already is a warning and refuses nothing.
+
+    Otherwise a resource that became invalid by a newer version of the checks could not be changed for the better,
+    one field at a time.
+    """
+    fresh = tuple(error for error in after.errors if error not in before.errors)
+    stale = tuple(f"{error.field}: {error.cause.message}" for error in after.errors if error in before.errors)
+    return Findings(fresh, (*after.warnings, *stale))
