@@ -61,6 +61,11 @@ class Record:
         return self.body.get("config") or {}
 
     @property
+    def chart(self) -> JsonObject:
+        """The chart that it was rendered from."""
+        return self.body.get("chart") or {}
+
+    @property
     def _info(self) -> JsonObject:
         return self.body.get("info") or {}
 

@@ -41,6 +41,11 @@ class Wanted:
         """A short name for the manifest and the values."""
         return digest_of(self.rendered.manifest, self.values)
 
+    @property
+    def chart(self) -> tuple[str, str]:
+        """The chart's name and version, as `helm list` shows them."""
+        return chart_of(self.rendered.chart.record)
+
 
 @dataclass(frozen=True, eq=False)
 class Revision:
@@ -119,6 +124,12 @@ def digest_of(manifest: str, values: JsonObject) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
+def chart_of(chart: JsonObject) -> tuple[str, str]:
+    """Return name and version of a chart, from what a record has of it."""
+    metadata = chart.get("metadata") or {}
+    return str(metadata.get("name", "")), str(metadata.get("version", ""))
+
+
 def history_of(secrets: Iterable[Secret], name: str) -> tuple[Revision, ...]:
     """Return the revisions of a release, the newest last."""
     found = (
@@ -177,7 +188,7 @@ def decide(history: tuple[Revision, ...], wanted: Wanted, now: datetime) -> Plan
     newest = history[-1] if history else None
     if wait := _wait(history, wanted, now):
         return Plan(waits=(wait,))
-    current = newest is not None and newest.status == DEPLOYED and newest.digest == wanted.digest
+    current = newest is not None and newest.status == DEPLOYED and _says(newest, wanted)
     steps: list[Step] = [_tell(revision) for revision in history if not revision.owner and not revision.ours]
     if not current:
         version = newest.version + 1 if newest is not None else 1
@@ -191,6 +202,13 @@ def decide(history: tuple[Revision, ...], wanted: Wanted, now: datetime) -> Plan
             steps.append(Keep(revision=revision, status=status, reason="Recording"))
     steps.extend(Forget(revision=revision, reason="Recording") for revision in older[: -(KEPT - 1)])
     return Plan(steps=tuple(steps))
+
+
+def _says(revision: Revision, wanted: Wanted) -> bool:
+    """Return whether a revision records what is wanted. Another version of a chart may render the same objects."""
+    if revision.digest != wanted.digest:
+        return False
+    return revision.record is None or chart_of(revision.record.chart) == wanted.chart
 
 
 def _wait(history: tuple[Revision, ...], wanted: Wanted, now: datetime) -> Wait | None:

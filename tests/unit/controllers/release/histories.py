@@ -12,7 +12,7 @@ from stackwright.kube.resource import Kind, ObjectMeta, OwnerReference, Resource
 NOW = datetime(2026, 11, 15, 10, 0, tzinfo=UTC)
 HAND = "Upgrade complete"
 MANIFEST = "---\nkind: ConfigMap\n"
-CHART = Chart("digest", {"metadata": {"name": "small"}})
+CHART = Chart("digest", {"metadata": {"name": "small", "version": "1.0.0"}})
 
 
 class Thing(Resource, frozen=True, kw_only=True):
@@ -24,8 +24,8 @@ class Thing(Resource, frozen=True, kw_only=True):
 THING = Thing(metadata=ObjectMeta(name="small", namespace="here", uid="thing"))
 
 
-def wanted(manifest: str = MANIFEST) -> Wanted:
-    return Wanted(THING, Rendered("small", "here", manifest, (), CHART), {"replicas": 1})
+def wanted(manifest: str = MANIFEST, chart: Chart = CHART) -> Wanted:
+    return Wanted(THING, Rendered("small", "here", manifest, (), chart), {"replicas": 1})
 
 
 def revision(version: int, status: str = "deployed", *, hand: bool = False, manifest: str = MANIFEST) -> Revision:

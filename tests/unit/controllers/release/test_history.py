@@ -5,7 +5,7 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from stackwright.adapters.helm import records
+from stackwright.adapters.helm import Chart, records
 from stackwright.controllers.release.history import (
     BUSY_SECONDS,
     KEPT,
@@ -75,6 +75,11 @@ def test_the_history_says_what_is_deployed(revisions: list[Revision], steps: lis
 def test_a_changed_value_is_a_new_revision_although_it_renders_the_same() -> None:
     asked = wanted()
     asked.values["replicas"] = 2
+    assert [said(step) for step in decide(history([revision(1)]), asked, NOW).steps] == ["write 2", "keep 1 superseded"]
+
+
+def test_another_version_of_the_chart_is_a_new_revision_although_it_renders_the_same() -> None:
+    asked = wanted(chart=Chart("other", {"metadata": {"name": "small", "version": "1.0.0-mine"}}))
     assert [said(step) for step in decide(history([revision(1)]), asked, NOW).steps] == ["write 2", "keep 1 superseded"]
 
 
