@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters.mariadb import Grant, Schema, digest, everything_in
+from stackwright.adapters.mariadb import Schema, digest
+from stackwright.adapters.mariadb_grants import ALL, ALL_IN_SCHEMA, Grant, needed_in
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.controllers.database import controllers
 from stackwright.controllers.dialling import Dialler
@@ -139,7 +140,7 @@ async def test_any_order_of_creation_comes_to_the_same(cloud: Cloud, fake: FakeM
 
     assert fake.schemas == {"keystone": Schema("keystone", "utf8mb3", "utf8mb3_general_ci")}
     assert fake.users["keystone"].digest == digest("first-password")
-    assert list(fake.users["keystone"].grants.values()) == [everything_in("keystone")]
+    assert list(fake.users["keystone"].grants.values()) == [needed_in("keystone")]
     assert database.status.completed
     assert (account.status.currentSecret, account.status.server) == ("keystone-db-secret", "openstack")
     assert fake.calls == ["create schema keystone", "create user keystone", "grant keystone keystone"]
@@ -170,9 +171,14 @@ async def test_what_somebody_changed_on_the_server_is_repaired(cloud: Cloud, fak
     user = fake.users["keystone"]
 
     user.grants.clear()
-    await until(lambda: user.grants == {"keystone.*": everything_in("keystone")})
-    user.grants["*.*"] = Grant("*.*", complete=True, grantable=True)
+    await until(lambda: user.grants == {"keystone.*": needed_in("keystone")})
+    user.grants["*.*"] = Grant("*.*", frozenset({ALL}), grantable=True)
     await until(lambda: "*.*" not in user.grants)
+    # What versions of before gave: the rest of it goes, and what is needed is there all the time.
+    fake.calls.clear()
+    user.grants["keystone.*"] = Grant("keystone.*", ALL_IN_SCHEMA)
+    await until(lambda: user.grants == {"keystone.*": needed_in("keystone")})
+    assert fake.calls == ["revoke keystone keystone.*"]
     user.digest = digest("somebody else's")
     await until(lambda: user.digest == digest("first-password"))
     fake.schemas["keystone"] = Schema("keystone", "latin1", "latin1_swedish_ci")
