@@ -28,8 +28,7 @@ def served(kind: type[CustomResource], name: str, **spec: Any) -> CustomResource
 
 
 def _spec(kind: type[CustomResource]) -> type[msgspec.Struct]:
-    (found,) = [each.type for each in msgspec.structs.fields(kind) if each.name == "spec"]
-    assert issubclass(found, msgspec.Struct)
+    found: type[msgspec.Struct] = next(each.type for each in msgspec.structs.fields(kind) if each.name == "spec")
     return found
 
 

@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from stackwright.adapters.mariadb import Schema
 from stackwright.adapters.mariadb_grants import ALL, ALL_IN_SCHEMA, NEEDED, Grant, needed_in
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.controllers.database import account, schema
-from stackwright.controllers.database.schema import Schema
 from stackwright.controllers.database.server import Server
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Plan
