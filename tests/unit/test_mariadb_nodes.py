@@ -357,6 +357,27 @@ def test_marks_and_members_survive(server: ModuleType, tmp_path: Path) -> None:
     assert not node.has_mark("joining")
 
 
+@pytest.mark.parametrize(
+    ("mark", "kept"),
+    [
+        pytest.param("", True, id="it-has-lost-the-servers-own-tables"),
+        pytest.param("joining", False, id="it-was-being-filled-from-another"),
+        pytest.param("fresh", False, id="it-never-was-whole"),
+    ],
+)
+def test_data_of_clients_is_never_deleted_to_begin_anew(
+    server: ModuleType, tmp_path: Path, mark: str, kept: bool
+) -> None:
+    node = server.Server(tmp_path, "db-galera-0", run=tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "ibdata1").write_text("rows of clients")
+    if mark:
+        node.set_mark(mark)
+    node.set_aside()
+    assert (tmp_path / "data.before-0" / "ibdata1").exists() is kept
+    assert (tmp_path / "data" / "ibdata1").exists() is not kept
+
+
 def test_data_that_stopped_in_order_needs_no_recovery(server: ModuleType, tmp_path: Path) -> None:
     node = server.Server(tmp_path, "db-galera-0", run=tmp_path)
     (tmp_path / "data" / "mysql").mkdir(parents=True)

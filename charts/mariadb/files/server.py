@@ -184,6 +184,7 @@ class Server:
     def install(self) -> None:
         """Make the system's tables; half of them are as good as none, so they come into place whole."""
         making = self.volume / "data.new"
+        self.set_aside()
         for folder in (making, self.data):
             shutil.rmtree(folder, ignore_errors=True)
         self.set_mark("fresh")
@@ -202,6 +203,12 @@ class Server:
             check=True,
         )
         making.replace(self.data)
+
+    def set_aside(self) -> None:
+        """Keep data that has lost the server's own tables beside the new: what is in it of clients may be wanted."""
+        if (self.data / "ibdata1").exists() and not self.has_mark("joining") and not self.has_mark("fresh"):
+            number = len(list(self.volume.glob("data.before-*")))
+            self.data.replace(self.volume / f"data.before-{number}")
 
     # The process.
 
