@@ -306,6 +306,7 @@ async def test_a_server_outside_is_used_by_its_own_account(cloud: Cloud, fake: F
     [
         pytest.param({"accountType": "System"}, "System is not supported yet", id="a-system-account"),
         pytest.param({"userName": "root"}, "root is the server's own", id="the-servers-own-user"),
+        pytest.param({"userName": "root "}, "is the server's own", id="the-servers-own-user-with-a-blank"),
     ],
 )
 async def test_what_must_not_be_touched_is_refused(
@@ -314,10 +315,31 @@ async def test_what_must_not_be_touched_is_refused(
     fake.users["root"] = User(digest("root-password"))
     for write in (cloud.root, cloud.galera, cloud.database, cloud.password):
         await write()
-    await cloud.account(**spec)
+    await cloud.account(deletionPolicy="Delete", **spec)
     await cloud.says(MariaDBAccount, "MariaDBAccountReady", words)
     await cloud.gone(MariaDBAccount)
     assert list(fake.users) == ["root"]
+
+
+@pytest.mark.usefixtures("operator")
+async def test_the_servers_own_schemas_stay_and_nobody_gets_rights_there(cloud: Cloud, fake: FakeMariaDB) -> None:
+    fake.schemas["mysql"] = Schema("mysql", "utf8mb4", "utf8mb4_general_ci")
+    # As a version of before left it.
+    fake.users["keystone"] = User(digest("first-password"), {"mysql.*": Grant("mysql.*", ALL_IN_SCHEMA)})
+    for write in (cloud.root, cloud.galera, cloud.password):
+        await write()
+    await cloud.database(name="mysql", deletionPolicy="Delete")
+    await cloud.account()
+    status = {"metadata": {"name": "keystone", "namespace": cloud.namespace}, "status": {"server": "openstack"}}
+    await cloud.client.apply(MariaDBAccount, status, subresource="status", field_manager="before")
+
+    await cloud.says(MariaDBDatabase, "MariaDBDatabaseReady", "mysql is a schema of the server itself")
+    await cloud.says(MariaDBAccount, "MariaDBDatabaseReady", "mysql is a schema of the server itself")
+    assert fake.users["keystone"].grants == {}
+    await cloud.gone(MariaDBAccount)
+    await cloud.gone(MariaDBDatabase)
+    assert list(fake.schemas) == ["mysql"]
+    assert fake.calls == ["revoke keystone mysql.*"]
 
 
 @pytest.mark.usefixtures("operator")
