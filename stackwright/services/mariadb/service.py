@@ -110,11 +110,18 @@ def findings(resource: Galera, said: Mapping[str, str]) -> Iterable[Finding]:
     if broken:
         yield Finding("DeploymentReady", "False", "SystemTablesBroken", _way_out(broken, nodes), "Error")
     if away := [sentence for pod in nodes if (sentence := _away(pod, records))]:
-        yield Finding("DeploymentReady", "False", "ServerNotReady", "; ".join(away), "Info")
+        # Of a cluster that has formed, whoever is gone goes before how many pods are ready.
+        severity = "Warning" if said.get("formed") else "Info"
+        yield Finding("DeploymentReady", "False", "ServerNotReady", "; ".join(away), severity)
 
 
 def _way_out(broken: Mapping[str, str], nodes: Sequence[str]) -> str:
-    why = "; ".join(f"{pod} cannot read the server's own tables: {error}" for pod, error in broken.items())
+    alike: dict[str, list[str]] = {}
+    for pod, error in broken.items():
+        alike.setdefault(error, []).append(pod)
+    why = "; ".join(
+        f"{' and '.join(pods)} cannot read the server's own tables: {error}" for error, pods in alike.items()
+    )
     if len(broken) < len(nodes):
         return f"{why}; delete its PersistentVolumeClaim and its pod, and it gets all data from another node"
     return f"{why}; bring them back from a backup before a server stops: it would not start again"

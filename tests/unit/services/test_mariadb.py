@@ -52,13 +52,20 @@ def test_servers_of_which_nobody_knows_yet_say_nothing() -> None:
     ],
 )
 def test_a_server_that_was_killed_is_named_until_it_is_back(state: str, words: str) -> None:
-    assert told(SYNCED, {"state": state}, SYNCED) == [("ServerNotReady", f"db-galera-1 {words}", "Info")]
-    assert told({"state": state}, replicas=1) == [("ServerNotReady", f"db-galera-0 {words}", "Info")]
+    assert told(SYNCED, {"state": state}, SYNCED) == [("ServerNotReady", f"db-galera-1 {words}", "Warning")]
+    assert told({"state": state}, replicas=1) == [("ServerNotReady", f"db-galera-0 {words}", "Warning")]
+
+
+def test_a_cluster_that_was_never_there_is_only_waited_for() -> None:
+    waiting = ("ServerNotReady", "db-galera-0 forms the cluster", "Info")
+    assert told({"state": "Bootstrapping"}, replicas=1, formed="") == [waiting]
 
 
 def test_a_server_that_the_others_have_lost_is_named_whatever_it_said_last() -> None:
     without = {"state": "Synced", "members": [PODS[0], PODS[2]]}
-    assert told(without, SYNCED, without) == [("ServerNotReady", "db-galera-1 is not seen by the other nodes", "Info")]
+    assert told(without, SYNCED, without) == [
+        ("ServerNotReady", "db-galera-1 is not seen by the other nodes", "Warning")
+    ]
 
 
 def test_a_server_that_should_not_be_there_any_more_says_nothing() -> None:
@@ -72,6 +79,8 @@ def test_a_server_without_its_own_tables_is_named_with_what_to_do() -> None:
     assert message.startswith("db-galera-1 cannot read the server's own tables: Table 'mysql.db' doesn't exist; delete")
     ((_, message, _),) = told({**broken, "members": PODS[:1]}, replicas=1)
     assert "bring them back from a backup" in message
+    ((_, message, _),) = told(broken, broken, broken)
+    assert message.startswith("db-galera-0 and db-galera-1 and db-galera-2 cannot read the server's own tables: Table")
 
 
 def test_a_recovery_that_is_blocked_is_told_beside_it() -> None:
