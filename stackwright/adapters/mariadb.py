@@ -223,7 +223,9 @@ def _listed(connection: _Connection, user: str, grant: Grant) -> Grant:
     """Return a grant with its privileges by name where the server sums them up."""
     if not is_unlisted(grant):
         return grant
-    statement = "SELECT TABLE_SCHEMA, PRIVILEGE_TYPE FROM information_schema.SCHEMA_PRIVILEGES WHERE GRANTEE = %s"
+    statement = (
+        "SELECT TABLE_SCHEMA, PRIVILEGE_TYPE FROM information_schema.SCHEMA_PRIVILEGES WHERE BINARY GRANTEE = %s"
+    )
     rows = _run(connection, statement, f"'{user}'@'%'")
     return listed(grant, [(str(schema), str(privilege)) for schema, privilege in rows])
 

@@ -111,7 +111,9 @@ def main() -> None:
         cursor.execute("CREATE USER IF NOT EXISTS %s@'%%' IDENTIFIED BY %s", account)
         cursor.execute("ALTER USER %s@'%%' IDENTIFIED BY %s", account)
         cursor.execute(f"GRANT {', '.join(NEEDED)} ON {scope} TO %s@'%%'", (username,))
-        listed = "SELECT TABLE_SCHEMA, PRIVILEGE_TYPE FROM information_schema.SCHEMA_PRIVILEGES WHERE GRANTEE = %s"
+        listed = (
+            "SELECT TABLE_SCHEMA, PRIVILEGE_TYPE FROM information_schema.SCHEMA_PRIVILEGES WHERE BINARY GRANTEE = %s"
+        )
         cursor.execute(listed, (f"'{username}'@'%'",))
         if more := excess(name, cursor.fetchall()):
             cursor.execute(f"REVOKE {', '.join(more)} ON {scope} FROM %s@'%%'", (username,))

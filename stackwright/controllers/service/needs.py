@@ -8,6 +8,7 @@ import base64
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
+from stackwright.adapters.mariadb_grants import NEEDED
 from stackwright.api.base import JsonObject, ObjectMeta
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.api.mariadb import (
@@ -185,8 +186,9 @@ def _database_by_job(resource: Any, look: Look) -> Resolved:
         return Resolved(ready=False, waits=(password,))
     fact = DatabaseFacts(galera.status.hostname, galera.status.port, schema, user, password)
     made = provisioned(galera, fact, secret_name)
-    # Another password is another Job, and says nothing of itself by the name.
-    made["hash"] = digest({**made, "password": password})
+    # Another password is another Job, and says nothing of itself by the name. So is another list of what an account may
+    # do: the Job brings accounts of before to it.
+    made["hash"] = digest({**made, "password": password, "privileges": sorted(NEEDED)})
     return Resolved(ready=True, fact=fact, values={"provision": {"database": made}})
 
 
