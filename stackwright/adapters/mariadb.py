@@ -6,7 +6,6 @@ so in none of the server's logs. A user is a name at every host (`'name'@'%'`).
 
 import asyncio
 import hashlib
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -15,6 +14,17 @@ import pymysql
 from pymysql.constants import CLIENT, CR, ER
 
 from stackwright.adapters.errors import AdapterError, Refused, Rejected, Unavailable
+from stackwright.adapters.mariadb_grants import (
+    NEEDED,
+    Grant,
+    is_unlisted,
+    listed,
+    parse_grants,
+    pattern,
+    quoted,
+    takings,
+)
+from stackwright.adapters.mariadb_names import is_identifier, schema_problem, user_problem
 
 T = TypeVar("T")
 _Connection: TypeAlias = "pymysql.Connection[pymysql.cursors.Cursor]"
@@ -22,16 +32,6 @@ _Connection: TypeAlias = "pymysql.Connection[pymysql.cursors.Cursor]"
 # Seconds for one try; a reconcile that hangs on a dead server for longer says nothing to the user meanwhile.
 CONNECT_TIMEOUT = 5
 ANSWER_TIMEOUT = 10
-
-# The scope of what a user may do on the whole server.
-EVERYWHERE = "*.*"
-# How the scope of a grant begins that is of all schemas whose names match.
-_PATTERN = "LIKE "
-
-_IDENTIFIER = re.compile(r"[a-zA-Z0-9_]{1,64}")
-_NAME = r"(?:`(?:[^`]|``)*`|\*)"
-_ON = re.compile(rf"GRANT (?P<privileges>.+?) ON (?P<scope>{_NAME}\.{_NAME}) TO (?P<rest>.*)")
-_ROLE = re.compile(rf"GRANT (?P<role>{_NAME}) TO ")
 
 _UNKNOWN_VARIABLE = 1193
 _NO_SUCH_USER = {1141, 1133, 1269}
@@ -61,24 +61,6 @@ class Schema:
     name: str
     character_set: str
     collation: str
-
-
-@dataclass(frozen=True)
-class Grant:
-    """What a user may do in one scope.
-
-    `scope` is `schema.*`, `schema.table` or `*.*`, `LIKE pattern.*` for all schemas that match; a role that the user
-    has is its name alone. `complete` says that all privileges are given, `grantable` that the user may pass them on.
-    """
-
-    scope: str
-    complete: bool
-    grantable: bool = False
-
-
-def everything_in(schema: str) -> Grant:
-    """Return the grant of all privileges in a schema and no right to pass them on."""
-    return Grant(f"{schema}.*", complete=True)
 
 
 class MariaDB(Protocol):
@@ -112,10 +94,10 @@ class MariaDB(Protocol):
         """Change the user's password, and unlock the user."""
 
     async def grant(self, user: str, schema: str) -> None:
-        """Give the user all privileges in the schema."""
+        """Give the user what a service needs in the schema; what it has beside that stays."""
 
     async def revoke(self, user: str, grant: Grant) -> None:
-        """Take away what the user may do in the scope of the grant."""
+        """Take away what the grant gives, and nothing else in its scope."""
 
     async def drop_user(self, user: str) -> None:
         """Delete the user where it is there."""
@@ -156,7 +138,7 @@ class SqlServer:
 
     async def drop_schema(self, name: str) -> None:
         """Delete the schema with all data in it."""
-        await self._ask(f"DROP DATABASE IF EXISTS {_quoted(_identifier(name))}")
+        await self._ask(f"DROP DATABASE IF EXISTS {quoted(_schema(name))}")
 
     async def grants(self, user: str) -> tuple[Grant, ...] | None:
         """Return what the user may do, None where there is no such user."""
@@ -168,7 +150,8 @@ class SqlServer:
                 if _code(error) in _NO_SUCH_USER:
                     return None
                 raise
-            return parse_grants([str(row[0]) for row in rows])
+            grants = parse_grants([str(row[0]) for row in rows])
+            return tuple(_listed(connection, user, grant) for grant in grants)
 
         return await self._with(work)
 
@@ -185,29 +168,24 @@ class SqlServer:
 
     async def create_user(self, user: str, password: str) -> None:
         """Make the user where there is none; it may do nothing yet."""
-        await self._ask("CREATE USER IF NOT EXISTS %s@'%%' IDENTIFIED BY PASSWORD %s", user, digest(password))
+        await self._ask("CREATE USER IF NOT EXISTS %s@'%%' IDENTIFIED BY PASSWORD %s", _user(user), digest(password))
 
     async def set_password(self, user: str, password: str) -> None:
         """Change the user's password, and unlock the user."""
-        await self._ask("ALTER USER %s@'%%' IDENTIFIED BY PASSWORD %s ACCOUNT UNLOCK", user, digest(password))
+        await self._ask("ALTER USER %s@'%%' IDENTIFIED BY PASSWORD %s ACCOUNT UNLOCK", _user(user), digest(password))
 
     async def grant(self, user: str, schema: str) -> None:
-        """Give the user all privileges in the schema."""
-        await self._ask(f"GRANT ALL PRIVILEGES ON {_pattern(schema)}.* TO %s@'%%'", user)
+        """Give the user what a service needs in the schema; what it has beside that stays."""
+        await self._ask(f"GRANT {', '.join(sorted(NEEDED))} ON {pattern(_schema(schema))}.* TO %s@'%%'", _user(user))
 
     async def revoke(self, user: str, grant: Grant) -> None:
-        """Take away what the user may do in the scope of the grant."""
-        if "." not in grant.scope:
-            await self._ask(f"REVOKE {_quoted(grant.scope)} FROM %s@'%%'", user)
-            return
-        scope = _scope(grant.scope)
-        if grant.grantable:
-            await self._ask(f"REVOKE GRANT OPTION ON {scope} FROM %s@'%%'", user)
-        await self._ask(f"REVOKE ALL PRIVILEGES ON {scope} FROM %s@'%%'", user)
+        """Take away what the grant gives, and nothing else in its scope."""
+        for words in takings(grant):
+            await self._ask(f"REVOKE {words} FROM %s@'%%'", _user(user))
 
     async def drop_user(self, user: str) -> None:
         """Delete the user where it is there."""
-        await self._ask("DROP USER IF EXISTS %s@'%%'", user)
+        await self._ask("DROP USER IF EXISTS %s@'%%'", _user(user))
 
     async def _ask(self, statement: str, *values: str) -> Sequence[Sequence[Any]]:
         return await self._with(lambda connection: _run(connection, statement, *values))
@@ -241,19 +219,15 @@ def digest(password: str) -> str:
     return "*" + hashlib.sha1(once, usedforsecurity=False).hexdigest().upper()
 
 
-def parse_grants(lines: Sequence[str]) -> tuple[Grant, ...]:
-    """Return what the lines of SHOW GRANTS say; a line that only says that the user exists says nothing."""
-    grants = []
-    for line in lines:
-        if found := _ON.match(line):
-            grantable = "WITH GRANT OPTION" in found["rest"]
-            if found["privileges"] == "USAGE" and not grantable:
-                continue
-            complete = found["privileges"] in {"ALL PRIVILEGES", "ALL"}
-            grants.append(Grant(_plain_scope(found["scope"]), complete=complete, grantable=grantable))
-        elif found := _ROLE.match(line):
-            grants.append(Grant(_plain(found["role"]), complete=True))
-    return tuple(grants)
+def _listed(connection: _Connection, user: str, grant: Grant) -> Grant:
+    """Return a grant with its privileges by name where the server sums them up."""
+    if not is_unlisted(grant):
+        return grant
+    statement = (
+        "SELECT TABLE_SCHEMA, PRIVILEGE_TYPE FROM information_schema.SCHEMA_PRIVILEGES WHERE BINARY GRANTEE = %s"
+    )
+    rows = _run(connection, statement, f"'{user}'@'%'")
+    return listed(grant, [(str(schema), str(privilege)) for schema, privilege in rows])
 
 
 def _open(login: Login) -> _Connection:
@@ -290,49 +264,28 @@ def _run(connection: _Connection, statement: str, *values: str) -> Sequence[Sequ
 
 
 def _identifier(name: str) -> str:
-    if not _IDENTIFIER.fullmatch(name):
+    if not is_identifier(name):
         raise Rejected(f"{name!r} is no name that MariaDB takes here; use letters, digits and underscores, at most 64")
     return name
 
 
-def _quoted(name: str) -> str:
-    # A statement is a template to PyMySQL where it has values.
-    return "`" + name.replace("`", "``").replace("%", "%%") + "`"
+def _schema(name: str) -> str:
+    """Return the name of a schema that may be changed: whoever asks, the server's own are left alone."""
+    if problem := schema_problem(name):
+        raise Rejected(problem)
+    return name
+
+
+def _user(name: str) -> str:
+    """Return the name of a user that may be changed: whoever asks, the server's own are left alone."""
+    if problem := user_problem(name):
+        raise Rejected(problem)
+    return name
 
 
 def _text_rules(schema: Schema) -> str:
-    name, character_set, collation = map(_identifier, (schema.name, schema.character_set, schema.collation))
-    return f"{_quoted(name)} CHARACTER SET {character_set} COLLATE {collation}"
-
-
-def _pattern(schema: str) -> str:
-    """Return a schema's name as GRANT reads it: as a pattern, in which an underscore would match anything."""
-    return _quoted(_identifier(schema).replace("_", r"\_"))
-
-
-def _scope(scope: str) -> str:
-    if scope == EVERYWHERE:
-        return scope
-    name, _, table = scope.rpartition(".")
-    if table != "*":
-        return f"{_quoted(name)}.{_quoted(table)}"
-    if name.startswith(_PATTERN):
-        return f"{_quoted(name.removeprefix(_PATTERN))}.*"
-    return f"{_pattern(name)}.*"
-
-
-def _plain(quoted: str) -> str:
-    return quoted[1:-1].replace("``", "`") if quoted.startswith("`") else quoted
-
-
-def _plain_scope(scope: str) -> str:
-    """Return a scope without quotes and escapes; what matches several schemas is told apart from what is one."""
-    schema, table = (_plain(name) for name in re.findall(_NAME, scope))
-    bare = schema.replace(r"\_", "_")
-    if table != "*" or scope == EVERYWHERE:
-        return f"{schema}.{table}"
-    is_one = _IDENTIFIER.fullmatch(bare) and schema == bare.replace("_", r"\_")
-    return f"{bare}.*" if is_one else f"{_PATTERN}{schema}.*"
+    character_set, collation = _identifier(schema.character_set), _identifier(schema.collation)
+    return f"{quoted(_schema(schema.name))} CHARACTER SET {character_set} COLLATE {collation}"
 
 
 def _code(error: pymysql.MySQLError) -> int:

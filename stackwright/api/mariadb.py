@@ -36,7 +36,7 @@ class MariaDBDatabaseSpec(Value, frozen=True, kw_only=True):
     name: Annotated[
         _Identifier,
         immutable("a schema cannot be renamed; make another MariaDBDatabase and move the data"),
-        describe("The name of the schema on the server."),
+        describe("The name of the schema on the server, which is none of the server's own, such as mysql."),
     ]
     defaultCharacterSet: Annotated[_Identifier, describe("The character set of tables that name none.")] = "utf8"
     defaultCollation: Annotated[_Identifier, describe("The collation of tables that name none.")] = "utf8_general_ci"
@@ -82,7 +82,7 @@ class MariaDBAccountSpec(Value, frozen=True, kw_only=True):
         min_length(1),
         max_length(80),
         immutable("an account cannot be renamed; make another MariaDBAccount and let the service use that"),
-        describe("The name of the user on the server."),
+        describe("The name of the user on the server, which is none of the server's own, such as root."),
     ]
     secret: Annotated[
         str,
@@ -114,7 +114,7 @@ class MariaDBAccountStatus(Status, frozen=True, kw_only=True):
 
 
 class MariaDBAccount(CustomResource, frozen=True, kw_only=True):
-    """A user that may do everything in the schema of the MariaDBDatabase that the label mariaDBDatabaseName names."""
+    """A user with what a service needs in the schema of the MariaDBDatabase that label mariaDBDatabaseName names."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "MariaDBAccount", "mariadbaccounts")
     definition: ClassVar[Definition] = shown(

@@ -6,8 +6,10 @@ Every check is asked again where a resource is reconciled: a webhook may have be
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
+from stackwright.api.mariadb import MariaDBAccount
 from stackwright.blueprint import admission as snippets
-from stackwright.kube.admission.checks import Findings, Webhook
+from stackwright.controllers import database_names
+from stackwright.kube.admission.checks import FieldError, Findings, Webhook
 from stackwright.kube.resource import CustomResource, R
 
 
@@ -27,8 +29,13 @@ def _snippets(old: CustomResource | None, new: CustomResource, _: Known) -> Find
     return snippets.check(old, new)
 
 
+def _database_names(_: CustomResource | None, new: CustomResource, known: Known) -> Findings:
+    accounts = {account.metadata.name: account for account in known(MariaDBAccount, new.metadata.namespace)}
+    return Findings(tuple(FieldError(*problem) for problem in database_names.problems(new, accounts.get)))
+
+
 # What every kind is checked for, in the order in which it is told.
-CHECKS: tuple[Check, ...] = (_snippets,)
+CHECKS: tuple[Check, ...] = (_snippets, _database_names)
 
 
 def webhooks(

@@ -1,14 +1,19 @@
 """What every `MariaDB` does, the real one and the fake.
 
-A ring subclasses the contract and gives a `server`, and a `wrong` one where the password is not right.
+A ring subclasses the contract and gives a `server`, a `wrong` one where the password is not right, and a way to give a
+user `everything` in a schema, as versions of before did.
 """
 
 import secrets
+from collections.abc import Callable
 
 import pytest
 
 from stackwright.adapters.errors import Refused, Rejected
-from stackwright.adapters.mariadb import Grant, MariaDB, Schema, everything_in
+from stackwright.adapters.mariadb import MariaDB, Schema
+from stackwright.adapters.mariadb_grants import ALL_IN_SCHEMA, NEEDED, Grant, needed_in
+
+Everything = Callable[[str, str], None]
 
 PASSWORD = 'a pass\'word with "signs" and 100 % \\'
 
@@ -87,12 +92,53 @@ class MariaDBContract:
             await server.grant(name, name)
         await server.grant(name, other)
         assert sorted(await server.grants(name) or (), key=lambda grant: grant.scope) == [
-            everything_in(name),
-            everything_in(other),
+            needed_in(name),
+            needed_in(other),
         ]
-        await server.revoke(name, everything_in(other))
-        assert await server.grants(name) == (Grant(f"{name}.*", complete=True),)
+        await server.revoke(name, needed_in(other))
+        assert await server.grants(name) == (Grant(f"{name}.*", NEEDED),)
         await server.drop_user(name)
+
+    async def test_everything_is_told_by_name_and_what_is_too_much_is_taken_away(
+        self, server: MariaDB, name: str, everything: Everything
+    ) -> None:
+        await server.create_user(name, PASSWORD)
+        everything(name, name)
+        (given,) = await server.grants(name) or ()
+        assert given.scope == f"{name}.*"
+        assert given.privileges >= ALL_IN_SCHEMA
+        excess = given.beyond(needed_in(name))
+        assert excess is not None
+        await server.revoke(name, excess)
+        assert await server.grants(name) == (needed_in(name),)
+        await server.drop_user(name)
+
+    @pytest.mark.parametrize("system", ["mysql", "MySQL", "`mysql`", "mysql ", "#mysql50#mysql", "sys"])
+    async def test_the_servers_own_schemas_are_left_alone(self, server: MariaDB, name: str, system: str) -> None:
+        await server.create_user(name, PASSWORD)
+        schema = Schema(system, "utf8", "utf8_general_ci")
+        for change in (
+            server.create_schema(schema),
+            server.alter_schema(schema),
+            server.drop_schema(system),
+            server.grant(name, system),
+        ):
+            with pytest.raises(Rejected, match="schema of the server itself"):
+                await change
+        assert await server.grants(name) == ()
+        await server.drop_user(name)
+
+    @pytest.mark.parametrize("system", ["root", "root ", "Root", "'root'@'%'", "mysql", "mariadb.sys", "PUBLIC"])
+    async def test_the_servers_own_users_are_left_alone(self, server: MariaDB, name: str, system: str) -> None:
+        for change in (
+            server.create_user(system, PASSWORD),
+            server.set_password(system, PASSWORD),
+            server.grant(system, name),
+            server.revoke(system, Grant("*.*")),
+            server.drop_user(system),
+        ):
+            with pytest.raises(Rejected, match="the server's own"):
+                await change
 
     async def test_a_change_of_a_user_who_is_not_there_is_rejected(self, server: MariaDB, name: str) -> None:
         with pytest.raises(Rejected):

@@ -7,12 +7,13 @@ import pytest
 
 from stackwright.adapters import mariadb
 from stackwright.adapters.mariadb import Login, MariaDB
+from stackwright.adapters.mariadb_grants import pattern
 from stackwright.local.cluster.lifecycle import Cluster
 from stackwright.local.images import building, loading
 from stackwright.local.progress import Shown
-from tests.contracts.mariadb import MariaDBContract
+from tests.contracts.mariadb import Everything, MariaDBContract
 from tests.e2e.conftest import NAME, Kubectl
-from tests.e2e.databases import Database, survive
+from tests.e2e.databases import Database, Writer, survive
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +45,14 @@ class TestReal(MariaDBContract):
     def wrong(self, database: Database) -> MariaDB:
         login = database.login
         return mariadb.connect(Login(login.host, login.port, login.user, "wrong-password"))
+
+    @pytest.fixture
+    def everything(self, database: Database) -> Everything:
+        def give(user: str, schema: str) -> None:
+            with Writer(database.login).connect() as connection, connection.cursor() as cursor:
+                cursor.execute(f"GRANT ALL PRIVILEGES ON {pattern(schema)}.* TO %s@'%%'", (user,))
+
+        return give
 
 
 def test_no_acknowledged_row_is_lost_when_the_server_is_killed(database: Database) -> None:

@@ -1,13 +1,14 @@
 """A MariaDB in memory that passes the same contract tests as the real one."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from stackwright.adapters.errors import Refused, Rejected, Unavailable
-from stackwright.adapters.mariadb import Grant, Login, MariaDB, Schema, digest, everything_in
+from stackwright.adapters.mariadb import Login, MariaDB, Schema, digest
+from stackwright.adapters.mariadb_grants import Grant, needed_in
+from stackwright.adapters.mariadb_names import schema_problem, user_problem
 
 # What the real server calls what it was asked for.
 _CHARACTER_SETS = {"utf8": "utf8mb3", "utf8mb3": "utf8mb3", "utf8mb4": "utf8mb4", "latin1": "latin1"}
-_FORBIDDEN_SIGNS = set("`'\"; -.")
 
 
 @dataclass
@@ -67,18 +68,17 @@ class _Session:
         return self.server.schemas.get(name)
 
     async def create_schema(self, schema: Schema) -> None:
-        self._enter(f"create schema {schema.name}")
-        _checked(schema.name)
+        self._enter(f"create schema {_schema(schema.name)}")
         self.server.schemas.setdefault(schema.name, await self.named(schema))
 
     async def alter_schema(self, schema: Schema) -> None:
-        self._enter(f"alter schema {schema.name}")
+        self._enter(f"alter schema {_schema(schema.name)}")
         if schema.name not in self.server.schemas:
             raise Rejected("MariaDB does not accept this (error 1049)")
         self.server.schemas[schema.name] = await self.named(schema)
 
     async def drop_schema(self, name: str) -> None:
-        self._enter(f"drop schema {name}")
+        self._enter(f"drop schema {_schema(name)}")
         self.server.schemas.pop(name, None)
 
     async def grants(self, user: str) -> tuple[Grant, ...] | None:
@@ -93,27 +93,30 @@ class _Session:
         return found is not None and found.digest == digest(password)
 
     async def create_user(self, user: str, password: str) -> None:
-        self._enter(f"create user {user}")
+        self._enter(f"create user {_user(user)}")
         self.server.users.setdefault(user, User(digest(password)))
 
     async def set_password(self, user: str, password: str) -> None:
-        self._enter(f"set password {user}")
+        self._enter(f"set password {_user(user)}")
         self._user(user).digest = digest(password)
 
     async def grant(self, user: str, schema: str) -> None:
-        self._enter(f"grant {user} {schema}")
-        _checked(schema)
-        grants, given = self._user(user).grants, everything_in(schema)
-        before = grants.get(given.scope)
-        grants[given.scope] = Grant(given.scope, complete=True, grantable=before is not None and before.grantable)
+        self._enter(f"grant {_user(user)} {_schema(schema)}")
+        grants, given = self._user(user).grants, needed_in(schema)
+        before = grants.get(given.scope, given)
+        grants[given.scope] = replace(before, privileges=before.privileges | given.privileges)
 
     async def revoke(self, user: str, grant: Grant) -> None:
-        self._enter(f"revoke {user} {grant.scope}")
-        if self._user(user).grants.pop(grant.scope, None) is None:
+        self._enter(f"revoke {_user(user)} {grant.scope}")
+        grants = self._user(user).grants
+        before = grants.pop(grant.scope, None)
+        if before is None:
             raise Rejected("MariaDB does not accept this (error 1141)")
+        if left := before.beyond(grant):
+            grants[grant.scope] = left
 
     async def drop_user(self, user: str) -> None:
-        self._enter(f"drop user {user}")
+        self._enter(f"drop user {_user(user)}")
         self.server.users.pop(user, None)
 
     def _user(self, name: str) -> User:
@@ -122,6 +125,13 @@ class _Session:
         return self.server.users[name]
 
 
-def _checked(name: str) -> None:
-    if set(name) & _FORBIDDEN_SIGNS:
-        raise Rejected(f"{name!r} is no name that MariaDB takes here")
+def _schema(name: str) -> str:
+    if problem := schema_problem(name):
+        raise Rejected(problem)
+    return name
+
+
+def _user(name: str) -> str:
+    if problem := user_problem(name):
+        raise Rejected(problem)
+    return name

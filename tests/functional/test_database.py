@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters.mariadb import Grant, Schema, digest, everything_in
+from stackwright.adapters.mariadb import Schema, digest
+from stackwright.adapters.mariadb_grants import ALL, ALL_IN_SCHEMA, Grant, needed_in
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.controllers.database import controllers
 from stackwright.controllers.dialling import Dialler
@@ -139,7 +140,7 @@ async def test_any_order_of_creation_comes_to_the_same(cloud: Cloud, fake: FakeM
 
     assert fake.schemas == {"keystone": Schema("keystone", "utf8mb3", "utf8mb3_general_ci")}
     assert fake.users["keystone"].digest == digest("first-password")
-    assert list(fake.users["keystone"].grants.values()) == [everything_in("keystone")]
+    assert list(fake.users["keystone"].grants.values()) == [needed_in("keystone")]
     assert database.status.completed
     assert (account.status.currentSecret, account.status.server) == ("keystone-db-secret", "openstack")
     assert fake.calls == ["create schema keystone", "create user keystone", "grant keystone keystone"]
@@ -170,9 +171,14 @@ async def test_what_somebody_changed_on_the_server_is_repaired(cloud: Cloud, fak
     user = fake.users["keystone"]
 
     user.grants.clear()
-    await until(lambda: user.grants == {"keystone.*": everything_in("keystone")})
-    user.grants["*.*"] = Grant("*.*", complete=True, grantable=True)
+    await until(lambda: user.grants == {"keystone.*": needed_in("keystone")})
+    user.grants["*.*"] = Grant("*.*", frozenset({ALL}), grantable=True)
     await until(lambda: "*.*" not in user.grants)
+    # What versions of before gave: the rest of it goes, and what is needed is there all the time.
+    fake.calls.clear()
+    user.grants["keystone.*"] = Grant("keystone.*", ALL_IN_SCHEMA)
+    await until(lambda: user.grants == {"keystone.*": needed_in("keystone")})
+    assert fake.calls == ["revoke keystone keystone.*"]
     user.digest = digest("somebody else's")
     await until(lambda: user.digest == digest("first-password"))
     fake.schemas["keystone"] = Schema("keystone", "latin1", "latin1_swedish_ci")
@@ -300,6 +306,7 @@ async def test_a_server_outside_is_used_by_its_own_account(cloud: Cloud, fake: F
     [
         pytest.param({"accountType": "System"}, "System is not supported yet", id="a-system-account"),
         pytest.param({"userName": "root"}, "root is the server's own", id="the-servers-own-user"),
+        pytest.param({"userName": "root "}, "is the server's own", id="the-servers-own-user-with-a-blank"),
     ],
 )
 async def test_what_must_not_be_touched_is_refused(
@@ -308,10 +315,31 @@ async def test_what_must_not_be_touched_is_refused(
     fake.users["root"] = User(digest("root-password"))
     for write in (cloud.root, cloud.galera, cloud.database, cloud.password):
         await write()
-    await cloud.account(**spec)
+    await cloud.account(deletionPolicy="Delete", **spec)
     await cloud.says(MariaDBAccount, "MariaDBAccountReady", words)
     await cloud.gone(MariaDBAccount)
     assert list(fake.users) == ["root"]
+
+
+@pytest.mark.usefixtures("operator")
+async def test_the_servers_own_schemas_stay_and_nobody_gets_rights_there(cloud: Cloud, fake: FakeMariaDB) -> None:
+    fake.schemas["mysql"] = Schema("mysql", "utf8mb4", "utf8mb4_general_ci")
+    # As a version of before left it.
+    fake.users["keystone"] = User(digest("first-password"), {"mysql.*": Grant("mysql.*", ALL_IN_SCHEMA)})
+    for write in (cloud.root, cloud.galera, cloud.password):
+        await write()
+    await cloud.database(name="mysql", deletionPolicy="Delete")
+    await cloud.account()
+    status = {"metadata": {"name": "keystone", "namespace": cloud.namespace}, "status": {"server": "openstack"}}
+    await cloud.client.apply(MariaDBAccount, status, subresource="status", field_manager="before")
+
+    await cloud.says(MariaDBDatabase, "MariaDBDatabaseReady", "mysql is a schema of the server itself")
+    await cloud.says(MariaDBAccount, "MariaDBDatabaseReady", "mysql is a schema of the server itself")
+    assert fake.users["keystone"].grants == {}
+    await cloud.gone(MariaDBAccount)
+    await cloud.gone(MariaDBDatabase)
+    assert list(fake.schemas) == ["mysql"]
+    assert fake.calls == ["revoke keystone mysql.*"]
 
 
 @pytest.mark.usefixtures("operator")

@@ -219,6 +219,21 @@ def test_node_1_claims_the_clients(
 
 
 @pytest.mark.parametrize(
+    ("broken", "claims"),
+    [
+        pytest.param((NODES[0],), True, id="the-clients-node-is-broken"),
+        pytest.param((NODES[0], NODES[1]), False, id="so-am-i"),
+        pytest.param(NODES, False, id="all-are-and-the-clients-stay-where-they-are"),
+        pytest.param((), False, id="nobody-is"),
+    ],
+)
+def test_node_1_claims_the_clients_of_a_broken_one(choice: ModuleType, broken: tuple[str, ...], claims: bool) -> None:
+    records = ({"state": "Synced", "broken": "x" if name in broken else ""} for name in NODES)
+    said = data(*records, active="db-galera-0")
+    assert choice.claims(choice.parse(said, "db-galera"), "db-galera-1", NODES) is claims
+
+
+@pytest.mark.parametrize(
     ("said", "first"),
     [
         pytest.param(data({"state": "Synced"}, {"state": "Leaving"}, {"state": "Synced"}), True, id="it-leaves-alone"),
@@ -291,6 +306,46 @@ def test_the_servers_status_is_read(server: ModuleType) -> None:
     assert not server.parse_status("").synced
 
 
+MISSING = "ERROR 1146 (42S02) at line 2: Table 'mysql.global_priv' doesn't exist\n"
+
+
+@pytest.mark.parametrize(
+    ("errors", "broken"),
+    [
+        pytest.param("", "", id="nothing"),
+        pytest.param(f"--------------\nSELECT 1\n--------------\n\n{MISSING}", MISSING[30:-1], id="a-table-is-gone"),
+        pytest.param("ERROR 1049 (42000): Unknown database 'mysql'\n", "Unknown database 'mysql'", id="all-are-gone"),
+        pytest.param(
+            "ERROR 145 (HY000) at line 2: Table 'db' is crashed\n", "Table 'db' is crashed", id="a-crashed-one"
+        ),
+        pytest.param("ERROR 1047 (08S01) at line 2: WSREP has not yet prepared node\n", "", id="it-waits-for-others"),
+        pytest.param("ERROR 1205 (HY000) at line 2: Lock wait timeout exceeded\n", "", id="somebody-holds-a-lock"),
+        pytest.param("ERROR 2013 (HY000) at line 2: Lost connection to server\n", "", id="it-ended-meanwhile"),
+    ],
+)
+def test_a_server_that_cannot_read_its_own_tables_does_not_serve(server: ModuleType, errors: str, broken: str) -> None:
+    lines = "wsrep_ready\tON\nwsrep_local_state\t4\nwsrep_cluster_status\tPrimary\n"
+    status = server.parse_status(lines, errors)
+    assert status.synced
+    assert status.broken == broken
+    assert status.serves is not bool(broken)
+
+
+def test_a_server_is_asked_for_its_own_tables_after_its_status(
+    server: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A client that answers the first statement and fails at the second one, as the real one does.
+    program = tmp_path / "mariadb"
+    program.write_text(
+        "#!/bin/sh\nread status; read tables\nprintf 'wsrep_ready\\tON\\nwsrep_local_state\\t4\\n'\n"
+        f'case "$tables" in *mysql.global_priv*) echo "{MISSING[:-1]}" >&2; exit 1;; esac\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    status = server.Server(tmp_path, "db-galera-0", run=tmp_path).status()
+    assert (status.ready, status.state, status.broken) == (True, 4, "Table 'mysql.global_priv' doesn't exist")
+
+
 def test_marks_and_members_survive(server: ModuleType, tmp_path: Path) -> None:
     node = server.Server(tmp_path, "db-galera-0", run=tmp_path)
     assert node.record("life", print).empty
@@ -300,6 +355,27 @@ def test_marks_and_members_survive(server: ModuleType, tmp_path: Path) -> None:
     assert node.record("life", print).interrupted
     node.clear_mark("joining")
     assert not node.has_mark("joining")
+
+
+@pytest.mark.parametrize(
+    ("mark", "kept"),
+    [
+        pytest.param("", True, id="it-has-lost-the-servers-own-tables"),
+        pytest.param("joining", False, id="it-was-being-filled-from-another"),
+        pytest.param("fresh", False, id="it-never-was-whole"),
+    ],
+)
+def test_data_of_clients_is_never_deleted_to_begin_anew(
+    server: ModuleType, tmp_path: Path, mark: str, kept: bool
+) -> None:
+    node = server.Server(tmp_path, "db-galera-0", run=tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "ibdata1").write_text("rows of clients")
+    if mark:
+        node.set_mark(mark)
+    node.set_aside()
+    assert (tmp_path / "data.before-0" / "ibdata1").exists() is kept
+    assert (tmp_path / "data" / "ibdata1").exists() is not kept
 
 
 def test_data_that_stopped_in_order_needs_no_recovery(server: ModuleType, tmp_path: Path) -> None:

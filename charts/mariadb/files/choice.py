@@ -29,7 +29,7 @@ class Record:
 
     `life` is another word each time that it starts over. `seqno` is the last transaction in its data, None where that
     is unknown. `empty`: it never had data. `interrupted`: it was being filled from another node. `safe`: it left last.
-    `members` are the nodes that it last saw in the cluster.
+    `members` are the nodes that it last saw in the cluster. `broken` is why its own tables cannot be read.
     """
 
     pod: str
@@ -41,6 +41,7 @@ class Record:
     interrupted: bool = False
     safe: bool = False
     members: tuple[str, ...] = ()
+    broken: str = ""
 
     def text(self) -> str:
         """Return the record as it stands in the ConfigMap."""
@@ -230,10 +231,16 @@ def leaves_first(state: State, me: str) -> bool:
 def claims(state: State, me: str, view: tuple[str, ...]) -> bool:
     """Return whether this node makes itself the one that clients talk to: that one is gone, and it is the first left.
 
-    All members of a view that has a majority agree on the view, so one of them claims; who only joins does not count.
+    All members of a view that has a majority agree on the view, so one of them claims; who only joins does not count,
+    nor does who is broken.
     """
-    there = tuple(name for name in view if name == me or name in state.those(SYNCED))
+    synced = {*state.those(SYNCED), me}
+    there = tuple(name for name in view if name in synced and not _is_broken(state, name))
     return state.active not in there and me == successor(state.prefix, there)
+
+
+def _is_broken(state: State, name: str) -> bool:
+    return name in state.records and bool(state.records[name].broken)
 
 
 def successor(prefix: str, view: tuple[str, ...], *, without: str = "") -> str:

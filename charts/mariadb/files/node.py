@@ -142,6 +142,8 @@ class Node:
             self.attempt(watched.take_turn)
         elif not self.server.running:
             self.say(f"the server ended with {self.server.process.returncode}")
+            # At once, whatever has to be waited for before it starts again.
+            self.attempt(self.publish, replace(self.record, state=choice.RECOVERING))
 
     # What the others are told.
 
@@ -162,6 +164,11 @@ class Node:
             self.say(f"trying again: {error}")
         return None
 
+    @property
+    def ready(self) -> bool:
+        """Whether clients can be let in; a server that has just ended was looked at before that."""
+        return self.status.serves and self.server.running
+
     def password(self) -> str:
         """Return root's password as the Secret has it now."""
         return self.password_file.read_text(encoding="utf-8").rstrip("\n")
@@ -173,6 +180,7 @@ class Living:
     def __init__(self, node: Node) -> None:
         self.node = node
         self.view: tuple[str, ...] = ()
+        self.broken = ""
         self.refreshed = 0.0
         self.lonely_since: float | None = None
         self.is_active = False
@@ -195,13 +203,15 @@ class Living:
         for mark in ("joining", "fresh"):
             node.server.clear_mark(mark)
         now = time.monotonic()
-        if status.view == self.view and now < self.refreshed + REFRESH:
+        if (status.view, status.broken) == (self.view, self.broken) and now < self.refreshed + REFRESH:
             return
-        node.say(f"is in the cluster of {', '.join(status.view)}")
+        said = f", and cannot read its own tables: {status.broken}" if status.broken else ""
+        node.say(f"is in the cluster of {', '.join(status.view)}{said}")
         node.map.read()
-        node.publish(choice.Record(node.name, node.record.life, choice.SYNCED, members=status.view))
+        record = choice.Record(node.name, node.record.life, choice.SYNCED, members=status.view, broken=status.broken)
+        node.publish(record)
         self._serve(node.state(node.map.data), status)
-        self.view, self.refreshed = status.view, now
+        self.view, self.broken, self.refreshed = status.view, status.broken, now
 
     def _serve(self, state: choice.State, status: Status) -> None:
         """Make this node the clients' where that one is gone; then see that it and no other has the label."""
@@ -213,7 +223,7 @@ class Living:
             state = node.state(node.map.data)
         self.is_active = state.active == node.name
         if self.is_active:
-            if node.server.keep_root(node.password()):
+            if not status.broken and node.server.keep_root(node.password()):
                 node.say("root has the password of the Secret")
             node.pods.mark(node.name, marked=True)
             for name in state.expected:
@@ -262,7 +272,7 @@ def serve(node: Node, port: int) -> None:
 
     class Answer(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.send_response(503 if self.path == "/ready" and not node.status.synced else 200)
+            self.send_response(503 if self.path == "/ready" and not node.ready else 200)
             self.send_header("Content-Length", "0")
             self.end_headers()
 

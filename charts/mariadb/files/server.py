@@ -22,6 +22,14 @@ STATUS = (
     "SELECT LOWER(VARIABLE_NAME), VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME IN"
     " ('WSREP_READY','WSREP_LOCAL_STATE','WSREP_CLUSTER_STATUS','WSREP_INCOMING_ADDRESSES','WSREP_CLUSTER_STATE_UUID')"
 )
+# The tables by which the server knows who may do what. It keeps that in memory, so it goes on without them until its
+# next start, which then fails.
+SYSTEM_TABLES = ("global_priv", "db", "tables_priv", "columns_priv", "procs_priv", "proxies_priv", "roles_mapping")
+TABLES = " UNION ALL ".join(f"(SELECT 1 FROM mysql.{table} LIMIT 1)" for table in SYSTEM_TABLES)  # noqa: S608  our own
+# What the server says of a table or schema that is not there, or that it cannot read: not that it is busy, or that it
+# waits for the other nodes.
+CODES = "126|127|130|134|144|145|176|1016|1017|1030|1033|1034|1035|1049|1146|1194|1195|1286|1932"
+UNREADABLE = re.compile(rf"ERROR (?:{CODES}) \(\w+\)(?: at line \d+)?: (.*)")
 # Where distributions put Galera.
 PROVIDERS = ("/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera-4/libgalera_smm.so")
 BASICS = """\
@@ -47,6 +55,12 @@ class Status:
     primary: bool = False
     state: int = 0
     view: tuple[str, ...] = ()
+    broken: str = ""
+
+    @property
+    def serves(self) -> bool:
+        """Whether clients can be let in."""
+        return self.synced and not self.broken
 
     @property
     def synced(self) -> bool:
@@ -54,8 +68,9 @@ class Status:
         return self.ready and self.primary and self.state in (2, 4)
 
 
-def parse_status(text: str) -> Status:
-    """Read what the server says of itself: a name and a value on each line."""
+def parse_status(text: str, errors: str = "") -> Status:
+    """Read what the server says of itself: a name and a value on each line; and why it cannot read its own tables."""
+    unreadable = UNREADABLE.search(errors)
     values = dict(line.split("\t", 1) for line in text.splitlines() if "\t" in line)
     view = [address.strip().rpartition(":")[0] for address in values.get("wsrep_incoming_addresses", "").split(",")]
     return Status(
@@ -63,6 +78,7 @@ def parse_status(text: str) -> Status:
         values.get("wsrep_cluster_status") == "Primary",
         int(values.get("wsrep_local_state", "0") or 0),
         tuple(sorted(name for name in view if name)),
+        unreadable[1] if unreadable else "",
     )
 
 
@@ -168,6 +184,7 @@ class Server:
     def install(self) -> None:
         """Make the system's tables; half of them are as good as none, so they come into place whole."""
         making = self.volume / "data.new"
+        self.set_aside()
         for folder in (making, self.data):
             shutil.rmtree(folder, ignore_errors=True)
         self.set_mark("fresh")
@@ -186,6 +203,12 @@ class Server:
             check=True,
         )
         making.replace(self.data)
+
+    def set_aside(self) -> None:
+        """Keep data that has lost the server's own tables beside the new: what is in it of clients may be wanted."""
+        if (self.data / "ibdata1").exists() and not self.has_mark("joining") and not self.has_mark("fresh"):
+            number = len(list(self.volume.glob("data.before-*")))
+            self.data.replace(self.volume / f"data.before-{number}")
 
     # The process.
 
@@ -235,7 +258,10 @@ class Server:
     def status(self) -> Status:
         """Ask the server how it is."""
         try:
-            return parse_status(self.ask(STATUS))
+            return parse_status(self.ask(f"{STATUS};\n{TABLES};\n"))
+        except subprocess.CalledProcessError as error:
+            # The statements are run one after the other, up to the first that fails.
+            return parse_status(error.stdout, error.stderr)
         except (subprocess.SubprocessError, ValueError):
             return Status()
 

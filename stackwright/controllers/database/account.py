@@ -1,11 +1,13 @@
-"""MariaDBAccount: a user that may do everything in one schema and nothing else."""
+"""MariaDBAccount: a user that may do what a service needs in one schema, and nothing else."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import msgspec
 
 from stackwright.adapters.errors import AdapterError
-from stackwright.adapters.mariadb import Grant, everything_in
+from stackwright.adapters.mariadb_grants import Grant, needed_in
+from stackwright.adapters.mariadb_names import bare, schema_problem, user_problem
 from stackwright.api.annotations import PAUSED
 from stackwright.api.mariadb import (
     DATABASE_LABEL,
@@ -31,9 +33,6 @@ from stackwright.kube.shapes.external import external
 ACCOUNT_READY = "MariaDBAccountReady"
 FINALIZER = "openstack.org/mariadbaccount"
 PASSWORD_KEY = "DatabasePassword"  # noqa: S105  the name of a key, not what stands under it
-
-# The server's own users, and the role that everybody has.
-RESERVED = frozenset({"root", "mysql", "mariadb.sys", "PUBLIC"})
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class SetPassword(UserStep):
 
 @dataclass(frozen=True)
 class GrantSchema(UserStep):
-    """Let the user do everything in the schema."""
+    """Let the user do what a service needs in the schema."""
 
     schema: str
 
@@ -93,7 +92,8 @@ class DropUser(UserStep):
 async def observe(account: MariaDBAccount, world: World) -> Seen:
     """Look for schema, server and password, then for the user."""
     seen = _inputs(account, world.looker(account), world.beside(account))
-    if not isinstance(seen.server, Server) or seen.elder or (seen.waits and not account.deleting):
+    refused = seen.elder or user_problem(account.spec.userName)
+    if not isinstance(seen.server, Server) or refused or (seen.waits and not account.deleting):
         return seen
     session = await world.session(seen.server)
     user = account.spec.userName
@@ -117,7 +117,7 @@ def _inputs(account: MariaDBAccount, look: Looker, others: list[MariaDBAccount])
     waits = []
     if database is None or database.deleting:
         waits.append(_missing(label, DATABASE_READY))
-    elif not database.status.completed:
+    elif not database.status.completed and not schema_problem(database.spec.name):
         waits.append(Wait("MariaDBDatabaseNotReady", f"MariaDBDatabase {label} is not ready yet", DATABASE_READY))
     if isinstance(secret, Wait):
         waits.append(secret)
@@ -167,24 +167,35 @@ def decide(account: MariaDBAccount, seen: Seen) -> Plan:
         return Plan(waits=(seen.server.wait, *seen.waits))
     if seen.waits or seen.server is None:
         return Plan(waits=seen.waits)
+    if schema_problem(seen.schema):
+        return _out_of_reach(account, seen.server, seen)
     server, user = seen.server, account.spec.userName
     if seen.grants is None:
         return _do(CreateUser(server, user, seen.password, reason="CreatingUser", condition=ACCOUNT_READY))
-    wanted = everything_in(seen.schema)
+    wanted = needed_in(seen.schema)
     steps: list[Step] = []
     if not seen.accepted:
         steps.append(SetPassword(server, user, seen.password, reason="ChangingPassword", condition=ACCOUNT_READY))
-    if not any(grant.scope == wanted.scope and grant.complete for grant in seen.grants):
+    if not any(grant.scope == wanted.scope and grant.privileges >= wanted.privileges for grant in seen.grants):
         steps.append(GrantSchema(server, user, seen.schema, reason="Granting", condition=ACCOUNT_READY))
     if steps:
         return _do(*steps)
-    return _do(
-        *(
-            Revoke(server, user, grant, reason="Revoking", condition=ACCOUNT_READY)
-            for grant in seen.grants
-            if grant.scope != wanted.scope
-        )
-    )
+    # What it may do beside that goes last, so that it is never without what it needs.
+    excess = (grant.beyond(wanted) if grant.scope == wanted.scope else grant for grant in seen.grants)
+    return _revoking(server, user, (grant for grant in excess if grant is not None))
+
+
+def _out_of_reach(account: MariaDBAccount, server: Server, seen: Seen) -> Plan:
+    """Take away what a version of before gave in a schema of the server itself; then refuse."""
+    if seen.grants:
+        return _revoking(server, account.spec.userName, seen.grants)
+    label = account.metadata.labels.get(DATABASE_LABEL, "")
+    message = f"MariaDBDatabase {label}: {schema_problem(seen.schema)}"
+    raise Blocked(message, reason="SchemaReserved", condition=DATABASE_READY)
+
+
+def _revoking(server: Server, user: str, grants: Iterable[Grant]) -> Plan:
+    return _do(*(Revoke(server, user, grant, reason="Revoking", condition=ACCOUNT_READY) for grant in grants))
 
 
 def _do(*steps: Step) -> Plan:
@@ -200,8 +211,8 @@ def _check(account: MariaDBAccount, seen: Seen) -> None:
     if spec.requireTLS:
         message = "spec.requireTLS is not supported yet; leave it out"
         raise Blocked(message, reason="NotSupported", condition=ACCOUNT_READY)
-    if spec.userName in RESERVED or (isinstance(seen.server, Server) and spec.userName == seen.server.user):
-        message = f"spec.userName: {spec.userName} is the server's own; make a MariaDBAccount with another userName"
+    if problem := _reserved(account, seen):
+        message = f"spec.userName: {problem}; make a MariaDBAccount with another userName"
         raise Blocked(message, reason="UserReserved", condition=ACCOUNT_READY)
     if seen.server is None and not seen.waits:
         label = DATABASE_LABEL if DATABASE_LABEL not in account.metadata.labels else ""
@@ -216,26 +227,35 @@ def _check(account: MariaDBAccount, seen: Seen) -> None:
         raise Blocked(message, reason="UserTaken", condition=ACCOUNT_READY)
 
 
+def _reserved(account: MariaDBAccount, seen: Seen) -> str:
+    """Return why the user is not ours to work on: it is the server's own, or an administrator that we did not make."""
+    name = account.spec.userName
+    if problem := user_problem(name):
+        return problem.partition(";")[0]
+    if isinstance(seen.server, Server) and bare(name) == bare(seen.server.user):
+        return f"{name} is the server's own"
+    if not account.status.server and any(grant.is_beyond_schemas for grant in seen.grants or ()):
+        return f"{name} exists on the server, was not made for this resource and may do more than in schemas"
+    return ""
+
+
 def remove(account: MariaDBAccount, seen: Seen) -> Plan:
     """Return what is left to do before the resource may go: its user goes first, where there still is a server."""
     ours = (
-        takes_along(account)
-        and account.spec.accountType == "User"
-        and account.spec.userName not in RESERVED
-        and not seen.elder
+        takes_along(account) and account.spec.accountType == "User" and not _reserved(account, seen) and not seen.elder
     )
     if not ours or seen.server is None:
         return Plan()
     if isinstance(seen.server, Absent):
         return Plan() if seen.server.gone else Plan(waits=(seen.server.wait,))
-    if seen.grants is None or account.spec.userName == seen.server.user:
+    if seen.grants is None:
         return Plan()
     return _do(DropUser(seen.server, account.spec.userName, reason="DroppingUser", condition=ACCOUNT_READY))
 
 
 def tell(account: MariaDBAccount, seen: Seen) -> MariaDBAccountStatus:
     """Return the status with what was seen of the user."""
-    if not isinstance(seen.server, Server) or seen.grants is None:
+    if not isinstance(seen.server, Server) or seen.grants is None or _reserved(account, seen):
         return account.status
     current = account.spec.secret if seen.accepted else account.status.currentSecret
     return msgspec.structs.replace(account.status, currentSecret=current, server=seen.server.name)

@@ -6,6 +6,7 @@ import msgspec
 
 from stackwright.adapters.errors import AdapterError
 from stackwright.adapters.mariadb import Schema
+from stackwright.adapters.mariadb_names import schema_problem
 from stackwright.api.annotations import PAUSED
 from stackwright.api.mariadb import SERVER_LABEL, MariaDBDatabase, MariaDBDatabaseStatus
 from stackwright.controllers.database.server import SERVER_READY, Server, World, find_server
@@ -56,7 +57,8 @@ async def observe(database: MariaDBDatabase, world: World) -> Seen:
     """Look for the server, then for the schema on it."""
     look = world.looker(database)
     name = database.metadata.labels.get(SERVER_LABEL, "")
-    if not name or (database.deleting and database.spec.deletionPolicy == "Retain"):
+    retained = database.deleting and database.spec.deletionPolicy == "Retain"
+    if not name or retained or schema_problem(database.spec.name):
         return Seen(None)
     server = find_server(name, look)
     elder = _elder(database, world.beside(database))
@@ -85,8 +87,10 @@ def _elder(database: MariaDBDatabase, all_of_them: list[MariaDBDatabase]) -> str
     return elder.metadata.name if elder is not None else ""
 
 
-def decide(database: MariaDBDatabase, seen: Seen) -> Plan:  # noqa: ARG001  the shape's form; `seen` says all of it
+def decide(database: MariaDBDatabase, seen: Seen) -> Plan:
     """Return what brings the schema to what the resource says."""
+    if problem := schema_problem(database.spec.name):
+        raise Blocked(f"spec.name: {problem}", reason="SchemaReserved", condition=DATABASE_READY)
     if seen.server is None:
         message = f"metadata.labels.{SERVER_LABEL} is missing; set it to the name of a Galera"
         raise Blocked(message, reason="LabelMissing", condition=SERVER_READY)
@@ -105,8 +109,13 @@ def decide(database: MariaDBDatabase, seen: Seen) -> Plan:  # noqa: ARG001  the 
 
 
 def remove(database: MariaDBDatabase, seen: Seen) -> Plan:
-    """Return what is left to do before the resource may go: nothing, unless it takes the schema with it."""
+    """Return what is left to do before the resource may go: nothing, unless it takes the schema with it.
+
+    A schema of the server itself stays, also where a version of before took the resource for good.
+    """
     if database.spec.deletionPolicy == "Retain" or seen.server is None or seen.elder:
+        return Plan()
+    if schema_problem(database.spec.name):
         return Plan()
     if isinstance(seen.server, Absent):
         return Plan() if seen.server.gone else Plan(waits=(seen.server.wait,))
@@ -117,6 +126,8 @@ def remove(database: MariaDBDatabase, seen: Seen) -> Plan:
 
 def tell(database: MariaDBDatabase, seen: Seen) -> MariaDBDatabaseStatus:
     """Return the status with what was seen of the schema."""
+    if schema_problem(database.spec.name):
+        return msgspec.structs.replace(database.status, completed=False)
     if not isinstance(seen.server, Server) or seen.elder:
         return msgspec.structs.replace(database.status, completed=database.status.completed and not seen.elder)
     return msgspec.structs.replace(

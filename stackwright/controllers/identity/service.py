@@ -151,7 +151,7 @@ def _there(service: KeystoneService, seen: Seen) -> tuple[Made, ...]:
 def _refusal(service: KeystoneService, seen: Seen) -> Blocked | None:
     """Return what only the user can mend."""
     spec = service.spec
-    if isinstance(seen.keystone, Access) and spec.serviceUser == seen.keystone.credentials.user:
+    if isinstance(seen.keystone, Access) and _is_same_user(spec.serviceUser, seen.keystone.credentials.user):
         message = f"spec.serviceUser: {spec.serviceUser} is Keystone's administrator; choose another name"
         return Blocked(message, reason="UserReserved", condition=USER_READY)
     if seen.same_service:
@@ -167,6 +167,11 @@ def _refusal(service: KeystoneService, seen: Seen) -> Blocked | None:
         )
         return Blocked(message, reason="UserTaken", condition=USER_READY)
     return None
+
+
+def _is_same_user(one: str, other: str) -> bool:
+    """Return whether Keystone takes two names for one: it ignores upper and lower case, and blanks at the end."""
+    return one.strip().casefold() == other.strip().casefold()
 
 
 def current(service: KeystoneService, seen: Seen) -> Service | None:

@@ -9,10 +9,12 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from stackwright.api.base import CustomResource, JsonObject, ObjectMeta
+from stackwright.api.mariadb import MariaDBAccount
 from stackwright.blueprint import actions, admission, configuration, endpoints, policies, values
 from stackwright.blueprint.actions import Course, Traces
 from stackwright.blueprint.facts import Endpoints, Facts
 from stackwright.blueprint.service import INTERNAL, PUBLIC, Generated, Identity, Look, Password, Service
+from stackwright.controllers import database_names
 from stackwright.controllers.service import catalog, charts, losses, needs, rings, traces, volumes
 from stackwright.controllers.service.environment import Environment
 from stackwright.controllers.service.resolved import NewSecret, Resolved
@@ -177,6 +179,7 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
 def _refuse_problems(service: Service[C, F], resource: C, look: Look) -> None:
     found = [
         *admission.problems(resource),
+        *database_names.problems(resource, lambda account: look(MariaDBAccount, account)),
         *configuration.problems(service, resource),
         *(service.problems(resource, look) if service.problems else ()),
     ]

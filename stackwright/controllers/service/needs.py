@@ -8,6 +8,7 @@ import base64
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
+from stackwright.adapters.mariadb_grants import NEEDED
 from stackwright.api.base import JsonObject, ObjectMeta
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.api.mariadb import (
@@ -34,6 +35,7 @@ from stackwright.blueprint.service import (
     Password,
     Snippets,
 )
+from stackwright.controllers.database_names import schema_of, user_of
 from stackwright.controllers.outside import read_value, text_of
 from stackwright.controllers.service import catalog, snippets
 from stackwright.controllers.service.resolved import NewSecret, Resolved
@@ -129,10 +131,10 @@ def _database(resource: Any, look: Look) -> Resolved:
     account = look(MariaDBAccount, spec.databaseAccount)
     secret_name = account.spec.secret if account else account_secret(spec.databaseAccount)
     # An account that is there already keeps its name: on the server it cannot be renamed.
-    user = account.spec.userName if account else spec.databaseAccount.replace("-", "_")[:80]
+    user = account.spec.userName if account else user_of(spec.databaseAccount)
     database = MariaDBDatabase(
         metadata=ObjectMeta(name=name, labels={SERVER_LABEL: spec.databaseInstance}),
-        spec=MariaDBDatabaseSpec(name=_schema(name)),
+        spec=MariaDBDatabaseSpec(name=schema_of(name)),
     )
     wanted = MariaDBAccount(
         metadata=ObjectMeta(name=spec.databaseAccount, labels={DATABASE_LABEL: name}),
@@ -178,14 +180,15 @@ def _database_by_job(resource: Any, look: Look) -> Resolved:
     if galera is None or not galera.status.bootstrapped:
         message = f"Galera {spec.databaseInstance} does not exist; create it" if galera is None else _why(galera)
         return Resolved(ready=False, waits=(Wait("MariaDBServerNotReady", message, "DBReady"),))
-    schema, user = _schema(name), spec.databaseAccount.replace("-", "_")[:80]
+    schema, user = schema_of(name), user_of(spec.databaseAccount)
     password = read_value(secret, secret_name, DATABASE_PASSWORD, "MariaDBAccountReady")
     if isinstance(password, Wait):
         return Resolved(ready=False, waits=(password,))
     fact = DatabaseFacts(galera.status.hostname, galera.status.port, schema, user, password)
     made = provisioned(galera, fact, secret_name)
-    # Another password is another Job, and says nothing of itself by the name.
-    made["hash"] = digest({**made, "password": password})
+    # Another password is another Job, and says nothing of itself by the name. So is another list of what an account may
+    # do: the Job brings accounts of before to it.
+    made["hash"] = digest({**made, "password": password, "privileges": sorted(NEEDED)})
     return Resolved(ready=True, fact=fact, values={"provision": {"database": made}})
 
 
@@ -206,10 +209,6 @@ def _administrator(galera: Galera) -> JsonObject:
         return {"secret": galera.spec.external.secret, "usernameKey": "username", "key": "password"}
     secret, key = root_secret(galera)
     return {"username": "root", "secret": secret, "key": key}
-
-
-def _schema(name: str) -> str:
-    return name.replace("-", "_").replace(".", "_")[:64]
 
 
 def _cache(resource: Any, look: Look) -> Resolved:

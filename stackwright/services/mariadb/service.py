@@ -1,7 +1,7 @@
 """MariaDB with Galera holds the services' data, on one node or on three that replicate each other."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -19,6 +19,16 @@ NODE = "python3 /var/lib/stackwright/node/node.py"
 SETTINGS = "/etc/mysql/stackwright.d"
 # The keys of the ConfigMap through which the nodes agree; all others are of one node each.
 AGREED = frozenset({"choice", "active", "blocked", "force", "formed", "replicas", "waiting"})
+# The state of a node that serves, and what those do that are in another one.
+SYNCED = "Synced"
+STATES = {
+    "Recovering": "does not run and looks for where its data ends",
+    "Stopped": "does not run and waits for the cluster",
+    "Bootstrapping": "forms the cluster",
+    "Joining": "joins the cluster",
+    "Disconnected": "has lost the other nodes",
+    "Leaving": "leaves the cluster",
+}
 
 GENERATED = """\
 [mariadbd]
@@ -87,9 +97,45 @@ def tell(resource: Galera, facts: Facts | None, look: Look) -> Told[Galera]:
         safeToBootstrap=_chosen(said),
         rootDatabaseSecret=root_secret(resource)[0],
     )
-    blocked = said.get("blocked", "")
-    findings = (Finding("DeploymentReady", "False", "RecoveryBlocked", blocked, "Error"),) if blocked else ()
-    return Told(status, findings)
+    return Told(status, tuple(findings(resource, said)))
+
+
+def findings(resource: Galera, said: Mapping[str, str]) -> Iterable[Finding]:
+    """Yield what keeps a Galera from being ready, as its nodes tell it: at once, and not when probes have failed."""
+    if blocked := said.get("blocked", ""):
+        yield Finding("DeploymentReady", "False", "RecoveryBlocked", blocked, "Error")
+    nodes = [f"{resource.metadata.name}-galera-{number}" for number in range(resource.spec.replicas)]
+    records = {pod: _record(said.get(pod, "")) for pod in nodes}
+    broken = {pod: str(record["broken"]) for pod, record in records.items() if record.get("broken")}
+    if broken:
+        yield Finding("DeploymentReady", "False", "SystemTablesBroken", _way_out(broken, nodes), "Error")
+    if away := [sentence for pod in nodes if (sentence := _away(pod, records))]:
+        # Of a cluster that has formed, whoever is gone goes before how many pods are ready.
+        severity = "Warning" if said.get("formed") else "Info"
+        yield Finding("DeploymentReady", "False", "ServerNotReady", "; ".join(away), severity)
+
+
+def _way_out(broken: Mapping[str, str], nodes: Sequence[str]) -> str:
+    alike: dict[str, list[str]] = {}
+    for pod, error in broken.items():
+        alike.setdefault(error, []).append(pod)
+    why = "; ".join(
+        f"{' and '.join(pods)} cannot read the server's own tables: {error}" for error, pods in alike.items()
+    )
+    if len(broken) < len(nodes):
+        return f"{why}; delete its PersistentVolumeClaim and its pod, and it gets all data from another node"
+    return f"{why}; bring them back from a backup before a server stops: it would not start again"
+
+
+def _away(pod: str, records: Mapping[str, JsonObject]) -> str:
+    """Return what a node does instead of serving, an empty text where it serves or nobody knows of it yet."""
+    state = records[pod].get("state", "")
+    if state in STATES:
+        return f"{pod} {STATES[state]}"
+    others = [record for other, record in records.items() if other != pod and record.get("state") == SYNCED]
+    if state == SYNCED and any(pod not in record.get("members", (pod,)) for record in others):
+        return f"{pod} is not seen by the other nodes"
+    return ""
 
 
 def attributes(said: Mapping[str, str]) -> dict[str, GaleraAttributes]:

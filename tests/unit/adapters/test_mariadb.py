@@ -7,8 +7,9 @@ import pytest
 
 from stackwright.adapters import mariadb
 from stackwright.adapters.errors import AdapterError, Refused, Rejected, Unavailable
-from stackwright.adapters.mariadb import Grant, Login, MariaDB, everything_in
-from tests.contracts.mariadb import MariaDBContract
+from stackwright.adapters.mariadb import Login, MariaDB
+from stackwright.adapters.mariadb_grants import ALL_IN_SCHEMA, Grant, listed, parse_grants, takings
+from tests.contracts.mariadb import Everything, MariaDBContract
 from tests.fakes.mariadb import FakeMariaDB
 
 LOGIN = Login("db.example", 3306, "root", "the-password")
@@ -27,12 +28,20 @@ class TestFake(MariaDBContract):
     def wrong(self, fake: FakeMariaDB) -> MariaDB:
         return fake.connect(Login("fake", 3306, "root", "wrong-password"))
 
+    @pytest.fixture
+    def everything(self, fake: FakeMariaDB) -> Everything:
+        def give(user: str, schema: str) -> None:
+            fake.users[user].grants[f"{schema}.*"] = Grant(f"{schema}.*", ALL_IN_SCHEMA)
+
+        return give
+
     async def test_one_that_is_down_is_unavailable(self, fake: FakeMariaDB, server: MariaDB) -> None:
         fake.down = True
         with pytest.raises(Unavailable, match="does not answer"):
             await server.accepts("anybody", "anything")
 
 
+EVERYTHING = frozenset({"ALL PRIVILEGES"})
 USAGE = "GRANT USAGE ON *.* TO `nova`@`%` IDENTIFIED BY PASSWORD '*0123'"
 
 
@@ -42,34 +51,96 @@ USAGE = "GRANT USAGE ON *.* TO `nova`@`%` IDENTIFIED BY PASSWORD '*0123'"
         pytest.param([USAGE], (), id="who-may-log-in-may-do-nothing"),
         pytest.param(
             [USAGE, r"GRANT ALL PRIVILEGES ON `nova\_api`.* TO `nova`@`%`"],
-            (everything_in("nova_api"),),
+            (Grant("nova_api.*", EVERYTHING),),
             id="an-escaped-name-is-the-name",
         ),
         pytest.param(
             ["GRANT ALL PRIVILEGES ON `nova_api`.* TO `nova`@`%`"],
-            (Grant("LIKE nova_api.*", complete=True),),
+            (Grant("LIKE nova_api.*", EVERYTHING),),
             id="a-grant-on-a-pattern-is-not-taken-for-ours",
         ),
         pytest.param(
-            ["GRANT SELECT, INSERT ON `nova`.* TO `nova`@`%`"],
-            (Grant("nova.*", complete=False),),
+            ["GRANT SELECT, LOCK TABLES ON `nova`.* TO `nova`@`%`"],
+            (Grant("nova.*", frozenset({"SELECT", "LOCK TABLES"})),),
             id="some-privileges-are-not-all",
         ),
         pytest.param(
             ["GRANT ALL PRIVILEGES ON *.* TO `nova`@`%` WITH GRANT OPTION"],
-            (Grant("*.*", complete=True, grantable=True),),
+            (Grant("*.*", EVERYTHING, grantable=True),),
             id="a-second-root-is-seen",
         ),
         pytest.param(
-            ["GRANT SELECT (`id`) ON `nova`.`cells` TO `nova`@`%`"],
-            (Grant("nova.cells", complete=False),),
+            ["GRANT SELECT (`id`, `name`), INSERT ON `nova`.`cells` TO `nova`@`%`"],
+            (Grant("nova.cells", frozenset({"SELECT (`id`, `name`)", "INSERT"})),),
             id="a-table-is-a-scope",
         ),
-        pytest.param(["GRANT `auditor` TO `nova`@`%`"], (Grant("auditor", complete=True),), id="a-role-is-its-name"),
+        pytest.param(
+            ["GRANT EXECUTE ON PROCEDURE `mysql`.`AddGeometryColumn` TO `nova`@`%`"],
+            (Grant("PROCEDURE mysql.AddGeometryColumn", frozenset({"EXECUTE"})),),
+            id="a-procedure-is-a-scope",
+        ),
+        pytest.param(
+            ["GRANT PROXY ON 'root'@'%' TO 'nova'@'%' WITH GRANT OPTION"],
+            (Grant("PROXY 'root'@'%'", frozenset({"PROXY"}), grantable=True),),
+            id="who-acts-for-root-is-seen",
+        ),
+        pytest.param(["GRANT `auditor` TO `nova`@`%`"], (Grant("auditor", frozenset()),), id="a-role-is-its-name"),
     ],
 )
 def test_grants_are_read(lines: list[str], grants: tuple[Grant, ...]) -> None:
-    assert mariadb.parse_grants(lines) == grants
+    assert parse_grants(lines) == grants
+
+
+def test_all_privileges_are_those_that_the_server_lists() -> None:
+    rows = [(r"nova\_api", "SELECT"), (r"nova\_api", "SHOW CREATE ROUTINE"), ("nova", "DROP"), ("nova_api", "EVENT")]
+    summed = Grant("nova_api.*", EVERYTHING)
+    assert listed(summed, rows) == Grant("nova_api.*", frozenset({"SELECT", "SHOW CREATE ROUTINE"}))
+    assert listed(summed, []) == Grant("nova_api.*", ALL_IN_SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("grant", "statements"),
+    [
+        pytest.param(
+            Grant("nova_api.*", frozenset({"EVENT", "CREATE ROUTINE"}), grantable=True),
+            [r"GRANT OPTION ON `nova\_api`.*", r"CREATE ROUTINE, EVENT ON `nova\_api`.*"],
+            id="in-a-schema-one-by-one",
+        ),
+        pytest.param(Grant("*.*", EVERYTHING), ["ALL PRIVILEGES ON *.*"], id="everywhere"),
+        pytest.param(Grant("LIKE m%.*", EVERYTHING), ["ALL PRIVILEGES ON `m%%`.*"], id="in-schemas-that-match"),
+        pytest.param(
+            Grant("nova.cells", frozenset({"SELECT (`id`)"})), ["ALL PRIVILEGES ON `nova`.`cells`"], id="on-a-table"
+        ),
+        pytest.param(
+            Grant("FUNCTION nova.f", frozenset({"EXECUTE"})), ["ALL PRIVILEGES ON FUNCTION `nova`.`f`"], id="a-function"
+        ),
+        pytest.param(Grant("PROXY 'root'@'%'"), ["PROXY ON 'root'@'%%'"], id="acting-for-another"),
+        pytest.param(Grant("auditor", frozenset()), ["`auditor`"], id="a-role"),
+    ],
+)
+def test_grants_are_taken_away(grant: Grant, statements: list[str]) -> None:
+    assert list(takings(grant)) == statements
+
+
+@pytest.mark.parametrize(
+    ("scope", "is_beyond"),
+    [
+        ("*.*", True),
+        ("mysql.*", True),
+        ("mysql.proc", True),
+        ("PROCEDURE mysql.x", True),
+        ("LIKE m_sql.*", True),
+        ("LIKE %.*", True),
+        (r"LIKE m\_%.*", False),
+        ("LIKE nova_api.*", False),
+        ("PROXY 'root'@'%'", True),
+        ("nova.*", False),
+        ("nova.mysql", False),
+        ("auditor", False),
+    ],
+)
+def test_what_reaches_the_servers_own_tables_is_no_services(scope: str, is_beyond: bool) -> None:
+    assert Grant(scope).is_beyond_schemas is is_beyond
 
 
 @pytest.mark.parametrize(

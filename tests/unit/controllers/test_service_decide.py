@@ -353,3 +353,17 @@ def test_a_field_that_nothing_reads_is_named_by_every_kind() -> None:
 )
 def test_a_job_that_failed_is_tried_again_after_a_while(conditions: list[dict[str, str]], left: float | None) -> None:
     assert again_in(made(Job, "keystone-db-sync-1", status={"conditions": conditions}), NOW) == left
+
+
+@pytest.mark.parametrize("provisioning", ["InProcess", "Job"])
+@pytest.mark.parametrize(
+    ("name", "spec", "words"),
+    [
+        pytest.param("mysql", {}, "mysql is a schema of the server itself", id="the-schema-follows-from-the-name"),
+        pytest.param("keystone", {"databaseAccount": "root"}, "root is the server's own", id="the-account"),
+    ],
+)
+def test_the_database_servers_own_is_refused(name: str, spec: dict[str, Any], words: str, provisioning: str) -> None:
+    body = {"databaseInstance": "openstack", "secret": "osp-secret", "provisioning": provisioning, **spec}
+    with pytest.raises(Blocked, match=words):
+        decided(made(KeystoneAPI, name, spec=body))

@@ -122,6 +122,11 @@ def test_without_a_keystone_it_waits() -> None:
             "UserReserved",
             id="the-administrator",
         ),
+        pytest.param(
+            replace(THERE, keystone=replace(ACCESS, credentials=Credentials("Glance ", "x"))),
+            "UserReserved",
+            id="the-administrator-in-another-spelling",
+        ),
         pytest.param(replace(THERE, login=Login.FUTILE), "LoginRefused", id="a-password-that-does-not-help"),
     ],
 )

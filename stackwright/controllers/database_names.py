@@ -1,0 +1,57 @@
+"""Which schemas and users resources ask for, by name: none of the server's own. Pure.
+
+Admission asks it early, and every controller asks again: a webhook may have been down.
+"""
+
+from collections.abc import Callable, Iterator
+
+from stackwright.adapters.mariadb_names import schema_problem, user_problem
+from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
+from stackwright.blueprint.admission import fields_called
+from stackwright.kube.resource import CustomResource
+
+# The field by which a service, or its template in another resource, names its account.
+ACCOUNT = "databaseAccount"
+# The longest name of a user that a MariaDBAccount takes, and of a schema.
+_USER, _SCHEMA = 80, 64
+
+Account = Callable[[str], MariaDBAccount | None]
+
+
+def schema_of(resource: str) -> str:
+    """Return the name of the schema that is made for a service of this name."""
+    return resource.replace("-", "_").replace(".", "_")[:_SCHEMA]
+
+
+def user_of(account: str) -> str:
+    """Return the name of the user that is made for an account of this name."""
+    return account.replace("-", "_")[:_USER]
+
+
+def problems(resource: CustomResource, account: Account) -> Iterator[tuple[str, str]]:
+    """Yield the path of every name that is not to be had, with a sentence; `account` finds the account of a name."""
+    match resource:
+        case MariaDBDatabase(spec=database):
+            yield from _told("spec.name", schema_problem(database.name))
+        case MariaDBAccount(spec=user):
+            yield from _told("spec.userName", user_problem(user.userName))
+        case _:
+            yield from _of_service(resource, account)
+
+
+def _of_service(resource: CustomResource, account: Account) -> Iterator[tuple[str, str]]:
+    spec = getattr(resource, "spec", None)
+    name = resource.metadata.name
+    if hasattr(spec, ACCOUNT) and name and (problem := schema_problem(schema_of(name))):
+        yield "metadata.name", f"the service's schema is called like the resource, and {problem}"
+    for path, named in fields_called("spec", spec, ACCOUNT):
+        if not isinstance(named, str) or not named:
+            continue
+        # An account that is there has the name of its user written down.
+        there = account(named)
+        yield from _told(path, user_problem(there.spec.userName if there else user_of(named)))
+
+
+def _told(path: str, problem: str) -> Iterator[tuple[str, str]]:
+    if problem:
+        yield path, problem

@@ -1,0 +1,88 @@
+"""What a Galera says of its servers, as they tell it through their ConfigMap."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from stackwright.kube.builtin import ConfigMap
+from stackwright.kube.resource import Resource
+from stackwright.services.mariadb.kinds import Galera
+from stackwright.services.mariadb.service import tell
+
+PODS = tuple(f"db-galera-{number}" for number in range(3))
+SYNCED = {"state": "Synced", "members": PODS}
+
+
+def told(*records: dict[str, Any] | None, replicas: int = 3, **more: str) -> list[tuple[str, str, str]]:
+    said = {pod: json.dumps(record) for pod, record in zip(PODS, records, strict=False) if record is not None}
+    agreed = ConfigMap(data={"active": PODS[0], "formed": PODS[0], **said, **more})
+    body = {
+        "metadata": {"name": "db", "namespace": "cloud"},
+        "spec": {"storageClass": "local", "storageRequest": "1G", "replicas": replicas},
+    }
+
+    def look(kind: type[Resource], name: str) -> Any:
+        return agreed if (kind, name) == (ConfigMap, "db-galera-state") else None
+
+    found = tell(msgspec.convert(body, Galera), None, look).findings
+    assert all((finding.condition, finding.status) == ("DeploymentReady", "False") for finding in found)
+    return [(finding.reason, finding.message, finding.severity) for finding in found]
+
+
+def test_servers_that_serve_say_nothing() -> None:
+    assert told(SYNCED, SYNCED, SYNCED) == []
+    assert told({"state": "Synced", "members": PODS[:1]}, replicas=1) == []
+
+
+def test_servers_of_which_nobody_knows_yet_say_nothing() -> None:
+    assert told(None, None, None) == []
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("Recovering", "does not run and looks for where its data ends"),
+        ("Stopped", "does not run and waits for the cluster"),
+        ("Bootstrapping", "forms the cluster"),
+        ("Joining", "joins the cluster"),
+        ("Disconnected", "has lost the other nodes"),
+        ("Leaving", "leaves the cluster"),
+    ],
+)
+def test_a_server_that_was_killed_is_named_until_it_is_back(state: str, words: str) -> None:
+    assert told(SYNCED, {"state": state}, SYNCED) == [("ServerNotReady", f"db-galera-1 {words}", "Warning")]
+    assert told({"state": state}, replicas=1) == [("ServerNotReady", f"db-galera-0 {words}", "Warning")]
+
+
+def test_a_cluster_that_was_never_there_is_only_waited_for() -> None:
+    waiting = ("ServerNotReady", "db-galera-0 forms the cluster", "Info")
+    assert told({"state": "Bootstrapping"}, replicas=1, formed="") == [waiting]
+
+
+def test_a_server_that_the_others_have_lost_is_named_whatever_it_said_last() -> None:
+    without = {"state": "Synced", "members": [PODS[0], PODS[2]]}
+    assert told(without, SYNCED, without) == [
+        ("ServerNotReady", "db-galera-1 is not seen by the other nodes", "Warning")
+    ]
+
+
+def test_a_server_that_should_not_be_there_any_more_says_nothing() -> None:
+    assert told({"state": "Synced", "members": PODS[:1]}, {"state": "Stopped"}, replicas=1) == []
+
+
+def test_a_server_without_its_own_tables_is_named_with_what_to_do() -> None:
+    broken = {**SYNCED, "broken": "Table 'mysql.db' doesn't exist"}
+    ((reason, message, severity),) = told(SYNCED, broken, SYNCED)
+    assert (reason, severity) == ("SystemTablesBroken", "Error")
+    assert message.startswith("db-galera-1 cannot read the server's own tables: Table 'mysql.db' doesn't exist; delete")
+    ((_, message, _),) = told({**broken, "members": PODS[:1]}, replicas=1)
+    assert "bring them back from a backup" in message
+    ((_, message, _),) = told(broken, broken, broken)
+    assert message.startswith("db-galera-0 and db-galera-1 and db-galera-2 cannot read the server's own tables: Table")
+
+
+def test_a_recovery_that_is_blocked_is_told_beside_it() -> None:
+    reasons = [reason for reason, *_ in told({"state": "Stopped"}, SYNCED, SYNCED, blocked="Nobody knows")]
+    assert reasons == ["RecoveryBlocked", "ServerNotReady"]
