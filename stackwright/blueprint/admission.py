@@ -32,8 +32,8 @@ def problems(resource: CustomResource) -> tuple[tuple[str, str], ...]:
 
 def _misstarted(spec: object) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with a component's own config.json."""
-    names = {name for _, files in _fields("spec", spec, OVERWRITE) if isinstance(files, dict) for name in files}
-    for path, own in _fields("spec", spec, START):
+    names = {name for _, files in named_fields("spec", spec, OVERWRITE) if isinstance(files, dict) for name in files}
+    for path, own in named_fields("spec", spec, START):
         if own is not None:
             # In a template of the umbrella it is a type of its own, with the same fields.
             said = msgspec.convert(msgspec.to_builtins(own), KollaConfig)
@@ -62,7 +62,7 @@ def _snippets(path: str, value: object) -> Iterator[tuple[str, SnippetFormat, st
             yield f"{at}.{SNIPPET}", _format(type(struct)), text
 
 
-def _fields(path: str, value: object, name: str) -> Iterator[tuple[str, object]]:
+def named_fields(path: str, value: object, name: str) -> Iterator[tuple[str, object]]:
     """Yield path and value of every field of that name in a value, as deep as it goes."""
     for at, struct in _structured(path, value):
         if name in struct.__struct_fields__:

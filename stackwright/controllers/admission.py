@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from stackwright.blueprint import admission as snippets
-from stackwright.kube.admission.checks import Findings, Webhook
+from stackwright.blueprint import mounts
+from stackwright.kube.admission.checks import FieldError, Findings, Webhook
 from stackwright.kube.resource import CustomResource, R
 
 
@@ -27,8 +28,12 @@ def _snippets(old: CustomResource | None, new: CustomResource, _: Known) -> Find
     return snippets.check(old, new)
 
 
+def _mounts(_: CustomResource | None, new: CustomResource, __: Known) -> Findings:
+    return Findings(errors=tuple(FieldError(path, sentence) for path, sentence in mounts.problems(new)))
+
+
 # What every kind is checked for, in the order in which it is told.
-CHECKS: tuple[Check, ...] = (_snippets,)
+CHECKS: tuple[Check, ...] = (_snippets, _mounts)
 
 
 def webhooks(

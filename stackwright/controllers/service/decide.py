@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from stackwright.api.base import CustomResource, JsonObject, ObjectMeta
-from stackwright.blueprint import actions, admission, configuration, endpoints, policies, values
+from stackwright.blueprint import actions, admission, configuration, endpoints, mounts, policies, values
 from stackwright.blueprint.actions import Course, Traces
 from stackwright.blueprint.facts import Endpoints, Facts
 from stackwright.blueprint.service import INTERNAL, PUBLIC, Generated, Identity, Look, Password, Service
@@ -177,6 +177,7 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
 def _refuse_problems(service: Service[C, F], resource: C, look: Look) -> None:
     found = [
         *admission.problems(resource),
+        *mounts.problems(resource),
         *configuration.problems(service, resource),
         *(service.problems(resource, look) if service.problems else ()),
     ]
