@@ -340,7 +340,7 @@ def mark_of(context: Context) -> str:
 
 def mark_by(field_manager: str) -> str:
     """Return the annotation by which a field manager remembers what it applied."""
-    return f"{field_manager}/applied-configuration"
+    return f"{field_manager}{conditions.MARK}"
 
 
 async def apply_unforced(child: Child, parent: Resource, context: Context) -> Applied:
