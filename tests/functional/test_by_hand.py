@@ -126,6 +126,7 @@ async def test_pods_that_are_refused_are_an_error_that_somebody_must_mend(
     client: Client, namespace: str, kubernetes: dict[str, Path], by_hand: Hand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(refused, "LOOK_AGAIN", 0.5)
+    monkeypatch.setattr(refused, "GRACE", 0.0)
     await by_hand("create", "quota", "none", "--hard=pods=0")
     await client.apply(Memcached, cache(namespace), field_manager="user")
     async with cloud(client, namespace, (MEMCACHED,), environment(kubernetes)):

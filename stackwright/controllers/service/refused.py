@@ -1,15 +1,20 @@
 """Pods that the API server refuses: a Deployment says so itself; of a StatefulSet and a Job only events tell."""
 
 from collections.abc import Iterable
+from datetime import timedelta
 
+from stackwright.kube import clock
 from stackwright.kube.builtin import Event, Job, Plain, Pod, StatefulSet
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import Finding
+from stackwright.kube.errors import Denied
 from stackwright.kube.resource import Resource
 from stackwright.kube.shapes.states import REFUSED, refusal
 
 # When a workload that lacks pods is looked at again: events wake nobody.
 LOOK_AGAIN = 10.0
+# How long a new workload may be without a pod before anybody asks why.
+GRACE = 3.0
 
 
 class Told(Event, frozen=True, kw_only=True):
@@ -40,7 +45,13 @@ def lacks_pods(workload: Resource, pods: Iterable[Pod]) -> bool:
 async def told(workload: Plain, pods: Iterable[Pod], client: Client) -> Finding | None:
     """Return why a workload that lacks pods may not make them; None where nobody told."""
     metadata = workload.metadata
-    events = await client.list(Told, metadata.namespace, fields=f"regarding.uid={metadata.uid},reason={REFUSED}")
+    if metadata.creationTimestamp > clock.seconds(clock.now() - timedelta(seconds=GRACE)):
+        return None
+    try:
+        events = await client.list(Told, metadata.namespace, fields=f"regarding.uid={metadata.uid},reason={REFUSED}")
+    except Denied:
+        # An operator with the rights of an older chart does its work without the reason.
+        return None
     newest = max(events, key=lambda event: event.last, default=None)
     # What was told before the last pod came is over.
     since = max((pod.metadata.creationTimestamp for pod in _own(workload, pods)), default="")

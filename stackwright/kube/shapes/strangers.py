@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stackwright.kube import field_owners
+from stackwright.kube.builtin import Plain
 from stackwright.kube.client import Client
 from stackwright.kube.managed import managed
 from stackwright.kube.resource import CustomResource, FieldManager, JsonObject, Key, Resource
@@ -59,7 +60,7 @@ def asked_replicas(body: JsonObject) -> int:
 
 
 def _replicas(present: Resource) -> Any:
-    return getattr(present, "spec", {}).get("replicas") if not isinstance(present, CustomResource) else None
+    return present.spec.get("replicas") if isinstance(present, Plain) else None
 
 
 async def _entries(client: Client, resource: Resource) -> tuple[JsonObject, ...]:
