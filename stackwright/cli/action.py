@@ -21,7 +21,8 @@ from stackwright.cli.durations import Duration, since
 from stackwright.kube import clock
 from stackwright.kube.client import Client, Conflicts
 from stackwright.kube.errors import Conflict, Gone, KubeError, Unreachable
-from stackwright.kube.resource import JsonObject, ObjectMeta, Resource
+from stackwright.kube.managed import ManagedMeta
+from stackwright.kube.resource import JsonObject, Resource
 from stackwright.kube.shapes import pausing
 
 # Whose entries of spec.actions are ours: not those of who wrote the resource.
@@ -32,14 +33,10 @@ TRIES = 5
 AGAIN = 1.0
 
 
-class _Metadata(ObjectMeta, frozen=True, kw_only=True):
-    managedFields: tuple[JsonObject, ...] = ()
-
-
 class _Managed(Resource, frozen=True, kw_only=True):
     """Any resource with actions, as far as we write it."""
 
-    metadata: _Metadata = _Metadata()
+    metadata: ManagedMeta = ManagedMeta()
     spec: JsonObject = {}
     status: JsonObject = {}
 

@@ -12,7 +12,6 @@ from stackwright.kube import fields, paths
 from stackwright.kube.builtin import Secret
 from stackwright.kube.client import Client
 from stackwright.kube.resource import CustomResource, JsonObject, Key, Kind, Overridden
-from stackwright.kube.shapes.children import mark_by
 from stackwright.kube.transport import Call
 
 # Who applies: the operators' own field manager.
@@ -71,7 +70,7 @@ def lines(found: Iterable[Change]) -> list[str]:
     return result
 
 
-async def let_go(client: Client, resource: CustomResource, found: Iterable[Change]) -> None:
+async def take_back(client: Client, resource: CustomResource, found: Iterable[Change]) -> None:
     """Take fields from those who set them: the operator makes them its own with its next apply."""
     by_label: dict[str, list[tuple[str, str]]] = {}
     for change in found:
@@ -79,7 +78,7 @@ async def let_go(client: Client, resource: CustomResource, found: Iterable[Chang
     for label, entries in by_label.items():
         kind, name = _identity(label)
         identity = (kind, Key(resource.metadata.namespace if kind.namespaced else "", name))
-        await release.let_go(client, identity, entries, mark_by(OPERATOR))
+        await release.take_fields(client, identity, entries, OPERATOR)
 
 
 async def _body(client: Client, label: str, namespace: str) -> JsonObject | None:

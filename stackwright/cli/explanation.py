@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from stackwright import services
 from stackwright.api.base import CustomResource
 from stackwright.cli import edges, reasons, tree
 from stackwright.cli.reasons import Reason
@@ -130,7 +131,7 @@ class _Explainer:
         message = f"may not make its pod: {told.note}"
         to_do = "Mend what the API server names: the namespace's profile or quota, or what the resource asks for."
         return Reason(
-            owner.kind.name, metadata.name, State.WARNING, "", told.reason, message, metadata.creationTimestamp, to_do
+            owner.kind.name, metadata.name, State.ERROR, "", told.reason, message, metadata.creationTimestamp, to_do
         )
 
 
@@ -149,7 +150,7 @@ def grouped(found: Iterable[Reason]) -> Iterable[Reason]:
         text = reason.message.replace(reason.name, "")
         by_text.setdefault((reason.kind, reason.reason, text), []).append(reason)
     first = [msgspec.structs.replace(same[0], likewise=len(same) - 1) for same in by_text.values()]
-    return sorted(first, key=lambda reason: reason.state is not State.WARNING)
+    return sorted(first, key=lambda reason: reason.state not in (State.WARNING, State.ERROR))
 
 
 def _only_waits(reason: Reason) -> bool:
@@ -172,8 +173,11 @@ def told_once(reason: Reason, before: dict[tuple[str, str], str]) -> Reason:
 def _absent(target: Identity, node: Node | None) -> Reason:
     kind, name = target
     message = node.message if node is not None and node.message else "is not there"
-    to_do = "" if node is not None else f"Create {kind} {name}, or name another one where it is needed."
-    return Reason(kind, name, State.WAITING, reason="Missing", message=message, to_do=to_do)
+    # What a control plane speaks of it makes itself, and so does a service with its database or account.
+    if node is not None or kind not in {section.kind.kind.name for section in services.sections()}:
+        return Reason(kind, name, State.WAITING, reason="Missing", message=message)
+    to_do = f"Create {kind} {name}, or name another one where it is needed."
+    return Reason(kind, name, State.ERROR, reason="Missing", message=message, to_do=to_do)
 
 
 def _condition_behind(resource: CustomResource) -> Condition | None:

@@ -150,7 +150,7 @@ async def _take_release(client: Client, resource: CustomResource, timeout: float
 
 
 async def _take_fields(client: Client, resource: CustomResource, found: list[Change], timeout: float) -> CustomResource:
-    await changes.let_go(client, resource, found)
+    await changes.take_back(client, resource, found)
     gone = {(change.entry.resource, change.entry.field, change.entry.manager) for change in found}
 
     def taken(seen: CustomResource) -> bool:

@@ -14,6 +14,8 @@ from stackwright.cli import tree
 from stackwright.cli.durations import since
 from stackwright.cli.tree import Identity, Need, Node, State
 from stackwright.controllers.release import WHOLE
+from stackwright.kube.builtin import Secret
+from stackwright.kube.resource import Overridden
 
 HEADER = ("RESOURCE", "STATE", "PODS", "SINCE", "WHY")
 COLOURS = {State.READY: "green", State.WAITING: "yellow", State.WARNING: "magenta", State.ERROR: "bold red"}
@@ -93,13 +95,20 @@ def _notes(node: Node) -> Iterable[str]:
     if node.operators:
         yield f"operators: {', '.join(_operator(operator) for operator in node.operators)}"
     for entry in node.overridden:
-        wanted = f"; asked for: {entry.wanted}" if entry.wanted else ""
         field = "as a whole" if entry.field == WHOLE else entry.field
-        yield f"overridden: {entry.resource} {field}, by {entry.manager}{wanted}"
+        yield f"overridden: {entry.resource} {field}, by {entry.manager}{_asked(entry)}"
     for action in node.actions:
         if action.state != SUCCEEDED:
             result = f": {action.result}" if action.result else ""
             yield f"action {action.name} {action.id}: {action.state}{result}"
+
+
+def _asked(entry: Overridden) -> str:
+    """Return what is asked for instead; what is in a Secret is not told."""
+    if entry.wanted:
+        return f"; asked for: {entry.wanted}"
+    silent = entry.field == WHOLE or entry.resource.startswith(f"{Secret.kind.name}/")
+    return "" if silent else "; not asked for"
 
 
 def _operator(operator: OperatorState) -> str:

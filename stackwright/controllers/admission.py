@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from stackwright.api.mariadb import MariaDBAccount
 from stackwright.blueprint import admission as snippets
+from stackwright.blueprint import mounts
 from stackwright.controllers import database_names
 from stackwright.kube.admission.checks import FieldError, Findings, Webhook
 from stackwright.kube.resource import CustomResource, R
@@ -34,8 +35,12 @@ def _database_names(_: CustomResource | None, new: CustomResource, known: Known)
     return Findings(tuple(FieldError(*problem) for problem in database_names.problems(new, accounts.get)))
 
 
+def _mounts(_: CustomResource | None, new: CustomResource, __: Known) -> Findings:
+    return Findings(errors=tuple(FieldError(path, sentence) for path, sentence in mounts.problems(new)))
+
+
 # What every kind is checked for, in the order in which it is told.
-CHECKS: tuple[Check, ...] = (_snippets, _database_names)
+CHECKS: tuple[Check, ...] = (_snippets, _database_names, _mounts)
 
 
 def webhooks(

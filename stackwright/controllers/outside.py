@@ -10,7 +10,7 @@ from stackwright.adapters.errors import AdapterError, Refused, Unavailable
 from stackwright.controllers.translation import REFUSED_SECONDS, translate
 from stackwright.kube.builtin import Secret
 from stackwright.kube.errors import Blocked, Retry
-from stackwright.kube.plan import Wait
+from stackwright.kube.plan import Ends, Wait
 from stackwright.kube.resource import CustomResource
 
 C = TypeVar("C", bound=CustomResource)
@@ -48,24 +48,29 @@ def text_of(secret: Secret | None, key: str) -> str | None:
         return None
 
 
-def read_value(secret: Secret | None, name: str, key: str, condition: str) -> str | Wait:
-    """Return a value of a Secret, or what is to be waited for.
+def read_value(
+    secret: Secret | None, name: str, key: str, condition: str, *, ends: Ends = Ends.BY_AUTHOR
+) -> str | Wait:
+    """Return a value of a Secret, or what is to be waited for; `ends` says who brings what is missing.
 
     A file's last newline is easily taken for a part of the password. Pods get what is in the Secret, whole, so it can
     be left out nowhere: it is refused.
     """
     if secret is None:
-        return Wait("SecretMissing", f"Secret {name} does not exist; create it with the key {key}", condition)
+        message = f"Secret {name} does not exist; create it with the key {key}"
+        return Wait("SecretMissing", message, condition, ends=ends)
     value = text_of(secret, key)
     if value is None:
-        return Wait("SecretInvalid", f"Secret {name}: the value of the key {key} is no text; correct it", condition)
+        message = f"Secret {name}: the value of the key {key} is no text; correct it"
+        return Wait("SecretInvalid", message, condition, ends=Ends.BY_USER)
     if not value:
-        return Wait("SecretIncomplete", f"Secret {name} has no value under the key {key}; add it", condition)
+        message = f"Secret {name} has no value under the key {key}; add it"
+        return Wait("SecretIncomplete", message, condition, ends=ends)
     if value != value.strip():
         message = (
             f"Secret {name}: the value of the key {key} begins or ends with a blank or a newline; write it without"
         )
-        return Wait("SecretInvalid", message, condition)
+        return Wait("SecretInvalid", message, condition, ends=Ends.BY_USER)
     return value
 
 

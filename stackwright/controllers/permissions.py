@@ -69,7 +69,8 @@ def rights(controllers: Iterable[Controller], blueprints: Iterable[Service[Any, 
             found[controller.kind.kind] |= {"patch"}
     for kind, verbs in _made(blueprints):
         found[kind.kind] |= verbs
-    found[Event.kind] |= MAKE
+    # Why pods are refused, only events tell of a StatefulSet and a Job.
+    found[Event.kind] |= MAKE | ({"list"} if blueprints else set())
     inside = {(kind.group, kind.plural): frozenset(verbs) for kind, verbs in found.items() if kind.namespaced}
     outside = {(kind.group, kind.plural): frozenset(verbs) for kind, verbs in found.items() if not kind.namespaced}
     handed = (granted for service in blueprints for granted in HANDED_ON.get(service.name, {}).items())

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from stackwright.kube.errors import ApiError, Blocked, KubeError, Retry, Unreachable
-from stackwright.kube.plan import Plan
-from stackwright.kube.resource import Condition
+from stackwright.kube.plan import Ends, Plan, Wait
+from stackwright.kube.resource import Condition, Resource
 
 READY = "Ready"
 READY_MESSAGE = "Setup complete"
@@ -32,10 +32,26 @@ class Finding:
     severity: str = ""
 
 
-def findings_of(plan: Plan) -> tuple[Finding, ...]:
+# How the annotation ends by which a field manager remembers what it applied (see shapes/children.py).
+MARK = "/applied-configuration"
+
+
+def of_wait(wait: Wait, resource: Resource) -> Finding:
+    """Return what a wait of a resource says to the user: an Error where the user must act, else that it waits."""
+    act = wait.ends is Ends.BY_USER or (wait.ends is Ends.BY_AUTHOR and is_of_user(resource))
+    return Finding(wait.condition, "False", wait.reason, wait.message, "Error" if act else "Info")
+
+
+def is_of_user(resource: Resource) -> bool:
+    """Return whether a user wrote a resource, and not a parent, which says itself what it needs."""
+    metadata = resource.metadata
+    return metadata.controller is None and not any(name.endswith(MARK) for name in metadata.annotations)
+
+
+def findings_of(plan: Plan, resource: Resource) -> tuple[Finding, ...]:
     """Return what a plan says about conditions: what is still to do or to wait for, and what is done."""
     return (
-        *(Finding(wait.condition, "False", wait.reason, wait.message, "Info") for wait in plan.waits),
+        *(of_wait(wait, resource) for wait in plan.waits),
         *(Finding(step.condition, "False", step.reason, step.message, "Info") for step in plan.steps),
         *(Finding(name, "True", READY, "") for name in plan.done),
     )

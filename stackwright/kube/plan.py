@@ -5,6 +5,7 @@ it waits for. Neither carries counters or times of tries, so that an unchanged s
 """
 
 from dataclasses import dataclass
+from enum import Enum
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +20,19 @@ class Step:
     condition: str = ""
 
 
+class Ends(Enum):
+    """Who ends a wait. What a user is told follows from this, and not from the words of the wait.
+
+    `BY_ITSELF`: others are at it, and nobody has to act. `BY_AUTHOR`: whoever wrote the resource names something that
+    is not there; that is the user, or a parent which is about to make it. `BY_USER`: only the user can end it, such as
+    a broken line in a Secret.
+    """
+
+    BY_ITSELF = "by itself"
+    BY_AUTHOR = "by its author"
+    BY_USER = "by the user"
+
+
 @dataclass(frozen=True)
 class Wait:
     """Something that must happen elsewhere first. A watch wakes the resource, or `after` seconds pass."""
@@ -27,6 +41,7 @@ class Wait:
     message: str
     condition: str = ""
     after: float | None = None
+    ends: Ends = Ends.BY_ITSELF
 
 
 @dataclass(frozen=True)

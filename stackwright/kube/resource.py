@@ -32,8 +32,17 @@ class OwnerReference(Value, frozen=True, kw_only=True):
     blockOwnerDeletion: bool = False
 
 
+class FieldManager(Value, frozen=True, kw_only=True):
+    """Who wrote to an object, and when last. Which fields is not here on purpose: it is most of an object's size."""
+
+    manager: str = ""
+    operation: str = ""
+    subresource: str = ""
+    time: str = ""
+
+
 class ObjectMeta(Value, frozen=True, kw_only=True):
-    """The metadata that controllers read. managedFields is not here on purpose: it is most of an object's size."""
+    """The metadata that controllers read."""
 
     name: str = ""
     namespace: str = ""
@@ -47,6 +56,7 @@ class ObjectMeta(Value, frozen=True, kw_only=True):
     annotations: dict[str, str] = {}
     ownerReferences: tuple[OwnerReference, ...] = ()
     finalizers: tuple[str, ...] = ()
+    managedFields: tuple[FieldManager, ...] = ()
 
     @property
     def controller(self) -> OwnerReference | None:
@@ -177,6 +187,8 @@ R = TypeVar("R", bound=Resource)
 def manifest(resource: Resource) -> JsonObject:
     """Return the object as it is sent to the server: with apiVersion and kind, without what equals a default."""
     body: JsonObject = msgspec.to_builtins(resource)
+    # The server writes it, and refuses it from others.
+    body.get("metadata", {}).pop("managedFields", None)
     return {"apiVersion": resource.kind.api_version, "kind": resource.kind.name, **body}
 
 

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 from stackwright.blueprint.images import REFERENCE
 from stackwright.cli.checks.findings import Finding, Level
-from stackwright.cli.checks.planning import NO_IMAGE, Plan, containers_of, pods_of
+from stackwright.cli.checks.planning import NO_IMAGE, Plan, pods_of
 from stackwright.cli.checks.world import World
+from stackwright.controllers.service.references import containers_of
 
 TOPIC = "images"
 # How many images a node tells of, unless it was told otherwise.

@@ -1,37 +1,21 @@
 """Whether the Secrets and ConfigMaps are there that a user must bring; of Secrets the names of keys count. Pure."""
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from stackwright.cli import edges
 from stackwright.cli.checks.findings import Finding, Level
-from stackwright.cli.checks.planning import Plan, containers_of, pods_of
+from stackwright.cli.checks.planning import Plan, pods_of
 from stackwright.cli.checks.world import World
 from stackwright.controllers.controlplane import passwords
 from stackwright.controllers.controlplane.passwords import Seen
 from stackwright.controllers.controlplane.resolution import Instance
+from stackwright.controllers.service.references import OF_KUBERNETES, Reference, pull_secrets, referenced
 from stackwright.kube.builtin import ConfigMap, Secret
-from stackwright.kube.resource import JsonObject
 
 TOPIC = "passwords"
-# Kubernetes puts it into every namespace.
-_OF_KUBERNETES = "kube-root-ca.crt"
-
-
-@dataclass(frozen=True)
-class Reference:
-    """An object that a pod reads, by kind and name, and the key of it that must be there, if one is named."""
-
-    kind: str
-    name: str
-    key: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.name}"
 
 
 def umbrella(plan: Plan, world: World) -> Iterable[Finding]:
@@ -87,11 +71,11 @@ def _secret(name: str, plan: Plan, world: World) -> Secret | None:
 def references(plan: Plan, world: World | None) -> Iterable[Finding]:
     """Yield the Secrets and ConfigMaps that pods read and that nobody makes."""
     made = {name for release in plan.releases for name in release.made}
-    made |= {plane.spec.secret for plane in plan.planes} | {_OF_KUBERNETES}
+    made |= {plane.spec.secret for plane in plan.planes} | {OF_KUBERNETES}
     wanted: dict[Reference, str] = {}
     for release in plan.releases:
         for _, pod in pods_of(release):
-            for reference in referenced(pod):
+            for reference in (*pull_secrets(pod), *referenced(pod)):
                 if reference.name not in made:
                     wanted.setdefault(reference, release.label)
     there = _keys(plan, world)
@@ -128,39 +112,3 @@ def _keys(plan: Plan, world: World | None) -> dict[tuple[str, str], set[str]]:
         elif isinstance(item, ConfigMap):
             found.setdefault(("ConfigMap", item.metadata.name), set()).update(item.data, item.binaryData)
     return found
-
-
-def referenced(pod: JsonObject) -> Iterator[Reference]:
-    """Yield what a pod reads; what it can do without is left out."""
-    for entry in pod.get("imagePullSecrets") or ():
-        yield Reference("Secret", entry.get("name", ""))
-    for volume in pod.get("volumes") or ():
-        yield from _of_volume(volume)
-    for container in containers_of(pod):
-        for variable in container.get("env") or ():
-            source = variable.get("valueFrom") or {}
-            yield from _named("Secret", source.get("secretKeyRef"))
-            yield from _named("ConfigMap", source.get("configMapKeyRef"))
-        for source in container.get("envFrom") or ():
-            yield from _named("Secret", source.get("secretRef"))
-            yield from _named("ConfigMap", source.get("configMapRef"))
-
-
-def _of_volume(volume: JsonObject) -> Iterator[Reference]:
-    sources = (volume.get("projected") or {}).get("sources") or ()
-    yield from _named("Secret", _renamed(volume.get("secret")))
-    yield from _named("ConfigMap", volume.get("configMap"))
-    for source in sources:
-        yield from _named("Secret", source.get("secret"))
-        yield from _named("ConfigMap", source.get("configMap"))
-
-
-def _renamed(volume: JsonObject | None) -> JsonObject | None:
-    return {**volume, "name": volume.get("secretName", "")} if volume else None
-
-
-def _named(kind: str, source: Any) -> Iterator[Reference]:
-    if not source or source.get("optional") or not source.get("name"):
-        return
-    keys = [item.get("key", "") for item in source.get("items") or ()] or [source.get("key", "")]
-    yield from (Reference(kind, source["name"], key) for key in keys)

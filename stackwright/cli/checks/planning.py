@@ -214,11 +214,6 @@ def pods_of(release: Release) -> Iterable[tuple[JsonObject, JsonObject]]:
             yield body, template
 
 
-def containers_of(pod: JsonObject) -> list[JsonObject]:
-    """Return all containers of a pod's spec, those that run first at the front. Pure."""
-    return [*(pod.get("initContainers") or ()), *(pod.get("containers") or ())]
-
-
 def means(images: Mapping[str, ComponentImage]) -> Means:
     """Return the charts and the helm of this machine."""
     return Means(images, places.charts(), Renderer(places.helm()))

@@ -7,7 +7,7 @@ from stackwright.controllers.looking import Looker
 from stackwright.controllers.outside import Absent, explained, read_value
 from stackwright.kube import conditions
 from stackwright.kube.builtin import Secret
-from stackwright.kube.plan import Wait
+from stackwright.kube.plan import Ends, Wait
 from stackwright.services.rabbitmq import configuration
 from stackwright.services.rabbitmq.kinds import RabbitMq
 
@@ -47,13 +47,15 @@ def find_broker(name: str, look: Looker) -> Broker | Absent:
     resource = look(RabbitMq, name)
     if resource is None:
         message = f"RabbitMq {name} does not exist; create it, or correct spec.rabbitmqClusterName"
-        return Absent(Wait("RabbitMqMissing", message, URL_READY), gone=True)
+        return Absent(Wait("RabbitMqMissing", message, URL_READY, ends=Ends.BY_AUTHOR), gone=True)
     if resource.deleting:
         return Absent(Wait("RabbitMqGoing", f"RabbitMq {name} is being deleted", URL_READY), gone=True)
     external = resource.spec.external
     source = external.secret if external is not None else f"{name}-default-user"
     secret = look(Secret, source)
-    user, password = (read_value(secret, source, key, URL_READY) for key in ("username", "password"))
+    # The Secret of a broker of ours is made with it.
+    ends = Ends.BY_AUTHOR if external is not None else Ends.BY_ITSELF
+    user, password = (read_value(secret, source, key, URL_READY, ends=ends) for key in ("username", "password"))
     if isinstance(user, Wait) or isinstance(password, Wait):
         return Absent(user if isinstance(user, Wait) else password)  # type: ignore[arg-type]  # one of them is
     inside = f"http://{name}.{resource.metadata.namespace}.svc:{MANAGEMENT_PORT}"

@@ -27,7 +27,7 @@ from stackwright.controllers.looking import Looker
 from stackwright.controllers.outside import Absent, elder_of, read_value
 from stackwright.kube.builtin import Secret
 from stackwright.kube.errors import Blocked
-from stackwright.kube.plan import Plan, Step, Wait
+from stackwright.kube.plan import Ends, Plan, Step, Wait
 from stackwright.kube.shapes.external import external
 
 ACCOUNT_READY = "MariaDBAccountReady"
@@ -138,7 +138,7 @@ def _server_name(account: MariaDBAccount, database: MariaDBDatabase | None) -> s
 
 def _missing(database: str, condition: str) -> Wait:
     message = f"MariaDBDatabase {database} does not exist; create it, or correct the label {DATABASE_LABEL}"
-    return Wait("MariaDBDatabaseMissing", message, condition)
+    return Wait("MariaDBDatabaseMissing", message, condition, ends=Ends.BY_AUTHOR)
 
 
 def _on(account: MariaDBAccount, server: str, look: Looker) -> bool:

@@ -10,7 +10,7 @@ from stackwright.controllers.outside import Absent, explained, read_value
 from stackwright.kube.builtin import Secret
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Retry
-from stackwright.kube.plan import Wait
+from stackwright.kube.plan import Ends, Wait
 from stackwright.kube.resource import CustomResource, R
 from stackwright.services.mariadb.kinds import Galera
 from stackwright.services.mariadb.service import root_secret
@@ -72,7 +72,7 @@ def find_server(name: str, look: Looker) -> Server | Absent:
     galera = look(Galera, name)
     if galera is None:
         message = f"Galera {name} does not exist; create it, or correct the label that names it"
-        return Absent(Wait("MariaDBServerMissing", message, SERVER_READY), gone=True)
+        return Absent(Wait("MariaDBServerMissing", message, SERVER_READY, ends=Ends.BY_AUTHOR), gone=True)
     if galera.deleting:
         return Absent(Wait("MariaDBServerGoing", f"Galera {name} is being deleted", SERVER_READY), gone=True)
     if galera.spec.external is None and not galera.status.bootstrapped:

@@ -10,7 +10,7 @@ from stackwright.controllers.outside import Absent, explained, read_value
 from stackwright.kube.builtin import Secret
 from stackwright.kube.conditions import is_true
 from stackwright.kube.errors import Blocked, Retry
-from stackwright.kube.plan import Wait
+from stackwright.kube.plan import Ends, Wait
 from stackwright.services.keystone.kinds import KeystoneAPI
 
 KEYSTONE_READY = "KeystoneAPIReady"
@@ -87,7 +87,7 @@ def _choose(resource: Registered, found: list[KeystoneAPI]) -> KeystoneAPI | Abs
         named = before
     if named:
         message = f"spec.keystoneInstance: KeystoneAPI {named} does not exist; create it, or correct the name"
-        return by_name.get(named) or Absent(Wait("KeystoneMissing", message, KEYSTONE_READY))
+        return by_name.get(named) or Absent(Wait("KeystoneMissing", message, KEYSTONE_READY, ends=Ends.BY_AUTHOR))
     names = sorted(name for name, keystone in by_name.items() if not keystone.deleting)
     if len(names) > 1:
         message = f"There are several KeystoneAPIs: set spec.keystoneInstance to one of {', '.join(names)}"
@@ -95,4 +95,4 @@ def _choose(resource: Registered, found: list[KeystoneAPI]) -> KeystoneAPI | Abs
     if names:
         return by_name[names[0]]
     message = f"There is no KeystoneAPI in namespace {resource.metadata.namespace} yet; create one"
-    return Absent(Wait("KeystoneMissing", message, KEYSTONE_READY))
+    return Absent(Wait("KeystoneMissing", message, KEYSTONE_READY, ends=Ends.BY_AUTHOR))

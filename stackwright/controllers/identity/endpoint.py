@@ -14,7 +14,7 @@ from stackwright.controllers.identity.registration import Made, known, made_endp
 from stackwright.controllers.identity.world import KeystoneStep, Note, World, noting
 from stackwright.controllers.outside import Absent, elder_of
 from stackwright.kube.errors import Blocked
-from stackwright.kube.plan import Plan, Wait
+from stackwright.kube.plan import Ends, Plan, Wait
 from stackwright.kube.shapes.external import external
 
 ENDPOINTS_READY = "KeystoneServiceOSEndpointsReady"
@@ -105,7 +105,7 @@ def _elder(resource: KeystoneEndpoint, others: list[KeystoneEndpoint], interface
 def _service(name: str, service: KeystoneService | None) -> str | Wait:
     if service is None or service.deleting:
         message = f"spec.serviceName: KeystoneService {name} does not exist; create it, or correct the name"
-        return Wait("ServiceMissing", message, ENDPOINTS_READY)
+        return Wait("ServiceMissing", message, ENDPOINTS_READY, ends=Ends.BY_AUTHOR)
     if not service.status.serviceID:
         return Wait("ServiceNotReady", f"KeystoneService {name} is not registered yet", ENDPOINTS_READY)
     return service.status.serviceID

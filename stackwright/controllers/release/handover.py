@@ -2,12 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from functools import cache
 from typing import Any
 
 import msgspec
 
-from stackwright.controllers.release import field_owners, kinds
+from stackwright.controllers.release import kinds
 from stackwright.controllers.release.differences import HELM
 from stackwright.controllers.release.history import Revision, helm_at_work, history_of
 from stackwright.controllers.release.ownership import (
@@ -19,13 +18,14 @@ from stackwright.controllers.release.ownership import (
     who_owns,
     why_contested,
 )
-from stackwright.kube import clock
+from stackwright.kube import clock, field_owners
 from stackwright.kube.builtin import PersistentVolumeClaim, Secret
 from stackwright.kube.client import Client
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked, Conflict, NotFound, Retry
+from stackwright.kube.managed import ManagedMeta, managed
 from stackwright.kube.resource import JsonObject, Key, Kind, ObjectMeta, Overridden, Resource
-from stackwright.kube.shapes.children import mark_of
+from stackwright.kube.shapes.children import mark_by, mark_of
 
 # Helm leaves what says so where it is when the release goes.
 POLICY = "helm.sh/resource-policy"
@@ -43,25 +43,6 @@ class Contested(Blocked):
     def __init__(self, message: str, overridden: tuple[Overridden, ...], condition: str) -> None:
         super().__init__(message, reason=CONTESTED, condition=condition)
         self.overridden = overridden
-
-
-class _Metadata(ObjectMeta, frozen=True, kw_only=True):
-    """The metadata with who manages which field."""
-
-    managedFields: tuple[JsonObject, ...] = ()
-
-
-class _Managed(Resource, frozen=True, kw_only=True):
-    """Any object, as far as its managers are concerned."""
-
-    metadata: _Metadata = _Metadata()
-
-
-@cache
-def _managed(kind: Kind) -> type[_Managed]:
-    made = msgspec.defstruct(kind.name, [], bases=(_Managed,), namespace={"kind": kind}, frozen=True, kw_only=True)
-    assert issubclass(made, _Managed)  # noqa: S101  tells mypy what its base is
-    return made
 
 
 async def settle(
@@ -122,18 +103,19 @@ async def _give_back(resource: Resource, history: Sequence[Revision], wanted: se
     await _all(_disown(context.client, secret, resource) for secret in kept)
 
 
-async def let_go(client: Client, identity: Identity, fields: Iterable[tuple[str, str]], mark: str) -> None:
-    """Take fields of an object, by manager and path, from who set them: the next apply of another makes them its own.
+async def take_fields(client: Client, identity: Identity, fields: Iterable[tuple[str, str]], operator: str) -> None:
+    """Take fields of an object, by manager and path, from who set them, and give them to the operator.
 
-    Their values stay until then. The mark goes, so that who has it knows that he has to apply again.
+    Their values stay until the operator's next apply, which makes them what it asks for and removes what it does not.
+    The mark goes, so that it knows that it has to apply again.
     """
     entries = tuple(fields)
 
-    def change(seen: _Metadata) -> JsonObject:
+    def change(seen: ManagedMeta) -> JsonObject:
         left: Sequence[JsonObject] = seen.managedFields
         for manager, path in entries:
-            left = field_owners.released(left, manager, path)
-        return {"managedFields": list(left), "annotations": {mark: None}}
+            left = field_owners.taken(left, manager, path, operator)
+        return {"managedFields": list(left), "annotations": {mark_by(operator): None}}
 
     await _change(client, identity, change)
 
@@ -145,7 +127,7 @@ async def _hand(client: Client, identity: Identity, managers: tuple[str, str], m
     """
     giver, taker = managers
 
-    def change(seen: _Metadata) -> JsonObject:
+    def change(seen: ManagedMeta) -> JsonObject:
         if not field_owners.manages(seen.managedFields, giver):
             return {}
         return {"managedFields": field_owners.handed(seen.managedFields, giver, taker), "annotations": {mark: None}}
@@ -161,7 +143,7 @@ async def _release(client: Client, identity: Identity, resource: Resource, mark:
         ("f:metadata", "f:ownerReferences", f'k:{{"uid":"{uid}"}}'),
     )
 
-    def change(seen: _Metadata) -> JsonObject:
+    def change(seen: ManagedMeta) -> JsonObject:
         return {
             "managedFields": field_owners.handed(seen.managedFields, client.field_manager, HELM, less=less),
             "annotations": {mark: None},
@@ -172,16 +154,16 @@ async def _release(client: Client, identity: Identity, resource: Resource, mark:
 
 
 async def _disown(client: Client, secret: Secret, resource: Resource) -> None:
-    def change(seen: _Metadata) -> JsonObject:
+    def change(seen: ManagedMeta) -> JsonObject:
         return {"ownerReferences": _others(seen, resource.metadata.uid)}
 
     await _change(client, (Secret.kind, secret.key), change)
 
 
-async def _change(client: Client, identity: Identity, change: Callable[[_Metadata], JsonObject]) -> None:
+async def _change(client: Client, identity: Identity, change: Callable[[ManagedMeta], JsonObject]) -> None:
     """Change an object's metadata as long as nobody else does; an object that is gone needs no change."""
     kind, key = identity
-    of = _managed(kind)
+    of = managed(kind)
     for _ in range(TRIES):
         try:
             seen = (await client.get(of, key.name, key.namespace)).metadata
@@ -199,7 +181,7 @@ async def _change(client: Client, identity: Identity, change: Callable[[_Metadat
 async def _prune(identity: Identity, resource: Resource, context: Context) -> None:
     """Delete an object of a hand-made revision, unless it is somebody else's or to be kept."""
     kind, key = identity
-    of = _managed(kind)
+    of = managed(kind)
     found = await context.client.find(of, key.name, key.namespace)
     if found is None or release_of(found) != resource.metadata.name or found.deleting:
         return

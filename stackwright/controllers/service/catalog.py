@@ -14,7 +14,7 @@ from stackwright.blueprint.configuration import digest
 from stackwright.blueprint.facts import Endpoints, IdentityFacts
 from stackwright.blueprint.service import INTERNAL, PUBLIC, Identity, Look
 from stackwright.controllers.service.resolved import Resolved
-from stackwright.kube.plan import Wait
+from stackwright.kube.plan import Ends, Wait
 from stackwright.kube.shapes.children import Child, child
 from stackwright.services.keystone.kinds import KeystoneAPI
 
@@ -46,7 +46,7 @@ def resolve(need: Identity, resource: Any, password: Resolved, look: Look) -> Re
 
 def _missing(name: str) -> Wait:
     message = f"KeystoneAPI {name} does not exist; create it, or name another one in spec.keystoneInstance"
-    return Wait("KeystoneMissing", message, SERVICE_READY)
+    return Wait("KeystoneMissing", message, SERVICE_READY, ends=Ends.BY_AUTHOR)
 
 
 def _silent(name: str) -> Wait:

@@ -17,7 +17,7 @@ from stackwright.controllers.service.resolved import Resolved
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked
-from stackwright.kube.plan import Wait
+from stackwright.kube.plan import Ends, Wait
 from stackwright.kube.resource import Key, Resource
 
 # The one key of a Secret of type kubernetes.io/dockerconfigjson.
@@ -43,7 +43,8 @@ def resolve(resource: CustomResource, look: Look) -> Resolved:
     known = ("InputReady", "ServiceConfigReady", "DeploymentReady")
     condition = next((name for name in known if name in type(resource).conditions), "")
     sentence = "" if chart is None else _missing(chart, look)
-    return Resolved(ready=not sentence, waits=(Wait("ChartMissing", sentence, condition),) if sentence else ())
+    waits = (Wait("ChartMissing", sentence, condition, ends=Ends.BY_USER),) if sentence else ()
+    return Resolved(ready=not sentence, waits=waits)
 
 
 def _missing(chart: ChartSource, look: Look) -> str:

@@ -15,7 +15,7 @@ from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.service import Database, Identity, Notifications, Service
 from stackwright.controllers import release
 from stackwright.controllers.looking import Interests, Looker
-from stackwright.controllers.service import act, charts, labels, needs, pods, preview, traces
+from stackwright.controllers.service import act, charts, labels, needs, pods, preview, references, refused, traces
 from stackwright.controllers.service.decide import Intent, Seen, decide
 from stackwright.controllers.service.environment import Environment
 from stackwright.controllers.translation import translated
@@ -30,7 +30,7 @@ from stackwright.kube.resource import Key, Resource
 from stackwright.kube.shapes import pausing
 from stackwright.kube.shapes.children import FOREIGN_SECONDS, Child, Children, Outcome
 from stackwright.kube.shapes.report import report
-from stackwright.kube.shapes.states import state_of
+from stackwright.kube.shapes.states import REFUSED, state_of
 
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
@@ -127,7 +127,7 @@ class ServiceController(Generic[C, F]):
         intent = decide(self.service, resource, seen, self.environment)
         await act.make_secrets(intent.secrets, resource, context, self.environment, seen.now)
         rendered = await self._render(resource, intent, look, context)
-        children = (*intent.children, *self._objects(resource, rendered, context))
+        children = (*intent.children, *self._objects(resource, rendered, intent.children, look))
         again = await self._clear_failed(resource, intent, children, context)
         waits = list(intent.waits)
         prune = intent.values is not None and not waits
@@ -140,10 +140,11 @@ class ServiceController(Generic[C, F]):
         delays, stuck = await self._turn(resource, intent, seen, context)
         delays.extend(again)
         findings = [
-            *(Finding(wait.condition, "False", wait.reason, wait.message, "Info") for wait in waits),
+            *(conditions.of_wait(wait, resource) for wait in waits),
             *intent.findings,
             *outcome.findings(context),
             *stuck,
+            *await self._refused(resource, outcome, context, delays),
         ]
         told = self.service.tell(resource, intent.facts, look) if self.service.tell else None
         findings.extend(told.findings if told else ())
@@ -206,10 +207,32 @@ class ServiceController(Generic[C, F]):
         changed = any(before.get(name, part.get("hash")) != part.get("hash") for name, part in parts.items())
         return await act.clear_failed(found, context, clock.now(), changed=changed)
 
-    def _objects(self, resource: C, rendered: Rendered | None, context: Context) -> Iterable[Child]:
-        """Return the objects of a release as children, each with the condition that follows it."""
+    async def _refused(
+        self, resource: C, outcome: Outcome, context: Context, delays: list[float]
+    ) -> tuple[Finding, ...]:
+        """Return which workloads may not make their pods, and look again while one of them lacks some."""
         mine = self._pods(resource, context)
-        for body in rendered.objects if rendered is not None else ():
+        found: list[Finding] = []
+        for item in outcome.desired:
+            workload = outcome.latest(item, context.store(item.of).get(item.key))
+            beside = item.of is Job and not item.condition
+            if not beside and isinstance(workload, Plain) and refused.lacks_pods(workload, mine):
+                delays.append(refused.LOOK_AGAIN)
+                finding = await refused.told(workload, mine, context.client)
+                found.extend([replace(finding, condition=item.condition)] if finding is not None else ())
+        return tuple(found)
+
+    def _objects(
+        self, resource: C, rendered: Rendered | None, beside_it: Iterable[Child], look: Looker
+    ) -> Iterable[Child]:
+        """Return the objects of a release as children, each with the condition that follows it."""
+        bodies = rendered.objects if rendered is not None else ()
+        made = frozenset(
+            (str(body.get("kind")), str(body["metadata"]["name"]))
+            for body in (*bodies, *(child.body for child in beside_it))
+        )
+        mine = [pod for pod in look.all(Pod) if labels.instance_of(pod, self.service.name) == resource.key]
+        for body in bodies:
             of = release.type_of(body)
             component = labels.component_of(body)
             condition = self._condition(of, body, resource)
@@ -217,7 +240,8 @@ class ServiceController(Generic[C, F]):
             beside = of is Job and not condition
 
             def state(present: Resource, component: str = component, beside: bool = beside) -> Finding:  # noqa: FBT001  a default that binds
-                return _explained(present, component, mine, beside=beside)
+                said = _explained(present, component, mine, beside=beside)
+                return said if said.status == "True" else references.missing(present, look, made) or said
 
             yield Child(of, body, condition, state, once=of is Job)
 
@@ -306,6 +330,8 @@ def _explained(present: Resource, component: str, mine: Iterable[Pod], *, beside
     said = state_of(present)
     if said.status == "True" or beside:
         return replace(said, status="True", reason=conditions.READY, message="", severity="")
+    if said.reason == REFUSED:
+        return said
     why = pods.trouble(pod for pod in mine if pod.metadata.labels.get(labels.COMPONENT) == component)
     return replace(said, reason="PodTrouble", message=why, severity="Warning") if why else said
 

@@ -42,13 +42,14 @@ from stackwright.controllers.service.resolved import NewSecret, Resolved
 from stackwright.kube import conditions
 from stackwright.kube.builtin import Secret
 from stackwright.kube.conditions import Finding
-from stackwright.kube.plan import Wait
+from stackwright.kube.plan import Ends, Wait
 from stackwright.kube.resource import CustomResource, Resource
 from stackwright.kube.shapes.children import child
 from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.mariadb.kinds import Galera
 from stackwright.services.mariadb.service import root_secret
 from stackwright.services.memcached.kinds import Memcached
+from stackwright.services.rabbitmq.kinds import RabbitMq
 
 # The keys of the Secrets that the needs read.
 DATABASE_PASSWORD = "DatabasePassword"  # noqa: S105  the name of a key, not a password
@@ -63,6 +64,7 @@ READ: tuple[type[Resource], ...] = (
     MariaDBDatabase,
     MariaDBAccount,
     TransportURL,
+    RabbitMq,
 )
 # What the needs keep.
 KEPT: tuple[type[Resource], ...] = (MariaDBDatabase, MariaDBAccount, TransportURL)
@@ -149,7 +151,14 @@ def _database(resource: Any, look: Look) -> Resolved:
         new = NewSecret(secret_name, lambda source: {DATABASE_PASSWORD: source.password()})
         return Resolved(ready=False, children=children, secrets=(new,))
     fact = _database_fact(look, spec.databaseInstance, look(MariaDBDatabase, name), account, secret)
-    return Resolved(ready=fact is not None, fact=fact, children=children)
+    waits = (_no_server(resource),) if look(Galera, spec.databaseInstance) is None else ()
+    return Resolved(ready=fact is not None, fact=fact, children=children, waits=waits)
+
+
+def _no_server(resource: Any) -> Wait:
+    name = resource.spec.databaseInstance
+    message = f"Galera {name} does not exist; create it, or name another one in spec.databaseInstance"
+    return Wait("MariaDBServerMissing", message, "DBReady", ends=Ends.BY_AUTHOR)
 
 
 def _database_fact(
@@ -178,8 +187,8 @@ def _database_by_job(resource: Any, look: Look) -> Resolved:
         return Resolved(ready=False, secrets=(new,))
     galera = look(Galera, spec.databaseInstance)
     if galera is None or not galera.status.bootstrapped:
-        message = f"Galera {spec.databaseInstance} does not exist; create it" if galera is None else _why(galera)
-        return Resolved(ready=False, waits=(Wait("MariaDBServerNotReady", message, "DBReady"),))
+        wait = _no_server(resource) if galera is None else Wait("MariaDBServerNotReady", _why(galera), "DBReady")
+        return Resolved(ready=False, waits=(wait,))
     schema, user = schema_of(name), user_of(spec.databaseAccount)
     password = read_value(secret, secret_name, DATABASE_PASSWORD, "MariaDBAccountReady")
     if isinstance(password, Wait):
@@ -216,7 +225,7 @@ def _cache(resource: Any, look: Look) -> Resolved:
     cache = look(Memcached, name)
     if cache is None:
         message = f"Memcached {name} does not exist; create it, or name another one in spec.memcachedInstance"
-        return Resolved(ready=False, waits=(Wait("MemcachedMissing", message, "MemcachedReady"),))
+        return Resolved(ready=False, waits=(Wait("MemcachedMissing", message, "MemcachedReady", ends=Ends.BY_AUTHOR),))
     if not cache.status.serverList:
         return Resolved(ready=False, waits=(Wait("MemcachedNotReady", _why(cache), "MemcachedReady"),))
     findings: tuple[Finding, ...] = ()
@@ -248,7 +257,11 @@ def _bus(name: str, bus: RabbitMqConfig, look: Look) -> Resolved:
     url = text_of(secret, TRANSPORT_URL)
     quorum = text_of(secret, "quorumqueues") == "true"
     fact = BrokerFacts(url, quorum, secret.metadata.name) if secret is not None and url else None
-    return Resolved(ready=bool(url), fact=fact, children=children)
+    waits: tuple[Wait, ...] = ()
+    if not url and look(RabbitMq, bus.cluster) is None:
+        message = f"RabbitMq {bus.cluster} does not exist; create it, or name another one where its cluster is named"
+        waits = (Wait("RabbitMqMissing", message, "RabbitMqTransportURLReady", ends=Ends.BY_AUTHOR),)
+    return Resolved(ready=bool(url), fact=fact, children=children, waits=waits)
 
 
 def _password(resource: Any, key: str, look: Look) -> Resolved:
@@ -256,7 +269,7 @@ def _password(resource: Any, key: str, look: Look) -> Resolved:
     secret = look(Secret, name)
     if secret is None:
         message = f"Secret {name}, which spec.secret names, does not exist; create it with the key {key}"
-        return Resolved(ready=False, waits=(Wait("SecretMissing", message, "InputReady"),))
+        return Resolved(ready=False, waits=(Wait("SecretMissing", message, "InputReady", ends=Ends.BY_AUTHOR),))
     password = read_value(secret, name, key, "InputReady")
     if isinstance(password, Wait):
         return Resolved(ready=False, waits=(password,))
@@ -272,7 +285,7 @@ def _key(resource: Any, selector: str, found: Resolved) -> Resolved:
         f"what Secret {resource.spec.secret} has under {key} is no Fernet key: 32 bytes in URL-safe base64; make one "
         "by: openssl rand -base64 32 | tr +/ -_"
     )
-    return Resolved(ready=False, waits=(Wait("KeyInvalid", message, "InputReady"),))
+    return Resolved(ready=False, waits=(Wait("KeyInvalid", message, "InputReady", ends=Ends.BY_USER),))
 
 
 def _is_fernet_key(text: str) -> bool:

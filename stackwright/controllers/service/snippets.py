@@ -7,7 +7,7 @@ from stackwright.blueprint.service import Look
 from stackwright.controllers.outside import text_of
 from stackwright.controllers.service.resolved import Resolved
 from stackwright.kube.builtin import Secret
-from stackwright.kube.plan import Wait
+from stackwright.kube.plan import Ends, Wait
 
 _CONDITION = "InputReady"
 
@@ -20,7 +20,7 @@ def resolve(names: Iterable[str], look: Look) -> Resolved:
         secret = look(Secret, name)
         if secret is None:
             message = f"Secret {name}, which customServiceConfigSecrets names, does not exist; create it"
-            waits.append(Wait("SecretMissing", message, _CONDITION))
+            waits.append(Wait("SecretMissing", message, _CONDITION, ends=Ends.BY_USER))
             continue
         read = {key: _read(secret, key) for key in secret.data}
         found[name] = {key: text for key, text in read.items() if isinstance(text, str)}
@@ -31,9 +31,11 @@ def resolve(names: Iterable[str], look: Look) -> Resolved:
 def _read(secret: Secret, key: str) -> str | Wait:
     text, place = text_of(secret, key), f"Secret {secret.metadata.name}, key {key}"
     if text is None:
-        return Wait("SecretInvalid", f"{place}: the value is no text; correct it", _CONDITION)
+        return Wait("SecretInvalid", f"{place}: the value is no text; correct it", _CONDITION, ends=Ends.BY_USER)
     parsed = ini.parse(text)
     if isinstance(parsed, ini.Problem):
         # The line itself may be a secret.
-        return Wait("SecretInvalid", f"{place}: line {parsed.line} cannot be read; correct it", _CONDITION)
+        return Wait(
+            "SecretInvalid", f"{place}: line {parsed.line} cannot be read; correct it", _CONDITION, ends=Ends.BY_USER
+        )
     return text

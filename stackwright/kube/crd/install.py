@@ -14,30 +14,16 @@ from stackwright.kube.builtin import CustomResourceDefinition, Plain
 from stackwright.kube.client import Client
 from stackwright.kube.crd.generate import OWNER, OWNER_LABEL
 from stackwright.kube.errors import Blocked, Gone, Retry
-from stackwright.kube.resource import JsonObject, Kind, ObjectMeta, Value
+from stackwright.kube.resource import JsonObject, Kind
 
 # How many changed fields a change lists by name; a new version can differ in hundreds.
 LISTED = 12
-
-
-class _Manager(Value, frozen=True, kw_only=True):
-    """Who wrote fields of an object."""
-
-    manager: str = ""
-
-
-class _Metadata(ObjectMeta, frozen=True, kw_only=True):
-    """Metadata with the managers, which tell whose a definition is that has no label."""
-
-    managedFields: tuple[_Manager, ...] = ()
 
 
 class _Installed(Plain, frozen=True, kw_only=True):
     """A definition as it is in the cluster."""
 
     kind: ClassVar[Kind] = CustomResourceDefinition.kind
-
-    metadata: _Metadata = _Metadata()
 
 
 @dataclass(frozen=True)

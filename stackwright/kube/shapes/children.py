@@ -9,6 +9,8 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+import msgspec
+
 from stackwright.kube import conditions, fields
 from stackwright.kube.builtin import Secret
 from stackwright.kube.client import Conflicts
@@ -26,6 +28,7 @@ from stackwright.kube.resource import (
     manifest,
     owner_reference,
 )
+from stackwright.kube.shapes import strangers
 from stackwright.kube.shapes.states import state_of
 
 # Which object of all.
@@ -162,7 +165,9 @@ def fingerprint(present: Resource, child: Child) -> str:
     metadata = {
         name: value for name, value in body["metadata"].items() if name not in ("resourceVersion", "generation")
     }
-    return fields.digest({"asked": child.body, "is": {**body, "metadata": metadata, "status": None}})
+    # Who wrote to its status, and when, says nothing of what it is.
+    writers = [msgspec.to_builtins(entry) for entry in present.metadata.managedFields if not entry.subresource]
+    return fields.digest({"asked": child.body, "is": {**body, "metadata": metadata, "status": None}, "by": writers})
 
 
 @dataclass(frozen=True)
@@ -189,6 +194,8 @@ class Children:
         # Whose a field is, only the server knows: it is asked after each change, until nothing is overridden any more.
         shown = {entry.resource for entry in status_of(parent).overridden}
         doubtful = {item.identity for item in desired if _label(item, parent) in shown}
+        ours = context.client.field_manager
+        doubtful |= {(resource.kind, resource.key) for resource in seen if strangers.strangers(resource, ours)}
         settled = self.settled.get(parent.key, {})
         steps = decide(desired, seen, prune=prune, mark=mark_of(context), doubtful=doubtful, settled=settled)
         outcome = Outcome(parent, desired, {}, {})
@@ -196,21 +203,22 @@ class Children:
             async with asyncio.TaskGroup() as group:
                 for step in some:
                     group.create_task(_take(step, parent, context, outcome))
-        self._remember(outcome, mark_of(context))
+        self._remember(outcome, context.client.field_manager)
         return outcome
 
     def forget(self, key: Key) -> None:
         """Drop what is remembered of a parent that is gone."""
         self.settled.pop(key, None)
 
-    def _remember(self, outcome: "Outcome", mark: str) -> None:
+    def _remember(self, outcome: "Outcome", ours: str) -> None:
         before = self.settled.pop(outcome.parent.key, {})
         now = {item.identity: before[item.identity] for item in outcome.desired if item.identity in before}
         for item in outcome.desired:
             if item.identity in outcome.applied:
                 now.pop(item.identity, None)
                 applied = outcome.applied[item.identity]
-                if applied.left_out or not is_applied(applied.resource, item, mark):
+                shared = applied.left_out or strangers.strangers(applied.resource, ours)
+                if shared or not is_applied(applied.resource, item, mark_by(ours)):
                     now[item.identity] = fingerprint(applied.resource, item)
         if now:
             self.settled[outcome.parent.key] = now
@@ -218,10 +226,16 @@ class Children:
 
 @dataclass(frozen=True)
 class Applied:
-    """A child as the server has it after an apply, and which of its fields, by path, are whose."""
+    """A child as the server has it after an apply, which of its fields, by path, are whose, and what others added."""
 
     resource: Resource
     left_out: Mapping[str, str]
+    added: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def overridden(self) -> tuple[tuple[str, str], ...]:
+        """All that is not as it is asked for, by path and manager."""
+        return (*self.left_out.items(), *self.added)
 
 
 @dataclass(frozen=True)
@@ -241,7 +255,7 @@ class Outcome:
             Overridden(resource=_label(item, self.parent), field=path, manager=manager, wanted=_wanted(item, path))
             for item in self.desired
             if item.identity in self.applied
-            for path, manager in self.applied[item.identity].left_out.items()
+            for path, manager in self.applied[item.identity].overridden
         ]
         return tuple(sorted((*known, *found), key=lambda entry: (entry.resource, entry.field)))
 
@@ -257,7 +271,7 @@ class Outcome:
                 message = f"{item} is being deleted; it is made anew when it is gone"
                 yield Finding(item.condition, "False", "Deleting", message, "Info")
             else:
-                yield replace((item.state or state_of)(present), condition=item.condition)
+                yield replace(_state(item, present), condition=item.condition)
         wanted = {item.identity for item in self.desired}
         yield from (conditions.finding_of(error) for identity, error in self.failed.items() if identity not in wanted)
 
@@ -286,6 +300,15 @@ def _wanted(item: Child, path: str) -> str:
         return fields.shown(fields.value_at(item.body, path))
     except KeyError:
         return ""
+
+
+def _state(item: Child, present: Resource) -> Finding:
+    """Return a child's state; pods that somebody took away are missed, although their controller misses none."""
+    if not strangers.is_emptied(item.body, present):
+        return (item.state or state_of)(present)
+    asked = strangers.asked_replicas(item.body)
+    message = f"{item} was scaled to 0 by hand and serves nobody; asked for: {asked} (stackwright take reverts it)"
+    return Finding("", "False", "ScaledToZero", message, "Warning")
 
 
 def _version(resource: Resource) -> int:
@@ -340,7 +363,7 @@ def mark_of(context: Context) -> str:
 
 def mark_by(field_manager: str) -> str:
     """Return the annotation by which a field manager remembers what it applied."""
-    return f"{field_manager}/applied-configuration"
+    return f"{field_manager}{conditions.MARK}"
 
 
 async def apply_unforced(child: Child, parent: Resource, context: Context) -> Applied:
@@ -348,12 +371,13 @@ async def apply_unforced(child: Child, parent: Resource, context: Context) -> Ap
     _refuse_elsewhere(child, parent)
     _refuse_foreign(child, parent, context)
     marked = _with_annotation(child.body, mark_of(context), fields.digest(child.body))
-    left_out: dict[str, str] = {}
+    present = context.store(child.of).get(child.key)
+    left_out = await strangers.scaled_to_zero(context.client, child.body, present)
     # Twice at most: the first answer names every conflict. A third manager in between is the next pass's matter.
     for _ in range(3):
         result = await context.client.try_apply(child.of, fields.without(marked, left_out))
         if not isinstance(result, Conflicts):
-            return Applied(result, left_out)
+            return Applied(result, left_out, await strangers.added(context.client, result, left_out))
         left_out |= {conflict.field: conflict.manager for conflict in result.fields}
     raise Retry(f"{child} is being changed by others right now: {', '.join(sorted(left_out))}", reason="Conflict")
 

@@ -88,7 +88,7 @@ class Composite(Generic[C, Facts]):
         desired = [item for item in found if isinstance(item, Child)]
         outcome = await self.family.keep(parent, desired, context, prune=not waits)
         findings = (
-            *(Finding(wait.condition, "False", wait.reason, wait.message, "Info") for wait in waits),
+            *(conditions.of_wait(wait, parent) for wait in waits),
             *(item for item in found if isinstance(item, Finding)),
             *outcome.findings(context),
         )

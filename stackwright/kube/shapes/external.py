@@ -127,14 +127,15 @@ class External(Generic[C, Seen, World]):
                         break
                     failures = await self._take(plan.steps, world)
                     if failures:
-                        return _Outcome(seen, plan, failures)
+                        return _Outcome(resource, seen, plan, failures)
         except Exception as raised:  # noqa: BLE001  told in the status, then raised again by _next
             late = Retry(f"Not finished after {self.deadline:g} s; it is tried again", reason="Timeout")
             error = late if scope.expired() else conditions.worst_of(raised)
             finding = conditions.finding_of(error)
             # An error that names no condition says nothing of any.
-            return _Outcome(seen, Plan(waits=plan.waits), ((finding, error),), looked=bool(finding.condition))
-        return _Outcome(seen, plan, ())
+            told = ((finding, error),)
+            return _Outcome(resource, seen, Plan(waits=plan.waits), told, looked=bool(finding.condition))
+        return _Outcome(resource, seen, plan, ())
 
     async def _take(self, steps: tuple[Step, ...], world: World) -> tuple[tuple[Finding, Exception], ...]:
         """Take all steps at once; return those that failed. A step that fails does not stop its neighbours."""
@@ -169,6 +170,7 @@ class External(Generic[C, Seen, World]):
 class _Outcome(Generic[Seen]):
     """What a pass came to: what was seen last, what is left of the plan, what failed, whether it got to look."""
 
+    resource: CustomResource
     seen: Seen | None
     plan: Plan
     failures: tuple[tuple[Finding, Exception], ...]
@@ -177,7 +179,7 @@ class _Outcome(Generic[Seen]):
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What the conditions are computed from."""
-        return (*conditions.findings_of(self.plan), *(finding for finding, _ in self.failures))
+        return (*conditions.findings_of(self.plan, self.resource), *(finding for finding, _ in self.failures))
 
 
 def external(  # noqa: PLR0913  the words of the shape; all but three may be left out

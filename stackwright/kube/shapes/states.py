@@ -1,5 +1,6 @@
 """Whether a child is there: by its own Ready condition, or by what Kubernetes' own controllers say of it. Pure."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,12 @@ from stackwright.kube.conditions import READY, Finding
 from stackwright.kube.resource import CustomResource, Resource
 
 _THERE = Finding("", "True", READY, "")
+# The reason where the API server refuses pods, as Kubernetes' own controllers call it.
+REFUSED = "FailedCreate"
+# How the server's answers, and what StatefulSets and Jobs tell of them, begin.
+_POD_NAME = re.compile(
+    r'(create Pod \S+ in \w+ \S+ failed error: )?(Error creating: )?pods "[^"]*" (is )?', re.IGNORECASE
+)
 
 
 def state_of(resource: Resource) -> Finding:
@@ -50,12 +57,28 @@ def _counted(resource: Plain, wanted: int, updated: int, available: str) -> Find
     ready = max(0, min(updated, resource.status.get(available, 0) - old))
     if ready >= wanted and not old:
         return _THERE
+    refused = _condition(resource, "ReplicaFailure")
+    if refused.get("status") == "True":
+        return refusal(resource, refused.get("message", ""))
     stuck = _condition(resource, "Progressing")
     if stuck.get("status") == "False":
         return Finding("", "False", stuck.get("reason", "Stuck"), f"{_name(resource)}: {stuck.get('message')}", "Error")
     if ready >= wanted:
         return _waiting("Progressing", f"{_name(resource)} has pods of before the change")
     return _waiting("Progressing", f"{_name(resource)} has {ready} of {wanted} pods ready")
+
+
+def refusal(resource: Plain, said: str) -> Finding:
+    """Return what is found of a workload whose pods the API server refuses: a profile, a quota, a webhook.
+
+    Each try has another name for the pod; a sentence that changes with it would be news all the time.
+    """
+    why = _POD_NAME.sub("", said, count=1)
+    message = (
+        f"{_name(resource)} may not make its pods: {why}; mend what is named: the namespace's profile or quota, or "
+        "what the resource asks for"
+    )
+    return Finding("", "False", REFUSED, message, "Error")
 
 
 def _job(resource: Plain) -> Finding:

@@ -62,6 +62,7 @@ def test_what_nobody_made_is_told_with_what_to_do() -> None:
     (missing,) = found.waits_for
     assert (missing.kind, missing.name, missing.reason) == ("Galera", "openstack", "Missing")
     assert missing.to_do == "Create Galera openstack, or name another one where it is needed."
+    assert missing.state is State.ERROR
 
 
 def test_a_control_plane_waits_for_its_services_and_each_of_them_is_told_once() -> None:
@@ -81,6 +82,10 @@ def test_the_condition_that_the_summary_repeats_is_named() -> None:
     assert (found.condition, found.message) == ("DBReady", "it waits")
 
 
+def deployment_of(reason: reasons.Reason) -> reasons.Reason:
+    return next(entry for entry in reason.waits_for if entry.kind == "Deployment")
+
+
 def test_only_pods_of_the_present_template_are_asked() -> None:
     identity, server, new = deployed()
     old: ReplicaSet = made(
@@ -91,14 +96,14 @@ def test_only_pods_of_the_present_template_are_asked() -> None:
         pod("keystone-1-a", new, containerStatuses=[PULLING]),
     ]
     found = explanation.explain(snapshot(identity, server, old, new, *pods), KEYSTONE)
-    deployment = found.waits_for[-1]
+    deployment = deployment_of(found)
     assert chain(deployment) == ["Deployment keystone", ["Pod keystone-1-a"]]
 
 
 def test_pods_with_the_same_reason_are_told_once() -> None:
     identity, server, new = deployed(3)
     pods = [pod(f"keystone-1-{letter}", new, containerStatuses=[PULLING]) for letter in "abc"]
-    deployment = explanation.explain(snapshot(identity, server, new, *pods), KEYSTONE).waits_for[-1]
+    deployment = deployment_of(explanation.explain(snapshot(identity, server, new, *pods), KEYSTONE))
     assert [(entry.name, entry.likewise) for entry in deployment.waits_for] == [("keystone-1-a", 2)]
 
 
@@ -116,7 +121,7 @@ def test_what_pods_of_several_workloads_have_in_common_is_told_once() -> None:
 def test_pods_that_the_api_server_refuses_are_told_by_who_wanted_to_make_them() -> None:
     identity, server, new = deployed()
     refused = told(new, "FailedCreate", 'pods "keystone-1-x" is forbidden: violates PodSecurity "restricted:latest"')
-    deployment = explanation.explain(snapshot(identity, server, new, refused), KEYSTONE).waits_for[-1]
+    deployment = deployment_of(explanation.explain(snapshot(identity, server, new, refused), KEYSTONE))
     (entry,) = deployment.waits_for
     assert (entry.kind, entry.name) == ("ReplicaSet", "keystone-1")
     assert entry.message.startswith('may not make its pod: pods "keystone-1-x" is forbidden')
@@ -127,7 +132,7 @@ def test_a_refusal_of_before_is_no_news_when_the_pods_are_there() -> None:
     identity, server, new = deployed()
     refused = told(new, "FailedCreate", "quota")
     there = pod("keystone-1-a", new, containerStatuses=[PULLING])
-    deployment = explanation.explain(snapshot(identity, server, new, refused, there), KEYSTONE).waits_for[-1]
+    deployment = deployment_of(explanation.explain(snapshot(identity, server, new, refused, there), KEYSTONE))
     assert [entry.kind for entry in deployment.waits_for] == ["Pod"]
 
 

@@ -53,7 +53,7 @@ def test_the_table_shows_state_pods_since_when_and_why() -> None:
         "└─ KeystoneAPI keystone          Waiting          4 min 30 s  paused; given to helm; Deployment keystone has "
         "1 of 2 pods ready",
         "   │                                                          overridden: Deployment keystone .spec.replicas, "
-        "by kubectl",
+        "by kubectl; not asked for",
         "   │                                                          action rotate-keys 2: Running",
         "   └─ Deployment keystone        Waiting  1 of 2  4 min 30 s  has 1 of 2 pods ready",
     ]

@@ -20,6 +20,7 @@ from stackwright.controllers.service.rings import PRIMARY_UNTIL, SPREAD, TURNED_
 from stackwright.kube import clock
 from stackwright.kube.builtin import Job, Secret, Service, StorageClass
 from stackwright.kube.errors import Blocked
+from stackwright.kube.plan import Ends
 from stackwright.kube.resource import Resource
 from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.keystone.service import SERVICE
@@ -367,3 +368,28 @@ def test_the_database_servers_own_is_refused(name: str, spec: dict[str, Any], wo
     body = {"databaseInstance": "openstack", "secret": "osp-secret", "provisioning": provisioning, **spec}
     with pytest.raises(Blocked, match=words):
         decided(made(KeystoneAPI, name, spec=body))
+
+
+def test_a_mount_without_its_volume_is_refused_also_where_no_webhook_did() -> None:
+    mounted = [{"extraVol": [{"volumes": [], "mounts": [{"name": "keys", "mountPath": "/keys"}]}]}]
+    with pytest.raises(Blocked) as refused:
+        decided(keystone(extraMounts=mounted))
+    assert "spec.extraMounts[0].extraVol[0].mounts[0].name: there is no volume keys" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason", "condition"),
+    [
+        pytest.param({"databaseInstance": "no"}, "MariaDBServerMissing", "DBReady", id="a-database-server"),
+        pytest.param({"memcachedInstance": "no"}, "MemcachedMissing", "MemcachedReady", id="a-cache"),
+        pytest.param({"secret": "no"}, "SecretMissing", "InputReady", id="a-secret"),
+        pytest.param(
+            {"notificationsBus": {"cluster": "no"}}, "RabbitMqMissing", "RabbitMqTransportURLReady", id="a-broker"
+        ),
+    ],
+)
+def test_what_a_resource_names_and_is_not_there_is_for_its_author_to_bring(
+    spec: Any, reason: str, condition: str
+) -> None:
+    waits = {(wait.reason, wait.condition): wait.ends for wait in decided(keystone(**spec)).waits}
+    assert waits[reason, condition] is Ends.BY_AUTHOR

@@ -3,10 +3,11 @@
 import pytest
 
 from stackwright.kube import conditions
+from stackwright.kube.builtin import ConfigMap
 from stackwright.kube.conditions import Finding
 from stackwright.kube.errors import ApiError, Blocked, Retry, Unreachable
-from stackwright.kube.plan import Plan, Step, Wait
-from stackwright.kube.resource import Condition
+from stackwright.kube.plan import Ends, Plan, Step, Wait
+from stackwright.kube.resource import Condition, ObjectMeta, OwnerReference
 
 DECLARED = ("InputReady", "DatabaseReady", "AccountReady")
 THEN = "2026-01-01T00:00:00Z"
@@ -141,7 +142,7 @@ def test_a_plan_tells_what_is_left() -> None:
         waits=(Wait("Waiting", "Waiting for Secret a", condition="InputReady"),),
         done=("AccountReady",),
     )
-    assert states(conditions.compute(DECLARED, conditions.findings_of(plan), (), NOW)) == {
+    assert states(conditions.compute(DECLARED, conditions.findings_of(plan, ConfigMap()), (), NOW)) == {
         "Ready": "False",
         "InputReady": "False",
         "DatabaseReady": "False",
@@ -175,3 +176,24 @@ def test_a_plan_tells_what_is_left() -> None:
 def test_an_error_becomes_a_finding(error: Exception, reason: str, message: str) -> None:
     finding = conditions.finding_of(error, "InputReady")
     assert (finding.condition, finding.reason, finding.message) == ("InputReady", reason, message)
+
+
+OWNED = ObjectMeta(ownerReferences=(OwnerReference(apiVersion="v1", kind="A", name="a", uid="1", controller=True),))
+KEPT = ObjectMeta(annotations={"stackwright/applied-configuration": "1"})
+APPLIED = ObjectMeta(annotations={"kubectl.kubernetes.io/last-applied-configuration": "{}"})
+
+
+@pytest.mark.parametrize(
+    ("ends", "metadata", "severity"),
+    [
+        pytest.param(Ends.BY_ITSELF, ObjectMeta(), "Info", id="what-heals-waits"),
+        pytest.param(Ends.BY_AUTHOR, ObjectMeta(), "Error", id="the-user-names-what-is-not-there"),
+        pytest.param(Ends.BY_AUTHOR, APPLIED, "Error", id="a-user-of-kubectl-apply"),
+        pytest.param(Ends.BY_AUTHOR, OWNED, "Info", id="a-parent-names-what-it-is-about-to-make"),
+        pytest.param(Ends.BY_AUTHOR, KEPT, "Info", id="a-parent-that-keeps-it"),
+        pytest.param(Ends.BY_USER, OWNED, "Error", id="what-only-the-user-can-mend"),
+    ],
+)
+def test_a_wait_in_which_the_user_must_act_is_an_error(ends: Ends, metadata: ObjectMeta, severity: str) -> None:
+    found = conditions.of_wait(Wait("Missing", "create it", "InputReady", ends=ends), ConfigMap(metadata=metadata))
+    assert found == Finding("InputReady", "False", "Missing", "create it", severity)

@@ -15,7 +15,7 @@ from stackwright.kube.builtin import (
     StatefulSet,
 )
 from stackwright.kube.resource import ObjectMeta
-from stackwright.kube.shapes.states import state_of
+from stackwright.kube.shapes.states import refusal, state_of
 
 
 def of(kind: type[Plain], status: dict[str, Any], *, replicas: int = 2) -> Plain:
@@ -25,6 +25,8 @@ def of(kind: type[Plain], status: dict[str, Any], *, replicas: int = 2) -> Plain
 
 DONE = {"observedGeneration": 2, "updatedReplicas": 2, "availableReplicas": 2}
 STUCK = {"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": "too slow"}
+PROFILE = 'is forbidden: violates PodSecurity "restricted:latest": host namespaces (hostNetwork=true)'
+REFUSED = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": f'pods "a-5d-x2" {PROFILE}'}
 FAILED = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": "no more tries"}
 
 
@@ -68,6 +70,13 @@ FAILED = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", 
             "Error",
             id="a-rollout-that-is-stuck",
         ),
+        pytest.param(
+            of(Deployment, {"observedGeneration": 2, "conditions": [REFUSED, STUCK]}),
+            "False",
+            "FailedCreate",
+            "Error",
+            id="pods-that-the-server-refuses",
+        ),
         pytest.param(of(Deployment, {"observedGeneration": 2}, replicas=0), "True", "Ready", "", id="none-are-wanted"),
         pytest.param(
             of(StatefulSet, {**DONE, "availableReplicas": 1}), "False", "Progressing", "Info", id="one-is-not-available"
@@ -107,3 +116,17 @@ def test_state_of(resource: Plain | ConfigMap, status: str, reason: str, severit
 def test_a_rollout_says_how_far_it_is() -> None:
     message = state_of(of(Deployment, {**DONE, "availableReplicas": 1})).message
     assert message == "Deployment a has 1 of 2 pods ready"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param(f'pods "a-5d-x2" {PROFILE}', id="a-replica-set"),
+        pytest.param(f'Error creating: pods "a-5d-x2" {PROFILE}', id="a-job"),
+        pytest.param(f'Create Pod a-0 in StatefulSet a failed error: pods "a-0" {PROFILE}', id="a-stateful-set"),
+    ],
+)
+def test_a_refusal_names_no_pod_because_each_try_has_another(said: str) -> None:
+    found = refusal(of(StatefulSet, {}), said)
+    rest = PROFILE.removeprefix("is ")
+    assert found.message.startswith(f"StatefulSet a may not make its pods: {rest}; mend what is named")

@@ -13,6 +13,7 @@ from stackwright.cli.checks.findings import Finding, Level
 from stackwright.cli.checks.quantities import amount, cpus, memory
 from stackwright.cli.checks.world import Definition
 from stackwright.controllers.controlplane.resolution import Instance
+from stackwright.controllers.service import references
 from stackwright.kube.builtin import Deployment, Lease, Namespace, Pod, Secret, Service, StorageClass
 from stackwright.kube.crd import generate
 from stackwright.kube.version import ServerVersion
@@ -272,7 +273,7 @@ def test_what_we_make_and_what_kubernetes_makes_is_not_asked_for() -> None:
 
 def test_what_is_optional_is_not_asked_for() -> None:
     pod = {"volumes": [{"name": "x", "configMap": {"name": "maybe", "optional": True}}], "containers": []}
-    assert list(inputs.referenced(pod)) == []
+    assert list(references.referenced(pod)) == []
 
 
 def test_files_count_for_what_pods_read() -> None:

@@ -6,7 +6,7 @@ and an immutable template does not matter; and the new owner's next apply takes 
 it had always been the owner. A write that names the version it read cannot undo what somebody else did meanwhile.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -14,6 +14,114 @@ import msgspec
 from stackwright.kube.resource import JsonObject
 
 APPLY = "Apply"
+
+# Kubernetes' own components, and those of platforms on top of it: what they write is nobody's hand.
+_COMPONENTS = ("kube-", "openshift-")
+_OTHER_COMPONENTS = frozenset({"kubelet", "cloud-controller-manager", "k3s", "before-first-apply"})
+# What is no part of how an object is asked for: its status, and its own labels and annotations, on which many write.
+_BESIDE = frozenset({"f:apiVersion", "f:kind", "f:metadata", "f:status"})
+# Maps of a user's words; each of them is told on its own.
+_MAPS = frozenset({"f:annotations", "f:labels"})
+# `kubectl rollout restart` writes it: a deed that is over, and nothing that anybody asks for.
+_RESTARTED = ".annotations.kubectl.kubernetes.io/restartedAt"
+
+
+def is_stranger(manager: str, subresource: str, ours: str) -> bool:
+    """Return whether a manager is neither we nor a component of Kubernetes.
+
+    What is written through a subresource is a status, or a field such as the replicas, which an apply tells of.
+    """
+    of_kubernetes = manager.startswith(_COMPONENTS) or manager in _OTHER_COMPONENTS
+    return manager != ours and not subresource and not of_kubernetes
+
+
+def added(entries: Iterable[JsonObject], ours: str) -> tuple[tuple[str, str], ...]:
+    """Return what strangers put into an object that we do not ask for, by path and manager.
+
+    A list's item or a block that is theirs as a whole is one path.
+    """
+    entries = tuple(entries)
+    own: JsonObject = {}
+    for entry in entries:
+        if entry.get("manager") == ours and not entry.get("subresource"):
+            own = _union(own, entry.get("fieldsV1", {}))
+    found = {
+        (path, manager)
+        for entry in entries
+        if is_stranger(manager := entry.get("manager", ""), entry.get("subresource", ""), ours)
+        for path in _added(_spec(entry), own, "")
+        if not path.endswith(_RESTARTED)
+    }
+    return tuple(sorted(found))
+
+
+def _spec(entry: JsonObject) -> JsonObject:
+    return {name: branch for name, branch in entry.get("fieldsV1", {}).items() if name not in _BESIDE}
+
+
+def _added(tree: JsonObject, own: JsonObject, path: str) -> Iterator[str]:
+    for name, branch in tree.items():
+        if name == ".":
+            continue
+        text = f"{path}{_text(name)}"
+        if name not in own and _is_whole(name, branch):
+            yield text
+        else:
+            yield from _added(branch, own.get(name, {}), text)
+
+
+def _is_whole(name: str, branch: JsonObject) -> bool:
+    """Return whether a step is told as one: a value, a list's item, or a block that somebody has as a whole."""
+    holds_items = any(step.startswith(("k:", "v:", "i:")) for step in branch)
+    return not branch or not name.startswith("f:") or ("." in branch and name not in _MAPS and not holds_items)
+
+
+def has(entries: Iterable[JsonObject], *steps: str) -> bool:
+    """Return whether anybody manages a field, given as the steps of the tree."""
+    return any(_reached(entry.get("fieldsV1", {}), steps) for entry in entries)
+
+
+def _reached(tree: JsonObject, steps: Sequence[str]) -> bool:
+    return not steps or (steps[0] in tree and _reached(tree[steps[0]], steps[1:]))
+
+
+def taken(entries: Sequence[JsonObject], manager: str, path: str, taker: str) -> list[Any]:
+    """Return the entries after the field at a path has gone from a manager to what `taker` applied.
+
+    The value stays; the next apply of the taker makes it another one, or removes it where it asks for none. A plain
+    path that nobody manages goes to the taker too.
+    """
+    theirs: JsonObject = {}
+    for entry in entries:
+        if entry.get("manager") == manager:
+            theirs = _union(theirs, _only_text(entry.get("fieldsV1", {}), path))
+    if not theirs and "[" not in path:
+        theirs = _nested([f"f:{step}" for step in path.strip(".").split(".")])
+    return [
+        {**entry, "fieldsV1": _union(entry.get("fieldsV1", {}), theirs)} if _is_applied(entry, taker) else entry
+        for entry in released(entries, manager, path)
+    ]
+
+
+def _is_applied(entry: JsonObject, manager: str) -> bool:
+    return entry.get("manager") == manager and entry.get("operation") == APPLY and not entry.get("subresource")
+
+
+def _nested(steps: Sequence[str]) -> JsonObject:
+    return {steps[0]: _nested(steps[1:])} if steps else {}
+
+
+def _only_text(tree: JsonObject, path: str) -> JsonObject:
+    """Return of a tree the field alone that a path in words means, with all below it."""
+    for name, branch in tree.items():
+        rest = path.removeprefix(_text(name)) if name != "." else path
+        if rest == path or (rest and rest[0] not in ".["):
+            continue
+        if not rest:
+            return {name: branch}
+        if smaller := _only_text(branch, rest):
+            return {name: smaller}
+    return {}
 
 
 def handed(entries: Sequence[JsonObject], giver: str, taker: str, *, less: Iterable[tuple[str, ...]] = ()) -> list[Any]:

@@ -1,0 +1,68 @@
+"""Pods that the API server refuses: a Deployment says so itself; of a StatefulSet and a Job only events tell."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from stackwright.kube import clock
+from stackwright.kube.builtin import Event, Job, Plain, Pod, StatefulSet
+from stackwright.kube.client import Client
+from stackwright.kube.conditions import Finding
+from stackwright.kube.errors import Denied
+from stackwright.kube.resource import Resource
+from stackwright.kube.shapes.states import REFUSED, refusal
+
+# When a workload that lacks pods is looked at again: events wake nobody.
+LOOK_AGAIN = 10.0
+# How long a new workload may be without a pod before anybody asks why.
+GRACE = 3.0
+
+
+class Told(Event, frozen=True, kw_only=True):
+    """An event with the time that those have which are told in the older form."""
+
+    deprecatedLastTimestamp: str | None = None
+
+    @property
+    def last(self) -> str:
+        """When it was told last."""
+        series = (self.series or {}).get("lastObservedTime")
+        return str(series or self.deprecatedLastTimestamp or self.eventTime or self.metadata.creationTimestamp)
+
+
+def lacks_pods(workload: Resource, pods: Iterable[Pod]) -> bool:
+    """Return whether a workload should have made a pod by now, and waits for none that it has. Pure."""
+    own = [pod for pod in _own(workload, pods) if not pod.deleting]
+    match workload:
+        case StatefulSet(spec=spec, status=status):
+            seen = status.get("observedGeneration", 0) >= workload.metadata.generation
+            return seen and len(own) < spec.get("replicas", 1) and all(map(_is_ready, own))
+        case Job(spec=spec, status=status):
+            ended = any(entry.get("status") == "True" for entry in status.get("conditions") or ())
+            return not own and not ended and not spec.get("suspend") and not status.get("succeeded")
+    return False
+
+
+async def told(workload: Plain, pods: Iterable[Pod], client: Client) -> Finding | None:
+    """Return why a workload that lacks pods may not make them; None where nobody told."""
+    metadata = workload.metadata
+    if metadata.creationTimestamp > clock.seconds(clock.now() - timedelta(seconds=GRACE)):
+        return None
+    try:
+        events = await client.list(Told, metadata.namespace, fields=f"regarding.uid={metadata.uid},reason={REFUSED}")
+    except Denied:
+        # An operator with the rights of an older chart does its work without the reason.
+        return None
+    newest = max(events, key=lambda event: event.last, default=None)
+    # What was told before the last pod came is over.
+    since = max((pod.metadata.creationTimestamp for pod in _own(workload, pods)), default="")
+    return refusal(workload, newest.note) if newest is not None and newest.last >= since else None
+
+
+def _own(workload: Resource, pods: Iterable[Pod]) -> list[Pod]:
+    uid = workload.metadata.uid
+    return [pod for pod in pods if any(owner.uid == uid for owner in pod.metadata.ownerReferences)]
+
+
+def _is_ready(pod: Pod) -> bool:
+    stated = pod.status.get("conditions") or ()
+    return any(entry.get("type") == "Ready" and entry.get("status") == "True" for entry in stated)

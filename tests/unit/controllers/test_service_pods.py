@@ -1,0 +1,114 @@
+"""Why a workload's pods cannot come: what they read is missing, or the API server refuses them."""
+
+from typing import Any
+
+import pytest
+
+from stackwright.controllers.service import references, refused
+from stackwright.kube.builtin import ConfigMap, CronJob, Deployment, Job, Plain, Pod, Secret, StatefulSet
+from stackwright.kube.resource import ObjectMeta, OwnerReference, R, Resource
+
+READY = {"conditions": [{"type": "Ready", "status": "True"}]}
+
+
+def workload(kind: type[Plain] = Deployment, **pod: Any) -> Plain:
+    template = {"template": {"spec": {"containers": [], **pod}}}
+    return kind(
+        metadata=ObjectMeta(name="web"), spec={"jobTemplate": {"spec": template}} if kind is CronJob else template
+    )
+
+
+def looking(*there: Resource) -> Any:
+    def look(kind: type[R], name: str) -> R | None:
+        return next((item for item in there if isinstance(item, kind) and item.metadata.name == name), None)
+
+    return look
+
+
+KEYS: dict[str, Any] = {"volumes": [{"name": "v", "secret": {"secretName": "keys"}}]}
+HAS_KEYS = Secret(metadata=ObjectMeta(name="keys"), data={"a": "eA=="})
+
+
+def variable(**source: Any) -> Any:
+    return {"containers": [{"name": "c", "env": [{"name": "A", "valueFrom": source}]}]}
+
+
+@pytest.mark.parametrize(
+    ("found", "there", "said"),
+    [
+        pytest.param(
+            workload(**KEYS), (), "Deployment web reads Secret keys, which does not exist; create it", id="none"
+        ),
+        pytest.param(workload(**KEYS), (HAS_KEYS,), "", id="there"),
+        pytest.param(
+            workload(CronJob, **KEYS), (), "CronJob web reads Secret keys, which does not", id="of-a-cron-job"
+        ),
+        pytest.param(
+            workload(**variable(secretKeyRef={"name": "keys", "key": "b"})),
+            (HAS_KEYS,),
+            "Deployment web reads Secret keys, which has no key b; add it",
+            id="without-the-key",
+        ),
+        pytest.param(
+            workload(**variable(configMapKeyRef={"name": "c", "key": "k"})),
+            (),
+            "Deployment web reads ConfigMap c, which does not exist; create it with the key k",
+            id="a-config-map",
+        ),
+        pytest.param(
+            workload(**variable(secretKeyRef={"name": "x", "key": "y", "optional": True})), (), "", id="optional"
+        ),
+        pytest.param(workload(imagePullSecrets=[{"name": "x"}]), (), "", id="an-image-may-be-there-already"),
+        pytest.param(Secret(metadata=ObjectMeta(name="s")), (), "", id="what-makes-no-pods"),
+    ],
+)
+def test_what_pods_read_and_nobody_made_is_for_the_user_to_make(
+    found: Resource, there: tuple[Resource, ...], said: str
+) -> None:
+    answer = references.missing(found, looking(*there), ())
+    assert (answer.message if answer else "").startswith(said)
+    assert bool(answer) is bool(said)
+    assert answer is None or answer.severity == "Error"
+    assert answer is None or "eA==" not in answer.message
+
+
+def test_what_comes_with_the_workload_is_not_missed() -> None:
+    assert references.missing(workload(**KEYS), looking(), {("Secret", "keys")}) is None
+    config: dict[str, Any] = {"volumes": [{"name": "ca", "configMap": {"name": "kube-root-ca.crt"}}]}
+    assert references.missing(workload(**config), looking(ConfigMap()), ()) is None
+
+
+def owned(status: dict[str, Any], **metadata: Any) -> Pod:
+    owner = OwnerReference(apiVersion="v1", kind="X", name="web", uid="1", controller=True)
+    return Pod(metadata=ObjectMeta(name="p", ownerReferences=(owner,), **metadata), status=status)
+
+
+def of(kind: type[Plain], status: dict[str, Any], **spec: Any) -> Plain:
+    return kind(metadata=ObjectMeta(name="web", uid="1", generation=2), spec=spec, status=status)
+
+
+SEEN = {"observedGeneration": 2}
+
+
+@pytest.mark.parametrize(
+    ("found", "pods", "lacks"),
+    [
+        pytest.param(of(StatefulSet, SEEN, replicas=1), [], True, id="none-was-made"),
+        pytest.param(of(StatefulSet, SEEN, replicas=0), [], False, id="none-is-wanted"),
+        pytest.param(of(StatefulSet, {}, replicas=1), [], False, id="nobody-looked-yet"),
+        pytest.param(of(StatefulSet, SEEN, replicas=2), [owned({})], False, id="the-first-is-not-ready-yet"),
+        pytest.param(of(StatefulSet, SEEN, replicas=2), [owned(READY)], True, id="the-second-does-not-come"),
+        pytest.param(
+            of(StatefulSet, SEEN, replicas=1), [owned(READY, deletionTimestamp="x")], True, id="the-old-one-goes"
+        ),
+        pytest.param(of(Job, {}), [], True, id="a-job-without-a-pod"),
+        pytest.param(of(Job, {}, suspend=True), [], False, id="a-job-that-rests"),
+        pytest.param(
+            of(Job, {"conditions": [{"type": "Complete", "status": "True"}]}), [], False, id="a-job-that-ended"
+        ),
+        pytest.param(of(Job, {}), [owned({})], False, id="a-job-at-work"),
+        pytest.param(of(Deployment, SEEN, replicas=1), [], False, id="a-deployment-says-it-itself"),
+    ],
+)
+def test_when_a_workload_lacks_pods(found: Plain, pods: list[Pod], lacks: bool) -> None:
+    assert refused.lacks_pods(found, pods) is lacks

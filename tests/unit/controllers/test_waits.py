@@ -1,0 +1,82 @@
+"""Of every wait in the controllers it is known who ends it: a person is told to act where nobody else can."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from stackwright.kube.plan import Ends
+
+ROOT = Path(__file__).parents[3] / "stackwright"
+ITSELF, AUTHOR, USER = Ends.BY_ITSELF.name, Ends.BY_AUTHOR.name, Ends.BY_USER.name
+# What a function is told by whoever calls it.
+GIVEN = "ends"
+
+# A new wait gets a line here, and so a thought.
+WHO_ENDS = {
+    # Others are at it.
+    "HelmAtWork": {ITSELF},
+    "KeystoneGoing": {ITSELF},
+    "KeystoneNotReady": {ITSELF},
+    "LoadBalancerPending": {ITSELF},
+    "MariaDBDatabaseNotReady": {ITSELF},
+    "MariaDBServerGoing": {ITSELF},
+    "MariaDBServerNotReady": {ITSELF},
+    "MemcachedNotReady": {ITSELF},
+    "NodeAddressMissing": {ITSELF},
+    "NodePortMissing": {ITSELF},
+    "RabbitMqGoing": {ITSELF},
+    "RabbitMqNotReady": {ITSELF},
+    "Replacing": {ITSELF},
+    "ServiceNotReady": {ITSELF},
+    "Waiting": {ITSELF},
+    # Whoever wrote the resource names what is not there: the user, or a parent that is about to make it.
+    "KeystoneMissing": {AUTHOR},
+    "MariaDBDatabaseMissing": {AUTHOR},
+    "MariaDBServerMissing": {AUTHOR},
+    "MemcachedMissing": {AUTHOR},
+    "RabbitMqMissing": {AUTHOR},
+    "SecretIncomplete": {GIVEN},
+    # A Service of ours comes by itself; a KeystoneService is named by who wrote the KeystoneEndpoint. A Secret with a
+    # snippet is the user's, whoever handed its name down.
+    "ServiceMissing": {ITSELF, AUTHOR},
+    "SecretMissing": {GIVEN, AUTHOR, USER},
+    # Only the user can mend it.
+    "ChartMissing": {USER},
+    "KeyInvalid": {USER},
+    "SecretInvalid": {USER},
+}
+
+
+def waits() -> Iterator[tuple[str, str]]:
+    for path in sorted([*(ROOT / "controllers").rglob("*.py"), *(ROOT / "blueprint").rglob("*.py")]):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id != "Wait":
+                continue
+            match node.args[:1]:
+                case [ast.Constant(value=str(reason))]:
+                    yield reason, _ends(node)
+
+
+def _ends(call: ast.Call) -> str:
+    said = next((keyword.value for keyword in call.keywords if keyword.arg == "ends"), None)
+    match said:
+        case None:
+            return ITSELF
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+    raise AssertionError(ast.dump(call))
+
+
+def test_of_every_wait_it_is_known_who_ends_it() -> None:
+    found: dict[str, set[str]] = {}
+    for reason, ends in waits():
+        found.setdefault(reason, set()).add(ends)
+    assert found == WHO_ENDS
+
+
+@pytest.mark.parametrize("reason", sorted(reason for reason, _ in set(waits()) if reason.endswith("Missing")))
+def test_what_is_missing_asks_somebody_or_says_why_not(reason: str) -> None:
+    of_kubernetes = {"NodeAddressMissing", "NodePortMissing"}
+    assert (WHO_ENDS[reason] == {ITSELF}) == (reason in of_kubernetes)
