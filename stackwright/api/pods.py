@@ -3,6 +3,7 @@
 from typing import Annotated, ClassVar, Literal
 
 from stackwright.api.base import (
+    INT32,
     JsonObject,
     Quantity,
     Rule,
@@ -12,11 +13,16 @@ from stackwright.api.base import (
     free_form,
     list_map,
     max_items,
+    max_properties,
     maximum,
     minimum,
     pattern,
     rule,
 )
+from stackwright.api.forms import Labels
+
+# More than a node has; the server wants a bound where it counts the cost of rules.
+_MOST_RESOURCES = 16
 
 
 class ResourceClaim(Value, frozen=True, kw_only=True):
@@ -29,14 +35,35 @@ class ResourceClaim(Value, frozen=True, kw_only=True):
 class ResourceRequirements(Value, frozen=True, kw_only=True):
     """How much CPU and memory each container asks for, and how much it may take."""
 
+    validations: ClassVar[tuple[Rule, ...]] = (
+        *(
+            rule(
+                f"!has(self.{place}) || self.{place}.all(name, "
+                f"!quantity(string(self.{place}[name])).isLessThan(quantity('0')))",
+                message=f"{place} must be 0 or more",
+                field_path=f".{place}",
+            )
+            for place in ("limits", "requests")
+        ),
+        rule(
+            "!has(self.limits) || !has(self.requests) || self.requests.all(name, !(name in self.limits) || "
+            "!quantity(string(self.requests[name])).isGreaterThan(quantity(string(self.limits[name]))))",
+            message="requests must not be more than limits; raise the limit, or ask for less",
+            field_path=".requests",
+        ),
+    )
+
     claims: Annotated[
         tuple[ResourceClaim, ...], list_map("name"), describe("Claims of the pod that the container uses.")
     ] = ()
     limits: Annotated[
-        dict[str, Quantity], describe("The most that a container may take, by resource: cpu, memory and so on.")
+        dict[str, Quantity],
+        max_properties(_MOST_RESOURCES),
+        describe("The most that a container may take, by resource: cpu, memory and so on."),
     ] = {}
     requests: Annotated[
         dict[str, Quantity],
+        max_properties(_MOST_RESOURCES),
         describe("What is set aside for a container, by resource; a node without that much free does not get it."),
     ] = {}
 
@@ -54,7 +81,7 @@ class PodTemplate(Value, frozen=True, kw_only=True):
     """Where pods run and how much they may take."""
 
     nodeSelector: Annotated[
-        dict[str, str] | None,
+        Labels | None,
         describe(
             "Labels that a node must have to run the pods. An empty map means any node, also where the control "
             "plane as a whole selects some; absent means what the control plane says."
@@ -87,14 +114,14 @@ class Probe(Value, frozen=True, kw_only=True):
     port: Annotated[int | None, minimum(1), maximum(65535), describe("The port of the HTTP request.")] = None
     scheme: Annotated[Literal["HTTP", "HTTPS"] | None, describe("Whether the HTTP request is made over TLS.")] = None
     initialDelaySeconds: Annotated[
-        int | None, minimum(0), describe("Seconds after the container's start before the first probe.")
+        int | None, minimum(0), INT32, describe("Seconds after the container's start before the first probe.")
     ] = None
     timeoutSeconds: Annotated[
-        int | None, minimum(1), describe("Seconds after which a probe without an answer has failed.")
+        int | None, minimum(1), INT32, describe("Seconds after which a probe without an answer has failed.")
     ] = None
-    periodSeconds: Annotated[int | None, minimum(1), describe("Seconds from one probe to the next.")] = None
+    periodSeconds: Annotated[int | None, minimum(1), INT32, describe("Seconds from one probe to the next.")] = None
     failureThreshold: Annotated[
-        int | None, minimum(1), describe("How many failures in a row count as one of the container.")
+        int | None, minimum(1), INT32, describe("How many failures in a row count as one of the container.")
     ] = None
 
 

@@ -16,7 +16,7 @@ from stackwright.blueprint import actions as blueprint_actions
 from stackwright.blueprint.service import Action as Means
 from stackwright.blueprint.service import RotateKeys, RunJob
 from stackwright.cli import exit_codes, finding
-from stackwright.cli.connection import Where, cloud_options, connection_of
+from stackwright.cli.connection import Where, client_of, cloud_options
 from stackwright.cli.durations import Duration, since
 from stackwright.kube import clock
 from stackwright.kube.client import Client, Conflicts
@@ -79,13 +79,13 @@ def run(*, where: Where, resource: str, name: str, identifier: str | None, no_wa
 
 
 async def _found(where: Where, word: str) -> CustomResource:
-    async with Client(connection_of(where)) as client:
+    async with client_of(where) as client:
         namespace = await finding.namespace_of(client, where.namespace)
         return await finding.find(client, word, namespace, finding.service_kinds())
 
 
 async def _run(where: Where, word: str, asked: Action, timeout: float | None) -> int:
-    async with Client(connection_of(where), field_manager=FIELD_MANAGER) as client:
+    async with client_of(where, field_manager=FIELD_MANAGER) as client:
         namespace = await finding.namespace_of(client, where.namespace)
         resource = await finding.find(client, word, namespace, finding.service_kinds())
         known = known_of(type(resource))

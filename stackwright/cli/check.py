@@ -20,7 +20,7 @@ from stackwright.cli.checks import world as worlds
 from stackwright.cli.checks.findings import Finding, Level
 from stackwright.cli.checks.planning import Plan
 from stackwright.cli.checks.world import World
-from stackwright.cli.connection import Where, cloud_options, connection_of
+from stackwright.cli.connection import Where, client_on, cloud_options, connection_of
 from stackwright.cli.crds import OLDEST_KUBERNETES
 from stackwright.controllers.controlplane.resolution import Identity
 from stackwright.kube import clock
@@ -66,7 +66,7 @@ async def _check(where: Where, files: tuple[Path, ...]) -> tuple[str, tuple[Find
         if not files or where != Where(namespace=where.namespace):
             raise
         return await _offline(where.namespace or "", given, invalid)
-    async with Client(connection) as client:
+    async with client_on(connection, where.patience) as client:
         namespace = where.namespace or _said(given) or await finding.namespace_of(client, None)
         world = await worlds.read(client, namespace)
         planes = tuple(item for item in (given if files else world.planes) if isinstance(item, OpenStackControlPlane))

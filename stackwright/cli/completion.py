@@ -4,10 +4,9 @@ import click
 from click.shell_completion import get_completion_class
 
 from stackwright.cli import exit_codes
+from stackwright.cli.main import COMPLETING
 
 PROGRAM = "stackwright"
-# The variable by which the shell's function asks the program.
-VARIABLE = "_STACKWRIGHT_COMPLETE"
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -27,5 +26,5 @@ def completion(ctx: click.Context, shell: str) -> None:
     found = get_completion_class(shell)
     assert found is not None, "click knows the shells that we offer"  # noqa: S101  see SHELLS
     # The words alone: click's own printing asks a bash for its version, which need not be on this machine.
-    maker = found(ctx.find_root().command, {}, PROGRAM, VARIABLE)
+    maker = found(ctx.find_root().command, {}, PROGRAM, COMPLETING)
     click.echo(maker.source_template % maker.source_vars())

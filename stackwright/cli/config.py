@@ -16,8 +16,7 @@ from stackwright.api.base import JsonObject
 from stackwright.blueprint import kolla_layout
 from stackwright.blueprint.kolla_layout import Imported
 from stackwright.cli import exit_codes, finding, manifests
-from stackwright.cli.connection import Where, cloud_options, connection_of
-from stackwright.kube.client import Client
+from stackwright.cli.connection import Where, client_of, cloud_options
 from stackwright.kube.errors import Conflict
 
 # Options and policies are texts of a few lines; what is larger is something else.
@@ -54,6 +53,8 @@ def import_directory(*, directory: Path, path: Path | None, yes: bool, where: Wh
     """  # noqa: D301  click keeps the lines after its mark as they are
     files, unreadable = collect(directory)
     if not files:
+        for line in _remarks(Imported({}), unreadable):
+            click.echo(line, err=True)
         raise click.UsageError(f"{directory} has no files with configuration")
     if path is not None:
         _into_file(path, files, unreadable, yes=yes)
@@ -94,6 +95,17 @@ def _remarks(imported: Imported, unreadable: dict[str, str]) -> Iterator[str]:
         yield from (f"  {place}: {why}" for place, why in left)
 
 
+def _refuse_broken(imported: Imported, unreadable: dict[str, str]) -> None:
+    """Raise an error when nothing at all could be taken over: who imports wants at least something to change."""
+    if imported.taken:
+        return
+    for line in _remarks(imported, unreadable):
+        click.echo(line, err=True)
+    raise click.ClickException(
+        "None of the files could be taken over; nothing was changed. Mend them and import again."
+    )
+
+
 def _agreed(shown: str, imported: Imported, unreadable: dict[str, str], *, yes: bool) -> bool:
     """Show what would change, and return whether to do it."""
     for line in _remarks(imported, unreadable):
@@ -121,6 +133,7 @@ def _into_file(path: Path, files: dict[str, str], unreadable: dict[str, str], *,
         raise click.UsageError(f"{path} has {len(planes) or 'no'} {kind.name}; it needs one")
     plane = planes[0]
     imported = kolla_layout.read(files, plane.get("spec") or {}, services.sections())
+    _refuse_broken(imported, unreadable)
     if imported.spec == plane.get("spec"):
         _agreed("", imported, unreadable, yes=yes)
         return
@@ -135,7 +148,7 @@ def _into_file(path: Path, files: dict[str, str], unreadable: dict[str, str], *,
 
 async def _into_cluster(where: Where, files: dict[str, str], unreadable: dict[str, str], *, yes: bool) -> None:
     kind = services.control_plane()
-    async with Client(connection_of(where)) as client:
+    async with client_of(where) as client:
         namespace = await finding.namespace_of(client, where.namespace)
         planes = await finding.listed(client, kind, namespace)
         if len(planes) != 1:
@@ -143,6 +156,7 @@ async def _into_cluster(where: Where, files: dict[str, str], unreadable: dict[st
         plane = planes[0]
         before: JsonObject = msgspec.to_builtins(plane.spec)
         imported = kolla_layout.read(files, before, services.sections())
+        _refuse_broken(imported, unreadable)
         shown = difference(_yaml([before]), _yaml([imported.spec]), f"openstackcontrolplane/{plane.metadata.name}")
         if not _agreed(shown, imported, unreadable, yes=yes):
             return

@@ -3,30 +3,46 @@
 import functools
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from stackwright.cli.durations import Duration
+
 if TYPE_CHECKING:
     # A help text needs no certificates.
+    from stackwright.kube.client import Client
     from stackwright.kube.config import Connection
 
 F = TypeVar("F", bound=Callable[..., None])
 
 DEFAULT_CLUSTER = "default"
+# Whose the fields are that a command sets.
+FIELD_MANAGER = "stackwright"
+
+
+# How long a person waits for a silent server; kubectl's option of the same name says another time.
+PATIENCE = 20.0
 
 
 def connection_options(command: F) -> F:
-    """Add --kubeconfig and --context to a command that speaks to a cluster."""
+    """Add --kubeconfig, --context and --request-timeout to a command that speaks to a cluster."""
+    patience = click.option(
+        "--request-timeout",
+        type=Duration(least=1),
+        default=f"{PATIENCE:g}s",
+        show_default=True,
+        help="How long the cluster has to answer a request: 5s, 1m.",
+    )
     context = click.option("--context", help="Use this context of the kubeconfig.")
     kubeconfig = click.option(
         "--kubeconfig",
         type=click.Path(path_type=Path),
         help="Use this kubeconfig; else $KUBECONFIG. ~/.kube/config is used only together with --context.",
     )
-    return kubeconfig(context(command))
+    return kubeconfig(context(patience(command)))
 
 
 @dataclass(frozen=True)
@@ -37,16 +53,24 @@ class Where:
     kubeconfig: Path | None = None
     context: str | None = None
     namespace: str | None = None
+    # Not a part of where it is.
+    patience: float = field(default=PATIENCE, compare=False)
 
 
 def cloud_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add --name, --kubeconfig, --context and --namespace, and hand them to the command as one `where`."""
+    """Add --name, --kubeconfig, --context and --namespace, and hand all of them to the command as one `where`."""
 
     @functools.wraps(command)
     def gathered(
-        *, cluster: str | None, kubeconfig: Path | None, context: str | None, namespace: str | None, **others: Any
+        *,
+        cluster: str | None,
+        kubeconfig: Path | None,
+        context: str | None,
+        namespace: str | None,
+        request_timeout: float,
+        **others: Any,
     ) -> None:
-        command(where=Where(cluster, kubeconfig, context, namespace), **others)
+        command(where=Where(cluster, kubeconfig, context, namespace, request_timeout), **others)
 
     names = click.option(
         "--name",
@@ -61,6 +85,18 @@ def cloud_options(command: Callable[..., None]) -> Callable[..., None]:
         help="The cloud's namespace; else the only one with an OpenStackControlPlane, or openstack.",
     )
     return connection_options(names(namespaces(gathered)))
+
+
+def client_of(where: Where, *, field_manager: str = FIELD_MANAGER) -> "Client":
+    """Return a client of the cluster that is meant."""
+    return client_on(connection_of(where), where.patience, field_manager=field_manager)
+
+
+def client_on(connection: "Connection", patience: float, *, field_manager: str = FIELD_MANAGER) -> "Client":
+    """Return a client for a command: whoever waits for it hears of a silent server in time."""
+    from stackwright.kube.client import Client  # noqa: PLC0415  a help text needs none of it
+
+    return Client(connection, field_manager=field_manager, timeout=patience, patience=patience)
 
 
 def connection_of(where: Where) -> "Connection":

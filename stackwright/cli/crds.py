@@ -6,9 +6,8 @@ from pathlib import Path
 import click
 
 from stackwright import services
-from stackwright.cli.connection import connection_options
+from stackwright.cli.connection import client_on, connection_options
 from stackwright.kube import config
-from stackwright.kube.client import Client
 from stackwright.kube.config import Connection
 from stackwright.kube.crd import generate, install
 from stackwright.kube.resource import CustomResource
@@ -30,7 +29,13 @@ HEADER = "# Generated from the types by `make crds`; do not edit.\n"
 @click.option("--install", "installs", is_flag=True, help="Install them into the cluster, or upgrade them there.")
 @connection_options
 def crds(
-    *, wanted: tuple[str, ...], directory: Path | None, installs: bool, kubeconfig: Path | None, context: str | None
+    *,
+    wanted: tuple[str, ...],
+    directory: Path | None,
+    installs: bool,
+    kubeconfig: Path | None,
+    context: str | None,
+    request_timeout: float,
 ) -> None:
     """Print the CustomResourceDefinitions as YAML, or install them.
 
@@ -38,7 +43,7 @@ def crds(
     """
     kinds = _chosen(wanted)
     if installs:
-        asyncio.run(_install(kinds, config.load(kubeconfig, context)))
+        asyncio.run(_install(kinds, config.load(kubeconfig, context), request_timeout))
         return
     if directory is None:
         click.echo(generate.text([generate.manifest(kind) for kind in kinds]), nl=False)
@@ -48,8 +53,8 @@ def crds(
     write(directory)
 
 
-async def _install(kinds: list[type[CustomResource]], connection: Connection) -> None:
-    async with Client(connection) as client:
+async def _install(kinds: list[type[CustomResource]], connection: Connection, patience: float) -> None:
+    async with client_on(connection, patience) as client:
         await client.require_version(OLDEST_KUBERNETES)
         for change in await install.install(client, [generate.manifest(kind) for kind in kinds]):
             click.echo(change)

@@ -14,8 +14,17 @@ class Duration(click.ParamType[float]):
 
     name = "duration"
 
+    def __init__(self, *, least: float = 0.0) -> None:
+        self.least = least
+
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the seconds."""
+        seconds = self._seconds(value, param, ctx)
+        if seconds < self.least:
+            self.fail(f"{value} is too short; it takes {self.least:g}s at least", param, ctx)
+        return seconds
+
+    def _seconds(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         if isinstance(value, int | float):
             return float(value)
         text = str(value).strip()

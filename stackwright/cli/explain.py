@@ -18,11 +18,10 @@ from stackwright.cli import (
     status,
     tree,
 )
-from stackwright.cli.connection import Where, cloud_options, connection_of
+from stackwright.cli.connection import Where, client_of, cloud_options
 from stackwright.cli.reasons import Reason
 from stackwright.cli.snapshot import Snapshot
 from stackwright.cli.tree import Identity
-from stackwright.kube.client import Client
 
 TEXT, JSON = "text", "json"
 
@@ -45,7 +44,7 @@ def explain(*, where: Where, resource: str, output: str) -> None:
 
 
 async def _explain(where: Where, word: str, output: str) -> int:
-    async with Client(connection_of(where)) as client:
+    async with client_of(where) as client:
         namespace = await finding.namespace_of(client, where.namespace)
         found = await snapshot.read(client, namespace)
         target = tree.identity(status.chosen(found.seen, word))

@@ -14,7 +14,8 @@ import click
 from stackwright import services
 from stackwright.api.base import CustomResource
 from stackwright.blueprint.service import Service
-from stackwright.cli.connection import Where, connection_of
+from stackwright.cli import log_lines
+from stackwright.cli.connection import Where, client_of
 from stackwright.kube.client import Client
 from stackwright.kube.errors import Denied, KindNotInstalled
 from stackwright.kube.resource import R
@@ -130,7 +131,7 @@ async def find(client: Client, word: str, namespace: str, kinds: Sequence[type[C
 
 
 async def _names(where: Where) -> list[str]:
-    async with asyncio.timeout(QUICK), Client(connection_of(where)) as client:
+    async with asyncio.timeout(QUICK), client_of(where) as client:
         namespace = await namespace_of(client, where.namespace)
         found = await all_of(client, service_kinds(), namespace)
     return sorted({name for resource in found for name in (resource.metadata.name, label(resource))})
@@ -138,8 +139,11 @@ async def _names(where: Where) -> list[str]:
 
 def complete_resource(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001  click's form
     """Return the names of resources that begin so, if the cluster says them quickly."""
-    where = Where(*(ctx.params.get(key) for key in ("cluster", "kubeconfig", "context", "namespace")))
+    asked = ctx.params.get
+    where = Where(asked("cluster"), asked("kubeconfig"), asked("context"), asked("namespace"))
     try:
+        # What is printed here, a shell takes for names.
+        log_lines.only_warnings()
         names = asyncio.run(_names(where))
     except Exception:  # noqa: BLE001  nobody who presses the tabulator wants to read why there is nothing to complete
         return []

@@ -10,7 +10,7 @@ from stackwright import services
 from stackwright.api.annotations import PAUSED, RELEASE_OWNER
 from stackwright.cli import changes, exit_codes, finding
 from stackwright.cli.changes import Change
-from stackwright.cli.connection import Where, cloud_options, connection_of
+from stackwright.cli.connection import Where, client_of, cloud_options
 from stackwright.cli.durations import Duration
 from stackwright.cli.waiting import Late, until
 from stackwright.controllers import release
@@ -76,7 +76,7 @@ def _end(code: int) -> None:
 
 
 async def _give(where: Where, word: str, options: Options) -> int:
-    async with Client(connection_of(where), field_manager=FIELD_MANAGER) as client:
+    async with client_of(where, field_manager=FIELD_MANAGER) as client:
         namespace = await finding.namespace_of(client, where.namespace)
         resource = await finding.find(client, word, namespace, finding.service_kinds())
         name = resource.metadata.name
@@ -100,7 +100,7 @@ async def _give(where: Where, word: str, options: Options) -> int:
 
 
 async def _take(where: Where, word: str, options: Options) -> int:
-    async with Client(connection_of(where), field_manager=FIELD_MANAGER) as client:
+    async with client_of(where, field_manager=FIELD_MANAGER) as client:
         namespace = await finding.namespace_of(client, where.namespace)
         kinds = (*finding.service_kinds(), services.control_plane())
         resource = await finding.find(client, word, namespace, kinds)

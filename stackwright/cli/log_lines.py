@@ -1,4 +1,7 @@
-"""How a program that runs for long writes its log: short lines on a terminal, else one JSON object a line."""
+"""How logs are written: always to standard error, because standard output belongs to the answer.
+
+A program that runs for long writes short lines on a terminal, else one JSON object a line. A command says warnings.
+"""
 
 import logging
 import sys
@@ -14,7 +17,7 @@ def configure(stream: TextIO | None = None, *, verbose: bool = False) -> None:
     A traceback is plain text: the renderings with variables in them cost the event loop seconds, and would show
     what no log may show.
     """
-    stream = stream or sys.stdout
+    stream = stream or sys.stderr
     level = logging.DEBUG if verbose else logging.INFO
     stamp = structlog.processors.TimeStamper(fmt="%H:%M:%S" if stream.isatty() else "iso", utc=not stream.isatty())
     shared: list[Processor] = [structlog.contextvars.merge_contextvars, structlog.processors.add_log_level, stamp]
@@ -36,6 +39,18 @@ def configure(stream: TextIO | None = None, *, verbose: bool = False) -> None:
     root.handlers[:] = [handler]
     # What libraries tell of their daily work is nobody's news.
     root.setLevel(level if verbose else logging.WARNING)
+
+
+def only_warnings() -> None:
+    """Have a command say nothing of its daily work, and warnings on standard error.
+
+    Libraries that use `logging` do so by themselves; structlog would print all there is to standard output.
+    """
+    structlog.configure(
+        processors=[structlog.contextvars.merge_contextvars, structlog.processors.add_log_level, *_terminal()],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+    )
 
 
 def _machine() -> list[Processor]:

@@ -11,7 +11,7 @@ import click
 
 from stackwright.api.base import CustomResource
 from stackwright.cli import exit_codes, finding, pod_logs
-from stackwright.cli.connection import Where, cloud_options, connection_of
+from stackwright.cli.connection import Where, client_of, cloud_options
 from stackwright.cli.durations import Duration
 from stackwright.cli.pod_logs import Source
 from stackwright.controllers.service import labels
@@ -65,7 +65,7 @@ def logs(  # noqa: PLR0913  its options
 
 
 async def _logs(where: Where, word: str, wanted: Wanted) -> None:
-    async with Client(connection_of(where)) as client:
+    async with client_of(where) as client:
         namespace = await finding.namespace_of(client, where.namespace)
         resource = await finding.find(client, word, namespace, finding.service_kinds())
         selector = selector_of(resource)

@@ -2,12 +2,16 @@
 
 import importlib
 import importlib.metadata
+import os
 import sys
 
 import click
 from click.shell_completion import CompletionItem
 
 from stackwright.cli import exit_codes
+
+# The variable by which a shell's function asks for completions.
+COMPLETING = "_STACKWRIGHT_COMPLETE"
 
 # Each command's place, and what it says of itself: a command is imported when it runs, not to be listed.
 COMMANDS = {
@@ -74,6 +78,10 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; `exit_codes` says how it ends."""
+    if COMPLETING not in os.environ and not {"-h", "--help"} & set(sys.argv):
+        from stackwright.cli import log_lines  # noqa: PLC0415  a help text logs nothing
+
+        log_lines.only_warnings()
     try:
         # Whoever asked for an exit code gets it back as a value, and not as an exception.
         code = cli(standalone_mode=False)

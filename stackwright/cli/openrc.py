@@ -10,10 +10,9 @@ import click
 import yaml
 
 from stackwright.cli import exit_codes, finding
-from stackwright.cli.connection import Where, cloud_options, connection_of
+from stackwright.cli.connection import Where, client_of, cloud_options
 from stackwright.kube import conditions
 from stackwright.kube.builtin import ConfigMap, Secret
-from stackwright.kube.client import Client
 from stackwright.services.keystone.clouds import CLOUD, CONFIG, SECRET
 from stackwright.services.keystone.kinds import KeystoneAPI
 
@@ -64,7 +63,7 @@ def openrc(*, where: Where, clouds_yaml: bool, internal: bool) -> None:
 
 
 async def _cloud(where: Where, *, internal: bool) -> dict[str, Any]:
-    async with Client(connection_of(where)) as client:
+    async with client_of(where) as client:
         namespace = await finding.namespace_of(client, where.namespace)
         keystones = await finding.listed(client, KeystoneAPI, namespace)
         shown = await client.find(ConfigMap, CONFIG, namespace)

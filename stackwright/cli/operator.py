@@ -24,6 +24,7 @@ class Options:
     namespace: str
     kubeconfig: Path | None
     context: str | None
+    request_timeout: float
     images: Path | None
     charts: Path | None
     operators: Path | None
@@ -131,6 +132,7 @@ def _operation(asked: Options, chosen: tuple[str, ...], own_namespace: str) -> "
         health_port=asked.health_port,
         webhooks=webhooks if asked.webhooks == "on" else None,
         operators=prepared(asked.operators, own_namespace) if asked.operators is not None else None,
+        patience=asked.request_timeout,
     )
 
 

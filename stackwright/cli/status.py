@@ -10,12 +10,11 @@ from rich.live import Live
 from stackwright import services
 from stackwright.api.base import CustomResource
 from stackwright.cli import exit_codes, finding, following, showing, tree
-from stackwright.cli.connection import Where, cloud_options, connection_of
+from stackwright.cli.connection import Where, client_of, cloud_options
 from stackwright.cli.durations import Duration
 from stackwright.cli.following import Following, tell_until
 from stackwright.cli.tree import Identity, Node, Seen, State
 from stackwright.kube import clock
-from stackwright.kube.client import Client
 from stackwright.local.progress import Progress, Shown
 
 TABLE, JSON = "table", "json"
@@ -49,7 +48,7 @@ def status(*, where: Where, resource: str | None, watch: bool, wait: bool, timeo
 
 
 async def _once(where: Where, word: str | None, output: str) -> int:
-    async with Client(connection_of(where)) as client:
+    async with client_of(where) as client:
         namespace = await finding.namespace_of(client, where.namespace)
         seen = await following.read(client, namespace)
     nodes = part(seen, word)
@@ -58,7 +57,7 @@ async def _once(where: Where, word: str | None, output: str) -> int:
 
 
 async def _wait(where: Where, word: str | None, timeout: float, output: str) -> int:
-    async with Client(connection_of(where)) as client:
+    async with client_of(where) as client:
         namespace = await finding.namespace_of(client, where.namespace)
         with Shown() as progress:
             async with following.following(client, namespace) as found:
@@ -94,7 +93,7 @@ async def _changed(found: Following, trouble: str) -> str:
 
 
 async def _watch(where: Where, word: str | None, output: str) -> None:
-    async with Client(connection_of(where)) as client:
+    async with client_of(where) as client:
         namespace = await finding.namespace_of(client, where.namespace)
         async with following.following(client, namespace) as found:
             if output == JSON:

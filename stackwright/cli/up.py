@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stackwright.cli.asking import asking
-from stackwright.cli.connection import DEFAULT_CLUSTER, connection_options
+from stackwright.cli.connection import DEFAULT_CLUSTER, client_on, connection_options
 from stackwright.cli.durations import Duration
 from stackwright.cli.local import named
 
@@ -35,6 +35,7 @@ class Options:
     timeout: float
     kubeconfig: Path | None
     context: str | None
+    request_timeout: float
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,8 @@ def _install(place: Place, asked: Options, cloud: "Cloud | None", progress: "Pro
     from stackwright.local import binaries  # noqa: PLC0415  likewise
     from stackwright.local.operators import Helm  # noqa: PLC0415  likewise
 
+    # Asked before anything is fetched or compiled for it.
+    asyncio.run(_reach(place, asked.request_timeout))
     values = places.chart_values(places.component_images(asked.images, built=place.built))
     if cloud is not None:
         values |= clouds.chart_values(cloud)
@@ -136,15 +139,22 @@ def _install(place: Place, asked: Options, cloud: "Cloud | None", progress: "Pro
         asyncio.run(_deploy(place, cloud, asked.timeout, progress))
 
 
+async def _reach(place: Place, patience: float) -> None:
+    """Raise an error when the cluster does not answer in time, or is too old."""
+    from stackwright.cli.crds import OLDEST_KUBERNETES  # noqa: PLC0415  a help text needs none of it
+    from stackwright.kube import config  # noqa: PLC0415  likewise
+
+    async with client_on(config.load(place.kubeconfig, place.context), patience) as client:
+        await client.require_version(OLDEST_KUBERNETES)
+
+
 async def _operators(place: Place, helm: "Helm", values: "JsonObject", progress: "Progress") -> None:
     from stackwright.cli import places  # noqa: PLC0415  a help text needs none of it
-    from stackwright.cli.crds import OLDEST_KUBERNETES  # noqa: PLC0415  likewise
     from stackwright.kube import config  # noqa: PLC0415  likewise
     from stackwright.kube.client import Client  # noqa: PLC0415  likewise
     from stackwright.local import operators  # noqa: PLC0415  likewise
 
     async with Client(config.load(place.kubeconfig, place.context)) as client:
-        await client.require_version(OLDEST_KUBERNETES)
         await operators.install(client, helm, places.charts() / "stackwright", values, progress)
 
 

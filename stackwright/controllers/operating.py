@@ -67,15 +67,19 @@ class Operation:
     health_port: int = 8080
     webhooks: Webhooks | None = None
     operators: Operators | None = None
+    # Seconds in which the server has to answer the first question.
+    patience: float = 20.0
 
 
 async def operate(connection: Connection, operation: Operation) -> None:
     """Run until a signal says that it is enough."""
+    async with Client(connection, timeout=operation.patience, patience=operation.patience) as first:
+        # A server that is not there is told of at once; the operator's own requests are more patient.
+        await first.require_version(operation.oldest)
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(Client(connection))
         # A renewal of a lease must never wait behind other requests.
         elector = await stack.enter_async_context(Client(connection, limit=ELECTOR_CONNECTIONS))
-        await client.require_version(operation.oldest)
         dialler = Dialler(client, inside=operation.inside)
         known = operator.assemble(dialler, operation.environment, operation.operators)
         controllers = operator.choose(known, operation.services)

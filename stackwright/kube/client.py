@@ -52,18 +52,21 @@ class Writes(Protocol):
 class Client:
     """Speaks to one cluster. Close it, or use it as an async context manager."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  all but one by name
         self,
         connection: Connection,
         *,
         field_manager: str = "stackwright",
         limit: int = 32,
         timeout: float = REQUEST_DEADLINE,
+        patience: float | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.field_manager = field_manager
-        self.transport = Transport(connection, limit=limit, timeout=timeout, clock=clock, sleep=sleep)
+        self.transport = Transport(
+            connection, limit=limit, timeout=timeout, patience=patience, clock=clock, sleep=sleep
+        )
         self._writes: Writes | None = None
 
     async def __aenter__(self) -> Self:

@@ -143,7 +143,19 @@ def skip(kind: type[Resource], body: bytes | msgspec.Raw, error: Exception) -> N
 
 
 async def page(kind: type[R], body: bytes, turn: Turn) -> Page[R]:
-    """Return the objects of one page of a list."""
+    """Return the objects of one page of a list; raise an ApiError when the answer is no list at all."""
+    try:
+        return await _page(kind, body, turn)
+    except msgspec.DecodeError as error:
+        raise ApiError(
+            f"What the server answered is no list of {kind.kind.name} ({error}); check that its address is that of a "
+            "Kubernetes API server.",
+            code=200,
+            reason="Undecodable",
+        ) from None
+
+
+async def _page(kind: type[R], body: bytes, turn: Turn) -> Page[R]:
     if len(body) <= ONE_GO:
         try:
             whole = cast("_List[R]", _list_decoder(kind).decode(body))

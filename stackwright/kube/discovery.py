@@ -2,14 +2,17 @@
 
 from dataclasses import dataclass, field
 from functools import cache
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 import msgspec
 
 from stackwright.kube.client import Client
-from stackwright.kube.errors import KindNotInstalled
+from stackwright.kube.errors import ApiError, KindNotInstalled
 from stackwright.kube.resource import Kind, Resource
 from stackwright.kube.transport import Call, Transport
+
+T = TypeVar("T")
 
 # Everything in two answers, in place of one for each group and version; every server since 1.30 knows it.
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -82,7 +85,7 @@ async def resources(client: Client) -> list[ApiResource]:
     """Return all that the server has, preferred versions of a group first."""
     found: list[ApiResource] = []
     for path in ("/api", "/apis"):
-        groups = msgspec.json.decode(await _get(client, path, accept=AGGREGATED), type=_Groups)
+        groups = _decoded(await _get(client, path, accept=AGGREGATED), _Groups)
         found += [
             _resource(group.metadata.name, version.version, resource)
             for group in groups.items
@@ -137,9 +140,16 @@ def _resource(group: str, version: str, found: _Found) -> ApiResource:
 
 async def _listed(client: Client, path: str) -> tuple[_Listed, ...]:
     try:
-        return msgspec.json.decode(await _get(client, path), type=_ResourceList).resources
+        return _decoded(await _get(client, path), _ResourceList).resources
     except KindNotInstalled:
         return ()
+
+
+def _decoded(body: bytes, wanted: type[T]) -> T:
+    try:
+        return msgspec.json.decode(body, type=wanted)
+    except msgspec.DecodeError:
+        raise ApiError("The server does not say which kinds it has; it may not be Kubernetes.", code=200) from None
 
 
 async def _get(client: Client, path: str, *, accept: str = "application/json") -> bytes:

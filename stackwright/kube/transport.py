@@ -89,7 +89,11 @@ def _again(call: Call, outcome: Reply | Lost) -> bool:
 
 
 class Transport:
-    """Carries calls to one server. Streams are not counted in `limit`, which is of requests under way."""
+    """Carries calls to one server. Streams are not counted in `limit`, which is of requests under way.
+
+    `timeout` is for each try of a request. `patience` is for all its tries together: a person who waits for a command
+    wants to hear of a silent server once, and not after the fifth try.
+    """
 
     def __init__(
         self,
@@ -97,6 +101,7 @@ class Transport:
         *,
         limit: int = 32,
         timeout: float = REQUEST_DEADLINE,
+        patience: float | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
@@ -106,6 +111,7 @@ class Transport:
         self._base = connection.server.rstrip("/")
         self._host = URL(connection.server).authority
         self._limits = aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_DEADLINE)
+        self._patience = patience
         self._sleep = sleep
         self._slots = asyncio.Semaphore(limit)
         self._credentials = Credentials(connection, clock=clock)
@@ -128,6 +134,7 @@ class Transport:
         """
         renewed = False
         attempt = 0
+        began = self.clock()
         while True:
             attempt += 1
             async with self._slots:
@@ -140,12 +147,15 @@ class Transport:
                     renewed = True
                     continue
             wait = pause(call, outcome, attempt)
-            if wait is None:
+            if wait is None or self._is_over(began, wait):
                 if isinstance(outcome, Lost):
                     raise Unreachable(outcome.sentence)
                 return outcome
             logger.debug("request is made again", method=call.method, path=call.path, after=wait, attempt=attempt)
             await self._sleep(wait)
+
+    def _is_over(self, began: float, wait: float) -> bool:
+        return self._patience is not None and self.clock() - began + wait >= self._patience
 
     async def _attempt(self, call: Call, identity: Identity) -> Reply | Lost:
         try:

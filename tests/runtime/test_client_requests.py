@@ -403,3 +403,30 @@ async def test_a_failed_write_is_not_reported(server: FaultServer, client: Clien
         await client.recording(notes).apply(ConfigMap, config_map())
     assert await client.recording(notes).delete(ConfigMap, "a", "x") is False
     assert notes == []
+
+
+async def test_who_has_no_patience_hears_of_a_silent_server_after_one_try(
+    server: FaultServer, connection: Connection, pauses: Pauses
+) -> None:
+    server.fault(Hang(), on="list", times=5)
+    async with Client(connection, timeout=0.05, patience=0.05, sleep=pauses) as client:
+        with pytest.raises(Unreachable, match="did not answer in time"):
+            await client.list(ConfigMap, "x")
+    assert pauses == []
+
+
+async def test_patience_is_for_all_tries_together(server: FaultServer, connection: Connection, pauses: Pauses) -> None:
+    server.fault(Answer(503, retry_after=3), on="list", times=5)
+    async with Client(connection, timeout=5, patience=2, sleep=pauses) as client:
+        with pytest.raises(ApiError):
+            await client.list(ConfigMap, "x")
+    assert pauses == []
+
+
+@pytest.mark.parametrize(
+    "body", [b"<html></html>", b"[]", b"{}", b""], ids=["a-page", "a-list", "an-object", "nothing"]
+)
+async def test_an_answer_that_is_no_list_is_one_sentence(server: FaultServer, client: Client, body: bytes) -> None:
+    server.fault(Answer(200, body=body), on="list")
+    with pytest.raises(ApiError, match="is no list of ConfigMap"):
+        await client.list(ConfigMap, "x")

@@ -10,7 +10,7 @@ import msgspec
 
 from stackwright.api.base import CustomResource, JsonObject, ObjectMeta
 from stackwright.api.mariadb import MariaDBAccount
-from stackwright.blueprint import actions, admission, configuration, endpoints, mounts, policies, values
+from stackwright.blueprint import actions, configuration, endpoints, policies, refused, values
 from stackwright.blueprint.actions import Course, Traces
 from stackwright.blueprint.facts import Endpoints, Facts
 from stackwright.blueprint.service import INTERNAL, PUBLIC, Generated, Identity, Look, Password, Service
@@ -177,13 +177,10 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
 
 
 def _refuse_problems(service: Service[C, F], resource: C, look: Look) -> None:
-    found = [
-        *admission.problems(resource),
+    found = (
         *database_names.problems(resource, lambda account: look(MariaDBAccount, account)),
-        *mounts.problems(resource),
-        *configuration.problems(service, resource),
-        *(service.problems(resource, look) if service.problems else ()),
-    ]
+        *refused.problems(service, resource, look),
+    )
     if found:
         message = "; ".join(f"{path}: {sentence}" for path, sentence in found)
         raise Blocked(message, reason="InvalidInput", condition=_declared(resource, "InputReady"))

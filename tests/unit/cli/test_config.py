@@ -1,0 +1,73 @@
+"""`stackwright config import` into a file: what is taken, and what is said where nothing is."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from stackwright.cli import exit_codes
+from stackwright.cli.main import cli
+
+PLANE = {
+    "apiVersion": "core.openstack.org/v1beta1",
+    "kind": "OpenStackControlPlane",
+    "metadata": {"name": "openstack"},
+    "spec": {"secret": "s", "storageClass": "local", "keystone": {"enabled": True}},
+}
+
+
+@pytest.fixture
+def cloud(tmp_path: Path) -> Path:
+    path = tmp_path / "cloud.yaml"
+    path.write_text(yaml.safe_dump(PLANE))
+    return path
+
+
+def imported(cloud: Path, files: dict[str, bytes]) -> Result:
+    directory = cloud.parent / "kolla"
+    for name, content in files.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return CliRunner().invoke(cli, ["config", "import", str(directory), "-f", str(cloud), "--yes"])
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        pytest.param({"keystone.conf": b"[token]\noops\n"}, ["keystone.conf: line 2"], id="no-options"),
+        pytest.param(
+            {"keystone.conf": b"oops\n", "glance/glance-api.conf": b"[DEFAULT\n"},
+            ["keystone.conf: line 1", "glance/glance-api.conf: line 1"],
+            id="each-is-named",
+        ),
+        pytest.param({"keystone/config.json": b"{"}, ["keystone/config.json: it is not JSON"], id="no-json"),
+        pytest.param({"nova.conf": b"[DEFAULT]\na = b\n"}, ["nova.conf: it belongs to no service"], id="nobodys"),
+        pytest.param({"keystone.conf": b"\xff\xfe"}, ["keystone.conf: it is not text"], id="no-text"),
+    ],
+)
+def test_files_that_are_all_broken_fail_with_a_sentence_for_each(
+    cloud: Path, files: dict[str, bytes], said: list[str]
+) -> None:
+    before = cloud.read_text()
+    done = imported(cloud, files)
+    assert done.exit_code in (exit_codes.FAILED, exit_codes.WRONG_CALL)
+    assert done.stdout == ""
+    for sentence in said:
+        assert sentence in done.stderr
+    assert cloud.read_text() == before
+
+
+def test_what_is_whole_is_taken_beside_what_is_broken(cloud: Path) -> None:
+    done = imported(cloud, {"keystone.conf": b"[token]\nexpiration = 7200\n", "glance.conf": b"oops\n"})
+    assert done.exit_code == exit_codes.DONE
+    assert "glance.conf: line 1" in done.stderr
+    assert "expiration = 7200" in cloud.read_text()
+
+
+def test_the_same_again_changes_nothing_and_is_no_failure(cloud: Path) -> None:
+    files = {"keystone.conf": b"[token]\nexpiration = 7200\n"}
+    imported(cloud, files)
+    done = imported(cloud, files)
+    assert (done.exit_code, done.stdout) == (0, "The control plane says all of it already; nothing changes.\n")
