@@ -71,7 +71,8 @@ class RoutedSettings(ServiceSettings, frozen=True, kw_only=True):
         minimum(1),
         maximum(65535),
         describe(
-            "The port on every node; absent, the cluster chooses one, and another one when the Service is made again."
+            "The port on every node; absent, the cluster chooses one, which the Service keeps as long as this resource "
+            "is there."
         ),
     ] = None
 

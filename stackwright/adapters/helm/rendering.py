@@ -147,6 +147,10 @@ def _objects(manifest: str, asked: _Asked) -> tuple[JsonObject, ...]:
 def _labelled(body: JsonObject, asked: _Asked) -> JsonObject:
     """Return an object with what helm itself adds to each that it applies, and knows its own by."""
     metadata = body.get("metadata") or {}
+    if not isinstance(metadata, dict) or any(
+        not isinstance(metadata.get(part) or {}, dict) for part in ("labels", "annotations")
+    ):
+        raise Rejected(f"it renders a {body.get('kind')} whose metadata are no maps")
     labels = {**(metadata.get("labels") or {}), "app.kubernetes.io/managed-by": "Helm"}
     release = {"meta.helm.sh/release-name": asked.name, "meta.helm.sh/release-namespace": asked.namespace}
     annotations = {**(metadata.get("annotations") or {}), **release}
