@@ -62,6 +62,9 @@ async def test_a_public_service_that_is_deleted_comes_back_at_the_same_port(
             namespace,
             lambda seen: is_ready(seen) and seen.status.apiEndpoints == first.status.apiEndpoints,
         )
+    # What was asked for once is not asked for any more, and stays.
+    kept = await public(client, namespace)
+    assert (kept.metadata.uid, kept.spec["ports"][0]["nodePort"]) == (last.metadata.uid, port)
     found = await client.list(Event, namespace)
     assert [event.note for event in found if event.reason == "AddressChanged"] == []
 
