@@ -1,9 +1,50 @@
-"""The rule for all rings: on a person's machine a missing part is a skip with its reason, in CI a skip is a failure."""
+"""The rules for all rings.
 
+On a person's machine a missing part is a skip with its reason, in CI a skip is a failure. A task that failed and that
+nobody asked is a failure too, of the test in which asyncio noticed it.
+"""
+
+import gc
+import logging
 import os
 from collections.abc import Generator
 
 import pytest
+
+LOST = "exception was never retrieved"
+
+
+class Lost(logging.Handler):
+    """Keeps what asyncio says of tasks and futures that failed, and that nobody asked how they ended."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.found: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if LOST in (message := record.getMessage()):
+            self.found.append(f"{message}\n{record.exc_info}")
+
+    def take(self) -> str:
+        """Return what was found since the last time."""
+        found, self.found = "\n".join(self.found), []
+        return found
+
+
+LOST_TASKS = Lost()
+
+
+def pytest_configure() -> None:
+    logging.getLogger("asyncio").addHandler(LOST_TASKS)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Look once more at the end: a failure is noticed when its task is collected, and not before."""
+    gc.collect()
+    if lost := LOST_TASKS.take():
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        raise pytest.UsageError(f"A task failed, and nobody asked how it ended:\n{lost}")
 
 
 def in_ci() -> bool:
@@ -17,6 +58,9 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     if report.skipped and in_ci() and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"{reason_of(report)}\nThis was a skip, and in CI a skip is a failure."
+    if report.when == "teardown" and (lost := LOST_TASKS.take()):
+        report.outcome = "failed"
+        report.longrepr = f"A task failed, and nobody asked how it ended:\n{lost}"
     return report
 
 

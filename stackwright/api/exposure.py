@@ -73,7 +73,8 @@ class RoutedSettings(ServiceSettings, frozen=True, kw_only=True):
         maximum(65535),
         Form.NODE_PORT,
         describe(
-            "The port on every node; absent, the cluster chooses one, and another one when the Service is made again."
+            "The port on every node; absent, the cluster chooses one, which the Service keeps as long as this resource "
+            "is there."
         ),
     ] = None
 

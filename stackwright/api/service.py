@@ -158,6 +158,13 @@ class RabbitMqConfig(Value, frozen=True, kw_only=True):
     vhost: Annotated[str, describe("The virtual host; empty for the broker's default one.")] = ""
 
 
+class KnownAddress(Value, frozen=True, kw_only=True):
+    """How clients outside of the cluster know a Service."""
+
+    nodePorts: Annotated[dict[str, int], describe("The ports on every node, by the names of the Service's ports.")] = {}
+    address: Annotated[str, describe("The address that a load balancer gave it.")] = ""
+
+
 class WorkloadStatus(CompositeStatus, frozen=True, kw_only=True):
     """What every kind that runs pods reports."""
 
@@ -165,6 +172,10 @@ class WorkloadStatus(CompositeStatus, frozen=True, kw_only=True):
     chart: Annotated[str, describe("Where the chart comes from that was rendered last; empty where it is ours.")] = ""
     hash: Annotated[dict[str, str], describe("Digests of what was last rolled out and done, by what they are of.")] = {}
     lastAppliedTopology: Annotated[TopologyRef | None, describe("The Topology that the pods were made with.")] = None
+    addresses: Annotated[
+        dict[str, KnownAddress],
+        describe("How clients outside know each Service; asked for again where the Service has to be made anew."),
+    ] = {}
     actions: ActionStatuses = ()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import structlog
 
-from stackwright import services
+from stackwright import services, tasks
 from stackwright.cli import finding, showing, tree
 from stackwright.cli.tree import WORKLOADS, Node, Seen, State
 from stackwright.kube import discovery
@@ -68,14 +68,12 @@ async def following(client: Client, namespace: str) -> AsyncIterator[Following]:
     there = await installed(client)
     informers = tuple(Informer[Any](client, kind, namespace=namespace) for kind in kinds())
     found = Following(informers)
-    tasks = [asyncio.create_task(informer.run()) for informer in informers]
+    running = [tasks.start(informer.run()) for informer in informers]
     try:
         await asyncio.gather(*(informer.synced() for informer in informers if informer.kind in there))
         yield found
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await tasks.end(*running)
 
 
 async def tell_until(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from stackwright.adapters.errors import AdapterError, Refused, Rejected
+from stackwright.adapters.errors import AdapterError, Refused, Rejected, Unavailable
 from stackwright.kube.errors import Blocked, Retry
 
 # How often somebody else's refusal is tried again: it may heal there without a change that we could watch.
@@ -26,5 +26,7 @@ def translate(error: AdapterError, condition: str = "") -> Blocked | Retry:
             return Blocked(str(error), reason="Rejected", condition=condition)
         case Refused():
             return Retry(str(error), reason="Refused", condition=condition, after=REFUSED_SECONDS)
+        case Unavailable(after=after):
+            return Retry(str(error), reason="Unavailable", condition=condition, after=after)
         case _:
             return Retry(str(error), reason="Unavailable", condition=condition)

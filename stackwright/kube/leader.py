@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 import structlog
 
+from stackwright import tasks
 from stackwright.kube import metrics
 from stackwright.kube.builtin import Lease, LeaseSpec
 from stackwright.kube.client import Client
@@ -110,7 +111,7 @@ class Election:
         """Run `lead()` while the lease is ours; True when it ended by itself, False when the lease was lost."""
         _log.info("leading", lease=self.name, identity=self.identity)
         self._status.set(1)
-        task = asyncio.ensure_future(lead())
+        task = tasks.start(lead())
         stopped = lost = False
         try:
             while not task.done():
@@ -121,8 +122,7 @@ class Election:
                     task.cancel()
         finally:
             self._status.set(0)
-            task.cancel()
-            await asyncio.wait((task,))
+            await tasks.end(task)
         if lost:
             _log.warning("the lease was lost", lease=self.name, identity=self.identity, holder=self.holder)
         else:
@@ -257,7 +257,7 @@ class Election:
 
     async def _either(self, task: "asyncio.Future[Any]", seconds: float) -> None:
         """Wait until the task is done or the time is over; the task is left alone."""
-        timer = asyncio.ensure_future(self._clock.sleep(seconds))
+        timer = tasks.start(self._clock.sleep(seconds))
         try:
             await asyncio.wait((task, timer), return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -265,14 +265,13 @@ class Election:
 
     async def _within(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
         """Return what the work returns; it is cancelled, and TimeoutError raised, when the time is over."""
-        task = asyncio.ensure_future(work)
+        task = tasks.start(work)
         try:
             await self._either(task, seconds)
         finally:
             finished = task.done()
             if not finished:
-                task.cancel()
-                await asyncio.wait((task,))
+                await tasks.end(task)
         if not finished:
             raise TimeoutError
         return await task

@@ -1,6 +1,5 @@
 """What only pods can do: give their logs, and run a command in a container."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from dataclasses import dataclass
 import aiohttp
 import msgspec
 
+from stackwright import tasks
 from stackwright.kube import answers, paths
 from stackwright.kube.builtin import Pod
 from stackwright.kube.client import Client
@@ -87,7 +87,7 @@ async def execute(
 async def _converse(socket: aiohttp.ClientWebSocketResponse, stdin: bytes) -> ExecResult:
     """Send the input and take the output at the same time: a command may write before it has read all."""
     output = {STDOUT: bytearray(), STDERR: bytearray(), ERROR: bytearray()}
-    sending = asyncio.create_task(_send(socket, stdin))
+    sending = tasks.start(_send(socket, stdin))
     try:
         async for message in socket:
             if message.type is aiohttp.WSMsgType.BINARY and message.data:
@@ -95,8 +95,7 @@ async def _converse(socket: aiohttp.ClientWebSocketResponse, stdin: bytes) -> Ex
                 if channel in output:
                     output[channel] += data
     finally:
-        sending.cancel()
-        await asyncio.gather(sending, return_exceptions=True)
+        await tasks.end(sending)
     if not output[ERROR]:
         raise Unreachable("The connection to the container broke before the command's exit code came.")
     return ExecResult(_exit_code(bytes(output[ERROR])), bytes(output[STDOUT]), bytes(output[STDERR]))

@@ -20,6 +20,7 @@ from typing import NoReturn
 
 import structlog
 
+from stackwright import tasks
 from stackwright.kube.client import Client
 from stackwright.kube.clock import REAL, Clock
 from stackwright.kube.controller import Controller
@@ -161,8 +162,8 @@ class Runtime:
         if team.election is None:
             await lead()
             return
-        election = asyncio.ensure_future(team.election.run(lead))
-        stopping = asyncio.ensure_future(self._stopping.wait())
+        election = tasks.start(team.election.run(lead))
+        stopping = tasks.start(self._stopping.wait())
         try:
             await asyncio.wait((election, stopping), return_when=asyncio.FIRST_COMPLETED)
             if team.leading:
@@ -170,9 +171,7 @@ class Runtime:
                 await asyncio.wait((election,))
         finally:
             # A candidate that does not lead has nothing to finish.
-            stopping.cancel()
-            election.cancel()
-            await asyncio.wait((election,))
+            await tasks.end(stopping, election)
         if not election.cancelled():
             election.result()
 
@@ -194,13 +193,13 @@ class Runtime:
 
     async def _follow_sync(self) -> None:
         """Say what is not synced, again and again until all is."""
-        synced = asyncio.ensure_future(self.informers.synced())
+        synced = tasks.start(self.informers.synced())
         try:
             while not (await asyncio.wait((synced,), timeout=self._settings.patience))[0]:
                 _log.warning("caches are not complete", missing=self.unready())
                 self._settle_memory()
         finally:
-            synced.cancel()
+            await tasks.end(synced)
         _log.info("all caches are complete", kinds=len(self.informers.all()))
         self._settle_memory()
 
@@ -248,7 +247,7 @@ async def _run(service: Service) -> None:
 async def serve(runtime: Runtime, *, signals: Iterable[signal.Signals] = (signal.SIGTERM, signal.SIGINT)) -> None:
     """Run in a process of its own: the first signal stops the runtime with a drain, the second at once."""
     loop = asyncio.get_running_loop()
-    task = asyncio.ensure_future(runtime.run())
+    task = tasks.start(runtime.run())
     received = collections.Counter[str]()
 
     def on_signal(name: str) -> None:

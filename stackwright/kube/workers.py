@@ -13,6 +13,7 @@ from typing import Any
 
 import structlog
 
+from stackwright import tasks
 from stackwright.kube import metrics
 from stackwright.kube.client import Client
 from stackwright.kube.controller import Context, Controller, Result, Watch
@@ -147,11 +148,12 @@ class Workers:
 
     async def _ready(self) -> bool:
         """Wait for the caches; return False when asked to stop before they were complete."""
-        stopping = asyncio.create_task(self._stopping.wait())
-        synced = asyncio.create_task(self._synced())
+        stopping = tasks.start(self._stopping.wait())
+        synced = tasks.start(self._synced())
         try:
             await asyncio.wait((stopping, synced), return_when=asyncio.FIRST_COMPLETED)
         finally:
+            # Not waited for: the first key is worked on at once.
             stopping.cancel()
             synced.cancel()
         return not self._stopping.is_set()

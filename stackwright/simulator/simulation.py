@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Iterable
 
+from stackwright import tasks
 from stackwright.kube.client import Client
 from stackwright.kube.clock import REAL, Clock
 from stackwright.kube.runtime import Runtime, Settings
@@ -81,13 +82,13 @@ async def simulated(
     names = (namespaces,) if isinstance(namespaces, str) else tuple(namespaces)
     simulation = Simulation(client, names, script or Script(), node=node, clock=clock)
     # Not a task group: what fails in the block shall leave it as it is, not wrapped in a group.
-    running = asyncio.create_task(simulation.run(), name="simulation")
-    started = asyncio.create_task(simulation.started())
+    running = tasks.start(simulation.run(), name="simulation")
+    started = tasks.start(simulation.started())
     try:
         await asyncio.wait((running, started), return_when=asyncio.FIRST_COMPLETED)
         if not running.done():
             yield simulation
     finally:
-        started.cancel()
+        await tasks.end(started)
         simulation.stop()
         await running

@@ -1,6 +1,7 @@
 """Charts that users bring: packed by the real helm, pulled by it from a registry, unpacked by us."""
 
 import base64
+import gzip
 import http.client
 import io
 import json
@@ -119,6 +120,15 @@ def _tar(files: dict[str, bytes | None]) -> bytes:
         pytest.param(_tar({"a/Chart.yaml": b"", "/etc/x": b""}), "/etc/x is no plain file", id="an-absolute-path"),
         pytest.param(_tar({"a/Chart.yaml": b"", "a/b": None}), "a/b is no plain file", id="a-link"),
         pytest.param(_tar({"a/Chart.yaml": bytes(module.UNPACKED + 1)}), "too large", id="packed-very-well"),
+        pytest.param(gzip.compress(bytes(64 * 2**20)), "too large", id="packed-very-well-and-no-tar"),
+        pytest.param(_tar({f"a/{n}": b"" for n in range(module.FILES + 1)}), "too large", id="many-files"),
+        pytest.param(_tar({"a/Chart.yaml": b"", "a/b": b"", "a/b/c": b""}), "cannot be the name", id="file-and-folder"),
+        pytest.param(_tar({"a/Chart.yaml": b"", f"a/{'x' * 300}": b""}), "cannot be the name", id="a-long-name"),
+        pytest.param(
+            _tar({"a/Chart.yaml": b"", "a/values.schema.json": b'{"$ref": "file:///etc/passwd"}'}),
+            "refers to 'file:///etc/passwd', which is not in it",
+            id="a-schema-that-reads-files",
+        ),
     ],
 )
 async def test_what_is_no_chart_is_refused(packages: Packages, package: bytes, said: str) -> None:

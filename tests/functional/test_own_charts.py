@@ -1,8 +1,11 @@
 """A chart of the user's own in place of ours, in the service's resource."""
 
+import asyncio
 import base64
+import contextlib
 import http.client
 import json
+import os
 import shutil
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -28,6 +31,7 @@ from tests.functional.releases import Hand
 from tests.functional.watching import eventually
 
 MINE = {"chart": {"configMap": {"name": "mine"}}}
+RBAC = "apiVersion: rbac.authorization.k8s.io/v1\nkind: %s\nmetadata: {name: %s}\n"
 NOTE = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "{{ .Release.Name }}-note"}\ndata: {says: "%s"}\n'
 
 
@@ -138,6 +142,37 @@ async def test_a_chart_in_a_config_map_is_waited_for_used_and_followed(
             "ConfigMap mine, which is of somebody else",
             id="an-object-of-nobody",
         ),
+        pytest.param(
+            RBAC % ("Role", "all") + "rules: [{apiGroups: [''], resources: [secrets], verbs: [get]}]\n",
+            "Role all, which allows get of secrets; the service's own chart does not",
+            id="rights-that-ours-does-not-have",
+        ),
+        pytest.param(
+            RBAC % ("RoleBinding", "me")
+            + "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: admin}\n"
+            + "subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: mallory}]\n",
+            "RoleBinding me of ClusterRole admin; it may bind Roles of the chart itself alone; RoleBinding me for User "
+            "mallory; it may bind to ServiceAccounts of the chart itself alone",
+            id="rights-for-a-user",
+        ),
+        pytest.param(
+            "apiVersion: v1\nkind: Secret\ntype: kubernetes.io/service-account-token\n"
+            "metadata: {name: token, annotations: {kubernetes.io/service-account.name: default}}\n",
+            "Secret token with the token of ServiceAccount default",
+            id="the-token-of-another-account",
+        ),
+        pytest.param(
+            "apiVersion: batch/v1\nkind: Job\nmetadata: {name: steal}\nspec: {template: {spec: {restartPolicy: Never, "
+            "hostPID: true, serviceAccountName: operator, containers: [{name: a, image: a}]}}}\n",
+            "Job steal with pods of ServiceAccount operator, which is not of the chart itself; Job steal with pods "
+            "that use hostPID",
+            id="pods-with-more-than-ours",
+        ),
+        pytest.param(
+            "{{ range untilStep 0 100000000 1 }}{{ end }}",
+            "chart memcached takes more than 160 MiB of memory to render",
+            id="one-that-counts-to-100-million",
+        ),
         pytest.param("a: [b", "YAML parse error on memcached/templates/bad.yaml", id="no-yaml"),
         pytest.param('{{ required "image2 is needed" .Values.image2 }}', "image2 is needed", id="another-value"),
     ],
@@ -157,6 +192,28 @@ async def test_what_a_chart_may_not_is_refused_as_a_whole(place: Place, template
     # Mended, it heals by itself.
     await place.keep(bad="")
     await place.until(is_ready)
+
+
+async def test_a_chart_without_end_is_given_up_with_its_resource(place: Place) -> None:
+    await place.keep(bad="{{ range $a := until 30000 }}{{ range until 30000 }}{{ end }}{{ end }}")
+    await place.ask(**MINE)
+    while not rendering():
+        await asyncio.sleep(0.02)
+    await place.client.delete(Memcached, "memcached", place.namespace)
+    async with asyncio.timeout(8):  # It may take 10 s of the processor's time, and looks each second.
+        while rendering():
+            await asyncio.sleep(0.02)
+
+
+def rendering() -> list[str]:
+    """Return the helms that this process has started."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if folder.name.isdigit() and b"template" in (folder / "cmdline").read_bytes().split(b"\0"):
+                parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
+                found += [folder.name] if parent == str(os.getpid()) else []
+    return found
 
 
 async def test_the_charts_schema_is_checked_by_helm(place: Place) -> None:

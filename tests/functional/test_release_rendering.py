@@ -1,6 +1,7 @@
 """Charts rendered by the real helm."""
 
 import asyncio
+import contextlib
 import shutil
 import stat
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from stackwright.adapters.errors import Rejected, Unavailable
 from stackwright.adapters.helm import Renderer, records
+from stackwright.adapters.helm.programs import Bounds
 from stackwright.kube.builtin import Secret
 from stackwright.kube.client import Client
 from tests.functional.releases import CHART, Hand
@@ -73,13 +75,15 @@ async def test_what_was_asked_for_least_lately_is_forgotten(kubernetes: dict[str
 
 
 async def test_who_gives_up_does_not_take_the_others_result_away(renderer: Renderer) -> None:
+    # The chart is known from here on, so that both ask at once.
+    await renderer.render(CHART, "other", "here", {})
     impatient = asyncio.create_task(renderer.render(CHART, "small", "here", {}))
     patient = asyncio.create_task(renderer.render(CHART, "small", "here", {}))
-    while renderer.runs == 0:
+    while renderer.runs == 1:
         await asyncio.sleep(0)
     impatient.cancel()
     assert (await patient).objects
-    assert renderer.runs == 1
+    assert renderer.runs == 2
 
 
 async def test_a_linked_chart_counts(renderer: Renderer, chart: Path, tmp_path: Path) -> None:
@@ -95,7 +99,7 @@ async def test_a_linked_chart_counts(renderer: Renderer, chart: Path, tmp_path: 
     before = await renderer.render(chart, "small", "here", {})
     assert {"word": "one"} in [body.get("data") for body in before.objects]
     (library / "templates" / "_word.tpl").write_text('{{ define "word" }}two{{ end }}')
-    after = await Renderer(renderer._program).render(chart, "small", "here", {})
+    after = await Renderer(renderer._helm.program).render(chart, "small", "here", {})
     assert before.chart.digest != after.chart.digest
     assert {"word": "two"} in [body.get("data") for body in after.objects]
 
@@ -111,13 +115,88 @@ async def test_a_linked_chart_counts(renderer: Renderer, chart: Path, tmp_path: 
 )
 async def test_what_helm_complains_about_is_told(renderer: Renderer, chart: Path, template: str, said: str) -> None:
     (chart / "templates" / "broken.yaml").write_text(template)
-    for _ in range(2):  # A failure is not remembered.
+    for _ in range(2):  # The same is told again, and not tried again at once.
         with pytest.raises(Rejected, match=r"^chart small: ") as caught:
             await renderer.render(chart, "small", "here", {"greeting": "a-long-secret"})
         assert said in str(caught.value)
         assert "a-long-secret" not in str(caught.value)
         assert "\n" not in str(caught.value)
+    assert renderer.runs == 1
+    # Another value is another render.
+    with pytest.raises(Rejected):
+        await renderer.render(chart, "small", "here", {"greeting": "another-secret"})
     assert renderer.runs == 2
+
+
+@pytest.mark.parametrize(
+    ("template", "bounds", "said"),
+    [
+        pytest.param("{{ range untilStep 0 100000000 1 }}{{ end }}", Bounds(), "160 MiB of memory", id="memory"),
+        pytest.param(
+            'a: {{ repeat 100000 "0123456789" }}', Bounds(printed=2**19), "512 KiB of output", id="a-long-output"
+        ),
+        pytest.param(
+            '{{ range until 300 }}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: "n{{ . }}"}\n{{ end }}',
+            Bounds(),
+            "chart small: it renders 30[0-9] objects",
+            id="many-objects",
+        ),
+    ],
+)
+async def test_a_template_that_takes_too_much_is_refused_within_seconds(
+    kubernetes: dict[str, Path], chart: Path, template: str, bounds: Bounds, said: str
+) -> None:
+    (chart / "templates" / "bomb.yaml").write_text(template)
+    renderer = Renderer(kubernetes["helm"], bounds=bounds)
+    async with asyncio.timeout(20):
+        for _ in range(2):
+            with pytest.raises(Rejected, match=said):
+                await renderer.render(chart, "small", "here", {})
+    assert renderer.runs == 1
+
+
+ENDLESS = "{{ range $a := until 30000 }}{{ range until 30000 }}{{ end }}{{ end }}"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "said"),
+    [
+        pytest.param(Bounds(seconds=1.0), "did not render chart small within 1 s", id="time"),
+        pytest.param(Bounds(processor_seconds=1, seconds=30.0), "more than 1 s of processor time", id="processor"),
+    ],
+)
+async def test_a_template_without_end_is_ended_and_tried_again_later(
+    kubernetes: dict[str, Path], chart: Path, bounds: Bounds, said: str
+) -> None:
+    (chart / "templates" / "bomb.yaml").write_text(ENDLESS)
+    renderer = Renderer(kubernetes["helm"], bounds=bounds)
+    for _ in range(2):
+        with pytest.raises(Unavailable, match=said) as caught:
+            await renderer.render(chart, "small", "here", {})
+        assert caught.value.after is not None
+        assert 3 < caught.value.after <= 5
+    assert renderer.runs == 1
+
+
+async def test_helm_ends_with_the_last_one_who_waits_for_it(kubernetes: dict[str, Path], chart: Path) -> None:
+    (chart / "templates" / "bomb.yaml").write_text(ENDLESS)
+    waiting = asyncio.create_task(Renderer(kubernetes["helm"]).render(chart, "small", "here", {}))
+    while not (found := helms(chart)):
+        await asyncio.sleep(0.01)
+    waiting.cancel()
+    await asyncio.wait((waiting,))
+    assert len(found) == 1
+    assert helms(chart) == []
+
+
+def helms(chart: Path) -> list[str]:
+    """Return the processes that render a chart."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if folder.name.isdigit() and str(chart).encode() in (folder / "cmdline").read_bytes().split(b"\0"):
+                found.append(folder.name)
+    return found
 
 
 async def test_a_value_that_the_schema_does_not_allow_is_named(renderer: Renderer, chart: Path) -> None:

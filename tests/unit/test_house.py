@@ -93,3 +93,18 @@ def test_every_package_states_its_rule() -> None:
         if not ast.get_docstring(ast.parse(path.read_text()))
     ]
     assert silent == []
+
+
+def test_a_task_has_an_owner() -> None:
+    """A task that nobody waits for loses its failure: `stackwright.tasks` starts them, or a task group."""
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if path != PACKAGE / "tasks.py"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute)
+        and node.attr in ("create_task", "ensure_future")
+        and isinstance(node.value, ast.Name)
+        and node.value.id in ("asyncio", "loop")
+    ]
+    assert found == []

@@ -1,6 +1,7 @@
 """Packaged charts of users: pulled from a registry by the real helm, or handed in; kept unpacked by their digest."""
 
 import asyncio
+import errno
 import gzip
 import hashlib
 import io
@@ -9,20 +10,24 @@ import shutil
 import tarfile
 import tempfile
 import weakref
+import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
+from stackwright import tasks
 from stackwright.adapters.errors import AdapterError, Refused, Rejected, Unavailable
-from stackwright.adapters.helm import programs
+from stackwright.adapters.helm import programs, schemas
 
-# Larger than any chart, and small enough for a disk: what is packed well may be huge when it is unpacked.
-UNPACKED = 32 * 2**20
-FILES = 5000
-# How long a registry may take.
-DEADLINE = 60.0
+# Larger than any chart, and small enough for our memory: what is packed well may be huge when it is unpacked.
+UNPACKED = 8 * 2**20
+FILES = 2000
+# How long a registry may take, less than a reconcile may; and how long it has time to recover if that is not enough.
+BOUNDS = programs.Bounds(memory=128 * 2**20, seconds=45.0)
+AGAIN_SECONDS = 30.0
 # How many charts are kept: more than one cloud has services.
 KEPT = 64
+TOO_LARGE = f"the chart is too large: more than {UNPACKED >> 20} MiB or {FILES} files unpacked"
 # What helm needs to know of the way out of here; nothing else of our environment is its business.
 _WAY_OUT = (
     "HTTP_PROXY",
@@ -45,9 +50,10 @@ class Packages:
     def __init__(self, program: Path | None = None) -> None:
         self.pulls = 0
         """How often helm was started to pull."""
-        self._program = program
+        # One at a time: a registry that hangs holds up no render, and takes no more than its own memory.
+        self._helm = programs.Helm(program, BOUNDS)
         self._kept: Path | None = None
-        self._running: dict[str, asyncio.Task[Path]] = {}
+        self._running = tasks.Shared[str, Path]()
 
     async def unpacked(self, package: bytes) -> Path:
         """Return the folder of a packaged chart; raise Rejected where it is none."""
@@ -72,17 +78,11 @@ class Packages:
         if place.is_dir():
             os.utime(place)
             return _top(place)
-        if name not in self._running:
-            self._running[name] = asyncio.ensure_future(self._make(name, place, make))
-        # Who gives up does not take the others' result away.
-        return await asyncio.shield(self._running[name])
+        return await self._running.once(name, lambda: self._make(place, make))
 
-    async def _make(self, name: str, place: Path, make: Callable[[Path], Awaitable[Path]]) -> Path:
-        try:
-            self._forget()
-            return await make(place)
-        finally:
-            del self._running[name]
+    async def _make(self, place: Path, make: Callable[[Path], Awaitable[Path]]) -> Path:
+        self._forget()
+        return await make(place)
 
     def _folder(self) -> Path:
         if self._kept is None:
@@ -106,9 +106,12 @@ class Packages:
             words = ["pull", reference, "--destination", str(place), "--registry-config", str(login)]
             words += ["--plain-http"] if plain_http else []
             environment = {"HOME": folder, **_way_out(os.environ)}
-            done = await programs.run(programs.find(self._program), words, environment, deadline=DEADLINE)
-            if done is None:
-                raise Unavailable(f"{_host(reference)} did not give {reference} within {DEADLINE:g} s")
+            done = await self._helm.run(words, environment)
+            if done.late:
+                message = f"{_host(reference)} did not give {reference} within {done.exceeded}"
+                raise Unavailable(message, after=AGAIN_SECONDS)
+            if done.exceeded:
+                raise Rejected(f"{reference} takes more than {done.exceeded} to pull; make the chart smaller")
             if done.code:
                 raise refusal(reference, programs.complaint_of(done.complaint))
             found = await asyncio.to_thread(lambda: [path.read_bytes() for path in place.glob("*.tgz")])
@@ -160,9 +163,7 @@ def _unpack(package: bytes, place: Path) -> Path:
     making = Path(tempfile.mkdtemp(prefix="making-", dir=place.parent))
     try:
         for path, content in files.items():
-            target = making / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
+            _write(making / path, path, content)
         # Somebody else may have been faster, with the very same.
         with suppress(OSError):
             making.rename(place)
@@ -171,25 +172,55 @@ def _unpack(package: bytes, place: Path) -> Path:
         shutil.rmtree(making, ignore_errors=True)
 
 
+def _write(target: Path, path: PurePosixPath, content: bytes) -> None:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+            raise Unavailable(f"there is no room to unpack the chart: {error.strerror}") from error
+        raise Rejected(f"the package is no chart: {str(path)[:100]!r} cannot be the name of a file in it") from error
+
+
 def _files(package: bytes) -> dict[PurePosixPath, bytes]:
     """Return the files of a package by their names; nothing but plain files within it is taken."""
     found: dict[PurePosixPath, bytes] = {}
     left = UNPACKED
     try:
-        with tarfile.open(fileobj=io.BytesIO(package), mode="r:gz") as archive:
-            for member in archive:
+        with tarfile.open(fileobj=io.BytesIO(_decompressed(package)), mode="r:") as archive:
+            for number, member in enumerate(archive):
+                if number >= FILES:
+                    raise Rejected(TOO_LARGE)
                 path = PurePosixPath(member.name)
                 if member.isdir():
                     continue
-                if not member.isfile() or path.is_absolute() or ".." in path.parts or len(path.parts) < 2:
-                    raise Rejected(f"the package is no chart: {member.name} is no plain file of a folder in it")
+                # A sparse file is as long as it says, and holds nothing.
+                plain = member.isfile() and not member.issparse()
+                if not plain or path.is_absolute() or ".." in path.parts or len(path.parts) < 2:
+                    raise Rejected(f"the package is no chart: {member.name[:100]} is no plain file of a folder in it")
                 left -= member.size
-                if left < 0 or len(found) >= FILES:
-                    raise Rejected(f"the chart is too large: more than {UNPACKED >> 20} MiB or {FILES} files unpacked")
-                content = archive.extractfile(member)
-                found[path] = content.read() if content is not None else b""
-    except (tarfile.TarError, gzip.BadGzipFile, EOFError, OSError, ValueError) as error:
+                if left < 0:
+                    raise Rejected(TOO_LARGE)
+                file = archive.extractfile(member)
+                found[path] = file.read() if file is not None else b""
+    except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, OSError, ValueError) as error:
         raise Rejected("the package is no chart: it is no gzipped tar archive, as `helm package` makes it") from error
     if not found:
         raise Rejected("the package is no chart: there is nothing in it")
+    for path, content in found.items():
+        if path.name == "values.schema.json" and (reference := schemas.outside(content)):
+            raise Rejected(
+                f"{path} refers to {reference[:100]!r}, which is not in it; a schema may refer to itself alone (#/…)"
+            )
     return found
+
+
+def _decompressed(package: bytes) -> bytes:
+    """Return the archive in a package; nothing of it is looked at before its whole length is known to be bearable."""
+    # The archive has a header of half a KiB for each file, and is filled up with as much.
+    most = UNPACKED + FILES * 1024 + 2**16
+    with gzip.GzipFile(fileobj=io.BytesIO(package)) as archive:
+        content = archive.read(most + 1)
+    if len(content) > most:
+        raise Rejected(TOO_LARGE)
+    return content

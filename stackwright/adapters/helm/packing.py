@@ -9,7 +9,8 @@ from pathlib import Path
 from stackwright.adapters.errors import Rejected, Unavailable
 from stackwright.adapters.helm import charts, programs
 
-DEADLINE = 60.0
+# A person waits for it, on a machine that may be slow.
+BOUNDS = programs.Bounds(memory=512 * 2**20, processor_seconds=60, seconds=60.0, written=64 * 2**20)
 # The time that every file in a package carries: when it was written says nothing of what it is.
 MOMENT = 946684800
 
@@ -22,9 +23,11 @@ async def pack(chart: Path, target: Path, program: Path | None = None) -> Path:
         copy = Path(folder) / str(metadata["name"])
         await asyncio.to_thread(_copy, chart, copy)
         words = ("package", str(copy), "--destination", str(target))
-        done = await programs.run(found, words, {"HOME": folder}, deadline=DEADLINE)
-    if done is None:
-        raise Unavailable(f"helm did not pack {chart} within {DEADLINE:g} s")
+        done = await programs.run(found, words, {"HOME": folder}, BOUNDS)
+    if done.late:
+        raise Unavailable(f"helm did not pack {chart} within {done.exceeded}")
+    if done.exceeded:
+        raise Rejected(f"helm needs more than {done.exceeded} to pack {chart}; make it smaller")
     if done.code:
         raise Rejected(f"{chart}: {programs.complaint_of(done.complaint)}")
     return target / f"{metadata['name']}-{metadata['version']}.tgz"

@@ -1,9 +1,14 @@
-"""The helm program: where it is, how it is run, and what it complains about."""
+"""The helm program: where it is, how it is run within bounds, and what it complains about."""
 
 import asyncio
+import contextlib
 import json
 import os
+import re
+import resource
 import shutil
+import signal
+from asyncio.subprocess import Process
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,15 +20,45 @@ from stackwright.adapters.errors import Unavailable
 PROGRAM = "STACKWRIGHT_HELM"
 # A value shorter than this says nothing, and hiding it would make holes in the words around it.
 _SHORTEST_HIDDEN = 8
+# A complaint stands in a status: a template may make it as long as it likes.
+LONGEST_COMPLAINT = 1000
+_PIECE = 2**16
+_SPOKEN = {2**20: "MiB", 2**10: "KiB", 1: "bytes"}
+# How a Go program says that it got no more memory, before it ends with code 2.
+_OUT_OF_MEMORY = re.compile(
+    r"^(fatal error|runtime): .*(out of memory|cannot allocate memory|failed to reserve|cannot map pages)", re.MULTILINE
+)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How much one run of helm may take. What a chart does in it is the user's to say, and may be anything.
+
+    Our charts take a tenth of a second, 50 MB and 40 KB of output. `memory` bounds what helm allocates (RLIMIT_DATA:
+    the address space is no measure, because Go reserves a multiple of what it uses); `written` bounds each file. The
+    operator's memory limit in its chart is made of these numbers.
+    """
+
+    memory: int = 160 * 2**20
+    processor_seconds: int = 10
+    seconds: float = 20.0
+    printed: int = 2 * 2**20
+    complained: int = 64 * 2**10
+    written: int = 8 * 2**20
 
 
 @dataclass(frozen=True)
 class Done:
-    """How a run of helm ended: a code below zero is the signal that ended it."""
+    """How a run of helm ended: a code below zero is the signal that ended it.
+
+    `exceeded` is the bound that it ran into, "" where it did not; `late` says that it was that of time.
+    """
 
     code: int
-    printed: bytes = field(repr=False)
-    complaint: str = field(repr=False)
+    printed: bytes = field(default=b"", repr=False)
+    complaint: str = field(default="", repr=False)
+    exceeded: str = ""
+    late: bool = False
 
 
 def find(program: Path | None = None, environment: Mapping[str, str] = os.environ) -> Path:
@@ -36,30 +71,139 @@ def find(program: Path | None = None, environment: Mapping[str, str] = os.enviro
     return Path(found)
 
 
+class Helm:
+    """One helm program, of which only so many run at once: each may take all that its bounds allow."""
+
+    def __init__(self, program: Path | None = None, bounds: Bounds | None = None, *, at_once: int = 1) -> None:
+        self.program = program
+        self.bounds = bounds or Bounds()
+        self._slots = asyncio.Semaphore(at_once)
+
+    async def run(self, words: Sequence[str], environment: Mapping[str, str], given: bytes = b"") -> Done:
+        """Run helm with an environment of its own and return how it ended."""
+        async with self._slots:
+            return await run(find(self.program), words, environment, self.bounds, given=given)
+
+
 async def run(
-    program: Path, words: Sequence[str], environment: Mapping[str, str], *, deadline: float, given: bytes = b""
-) -> Done | None:
-    """Run helm with an environment of its own and return how it ended; None where it took too long."""
+    program: Path, words: Sequence[str], environment: Mapping[str, str], bounds: Bounds, *, given: bytes = b""
+) -> Done:
+    """Run helm with an environment of its own, within bounds, and return how it ended.
+
+    Whoever is cancelled takes the program along. One whose operator was killed ends by its bounds.
+    """
     pipe = asyncio.subprocess.PIPE
+    # Go collects its garbage before it asks for more than this, and takes no more threads than it needs.
+    settings = {"GOMEMLIMIT": str(bounds.memory * 3 // 4), "GOMAXPROCS": "2", "GOTRACEBACK": "none"}
     try:
         process = await asyncio.create_subprocess_exec(
-            program, *words, stdin=pipe, stdout=pipe, stderr=pipe, env=dict(environment)
+            program,
+            *words,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            env={**settings, **environment},
+            start_new_session=True,
         )
     except OSError as error:
         message = f"{program} does not start: {error.strerror}; install helm 4, or name it in {PROGRAM}"
         raise Unavailable(message) from error
     try:
-        async with asyncio.timeout(deadline):
-            printed, complaint = await process.communicate(given)
+        # Before it is given anything: what it renders with comes by its standard input.
+        _bound(process.pid, bounds)
+        async with asyncio.timeout(bounds.seconds):
+            printed, complaint = await _talk(process, given, bounds)
+            if printed is None:
+                return Done(-signal.SIGKILL, exceeded=f"{_spoken(bounds.printed)} of output")
+            code = await process.wait()
     except TimeoutError:
-        return None
+        return Done(-signal.SIGKILL, exceeded=f"{bounds.seconds:g} s", late=True)
     finally:
-        # A process that was not waited for, because we were cancelled or it took too long.
-        if process.returncode is None:
-            process.kill()
-            # To wait alone would never end where it has printed more than a pipe holds.
-            await process.communicate()
-    return Done(process.returncode or 0, printed, complaint.decode(errors="replace"))
+        await _end(process)
+    memory = f"{_spoken(bounds.memory)} of memory" if code == 2 and _OUT_OF_MEMORY.search(complaint) else ""
+    return Done(code, printed, complaint, memory)
+
+
+def _bound(pid: int, bounds: Bounds) -> None:
+    """Set the kernel's limits of a process that has just been started."""
+    if not hasattr(resource, "prlimit"):
+        # Only Linux can, and only there operators run; a person's command line may run elsewhere.
+        return
+    limits = {
+        resource.RLIMIT_DATA: bounds.memory,
+        resource.RLIMIT_CPU: bounds.processor_seconds,
+        resource.RLIMIT_FSIZE: bounds.written,
+        resource.RLIMIT_CORE: 0,
+    }
+    try:
+        for limit, value in limits.items():
+            # A limit that is lower already cannot be raised, and need not be.
+            _, hard = resource.prlimit(pid, limit)
+            lower = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            resource.prlimit(pid, limit, (lower, lower))
+    except ProcessLookupError:
+        # It has ended already.
+        return
+    except OSError as error:
+        raise Unavailable(f"helm is not run without bounds, and they cannot be set here: {error.strerror}") from error
+
+
+async def _talk(process: Process, given: bytes, bounds: Bounds) -> tuple[bytes | None, str]:
+    """Give a process its input and return what it prints, None for too much, and what it complains about."""
+    assert process.stdin is not None  # noqa: S101  all three are pipes
+    assert process.stdout is not None  # noqa: S101  likewise
+    assert process.stderr is not None  # noqa: S101  likewise
+    async with asyncio.TaskGroup() as group:
+        group.create_task(_give(process.stdin, given))
+        printed = group.create_task(_take(process, process.stdout, bounds.printed))
+        complaint = group.create_task(_take_ends(process.stderr, bounds.complained))
+    return printed.result(), complaint.result()
+
+
+async def _give(stream: asyncio.StreamWriter, given: bytes) -> None:
+    # One that ends early does not read all of it.
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        stream.write(given)
+        await stream.drain()
+    stream.close()
+
+
+async def _take(process: Process, stream: asyncio.StreamReader, most: int) -> bytes | None:
+    found = bytearray()
+    while piece := await stream.read(_PIECE):
+        found += piece
+        if len(found) > most:
+            _kill(process)
+            return None
+    return bytes(found)
+
+
+async def _take_ends(stream: asyncio.StreamReader, most: int) -> str:
+    """Return the beginning and the end of what a process complains about: what is between says the least."""
+    first, last, half = bytearray(), bytearray(), most // 2
+    while piece := await stream.read(_PIECE):
+        room = half - len(first)
+        first += piece[:room]
+        last = (last + piece[room:])[-half:]
+    return (first + last).decode(errors="replace")
+
+
+async def _end(process: Process) -> None:
+    """Kill a process, with all that it started, if it has not ended: we were cancelled, or it took too much."""
+    if process.returncode is None:
+        _kill(process)
+        # To wait alone would never end where it has printed more than a pipe holds.
+        await process.communicate()
+
+
+def _kill(process: Process) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _spoken(size: int) -> str:
+    unit = next(unit for unit in _SPOKEN if size >= unit)
+    return f"{size / unit:g} {_SPOKEN[unit]}"
 
 
 def complaint_of(printed: str, values: str = "{}") -> str:
@@ -69,7 +213,7 @@ def complaint_of(printed: str, values: str = "{}") -> str:
     complaint = " ".join(line for line in lines if line) or "helm failed and did not say why"
     for value in sorted(_texts(json.loads(values)), key=len, reverse=True):
         complaint = complaint.replace(value, "<value>")
-    return complaint
+    return complaint if len(complaint) <= LONGEST_COMPLAINT else f"{complaint[:LONGEST_COMPLAINT]}…"
 
 
 def _texts(value: Any) -> Iterator[str]:

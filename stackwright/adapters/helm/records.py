@@ -2,7 +2,9 @@
 
 import base64
 import gzip
+import io
 import json
+import zlib
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,6 +16,8 @@ from stackwright.adapters.helm.rendering import Rendered
 TYPE = "helm.sh/release.v1"
 # The key of the Secret's data.
 KEY = "release"
+# How long a record may be when it is unpacked; anybody may write one who may write Secrets.
+LONGEST = 16 * 2**20
 
 DEPLOYED = "deployed"
 SUPERSEDED = "superseded"
@@ -121,13 +125,21 @@ def encode(record: Record) -> str:
     return base64.b64encode(base64.b64encode(packed)).decode()
 
 
+def _decompressed(packed: bytes) -> bytes:
+    with gzip.GzipFile(fileobj=io.BytesIO(packed)) as archive:
+        content = archive.read(LONGEST + 1)
+    if len(content) > LONGEST:
+        raise ValueError("it is too long for a record")
+    return content
+
+
 def decode(data: str) -> Record:
     """Return the record in the value of a Secret's `data`; raise Rejected when it is none."""
     try:
         packed = base64.b64decode(base64.b64decode(data))
         # Very old helms did not compress.
-        body: Any = json.loads(gzip.decompress(packed) if packed.startswith(_GZIP) else packed)
-    except (ValueError, OSError, EOFError) as error:
+        body: Any = json.loads(_decompressed(packed) if packed.startswith(_GZIP) else packed)
+    except (ValueError, OSError, EOFError, zlib.error, RecursionError) as error:
         raise Rejected("what the Secret holds is no record of a Helm release") from error
     if not isinstance(body, dict) or not isinstance(body.get("version"), int):
         raise Rejected("what the Secret holds is no record of a Helm release")

@@ -1,4 +1,4 @@
-"""Renders charts with the real helm, remembers the results, and starts helm once for all who ask at once."""
+"""Renders charts with the real helm, within bounds; remembers the results, and runs once for all who ask at once."""
 
 import asyncio
 import json
@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
-from stackwright.adapters.errors import Rejected, Unavailable
-from stackwright.adapters.helm import charts, programs
+from stackwright import tasks
+from stackwright.adapters.errors import AdapterError, Rejected, Unavailable
+from stackwright.adapters.helm import charts, manifests, programs
 from stackwright.adapters.helm.charts import Chart, JsonObject
-from stackwright.adapters.helm.packages import Packages
+from stackwright.adapters.helm.failures import Failures
+from stackwright.adapters.helm.packages import KEPT, Packages
 
-# A chart renders in a twentieth of a second; a machine that is this slow has other troubles.
-DEADLINE = 60.0
+# How many helms render at once: each may take all of its bounds, and the operator has a memory limit.
+AT_ONCE = 2
 # How many results are remembered: more than one cloud has services, and some KB each.
 REMEMBERED = 128
+# How many characters of manifests are remembered at most: as objects they take ten times as much.
+REMEMBERED_LENGTH = 4 * 2**20
 _NOWHERE = "/nonexistent"
 # What a chart renders to depends on its values alone: not on the user's plugins, settings or cluster.
 _ENVIRONMENT = dict.fromkeys(("HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME", "HOME", "KUBECONFIG"), _NOWHERE)
@@ -48,61 +50,86 @@ class _Asked(NamedTuple):
 
 
 class Renderer:
-    """Runs one helm program: the one given, the one that STACKWRIGHT_HELM names, or the one on the PATH."""
+    """Runs one helm program: the one given, the one that STACKWRIGHT_HELM names, or the one on the PATH.
 
-    def __init__(self, program: Path | None = None, *, remembered: int = REMEMBERED) -> None:
+    A render that failed is not tried again at once; whoever asks meanwhile is told the same.
+    """
+
+    def __init__(
+        self, program: Path | None = None, *, remembered: int = REMEMBERED, bounds: programs.Bounds | None = None
+    ) -> None:
         self.runs = 0
         """How often helm was started."""
         self.packages = Packages(program)
         """The charts that users bring, by the same helm."""
-        self._program = program
+        self._helm = programs.Helm(program, bounds, at_once=AT_ONCE)
         self._remembered = remembered
-        self._charts: dict[Path, Chart] = {}
+        self._charts: OrderedDict[Path, Chart] = OrderedDict()
         self._done: OrderedDict[_Asked, Rendered] = OrderedDict()
-        self._running: dict[_Asked, asyncio.Task[Rendered]] = {}
+        self._failed = Failures[_Asked]()
+        self._running = tasks.Shared[_Asked, Rendered]()
 
     async def render(self, chart: Path, name: str, namespace: str, values: Mapping[str, Any]) -> Rendered:
-        """Return what the chart renders to; raise Rejected with helm's own word where it does not."""
+        """Return what the chart renders to; raise Rejected with helm's own word where it does not.
+
+        Helm is ended when the last one who asked has given up.
+        """
         known = await self._chart(chart)
         asked = _Asked(known.digest, name, namespace, json.dumps(values, sort_keys=True))
         if asked in self._done:
             self._done.move_to_end(asked)
             return self._done[asked]
-        if asked not in self._running:
-            self._running[asked] = asyncio.create_task(self._render(asked, chart, known))
-        # Who gives up does not take the others' result away.
-        return await asyncio.shield(self._running[asked])
+        self._failed.refuse(asked)
+        return await self._running.once(asked, lambda: self._render(asked, chart, known))
 
     async def _chart(self, directory: Path) -> Chart:
-        """Return a chart; it is read once, because a chart belongs to the program that renders it."""
+        """Return a chart; it is read once, because a folder never changes while this program runs."""
         if directory not in self._charts:
             self._charts[directory] = await asyncio.to_thread(charts.read, directory)
+            while len(self._charts) > KEPT:
+                self._charts.popitem(last=False)
+        self._charts.move_to_end(directory)
         return self._charts[directory]
 
     async def _render(self, asked: _Asked, directory: Path, chart: Chart) -> Rendered:
         try:
             manifest = await self._template(asked, directory, chart)
-            objects = await asyncio.to_thread(_objects, manifest, asked)
-            rendered = Rendered(asked.name, asked.namespace, manifest, objects, chart)
-            self._done[asked] = rendered
-            while len(self._done) > self._remembered:
-                self._done.popitem(last=False)
-            return rendered
-        finally:
-            del self._running[asked]
+            try:
+                objects = await asyncio.to_thread(_objects, manifest, asked)
+            except Rejected as error:
+                raise Rejected(f"chart {chart.name}: {error}") from error
+        except AdapterError as error:
+            seconds = self._failed.note(asked, error)
+            if isinstance(error, Unavailable):
+                error.after = seconds
+            raise
+        self._failed.forget(asked)
+        rendered = Rendered(asked.name, asked.namespace, manifest, objects, chart)
+        self._done[asked] = rendered
+        while len(self._done) > self._remembered or (len(self._done) > 1 and self._length() > REMEMBERED_LENGTH):
+            self._done.popitem(last=False)
+        return rendered
+
+    def _length(self) -> int:
+        return sum(len(rendered.manifest) for rendered in self._done.values())
 
     async def _template(self, asked: _Asked, directory: Path, chart: Chart) -> str:
         self.runs += 1
         words = ("template", asked.name, str(directory), "--namespace", asked.namespace, "--values", "-", "--no-hooks")
-        program = programs.find(self._program)
-        done = await programs.run(program, words, _ENVIRONMENT, deadline=DEADLINE, given=asked.values.encode())
-        if done is None:
-            raise Unavailable(f"helm did not render chart {chart.name} within {DEADLINE:g} s")
+        done = await self._helm.run(words, _ENVIRONMENT, asked.values.encode())
+        if done.late:
+            raise Unavailable(f"helm did not render chart {chart.name} within {done.exceeded}")
+        if done.exceeded:
+            raise Rejected(f"chart {chart.name} takes more than {done.exceeded} to render; make it take less")
         if done.code < 0:
-            raise Unavailable(f"helm was ended by signal {-done.code} while it rendered chart {chart.name}")
+            seconds = self._helm.bounds.processor_seconds
+            raise Unavailable(
+                f"helm was ended by signal {-done.code} while it rendered chart {chart.name}: it took more than "
+                f"{seconds} s of processor time, or the machine has no memory left"
+            )
         if done.code:
             raise Rejected(f"chart {chart.name}: {programs.complaint_of(done.complaint, asked.values)}")
-        return done.printed.decode()
+        return done.printed.decode(errors="replace")
 
 
 _renderer = Renderer()
@@ -113,21 +140,17 @@ async def render(chart: Path, name: str, namespace: str, values: Mapping[str, An
     return await _renderer.render(chart, name, namespace, values)
 
 
-def objects_of(manifest: str) -> tuple[JsonObject, ...]:
-    """Return the objects of a manifest in their order; raise Rejected where it is none."""
-    try:
-        return tuple(body for body in yaml.load_all(manifest, charts.Loader) if isinstance(body, dict))
-    except yaml.YAMLError as error:
-        raise Rejected("the manifest is no YAML") from error
-
-
 def _objects(manifest: str, asked: _Asked) -> tuple[JsonObject, ...]:
-    return tuple(_labelled(body, asked) for body in objects_of(manifest))
+    return tuple(_labelled(body, asked) for body in manifests.bounded(manifest))
 
 
 def _labelled(body: JsonObject, asked: _Asked) -> JsonObject:
     """Return an object with what helm itself adds to each that it applies, and knows its own by."""
     metadata = body.get("metadata") or {}
+    if not isinstance(metadata, dict) or any(
+        not isinstance(metadata.get(part) or {}, dict) for part in ("labels", "annotations")
+    ):
+        raise Rejected(f"it renders a {body.get('kind')} whose metadata are no maps")
     labels = {**(metadata.get("labels") or {}), "app.kubernetes.io/managed-by": "Helm"}
     release = {"meta.helm.sh/release-name": asked.name, "meta.helm.sh/release-namespace": asked.namespace}
     annotations = {**(metadata.get("annotations") or {}), **release}

@@ -40,6 +40,7 @@ from stackwright.controllers.release.ownership import (
     who_owns,
     why_given,
 )
+from stackwright.controllers.release.powers import Chart, problems
 from stackwright.controllers.release.recording import record
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "RELEASE_OWNER",
     "UNKNOWN",
     "WHOLE",
+    "Chart",
     "Contested",
     "Owner",
     "Revision",
@@ -60,6 +62,7 @@ __all__ = [
     "is_known",
     "named",
     "preview",
+    "problems",
     "record",
     "release_of",
     "settle",

@@ -10,8 +10,8 @@ import msgspec
 
 from stackwright.adapters.errors import Rejected
 from stackwright.adapters.helm import Rendered, records
+from stackwright.adapters.helm.manifests import bounded
 from stackwright.adapters.helm.records import BUSY, DEPLOYED, SUPERSEDED, Record
-from stackwright.adapters.helm.rendering import objects_of
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Plan, Step, Wait
 from stackwright.kube.resource import JsonObject, Key, Resource
@@ -113,7 +113,7 @@ def _record(data: str) -> Record | None:
 @lru_cache(maxsize=64)
 def _objects(manifest: str) -> tuple[JsonObject, ...]:
     try:
-        return objects_of(manifest)
+        return bounded(manifest)
     except Rejected:
         return ()
 

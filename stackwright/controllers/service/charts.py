@@ -2,11 +2,11 @@
 
 import base64
 import binascii
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from stackwright.adapters.errors import Rejected
+from stackwright.adapters.helm import Rendered
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.api.charts import ChartSource
 from stackwright.blueprint.service import Look, Service
@@ -23,6 +23,8 @@ from stackwright.kube.resource import Key, Resource
 # The one key of a Secret of type kubernetes.io/dockerconfigjson.
 LOGIN = ".dockerconfigjson"
 REASON = "ChartRefused"
+# How many objects of a chart that is refused are named.
+NAMED = 5
 
 
 def source(resource: CustomResource) -> ChartSource | None:
@@ -91,20 +93,29 @@ def _decoded(text: str) -> bytes:
         return b""
 
 
-def refuse_foreign(resource: CustomResource, objects: Iterable[JsonObject], context: Context, condition: str) -> None:
+def refuse_foreign(
+    resource: CustomResource, theirs: Rendered, ours: Rendered, context: Context, condition: str
+) -> None:
     """Raise Blocked where a user's own chart renders what is not the service's to have; ours is known not to."""
-    if source(resource) is None:
-        return
-    problems = [sentence for body in objects if (sentence := _problem(resource, body, context))]
+    charts = [
+        release.Chart(rendered.objects, resource.metadata.name, resource.metadata.namespace)
+        for rendered in (theirs, ours)
+    ]
+    problems = [sentence for body in theirs.objects if (sentence := _problem(resource, body, context))]
+    problems.extend(release.problems(*charts))
     if problems:
+        more = f"; and {len(problems) - NAMED} more" if len(problems) > NAMED else ""
         raise Blocked(
-            f"the chart of {said(resource)} renders {'; '.join(problems)}", reason=REASON, condition=condition
+            f"the chart of {said(resource)} renders {'; '.join(problems[:NAMED])}{more}",
+            reason=REASON,
+            condition=condition,
         )
 
 
 def _problem(resource: CustomResource, body: JsonObject, context: Context) -> str:
     """Return why an object may not be of the release; "" where it may."""
-    metadata = body.get("metadata") or {}
+    metadata = body.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
     name, place = metadata.get("name", ""), resource.metadata.namespace
     what = f"{body.get('kind')} {name or 'without a name'}"
     if not release.is_known(body):

@@ -15,10 +15,21 @@ from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.service import Database, Identity, Notifications, Service
 from stackwright.controllers import release
 from stackwright.controllers.looking import Interests, Looker
-from stackwright.controllers.service import act, charts, labels, needs, pods, preview, references, refused, traces
+from stackwright.controllers.service import (
+    act,
+    addresses,
+    charts,
+    labels,
+    needs,
+    pods,
+    preview,
+    references,
+    refused,
+    rendering,
+    traces,
+)
 from stackwright.controllers.service.decide import Intent, Seen, decide
 from stackwright.controllers.service.environment import Environment
-from stackwright.controllers.translation import translated
 from stackwright.kube import builtin, clock, conditions
 from stackwright.kube.builtin import ConfigMap, Deployment, Job, Node, Plain, Pod, Secret, StatefulSet, StorageClass
 from stackwright.kube.conditions import Finding
@@ -107,6 +118,9 @@ class ServiceController(Generic[C, F]):
             return None
         try:
             return await self._pass(resource, look, context)
+        except rendering.Outdated:
+            # What changed it, or took it away, has asked for another pass already.
+            return None
         except Exception as error:
             finding = conditions.finding_of(error)
             # An error that names no condition says nothing of any.
@@ -148,7 +162,11 @@ class ServiceController(Generic[C, F]):
         ]
         told = self.service.tell(resource, intent.facts, look) if self.service.tell else None
         findings.extend(told.findings if told else ())
-        status = self._status(told.status if told else resource.status, intent, outcome, seen)
+        exposed = addresses.find(outcome, context)
+        status = self._status(told.status if told else resource.status, intent, outcome, seen, exposed)
+        for sentence in addresses.moved(resource, status, exposed, seen.nodes):
+            context.events.event(resource, "Warning", "AddressChanged", sentence)
+        delays.extend(addresses.give_up_in(exposed, seen.now))
         await report(resource, findings, status, context)
         settled = not waits and not intent.secrets and all(finding.status == "True" for finding in findings)
         if settled and intent.facts is not None:
@@ -181,12 +199,9 @@ class ServiceController(Generic[C, F]):
     async def _render(self, resource: C, intent: Intent[F], look: Looker, context: Context) -> Rendered | None:
         if intent.values is None:
             return None
-        metadata = resource.metadata
         condition = self._declared("DeploymentReady")
-        with translated(condition):
-            chart = await charts.folder(self.service, resource, look, self.environment)
-            rendered = await self.environment.renderer.render(chart, metadata.name, metadata.namespace, intent.values)
-        charts.refuse_foreign(resource, rendered.objects, context, condition)
+        place = rendering.Place(self.service, resource, self.environment, look, context, condition)
+        rendered = await rendering.render(place, intent.values)
         try:
             await release.settle(resource, context, rendered.objects, condition=condition)
         except Blocked as error:
@@ -243,7 +258,15 @@ class ServiceController(Generic[C, F]):
                 said = _explained(present, component, mine, beside=beside)
                 return said if said.status == "True" else references.missing(present, look, made) or said
 
-            yield Child(of, body, condition, state, once=of is Job)
+            asked, otherwise = self._addressed(resource, body, look) if of is builtin.Service else (body, None)
+            yield Child(of, asked, condition, state, once=of is Job, otherwise=otherwise)
+
+    def _addressed(self, resource: Any, body: JsonObject, look: Looker) -> tuple[JsonObject, JsonObject | None]:
+        """Return a Service with the address that it had before, and without it where it asks for one."""
+        name = body["metadata"]["name"]
+        present = look(builtin.Service, name)
+        asked = addresses.ask_again(body, present, resource.status.addresses.get(name), clock.now())
+        return asked, (body if asked is not body else None)
 
     def _condition(self, of: type[Resource], body: JsonObject, resource: C) -> str:
         if of is not Job:
@@ -287,11 +310,14 @@ class ServiceController(Generic[C, F]):
                 stuck.append(conditions.finding_of(error))
         return delays, stuck
 
-    def _status(self, told: Status, intent: Intent[F], outcome: Outcome, seen: Seen) -> Status:
+    def _status(
+        self, told: Status, intent: Intent[F], outcome: Outcome, seen: Seen, exposed: addresses.Exposed
+    ) -> Status:
         status: Any = told
         changes: dict[str, Any] = {"overridden": outcome.overridden(), "actions": intent.course.statuses}
         if intent.values is not None:
             changes["chart"] = charts.said(outcome.parent)
+            changes["addresses"] = addresses.keep(status.addresses, exposed)
             changes["readyCount"] = sum(owner.status.get("readyReplicas", 0) for owner in seen.workloads)
             parts = {**intent.values["components"], **intent.values.get("jobs", {})}
             hashes = {name: part["hash"] for name, part in parts.items() if "hash" in part}

@@ -47,7 +47,8 @@ class Child:
 
     `condition` is the parent's condition that follows the child's state; `state` reads that state, by
     default from the child's own Ready condition. A child that is `kept` has no owner and outlives its parent. One that
-    is there `once` is what it is: a Job, say, whose name stands for all that it does.
+    is there `once` is what it is: a Job, say, whose name stands for all that it does. `otherwise` is what to apply
+    where the server does not accept the body.
     """
 
     of: type[Resource]
@@ -56,6 +57,7 @@ class Child:
     state: Callable[[Resource], Finding] | None = None
     kept: bool = False
     once: bool = False
+    otherwise: JsonObject | None = None
 
     @property
     def key(self) -> Key:
@@ -342,6 +344,8 @@ async def _apply(child: Child, parent: Resource, context: Context) -> Applied:
     try:
         return await apply_unforced(child, parent, context)
     except Invalid:
+        if child.otherwise is not None:
+            return await apply_unforced(replace(child, body=child.otherwise, otherwise=None), parent, context)
         if not child.once or (present := context.store(child.of).get(child.key)) is None:
             raise
     # A hand made it in another way, and it cannot be changed. What it does is not cut in the middle.
@@ -410,12 +414,17 @@ def _refuse_foreign(child: Child, parent: Resource, context: Context) -> None:
 
 def _placed(item: Child, parent: Resource) -> Child:
     """Return a child with its owner, unless it is kept, and in its parent's namespace."""
-    metadata = dict(item.body["metadata"])
+    otherwise = _placed_body(item, item.otherwise, parent) if item.otherwise is not None else None
+    return replace(item, body=_placed_body(item, item.body, parent), otherwise=otherwise)
+
+
+def _placed_body(item: Child, body: JsonObject, parent: Resource) -> JsonObject:
+    metadata = dict(body["metadata"])
     if not item.kept:
         metadata["ownerReferences"] = [owner_reference(parent)]
     if item.of.kind.namespaced:
         metadata.setdefault("namespace", parent.metadata.namespace)
-    return replace(item, body={**item.body, "metadata": metadata})
+    return {**body, "metadata": metadata}
 
 
 def _with_annotation(body: JsonObject, name: str, value: str) -> JsonObject:

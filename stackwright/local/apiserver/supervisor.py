@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from stackwright import tasks
 from stackwright.local.apiserver import preparation
 from stackwright.local.apiserver.layout import Command, Layout, Settings, State
 from stackwright.local.apiserver.ports import Reserved
@@ -120,13 +121,11 @@ class _Ended:
 
     async def before(self, work: Coroutine[None, None, object]) -> bool:
         """Do the work and return True; when the end comes first, leave it undone and return False."""
-        task = asyncio.ensure_future(work)
-        end = asyncio.ensure_future(self._event.wait())
+        task = tasks.start(work)
+        end = tasks.start(self._event.wait())
         await asyncio.wait({task, end}, return_when=asyncio.FIRST_COMPLETED)
         finished = task.done()
-        for unfinished in (task, end):
-            unfinished.cancel()
-        await asyncio.wait({task, end})
+        await tasks.end(task, end)
         if finished:
             task.result()
         return finished

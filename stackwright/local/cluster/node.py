@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from stackwright import tasks
 from stackwright.local.cluster import isolation, preparation
 from stackwright.local.cluster.layout import Identity, Layout, Settings
 from stackwright.local.cluster.supervisor import Supervisor
@@ -49,8 +50,8 @@ async def _run(supervisor: Supervisor) -> None:
     """Run the programs until somebody asks for an orderly end; a quick one needs no asking."""
     ending = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ending.set)
-    running = asyncio.ensure_future(supervisor.run())
-    end = asyncio.ensure_future(ending.wait())
+    running = tasks.start(supervisor.run())
+    end = tasks.start(ending.wait())
     await asyncio.wait({running, end}, return_when=asyncio.FIRST_COMPLETED)
     running.cancel()
     with suppress(asyncio.CancelledError):

@@ -79,6 +79,10 @@ def test_a_record_of_a_very_old_helm_is_not_compressed() -> None:
         pytest.param(base64.b64encode(base64.b64encode(b"\x1f\x8b\x08broken")).decode(), id="a-broken-archive"),
         pytest.param(base64.b64encode(base64.b64encode(gzip.compress(b"[]"))).decode(), id="another-json"),
         pytest.param(base64.b64encode(base64.b64encode(json.dumps({}).encode())).decode(), id="no-version"),
+        pytest.param(
+            base64.b64encode(base64.b64encode(gzip.compress(b'{"version": 1}' + b" " * records.LONGEST))).decode(),
+            id="packed-very-well",
+        ),
         pytest.param(base64.b64encode(base64.b64encode(b"\xff\xfe")).decode(), id="no-text"),
     ],
 )

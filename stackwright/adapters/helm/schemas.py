@@ -1,0 +1,29 @@
+"""Schemas of values: what they refer to, which helm would read from the operator's own network or files. Pure."""
+
+import json
+from typing import Any
+
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+# The drafts that helm has in it.
+_DRAFTS = ("http://json-schema.org/", "https://json-schema.org/")
+
+
+def outside(schema: bytes) -> str:
+    """Return the first thing outside of a schema that it refers to; "" where there is none."""
+    try:
+        return _outside(json.loads(schema))
+    except (ValueError, RecursionError):
+        # It is no schema, and helm says so better.
+        return ""
+
+
+def _outside(value: Any) -> str:
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, part in parts:
+        if name in _REFERENCES and isinstance(part, str) and not part.startswith("#"):
+            return part
+        if name == "$schema" and isinstance(part, str) and not part.startswith(_DRAFTS):
+            return part
+        if found := _outside(part):
+            return found
+    return ""

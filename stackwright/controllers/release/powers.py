@@ -1,0 +1,168 @@
+"""What a user's own chart may not hand on: rights, other accounts, the machine, others' traffic. Pure.
+
+The measure is the service's own chart, rendered with the same values: what that one has, theirs may have. What is not
+looked at here, such as the user that a container runs as, is left to the pod security profile of the namespace.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stackwright.adapters.helm import records
+from stackwright.controllers.release import rights
+from stackwright.kube.resource import JsonObject
+
+ACCOUNT_NAME = "kubernetes.io/service-account.name"
+ACCOUNT_TOKEN = "kubernetes.io/service-account-token"  # noqa: S105  the type of a Secret
+INSTANCE = "app.kubernetes.io/instance"
+# What every namespace has; who may run a pod there may run it so.
+DEFAULT_ACCOUNT = "default"
+# The strictest pod security profile allows it.
+HARMLESS_CAPABILITY = "NET_BIND_SERVICE"
+# How many rights of one Role are named.
+NAMED = 3
+
+
+@dataclass(frozen=True)
+class Chart:
+    """The objects that a chart renders for a release in a namespace."""
+
+    objects: Sequence[JsonObject]
+    release: str
+    namespace: str
+
+    def named(self, kind: str) -> set[str]:
+        """Return the names of its objects of a kind."""
+        return {_name(body) for body in self.objects if body.get("kind") == kind}
+
+    def rules(self) -> list[JsonObject]:
+        """Return what its Roles allow."""
+        return [rule for body in self.objects if body.get("kind") == "Role" for rule in _list(body, "rules")]
+
+    def powers(self) -> set[str]:
+        """Return what its pods take of the machine."""
+        return {power for body in self.objects for power in _powers(body)}
+
+    def accounts(self) -> set[str]:
+        """Return the accounts that its pods run with."""
+        return {account for body in self.objects for account in _accounts(body)}
+
+
+def problems(theirs: Chart, ours: Chart) -> Iterator[str]:
+    """Yield a phrase for each object of a user's chart that has more than the service's own chart gives."""
+    for body in theirs.objects:
+        what = f"{body.get('kind')} {_name(body)}"
+        match body.get("kind"):
+            case "Role":
+                yield from _role(what, body, ours)
+            case "RoleBinding":
+                yield from _binding(what, body, theirs)
+            case "Secret":
+                yield from _secret(what, body, theirs)
+            case "Service":
+                yield from _service(what, body, ours)
+            case "NetworkPolicy":
+                yield from _policy(what, body, theirs, ours)
+            case _:
+                yield from _pods(what, body, theirs, ours)
+
+
+def _role(what: str, body: JsonObject, ours: Chart) -> Iterator[str]:
+    found = list(dict.fromkeys(rights.beyond(_list(body, "rules"), ours.rules())))
+    if found:
+        shown = ", ".join(found[:NAMED]) + (f" and {len(found) - NAMED} more" if len(found) > NAMED else "")
+        yield f"{what}, which allows {shown}; the service's own chart does not, take it out"
+
+
+def _binding(what: str, body: JsonObject, theirs: Chart) -> Iterator[str]:
+    role = _map(body, "roleRef")
+    if role.get("kind") != "Role" or role.get("name") not in theirs.named("Role"):
+        yield f"{what} of {role.get('kind')} {role.get('name')}; it may bind Roles of the chart itself alone"
+    for subject in _list(body, "subjects"):
+        kind, name = subject.get("kind"), subject.get("name")
+        place = subject.get("namespace", theirs.namespace)
+        own = kind == "ServiceAccount" and place == theirs.namespace and name in theirs.named("ServiceAccount")
+        if not own:
+            where = f" of namespace {place}" if kind == "ServiceAccount" and place != theirs.namespace else ""
+            yield f"{what} for {kind} {name}{where}; it may bind to ServiceAccounts of the chart itself alone"
+
+
+def _secret(what: str, body: JsonObject, theirs: Chart) -> Iterator[str]:
+    if body.get("type") == records.TYPE:
+        yield f"{what}, which is a record of a Helm release; the operator writes these, take it out"
+    account = _map(_map(body, "metadata"), "annotations").get(ACCOUNT_NAME)
+    if body.get("type") == ACCOUNT_TOKEN and account not in theirs.named("ServiceAccount"):
+        yield f"{what} with the token of ServiceAccount {account}, which is not of the chart itself"
+
+
+def _service(what: str, body: JsonObject, ours: Chart) -> Iterator[str]:
+    known = {address for other in ours.objects for address in _addresses(other)}
+    if found := sorted(set(_addresses(body)) - known):
+        yield f"{what} with externalIPs ({', '.join(found)}), which take others' traffic; take them out"
+
+
+def _policy(what: str, body: JsonObject, theirs: Chart, ours: Chart) -> Iterator[str]:
+    selector = _map(_map(body, "spec"), "podSelector")
+    known = [_map(_map(other, "spec"), "podSelector") for other in ours.objects if other.get("kind") == "NetworkPolicy"]
+    if selector not in known and _map(selector, "matchLabels").get(INSTANCE) != theirs.release:
+        yield f"{what} for pods of others; name {INSTANCE}: {theirs.release} in its podSelector.matchLabels"
+
+
+def _pods(what: str, body: JsonObject, theirs: Chart, ours: Chart) -> Iterator[str]:
+    allowed = {DEFAULT_ACCOUNT, *theirs.named("ServiceAccount"), *ours.accounts()}
+    for account in sorted(_accounts(body) - allowed):
+        yield f"{what} with pods of ServiceAccount {account}, which is not of the chart itself"
+    if found := sorted(_powers(body) - ours.powers()):
+        yield f"{what} with pods that use {', '.join(found)}; those of the service's own chart do not"
+
+
+def _accounts(body: JsonObject) -> set[str]:
+    spec = _pod(body)
+    # The second is an old name of the first, and the server takes both.
+    return {str(spec[field]) for field in ("serviceAccountName", "serviceAccount") if spec.get(field)}
+
+
+def _powers(body: JsonObject) -> set[str]:
+    """Return in words what the pods of an object take of the machine that they run on."""
+    spec = _pod(body)
+    found = {field for field in ("hostNetwork", "hostPID", "hostIPC") if spec.get(field)}
+    for volume in _list(spec, "volumes"):
+        if "hostPath" in volume:
+            found.add(f"hostPath {_map(volume, 'hostPath').get('path')}")
+    for container in (*_list(spec, "containers"), *_list(spec, "initContainers")):
+        context = _map(container, "securityContext")
+        if context.get("privileged"):
+            found.add("privileged containers")
+        added = _map(context, "capabilities").get("add")
+        for capability in added if isinstance(added, list) else ():
+            if capability != HARMLESS_CAPABILITY:
+                found.add(f"the capability {capability}")
+        found.update(f"hostPort {port['hostPort']}" for port in _list(container, "ports") if port.get("hostPort"))
+    return found
+
+
+def _pod(body: JsonObject) -> JsonObject:
+    spec = _map(body, "spec")
+    if body.get("kind") == "CronJob":
+        spec = _map(_map(spec, "jobTemplate"), "spec")
+    return _map(_map(spec, "template"), "spec")
+
+
+def _addresses(body: JsonObject) -> tuple[str, ...]:
+    found = _map(body, "spec").get("externalIPs") if body.get("kind") == "Service" else None
+    return tuple(map(str, found)) if isinstance(found, list) else ()
+
+
+def _name(body: JsonObject) -> str:
+    return str(_map(body, "metadata").get("name", ""))
+
+
+def _map(body: JsonObject, name: str) -> JsonObject:
+    """Return a part of an object; where it is no map, the server refuses the object."""
+    found: Any = body.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _list(body: JsonObject, name: str) -> Iterable[JsonObject]:
+    found: Any = body.get(name)
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []

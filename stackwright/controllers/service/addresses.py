@@ -1,0 +1,146 @@
+"""The addresses by which clients outside know a Service: kept in the status, asked for again when it is made anew.
+
+A port of the nodes and the address of a load balancer are chosen by the cluster. A Service that somebody deletes would
+come back with others, and all that its clients were told would be wrong.
+"""
+
+import ipaddress
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from stackwright.api.base import JsonObject
+from stackwright.api.service import KnownAddress
+from stackwright.blueprint import endpoints
+from stackwright.kube.builtin import Node, Service
+from stackwright.kube.controller import Context
+from stackwright.kube.shapes.children import Outcome
+
+# How long a load balancer may take to give the address that it is asked for, before any address is better than none.
+PATIENCE = timedelta(minutes=2)
+
+
+def ask_again(body: JsonObject, present: Service | None, known: KnownAddress | None, now: datetime) -> JsonObject:
+    """Return a rendered Service with what is known of it, where it has to be made anew; what is said in it wins."""
+    spec: JsonObject = body.get("spec") or {}
+    if known is None or spec.get("type") not in ("NodePort", "LoadBalancer"):
+        return body
+    changed = dict(spec)
+    if present is None:
+        changed["ports"] = [_with_port(port, known) for port in spec.get("ports") or ()]
+    if spec["type"] == "LoadBalancer" and "loadBalancerIP" not in spec and _is_address(known.address):
+        # What was asked for is asked for as long as it may still come: to take it back might move the Service.
+        asked = present is None or (present.spec.get("loadBalancerIP") == known.address and not _in_vain(present, now))
+        changed |= {"loadBalancerIP": known.address} if asked else {}
+    return body if changed == spec else {**body, "spec": changed}
+
+
+@dataclass(frozen=True)
+class Exposed:
+    """The Services of a release by their names: as they are rendered, and as they are, if they are there."""
+
+    wanted: Mapping[str, JsonObject]
+    present: Mapping[str, Service]
+
+
+def find(outcome: Outcome, context: Context) -> Exposed:
+    """Return the Services of a release after they were applied."""
+    items = [item for item in outcome.desired if item.of is Service]
+    found = {item.key.name: outcome.latest(item, context.store(Service).get(item.key)) for item in items}
+    return Exposed(
+        {item.key.name: item.otherwise or item.body for item in items},
+        {name: service for name, service in found.items() if isinstance(service, Service) and not service.deleting},
+    )
+
+
+def give_up_in(exposed: Exposed, now: datetime) -> list[float]:
+    """Return in how many seconds each address that a load balancer was asked for, and does not give, is given up."""
+    services = exposed.present.values()
+    waiting = (service for service in services if service.spec.get("loadBalancerIP") and not _given(service))
+    return [left for service in waiting if (left := (_created(service) + PATIENCE - now).total_seconds()) > 0]
+
+
+def keep(known: Mapping[str, KnownAddress], exposed: Exposed) -> dict[str, KnownAddress]:
+    """Return what to know of the Services that are wanted from now on; one that is away is known as before."""
+    found: dict[str, KnownAddress] = {}
+    for name, body in exposed.wanted.items():
+        if (body.get("spec") or {}).get("type") not in ("NodePort", "LoadBalancer"):
+            continue
+        before = known.get(name)
+        now = _known(exposed.present[name], before) if name in exposed.present else before
+        if now is not None:
+            found[name] = now
+    return found
+
+
+def moved(resource: Any, status: Any, exposed: Exposed, nodes: Iterable[Node]) -> Iterator[str]:
+    """Yield a sentence for each Service that is reached at another address than before, and was not asked to be.
+
+    `status` is what is known now; the resource has what was known before.
+    """
+    nodes = tuple(nodes)
+    before, after, wanted = resource.status.addresses, status.addresses, exposed.wanted
+    for name in sorted(before.keys() & after.keys() & exposed.present.keys()):
+        old, new = before[name], after[name]
+        said = {_key(port) for port in wanted[name]["spec"].get("ports") or () if port.get("nodePort")}
+        ports = [
+            (str(port), str(new.nodePorts[key]))
+            for key, port in old.nodePorts.items()
+            if key not in said and new.nodePorts.get(key, port) != port
+        ]
+        # The clients of a load balancer do not see the ports behind it.
+        if wanted[name]["spec"]["type"] == "LoadBalancer":
+            changes = [(old.address, new.address)] if old.address and old.address != new.address else []
+        else:
+            changes = ports
+        for one, other in changes:
+            was, now = _shown(exposed.present[name], nodes, one, other)
+            yield (
+                f"Service {name} is reached at {now} from now on, and no longer at {was}: the old address could not be "
+                "had again, or somebody changed it; the catalog follows, clients that keep addresses must be told"
+            )
+
+
+def _shown(service: Service, nodes: Iterable[Node], old: str, new: str) -> tuple[str, str]:
+    """Return an old and a new address, as URLs where that is possible."""
+    port = next((int(entry["port"]) for entry in service.spec.get("ports") or () if "port" in entry), 80)
+    url = endpoints.url_of(service, nodes, port)
+    return (url.replace(new, old), url) if isinstance(url, str) and new in url else (old, new)
+
+
+def _with_port(port: JsonObject, known: KnownAddress) -> JsonObject:
+    number = known.nodePorts.get(_key(port))
+    return {**port, "nodePort": number} if number and "nodePort" not in port else port
+
+
+def _known(service: Service, before: KnownAddress | None) -> KnownAddress | None:
+    ports = {_key(port): port["nodePort"] for port in service.spec.get("ports") or () if port.get("nodePort")}
+    # One that waits for its load balancer has the old address in mind.
+    address = _given(service) or (before.address if before is not None else "")
+    return KnownAddress(nodePorts=ports, address=address) if ports or address else before
+
+
+def _key(port: JsonObject) -> str:
+    return str(port.get("name") or port.get("port"))
+
+
+def _given(service: Service) -> str:
+    entries: Any = service.status.get("loadBalancer", {}).get("ingress") or ()
+    return next((str(entry.get("ip") or entry.get("hostname") or "") for entry in entries), "")
+
+
+def _in_vain(service: Service, now: datetime) -> bool:
+    return not _given(service) and now - _created(service) >= PATIENCE
+
+
+def _created(service: Service) -> datetime:
+    return datetime.fromisoformat(service.metadata.creationTimestamp)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,69 @@
+"""Tasks that have an owner: the only place that starts one outside of a task group.
+
+asyncio shouts "Task exception was never retrieved" where the one who waited for a task was cancelled before the task
+failed. Here whoever waits gets the failure; where nobody waits any more, nobody wants to know.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine, Hashable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
+
+
+def start(work: Awaitable[T], *, name: str | None = None) -> asyncio.Task[T]:
+    """Start a task; the caller owns it, and has to wait for it or to `end` it."""
+    task = asyncio.create_task(work if inspect.iscoroutine(work) else _awaited(work), name=name)
+    task.add_done_callback(_look_at)
+    return task
+
+
+async def end(*started: asyncio.Task[Any]) -> None:
+    """Cancel tasks, and wait until they have ended; how they ended does not matter any more."""
+    for task in started:
+        task.cancel()
+    if started:
+        await asyncio.wait(started)
+
+
+async def _awaited(work: Awaitable[T]) -> T:
+    return await work
+
+
+def _look_at(task: asyncio.Task[Any]) -> None:
+    if not task.cancelled():
+        task.exception()
+
+
+@dataclass(eq=False)
+class _Run(Generic[T]):
+    """A task, and how many wait for it."""
+
+    task: asyncio.Task[T]
+    waiting: int = 0
+
+
+class Shared(Generic[K, T]):
+    """Runs the same work once for all who ask for it at the same time, and ends it when the last of them gives up."""
+
+    def __init__(self) -> None:
+        self._running: dict[K, _Run[T]] = {}
+
+    async def once(self, key: K, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Return what the work of a key returns, or raise what it raises."""
+        run = self._running.get(key)
+        if run is None:
+            run = self._running[key] = _Run(start(make()))
+        run.waiting += 1
+        try:
+            # Whoever gives up does not take the result of the others away.
+            return await asyncio.shield(run.task)
+        finally:
+            run.waiting -= 1
+            if self._running.get(key) is run and (run.task.done() or not run.waiting):
+                del self._running[key]
+            if not run.waiting:
+                await end(run.task)

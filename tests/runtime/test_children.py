@@ -1,0 +1,64 @@
+"""Children whose first wish the server does not accept."""
+
+from typing import ClassVar
+
+import pytest
+
+from stackwright.kube.builtin import Service
+from stackwright.kube.client import Client
+from stackwright.kube.controller import Context
+from stackwright.kube.errors import Invalid
+from stackwright.kube.resource import CompositeStatus, CustomResource, Key, Kind
+from stackwright.kube.shapes.children import Child, Children, Outcome
+from tests.runtime.controlling import Runs, controller, quiet, running
+from tests.runtime.fault_server import Answer, FaultServer
+
+__all__ = ["quiet"]
+
+PLAIN = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 1}]}}
+ASKED = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 1, "nodePort": 30500}]}}
+TAKEN = Answer(422, "spec.ports[0].nodePort: provided port is already allocated", "Invalid")
+
+
+class Parent(CustomResource, frozen=True, kw_only=True):
+    """A kind that is nobody's."""
+
+    kind: ClassVar[Kind] = Kind("children.example.org", "v1", "Parent", "parents")
+
+    status: CompositeStatus = CompositeStatus()
+
+
+@pytest.mark.parametrize(
+    ("refusals", "child", "ports"),
+    [
+        pytest.param(0, Child(Service, ASKED, otherwise=PLAIN), [{"port": 1, "nodePort": 30500}], id="accepted"),
+        pytest.param(1, Child(Service, ASKED, otherwise=PLAIN), [{"port": 1}], id="refused"),
+        pytest.param(2, Child(Service, ASKED, otherwise=PLAIN), None, id="refused-in-both-ways"),
+        pytest.param(1, Child(Service, ASKED), None, id="without-another-way"),
+    ],
+)
+async def test_what_is_refused_is_applied_in_its_other_way(
+    server: FaultServer, client: Client, refusals: int, child: Child, ports: object
+) -> None:
+    children, found = Children((Service,)), []
+
+    async def keep(key: Key, context: Context) -> None:
+        parent = context.store(Parent).get(key)
+        assert parent is not None
+        found.append(await children.keep(parent, (child,), context, prune=True))
+
+    server.put(Parent, {"metadata": {"name": "p", "namespace": "one"}})
+    if refusals:
+        server.fault(TAKEN, on="apply", times=refusals)
+    runs = Runs(keep)
+    async with running(client, controller(runs, kind=Parent, owns=(Service,))):
+        await runs.reach("p")
+    outcome: Outcome = found[0]
+    made = server.object(Service, "s", "one")
+    if ports is None:
+        assert [type(error) for error in outcome.failed.values()] == [Invalid]
+        return
+    assert not outcome.failed
+    assert made is not None
+    assert made["spec"]["ports"] == ports
+    assert made["metadata"]["ownerReferences"][0]["name"] == "p"

@@ -1,0 +1,43 @@
+"""Manifests of charts that may be anybody's."""
+
+import time
+
+import pytest
+
+from stackwright.adapters.errors import Rejected
+from stackwright.adapters.helm import manifests
+
+LIMITS = manifests.Limits(objects=3, values=100, length=500)
+
+
+def laughs(levels: int) -> str:
+    """Return ten aliases of ten aliases of ten aliases."""
+    lines = ["a0: &a0 x"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, levels + 1)]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "said"),
+    [
+        pytest.param("---\nkind: A\n" * 4, "renders 4 objects; it may render 3", id="many-objects"),
+        pytest.param("a: [" + "b, " * 200 + "]", "more than 100 values", id="many-values-in-a-long-text"),
+        pytest.param("a: [" + "b," * 110 + "]", "more than 100 values", id="many-values-in-a-short-text"),
+        pytest.param(laughs(5), "more than 100 values, all aliases", id="aliases-of-aliases"),
+        pytest.param("a: &a\n- *a\n", "more than 100 values", id="one-that-holds-itself"),
+        pytest.param("a: [b", "no YAML", id="no-yaml"),
+        pytest.param("[" * 90, "no YAML", id="without-end"),
+        pytest.param("a: " + "[" * 70 + "]" * 70, "deeper than 64 levels", id="deep"),
+        pytest.param("a: " + "[" * 9000 + "]" * 9000, "more than 100 values", id="very-deep"),
+    ],
+)
+def test_a_manifest_that_holds_too_much_is_refused_at_once(manifest: str, said: str) -> None:
+    began = time.monotonic()
+    with pytest.raises(Rejected, match=said):
+        manifests.bounded(manifest, LIMITS)
+    assert time.monotonic() - began < 5
+
+
+def test_what_is_within_the_bounds_is_taken() -> None:
+    text = "---\na: &a {b: 1}\nc: [*a, *a]\n---\n# nothing\n---\nd: 2026-11-15\n"
+    assert manifests.bounded(text, LIMITS) == ({"a": {"b": 1}, "c": [{"b": 1}, {"b": 1}]}, {"d": "2026-11-15"})

@@ -1,0 +1,191 @@
+"""What a user's own chart may not hand on."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from stackwright.controllers.release.powers import Chart, problems
+
+ACCOUNT = "{kind: ServiceAccount, metadata: {name: mine}}"
+ROLE = "{kind: Role, metadata: {name: r}, rules: [{apiGroups: [''], resources: [pods], verbs: [get]}]}"
+POLICY = "{kind: NetworkPolicy, metadata: {name: n}, spec: {podSelector: {matchLabels: {app: shared}}}}"
+ROLE_OF = "roleRef: {kind: Role, name: r}"
+OURS = [
+    ROLE,
+    POLICY,
+    """kind: StatefulSet
+metadata: {name: s}
+spec:
+  template:
+    spec:
+      serviceAccountName: ours
+      containers: [{name: a, securityContext: {capabilities: {add: [SYS_NICE]}}}]
+      volumes: [{name: v, hostPath: {path: /dev}}]
+""",
+]
+
+
+def pods(spec: str, kind: str = "Deployment") -> str:
+    template = f"template: {{spec: {spec}}}"
+    inner = f"jobTemplate: {{spec: {{{template}}}}}" if kind == "CronJob" else template
+    return f"{{kind: {kind}, metadata: {{name: d}}, spec: {{{inner}}}}}"
+
+
+def binding(rest: str) -> str:
+    return f"{{kind: RoleBinding, metadata: {{name: b}}, {rest}}}"
+
+
+def chart(objects: list[str]) -> Chart:
+    bodies: list[Any] = [yaml.safe_load(text) for text in objects]
+    return Chart(bodies, "it", "here")
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [
+        pytest.param(OURS, id="what-ours-has"),
+        pytest.param(
+            [ACCOUNT, ROLE, binding(f"{ROLE_OF}, subjects: [{{kind: ServiceAccount, name: mine, namespace: here}}]")],
+            id="a-role-for-its-own-account",
+        ),
+        pytest.param([ACCOUNT, pods("{serviceAccountName: mine}")], id="its-own-account"),
+        pytest.param([pods("{serviceAccountName: ours}")], id="the-account-of-ours"),
+        pytest.param([pods("{serviceAccountName: default}"), pods("{}", "Job")], id="the-default-account"),
+        pytest.param(
+            [
+                ACCOUNT,
+                "{kind: Secret, metadata: {name: t, annotations: {kubernetes.io/service-account.name: mine}}, "
+                "type: kubernetes.io/service-account-token}",
+            ],
+            id="the-token-of-its-own-account",
+        ),
+        pytest.param(
+            ["{kind: NetworkPolicy, spec: {podSelector: {matchLabels: {app.kubernetes.io/instance: it}}}}"],
+            id="a-policy-for-its-own-pods",
+        ),
+        pytest.param(
+            [pods("{containers: [{securityContext: {capabilities: {add: [NET_BIND_SERVICE], drop: [ALL]}}}]}")],
+            id="low-ports",
+        ),
+        pytest.param(
+            ["{kind: Role, rules: x}", "{kind: Deployment, spec: [x]}", "{kind: Secret, metadata: x}"],
+            id="what-the-server-refuses-itself",
+        ),
+    ],
+)
+def test_what_the_services_own_chart_has_is_allowed(objects: list[str]) -> None:
+    assert list(problems(chart(objects), chart(OURS))) == []
+
+
+TOKEN = "type: kubernetes.io/service-account-token"
+
+
+@pytest.mark.parametrize(
+    ("objects", "said"),
+    [
+        pytest.param(
+            ["{kind: Role, metadata: {name: all}, rules: [{apiGroups: ['*'], resources: ['*'], verbs: ['*']}]}"],
+            "Role all, which allows * of *.*; the service's own chart does not, take it out",
+            id="a-role-beyond-ours",
+        ),
+        pytest.param(
+            [
+                "{kind: Role, metadata: {name: m}, rules: [{apiGroups: [''], resources: [secrets], "
+                "verbs: [get, list, watch, create, delete]}]}"
+            ],
+            "Role m, which allows get of secrets, list of secrets, watch of secrets and 2 more; the service's own "
+            "chart does not, take it out",
+            id="many-rights-beyond-ours",
+        ),
+        pytest.param(
+            [ROLE, binding(f"{ROLE_OF}, subjects: [{{kind: User, name: mallory}}]")],
+            "RoleBinding b for User mallory; it may bind to ServiceAccounts of the chart itself alone",
+            id="a-user",
+        ),
+        pytest.param(
+            [ROLE, binding(f"{ROLE_OF}, subjects: [{{kind: Group, name: 'system:authenticated'}}]")],
+            "RoleBinding b for Group system:authenticated; it may bind to ServiceAccounts of the chart itself alone",
+            id="a-group",
+        ),
+        pytest.param(
+            [ROLE, binding(f"{ROLE_OF}, subjects: [{{kind: ServiceAccount, name: default}}]")],
+            "RoleBinding b for ServiceAccount default; it may bind to ServiceAccounts of the chart itself alone",
+            id="an-account-of-others",
+        ),
+        pytest.param(
+            [ACCOUNT, ROLE, binding(f"{ROLE_OF}, subjects: [{{kind: ServiceAccount, name: mine, namespace: there}}]")],
+            "RoleBinding b for ServiceAccount mine of namespace there; it may bind to ServiceAccounts of the chart "
+            "itself alone",
+            id="an-account-of-the-same-name-elsewhere",
+        ),
+        pytest.param(
+            [ACCOUNT, binding("roleRef: {kind: ClusterRole, name: admin}, subjects: []")],
+            "RoleBinding b of ClusterRole admin; it may bind Roles of the chart itself alone",
+            id="a-cluster-role",
+        ),
+        pytest.param(
+            [binding("roleRef: {kind: Role, name: others}")],
+            "RoleBinding b of Role others; it may bind Roles of the chart itself alone",
+            id="a-role-of-others",
+        ),
+        pytest.param(
+            [
+                "{kind: Secret, metadata: {name: t, annotations: {kubernetes.io/service-account.name: op}}, "
+                f"{TOKEN}}}"
+            ],
+            "Secret t with the token of ServiceAccount op, which is not of the chart itself",
+            id="the-token-of-another",
+        ),
+        pytest.param(
+            ["{kind: Secret, metadata: {name: sh.helm.release.v1.x.v9}, type: helm.sh/release.v1}"],
+            "Secret sh.helm.release.v1.x.v9, which is a record of a Helm release; the operator writes these, take it "
+            "out",
+            id="a-record-of-a-release",
+        ),
+        pytest.param(
+            [pods("{serviceAccountName: op}")],
+            "Deployment d with pods of ServiceAccount op, which is not of the chart itself",
+            id="the-account-of-another",
+        ),
+        pytest.param(
+            [pods("{serviceAccount: op}", "CronJob")],
+            "CronJob d with pods of ServiceAccount op, which is not of the chart itself",
+            id="by-the-old-name-of-the-field",
+        ),
+        pytest.param(
+            [pods("{hostNetwork: true, hostPID: true, hostIPC: true}", "DaemonSet")],
+            "DaemonSet d with pods that use hostIPC, hostNetwork, hostPID; those of the service's own chart do not",
+            id="the-machines-own-names",
+        ),
+        pytest.param(
+            [pods("{volumes: [{hostPath: {path: /dev}}, {hostPath: {path: /}}]}")],
+            "Deployment d with pods that use hostPath /; those of the service's own chart do not",
+            id="another-path-of-the-machine",
+        ),
+        pytest.param(
+            [
+                pods(
+                    "{initContainers: [{securityContext: {privileged: true, capabilities: {add: [SYS_ADMIN]}}}], "
+                    "containers: [{ports: [{hostPort: 22}]}]}",
+                    "Job",
+                )
+            ],
+            "Job d with pods that use hostPort 22, privileged containers, the capability SYS_ADMIN; those of the "
+            "service's own chart do not",
+            id="privileges",
+        ),
+        pytest.param(
+            ["{kind: Service, metadata: {name: s}, spec: {externalIPs: [10.0.0.1]}}"],
+            "Service s with externalIPs (10.0.0.1), which take others' traffic; take them out",
+            id="the-traffic-of-others",
+        ),
+        pytest.param(
+            ["{kind: NetworkPolicy, metadata: {name: n}, spec: {podSelector: {}, ingress: [{}]}}"],
+            "NetworkPolicy n for pods of others; name app.kubernetes.io/instance: it in its podSelector.matchLabels",
+            id="a-way-to-all-pods",
+        ),
+    ],
+)
+def test_what_is_beyond_is_named_with_its_object(objects: list[str], said: str) -> None:
+    assert list(problems(chart(objects), chart(OURS))) == [said]

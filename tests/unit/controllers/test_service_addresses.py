@@ -1,0 +1,155 @@
+"""The addresses by which clients outside know a Service."""
+
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from stackwright.api.service import KnownAddress
+from stackwright.controllers.service import addresses
+from stackwright.controllers.service.addresses import Exposed
+from stackwright.kube.builtin import Node, Service
+from stackwright.kube.resource import ObjectMeta
+
+NOW = datetime(2026, 11, 16, 12, 0, 0, tzinfo=UTC)
+NODE = Node(metadata=ObjectMeta(name="n"), status={"addresses": [{"type": "InternalIP", "address": "10.0.0.1"}]})
+KNOWN = KnownAddress(nodePorts={"api": 30500}, address="10.0.0.9")
+
+
+def body(kind: str, port: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
+    ports = [{"name": "api", "port": 5000, **(port or {})}]
+    return {"metadata": {"name": "k"}, "spec": {"type": kind, "ports": ports, **spec}}
+
+
+def service(kind: str, port: int, *, address: str = "", made: str = "2026-11-16T11:59:00Z", **spec: Any) -> Service:
+    status = {"loadBalancer": {"ingress": [{"ip": address}]}} if address else {}
+    metadata = ObjectMeta(name="k", namespace="here", creationTimestamp=made)
+    return Service(metadata=metadata, spec=body(kind, {"nodePort": port}, **spec)["spec"], status=status)
+
+
+@pytest.mark.parametrize(
+    ("rendered", "present", "known", "asked"),
+    [
+        pytest.param(body("NodePort"), None, None, body("NodePort"), id="nothing-is-known"),
+        pytest.param(body("NodePort"), None, KNOWN, body("NodePort", {"nodePort": 30500}), id="the-port-again"),
+        pytest.param(
+            body("NodePort"), service("NodePort", 30500), KNOWN, body("NodePort"), id="one-that-is-there-is-left-alone"
+        ),
+        pytest.param(
+            body("NodePort", {"nodePort": 32187}),
+            None,
+            KNOWN,
+            body("NodePort", {"nodePort": 32187}),
+            id="what-the-user-says-wins",
+        ),
+        pytest.param(body("ClusterIP"), None, KNOWN, body("ClusterIP"), id="of-another-type"),
+        pytest.param(
+            body("NodePort", {"name": "other"}), None, KNOWN, body("NodePort", {"name": "other"}), id="another-port"
+        ),
+        pytest.param(
+            body("LoadBalancer"),
+            None,
+            KNOWN,
+            body("LoadBalancer", {"nodePort": 30500}, loadBalancerIP="10.0.0.9"),
+            id="the-address-again",
+        ),
+        pytest.param(
+            body("LoadBalancer"),
+            None,
+            KnownAddress(address="lb.example.org"),
+            body("LoadBalancer"),
+            id="a-name-cannot-be-asked-for",
+        ),
+        pytest.param(
+            body("LoadBalancer"),
+            service("LoadBalancer", 30500, address="10.0.0.9"),
+            KNOWN,
+            body("LoadBalancer"),
+            id="a-balancer-that-was-never-asked-is-left-alone",
+        ),
+        pytest.param(
+            body("LoadBalancer"),
+            service("LoadBalancer", 30500, address="10.0.0.9", loadBalancerIP="10.0.0.9"),
+            KNOWN,
+            body("LoadBalancer", loadBalancerIP="10.0.0.9"),
+            id="what-was-asked-for-stays-asked-for",
+        ),
+        pytest.param(
+            body("LoadBalancer"),
+            service("LoadBalancer", 30500, loadBalancerIP="10.0.0.9"),
+            KNOWN,
+            body("LoadBalancer", loadBalancerIP="10.0.0.9"),
+            id="it-may-still-come",
+        ),
+        pytest.param(
+            body("LoadBalancer"),
+            service("LoadBalancer", 30500, made="2026-11-16T11:57:00Z", loadBalancerIP="10.0.0.9"),
+            KNOWN,
+            body("LoadBalancer"),
+            id="any-address-is-better-than-none",
+        ),
+    ],
+)
+def test_what_a_service_asks_for(
+    rendered: Any, present: Service | None, known: KnownAddress | None, asked: Any
+) -> None:
+    found = addresses.ask_again(rendered, present, known, NOW)
+    assert found == asked
+    assert (found is rendered) is (asked == rendered)
+
+
+def exposed(rendered: dict[str, Any], present: Service | None = None) -> Exposed:
+    return Exposed({"k": rendered}, {"k": present} if present is not None else {})
+
+
+@pytest.mark.parametrize(
+    ("known", "found", "kept"),
+    [
+        pytest.param({}, exposed(body("NodePort"), service("NodePort", 1)), {"api": 1}, id="a-first-one"),
+        pytest.param({"k": KNOWN}, exposed(body("NodePort")), {"api": 30500}, id="one-that-is-away"),
+        pytest.param({"k": KNOWN}, exposed(body("NodePort"), service("NodePort", 2)), {"api": 2}, id="a-new-one"),
+        pytest.param({"k": KNOWN}, exposed(body("ClusterIP")), None, id="nobody-outside-knows-it-any-more"),
+        pytest.param({"k": KNOWN}, Exposed({}, {}), None, id="one-that-is-not-wanted-any-more"),
+    ],
+)
+def test_what_is_known_from_now_on(known: Any, found: Exposed, kept: dict[str, int] | None) -> None:
+    after = addresses.keep(known, found)
+    assert (after["k"].nodePorts if after else None) == kept
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        pytest.param(exposed(body("NodePort"), service("NodePort", 30500)), [], id="the-same"),
+        pytest.param(
+            exposed(body("NodePort"), service("NodePort", 31000)),
+            ["Service k is reached at http://10.0.0.1:31000 from now on, and no longer at http://10.0.0.1:30500"],
+            id="another-port",
+        ),
+        pytest.param(
+            exposed(body("NodePort", {"nodePort": 31000}), service("NodePort", 31000)), [], id="the-user-asked-for-it"
+        ),
+        pytest.param(
+            exposed(body("LoadBalancer"), service("LoadBalancer", 31000, address="10.0.0.9")), [], id="ports-behind-it"
+        ),
+        pytest.param(exposed(body("LoadBalancer"), service("LoadBalancer", 30500)), [], id="it-waits"),
+        pytest.param(
+            exposed(body("LoadBalancer"), service("LoadBalancer", 30500, address="10.0.0.8")),
+            ["Service k is reached at http://10.0.0.8:5000 from now on, and no longer at http://10.0.0.9:5000"],
+            id="another-address",
+        ),
+    ],
+)
+def test_a_new_address_is_told(found: Exposed, said: list[str]) -> None:
+    before: Any = SimpleNamespace(status=SimpleNamespace(addresses={"k": KNOWN}))
+    after = SimpleNamespace(addresses=addresses.keep({"k": KNOWN}, found))
+    sentences = list(addresses.moved(before, after, found, (NODE,)))
+    assert [sentence.partition(": the old")[0] for sentence in sentences] == said
+
+
+def test_an_address_that_does_not_come_is_looked_at_again() -> None:
+    waiting = exposed(body("LoadBalancer"), service("LoadBalancer", 1, loadBalancerIP="10.0.0.9"))
+    assert addresses.give_up_in(waiting, NOW) == [60.0]
+    given = exposed(body("LoadBalancer"), service("LoadBalancer", 1, address="10.0.0.9", loadBalancerIP="10.0.0.9"))
+    assert addresses.give_up_in(given, NOW) == []
