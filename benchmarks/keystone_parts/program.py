@@ -82,7 +82,9 @@ def bring_up() -> Cluster:
     found = binaries.ensure(programs.ALL)
     with Shown() as progress:
         lifecycle.up(NAME, progress=progress, ask=lambda _: True, audit=True)
+    # Every run has a namespace of its own.
     command = [sys.executable, "-m", "stackwright.cli", "up", "--name", NAME, "--cloud", "none", "--yes"]
+    command.append("--cluster-wide")
     subprocess.run(command, cwd=ROOT, check=True)
     place = layout.of(NAME)
     return Cluster(found["kubectl"], place.kubeconfig, place.audit_log)

@@ -139,7 +139,9 @@ def memory(cluster: Cluster) -> float:
 def bring_up() -> Cluster:
     """Bring up a cluster that has all images and runs the operator."""
     found = binaries.ensure(programs.ALL)
+    # Every run has a namespace of its own.
     command = [sys.executable, "-m", "stackwright.cli", "up", "--name", NAME, "--cloud", "none", "--yes"]
+    command.append("--cluster-wide")
     subprocess.run(command, cwd=ROOT, check=True)
     place = layout.of(NAME)
     return Cluster(found["kubectl"], place.kubeconfig, place.audit_log)

@@ -21,7 +21,7 @@ class Options:
     """What stands on the command line."""
 
     words: str
-    namespace: str
+    namespaces: tuple[str, ...]
     kubeconfig: Path | None
     context: str | None
     request_timeout: float
@@ -42,7 +42,13 @@ class Options:
 @click.option(
     "--services", "words", default="", metavar="A,B", help="Only the controllers of these services; all when not given."
 )
-@click.option("--namespace", default="", help="Only resources of this namespace; of all when not given.")
+@click.option(
+    "--namespace",
+    "namespaces",
+    multiple=True,
+    metavar="NAME",
+    help="Only resources of this namespace; several times for several; of all namespaces when not given.",
+)
 @connection_options
 @click.option(
     "--images",
@@ -127,13 +133,18 @@ def _operation(asked: Options, chosen: tuple[str, ...], own_namespace: str) -> "
         oldest=OLDEST_KUBERNETES,
         inside=bool(own_namespace),
         services=chosen,
-        namespace=asked.namespace,
+        namespaces=_namespaces(asked.namespaces),
         election=asked.leader_election,
         health_port=asked.health_port,
         webhooks=webhooks if asked.webhooks == "on" else None,
         operators=prepared(asked.operators, own_namespace) if asked.operators is not None else None,
         patience=asked.request_timeout,
     )
+
+
+def _namespaces(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the namespaces, each once; an empty name stands for none, as it always did."""
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def _services(words: str) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ class Options:
     yes: bool
     cloud: str | None
     namespace: str
+    cluster_wide: bool
     images: Path | None
     timeout: float
     kubeconfig: Path | None
@@ -60,7 +61,14 @@ class Place:
     metavar="FILE|none",
     help=f"The manifests of the cloud to deploy; {NONE} deploys the operators alone.  [default: {EXAMPLE}]",
 )
-@click.option("-n", "--namespace", default="openstack", show_default=True, help="The cloud's namespace.")
+@click.option(
+    "-n", "--namespace", default="openstack", show_default=True, help="The cloud's namespace; the operators work there."
+)
+@click.option(
+    "--cluster-wide",
+    is_flag=True,
+    help="Let the operators work on all namespaces of the cluster from now on, with rights in all of them.",
+)
 @click.option(
     "--images",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -125,12 +133,16 @@ def _install(place: Place, asked: Options, cloud: "Cloud | None", progress: "Pro
     import asyncio  # noqa: PLC0415  a help text needs none of it
 
     from stackwright.cli import clouds, places  # noqa: PLC0415  likewise
-    from stackwright.local import binaries  # noqa: PLC0415  likewise
+    from stackwright.local import binaries, reach  # noqa: PLC0415  likewise
     from stackwright.local.operators import Helm  # noqa: PLC0415  likewise
 
     # Asked before anything is fetched or compiled for it.
     asyncio.run(_reach(place, asked.request_timeout))
     values = places.chart_values(places.component_images(asked.images, built=place.built))
+    # The operators get rights in this namespace, beside those that they have already, and in no other.
+    values[reach.NAMESPACES] = [asked.namespace]
+    if asked.cluster_wide:
+        values[reach.CLUSTER_WIDE] = True
     if cloud is not None:
         values |= clouds.chart_values(cloud)
     helm = Helm(binaries.ensure(["helm"], progress=progress)["helm"], place.kubeconfig, place.context or "")
@@ -162,10 +174,8 @@ async def _deploy(place: Place, cloud: "Cloud", timeout: float, progress: "Progr
     from stackwright.cli import clouds  # noqa: PLC0415  a help text needs none of it
     from stackwright.kube import config  # noqa: PLC0415  likewise
     from stackwright.kube.client import Client  # noqa: PLC0415  likewise
-    from stackwright.local import operators  # noqa: PLC0415  likewise
 
     async with Client(config.load(place.kubeconfig, place.context)) as client:
-        await operators.ensure_namespace(client, cloud.namespace, progress)
         wanted = await clouds.apply(client, cloud, progress)
         await clouds.wait(client, cloud.namespace, wanted, timeout, progress)
 

@@ -23,10 +23,10 @@ from stackwright.kube.builtin import MutatingWebhookConfiguration, Namespace, Va
 from stackwright.kube.client import Client
 from stackwright.kube.config import Connection
 from stackwright.kube.controller import Controller
-from stackwright.kube.errors import ConfigError, KindNotInstalled, KubeError
+from stackwright.kube.errors import ConfigError, Denied, KindNotInstalled, KubeError
 from stackwright.kube.health import HealthServer
 from stackwright.kube.leader import Election
-from stackwright.kube.resource import CustomResource, R
+from stackwright.kube.resource import CustomResource, JsonObject, R
 from stackwright.kube.runtime import Runtime, serve
 from stackwright.kube.runtime import Settings as RuntimeSettings
 
@@ -39,6 +39,7 @@ RETRY_SECONDS = 3.0
 ELECTOR_CONNECTIONS = 8
 # The API server's patience with a webhook that does not answer: whoever writes a resource waits as long.
 WEBHOOK_SECONDS = 5
+EVERYWHERE, LOOPBACK = "0.0.0.0", "127.0.0.1"  # noqa: S104  the kubelet comes from outside of the pod
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Webhooks:
 
 @dataclass(frozen=True)
 class Operation:
-    """What an operator does: which services, in which namespace (all when empty), and how it is known to the cluster.
+    """What an operator does: which services, in which namespaces (all when empty), and how it is known to the cluster.
 
     `system` is the namespace of the operator itself: of its leases, and of the certificates of its webhooks.
     `operators` are those of single services, where this one starts them.
@@ -62,7 +63,7 @@ class Operation:
     oldest: tuple[int, int]
     inside: bool = True
     services: tuple[str, ...] = ()
-    namespace: str = ""
+    namespaces: tuple[str, ...] = ()
     election: bool = True
     health_port: int = 8080
     webhooks: Webhooks | None = None
@@ -83,7 +84,7 @@ async def operate(connection: Connection, operation: Operation) -> None:
         dialler = Dialler(client, inside=operation.inside)
         known = operator.assemble(dialler, operation.environment, operation.operators)
         controllers = operator.choose(known, operation.services)
-        await require_kinds(client, controllers, operation.namespace)
+        await require_kinds(client, controllers, operation.namespaces)
         if not operation.inside:
             await _make_namespace(client, operation.system)
             stack.push_async_callback(_unregister, client, registered_as(operation))
@@ -95,21 +96,31 @@ async def _make_namespace(client: Client, name: str) -> None:
         await client.apply(Namespace, {"metadata": {"name": name}})
 
 
-async def require_kinds(client: Client, controllers: Iterable[Controller], namespace: str) -> None:
+async def require_kinds(client: Client, controllers: Iterable[Controller], namespaces: tuple[str, ...]) -> None:
     """Raise a ConfigError when the cluster does not know one of the kinds that are to be kept."""
     missing = []
-    for controller in controllers:
-        if not issubclass(controller.kind, CustomResource):
-            continue
+    kinds = {controller.kind for controller in controllers if issubclass(controller.kind, CustomResource)}
+    for kind in sorted(kinds, key=lambda kind: kind.kind.crd_name):
         try:
-            await anext(aiter(client.pages(controller.kind, namespace, page=1)))
+            await _look(client, kind, namespaces or ("",))
         except KindNotInstalled:
-            missing.append(controller.kind.kind.crd_name)
+            missing.append(kind.kind.crd_name)
     if missing:
         raise ConfigError(
             f"The cluster at {client.connection.server} does not know {', '.join(missing)}; "
             "install the definitions first: stackwright crds --install"
         )
+
+
+async def _look(client: Client, kind: type[CustomResource], namespaces: tuple[str, ...]) -> None:
+    """Ask for one object, in the first namespace that we may look at; the caches leave the others out, and say so."""
+    for namespace in namespaces[:-1]:
+        try:
+            await anext(aiter(client.pages(kind, namespace, page=1)))
+        except Denied:
+            continue
+        return
+    await anext(aiter(client.pages(kind, namespaces[-1], page=1)))
 
 
 def _runtime(client: Client, elector: Client, controllers: tuple[Controller, ...], operation: Operation) -> Runtime:
@@ -123,11 +134,12 @@ def _runtime(client: Client, elector: Client, controllers: tuple[Controller, ...
     runtime = Runtime(
         client,
         controllers,
-        namespace=operation.namespace,
+        namespace=operation.namespaces,
         places={ServiceOperator: operation.system},
         election=_elections(elector, controllers, operation) if operation.election else None,
         services=[] if served is None else [partial(serving.serve, client, served)],
-        health=HealthServer(port=operation.health_port),
+        # Beside a cluster nobody asks from outside; in a pod the kubelet does, and a NetworkPolicy keeps others away.
+        health=HealthServer(host=EVERYWHERE if operation.inside else LOOPBACK, port=operation.health_port),
         settings=RuntimeSettings(own_process=True),
     )
     return runtime
@@ -139,8 +151,9 @@ def _elections(
     """Return the election of each controller: one for each service, so that only one works on it, whoever runs it."""
     words = {operator.team_of(controller) for controller in controllers}
     identity, system = socket.gethostname(), operation.system
+    named = () if operation.inside else operation.namespaces
     found = {
-        word: Election(elector, operator.lease_of(word, operation.namespace), system, identity, retry=RETRY_SECONDS)
+        word: Election(elector, operator.lease_of(word, named), system, identity, retry=RETRY_SECONDS)
         for word in sorted(words)
     }
     return lambda controller: found[operator.team_of(controller)]
@@ -159,12 +172,23 @@ def _serving(client: Client, operation: Operation, webhooks: tuple[Webhook[Any],
         address = own_address(client.connection.server)
         target = UrlTarget(f"https://[{address}]:{port}" if ":" in address else f"https://{address}:{port}")
         names = (address,)
-    namespaces = {"matchLabels": {"kubernetes.io/metadata.name": operation.namespace}} if operation.namespace else {}
     registration = Settings(
-        name=registered_as(operation), suffix=SUFFIX, target=target, timeout=WEBHOOK_SECONDS, namespaces=namespaces
+        name=registered_as(operation),
+        suffix=SUFFIX,
+        target=target,
+        timeout=WEBHOOK_SECONDS,
+        namespaces=selector(operation.namespaces),
     )
     secret = SecretSettings(service or OUTSIDE, operation.system, names)
     return Serving(webhooks, registration, secret, port=port)
+
+
+def selector(namespaces: tuple[str, ...]) -> JsonObject:
+    """Return what selects these namespaces by their names, and all where there are none."""
+    if not namespaces:
+        return {}
+    named = {"key": "kubernetes.io/metadata.name", "operator": "In", "values": sorted(namespaces)}
+    return {"matchExpressions": [named]}
 
 
 def registered_as(operation: Operation) -> str:

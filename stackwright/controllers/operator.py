@@ -1,5 +1,6 @@
 """What an operator runs: the controllers of all services, or of some, and the webhooks of their kinds."""
 
+import hashlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -57,9 +58,14 @@ def webhooks(
     return admission.webhooks(kinds, known, {services.control_plane(): controlplane.check})
 
 
-def lease_of(word: str, namespace: str) -> str:
+def lease_of(word: str, namespaces: Iterable[str] = ()) -> str:
     """Return the lease under which a service's controllers work: each service has its own, whoever else does what.
 
-    So an operator of all services and one of a single service divide the work, and never do the same.
+    So an operator of all services and one of a single service divide the work, and never do the same. Operators in a
+    cluster are told apart by their own namespace, where the leases are: a list of namespaces that changes changes no
+    lease, and the new pod waits for the old one. Those beside a cluster share one, and name theirs.
     """
-    return "-".join((NAME, word, *((namespace,) if namespace else ())))
+    names = sorted(namespaces)
+    # Of several names a digest: a name has room for 253 characters.
+    several = hashlib.sha256(" ".join(names).encode()).hexdigest()[:8]
+    return "-".join((NAME, word, *(names if len(names) < 2 else (several,))))

@@ -20,7 +20,7 @@ from structlog.typing import FilteringBoundLogger
 
 from stackwright.kube.client import Client
 from stackwright.kube.events import EventRecorder
-from stackwright.kube.informer import Informers
+from stackwright.kube.informers import Informers
 from stackwright.kube.predicates import Predicate
 from stackwright.kube.resource import Key, R, Resource
 from stackwright.kube.store import Store

@@ -9,10 +9,9 @@ what did not change.
 import asyncio
 import contextlib
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any, Generic
+from typing import Generic
 
 import msgspec
 import structlog
@@ -21,16 +20,17 @@ from stackwright.kube import metrics
 from stackwright.kube.client import Client, WatchEvent
 from stackwright.kube.clock import REAL, Clock
 from stackwright.kube.decoding import Turn
-from stackwright.kube.errors import ApiError, Gone, KubeError
+from stackwright.kube.errors import ApiError, Denied, Gone, KubeError
 from stackwright.kube.progress import Progress
 from stackwright.kube.queue import Backoff
-from stackwright.kube.resource import Key, Kind, R
+from stackwright.kube.resource import Key, R
 from stackwright.kube.store import Store
 
 # A stream that lived for so many seconds was a success, even if nothing happened meanwhile.
 LIVED = 60.0
 # After so many refusals in a row to go on from a version, the version itself is doubted.
 REFUSALS = 3
+FORBIDDEN = 403
 # Refusals that say that we or the server, not the version, are the reason.
 _NOT_THE_VERSION = (401, 403, 404, 429, 503)
 _STREAM_REFUSED = (400, 405, 406, 422, 501)
@@ -90,18 +90,21 @@ class Timing:
 class _Listing(Generic[R]):
     """A list that is under way."""
 
-    def __init__(self, store: Store[R]) -> None:
+    def __init__(self, known: Iterable[R]) -> None:
         # What was known before and did not come yet; what is left at the end is gone.
-        self.unseen: set[Key] = {resource.key for resource in store.list()}
+        self.unseen: set[Key] = {resource.key for resource in known}
         # What came older than it was known.
         self.stale: list[R] = []
         self.turn = Turn()
 
 
 class Informer(Generic[R]):
-    """Follows the objects of one kind, all or those of a namespace or selector."""
+    """Follows the objects of one kind, all or those of a namespace or selector.
 
-    def __init__(
+    Several that follow a namespace each may share a `store`; each writes what is of its own namespace.
+    """
+
+    def __init__(  # noqa: PLR0913  all but two by name, each with a default
         self,
         client: Client,
         kind: type[R],
@@ -110,18 +113,24 @@ class Informer(Generic[R]):
         labels: str = "",
         transform: Callable[[R], R] | None = None,
         timing: Timing | None = None,
+        store: Store[R] | None = None,
     ) -> None:
         self.kind = kind
         self.namespace = namespace if kind.kind.namespaced else ""
         self.labels = labels
-        self.store: Store[R] = Store()
+        self.shares = store is not None
+        """Whether others fill the same store from other namespaces."""
+        self.store: Store[R] = Store() if store is None else store
         self.trouble = ""
         """Why the informer does not get on, in a sentence; empty when it does."""
+        self.refused = False
+        """Whether the server's last word was that we may not look there."""
         self._client = client
         self._transform = transform
         self._timing = timing or Timing()
         self._handlers: list[Handler[R]] = []
         self._synced = asyncio.Event()
+        self._settled = asyncio.Event()
         self._streaming = True
         self._progress = Progress()
         self._must_list = True
@@ -132,7 +141,8 @@ class Informer(Generic[R]):
         self._objects = metrics.informer_objects.labels(str(kind.kind))
 
     def __str__(self) -> str:
-        return f"{self.kind.kind}({self.labels})" if self.labels else str(self.kind.kind)
+        place = f" in {self.namespace}" if self.shares else ""
+        return (f"{self.kind.kind}({self.labels})" if self.labels else str(self.kind.kind)) + place
 
     @property
     def has_synced(self) -> bool:
@@ -148,11 +158,18 @@ class Informer(Generic[R]):
         """Wait for the first list to be complete."""
         await self._synced.wait()
 
+    async def settled(self) -> None:
+        """Wait for the first list, or for the word that there is none: one refused namespace holds up no other."""
+        await (self._settled if self.shares else self._synced).wait()
+
     def subscribe(self, handler: Handler[R]) -> None:
         """Call `handler` at every change from now on, first with all that is known."""
         self._handlers.append(handler)
-        for resource in self.store.list():
+        for resource in self._known():
             self._call(handler, Change(None, resource, initial=True))
+
+    def _known(self) -> list[R]:
+        return self.store.list(self.namespace or None)
 
     def covers(self, key: Key) -> bool:
         """Whether a write to that object will show here.
@@ -203,7 +220,7 @@ class Informer(Generic[R]):
         """List if needed, then apply what the stream brings until it ends."""
         if self._must_list and not self._streaming:
             await self._list_in_pages()
-        listing = _Listing(self.store) if self._must_list else None
+        listing = _Listing(self._known()) if self._must_list else None
         try:
             await self._stream(listing)
         except ApiError as error:
@@ -245,7 +262,7 @@ class Informer(Generic[R]):
             listing.turn = Turn()
 
     async def _list_in_pages(self) -> None:
-        listing = _Listing(self.store)
+        listing = _Listing(self._known())
         version = ""
         pages = self._client.pages(self.kind, self.namespace, labels=self.labels)
         async with contextlib.aclosing(pages):
@@ -309,6 +326,7 @@ class Informer(Generic[R]):
         self._must_list = False
         self._advance(version)
         self._synced.set()
+        self._settled.set()
 
     def _put(self, resource: R) -> None:
         if self._transform:
@@ -352,6 +370,7 @@ class Informer(Generic[R]):
         if self.trouble:
             _log.info("following again", kind=str(self))
             self.trouble = ""
+            self.refused = False
         self._progress.advance(int(version))
 
     def _list_again(self, reason: str) -> None:
@@ -376,76 +395,6 @@ class Informer(Generic[R]):
         say = _log.debug if sentence == self.trouble else _log.warning
         say("cannot follow a kind", kind=str(self), error=sentence)
         self.trouble = sentence
-
-
-class Informers:
-    """The informers that controllers share: one for each kind and selector, in one namespace or in all.
-
-    `places` says of which kinds another namespace is looked at.
-    """
-
-    def __init__(
-        self,
-        client: Client,
-        *,
-        namespace: str = "",
-        places: Mapping[type[Any], str] = MappingProxyType({}),
-        timing: Timing | None = None,
-    ) -> None:
-        self._client = client
-        self._namespace = namespace
-        self._places = places
-        self._timing = timing
-        self._informers: dict[tuple[type[Any], str], Informer[Any]] = {}
-        self._group: asyncio.TaskGroup | None = None
-
-    def of(self, kind: type[R], *, labels: str = "", transform: Callable[[R], R] | None = None) -> Informer[R]:
-        """Return the informer of a kind; the first call makes it, and starts it if the others run."""
-        found = self._informers.get((kind, labels))
-        if found is None:
-            found = Informer(
-                self._client,
-                kind,
-                namespace=self._places.get(kind, self._namespace),
-                labels=labels,
-                transform=transform,
-                timing=self._timing,
-            )
-            self._informers[kind, labels] = found
-            if self._group is not None:
-                self._start(found)
-        return found
-
-    def store(self, kind: type[R], *, labels: str = "") -> Store[R]:
-        """Return the store of a kind that somebody follows."""
-        found = self._informers.get((kind, labels))
-        if found is None:
-            raise LookupError(f"nobody follows {kind.kind}; add it to the controller's owns, watches or reads")
-        return found.store
-
-    def caching(self, kind: Kind) -> list[Informer[Any]]:
-        """Return the informers that keep objects of a kind, whatever part of them they decode."""
-        return [informer for informer in self._informers.values() if informer.kind.kind == kind]
-
-    def all(self) -> list[Informer[Any]]:
-        """Return all informers."""
-        return list(self._informers.values())
-
-    async def start(self, group: asyncio.TaskGroup) -> None:
-        """Run all informers, and those that are asked for later, as tasks of `group`."""
-        self._group = group
-        for informer in self._informers.values():
-            self._start(informer)
-
-    async def synced(self) -> None:
-        """Wait until every informer has synced."""
-        for informer in self.all():
-            await informer.synced()
-
-    def unsynced(self) -> list[Informer[Any]]:
-        """Return the informers that wait for their first list."""
-        return [informer for informer in self._informers.values() if not informer.has_synced]
-
-    def _start(self, informer: Informer[Any]) -> None:
-        assert self._group is not None  # noqa: S101  asked by the callers
-        self._group.create_task(informer.run(), name=f"informer {informer}")
+        self.refused = isinstance(error, Denied) and error.code == FORBIDDEN
+        if self.refused:
+            self._settled.set()

@@ -26,7 +26,8 @@ from stackwright.kube.clock import REAL, Clock
 from stackwright.kube.controller import Controller
 from stackwright.kube.events import EventRecorder
 from stackwright.kube.health import HealthServer, watch_lag
-from stackwright.kube.informer import Informers, Timing
+from stackwright.kube.informer import Timing
+from stackwright.kube.informers import Informers
 from stackwright.kube.leader import Election
 from stackwright.kube.resource import Resource
 from stackwright.kube.workers import Workers
@@ -73,7 +74,7 @@ class _Team:
 
 
 class Runtime:
-    """Some controllers and what they share.
+    """Some controllers and what they share, in one namespace, in several, or in all where none is named.
 
     `election`, where given, decides when this process works; a function says for each controller which one does, so
     that several processes can divide the work. `services` run all the time; `health` gets a check that says which
@@ -85,7 +86,7 @@ class Runtime:
         client: Client,
         controllers: Iterable[Controller],
         *,
-        namespace: str = "",
+        namespace: str | Iterable[str] = "",
         places: Mapping[type[Resource], str] = MappingProxyType({}),
         election: Election | Callable[[Controller], Election] | None = None,
         services: Sequence[Service] = (),
@@ -194,14 +195,29 @@ class Runtime:
     async def _follow_sync(self) -> None:
         """Say what is not synced, again and again until all is."""
         synced = tasks.start(self.informers.synced())
+        told: set[str] = set()
         try:
             while not (await asyncio.wait((synced,), timeout=self._settings.patience))[0]:
-                _log.warning("caches are not complete", missing=self.unready())
-                self._settle_memory()
+                if missing := self.unready():
+                    _log.warning("caches are not complete", missing=missing)
+                    self._settle_memory()
+                told = self._tell_left_out(told)
         finally:
             await tasks.end(synced)
         _log.info("all caches are complete", kinds=len(self.informers.all()))
         self._settle_memory()
+
+    def _tell_left_out(self, told: set[str]) -> set[str]:
+        """Say which namespaces are left out, each once, and return all that are."""
+        found = self.informers.left_out()
+        for namespace in sorted(set(found) - told):
+            _log.warning(
+                "a namespace is left out, because this account may not look at it; the others are worked on",
+                namespace=namespace,
+                error=found[namespace],
+                advice="give the account a Role and a RoleBinding there, or take the namespace out of the list",
+            )
+        return set(found)
 
     def _settle_memory(self) -> None:
         """Take what was read so far out of the collector's sight: nearly all of it is there to stay."""

@@ -20,7 +20,8 @@ from stackwright.kube.controller import Context, Controller, Result, Watch
 from stackwright.kube.decoding import Turn
 from stackwright.kube.errors import Blocked, KubeError, Retry
 from stackwright.kube.events import EventRecorder
-from stackwright.kube.informer import Change, Informer, Informers
+from stackwright.kube.informer import Change, Informer
+from stackwright.kube.informers import Informers
 from stackwright.kube.predicates import Predicate
 from stackwright.kube.queue import Priority, Queue, ShutDown
 from stackwright.kube.resource import Key, Kind, Resource
@@ -100,7 +101,9 @@ class Workers:
         self._settling: set[asyncio.Task[None]] = set()
         self._turn = Turn()
         self._active = False
-        self._following = [informers.of(kind) for kind in controller.kinds]
+        self._following = [informer for kind in controller.kinds for informer in informers.following(kind)]
+        # Namespaces of which not all is known. Who decides on half of what is there makes anew what he does not see.
+        self._incomplete: set[str] = set()
         self._subscribe()
 
     def __str__(self) -> str:
@@ -120,15 +123,19 @@ class Workers:
             self._active = False
 
     async def _run(self, drain: float) -> None:
+        self._incomplete = {informer.namespace for informer in self._following if not informer.has_synced}
         # Whoever led meanwhile may have left anything behind, so everything is looked at, after what changed.
-        for resource in self._informers.store(self.controller.kind).list():
-            self._changed(Change(None, resource, initial=True))
+        self._look_again()
         for key in self.controller.standing:
             self.queue.add(key, Priority.LOW)
         async with asyncio.TaskGroup() as group:
             workers = [
                 group.create_task(self._work(group), name=f"{self} worker {number}")
                 for number in range(self.controller.workers)
+            ]
+            workers += [
+                group.create_task(self._join(namespace), name=f"{self} waits for {namespace}")
+                for namespace in self._incomplete
             ]
             await self._stopping.wait()
             await self._drain(drain)
@@ -149,7 +156,7 @@ class Workers:
     async def _ready(self) -> bool:
         """Wait for the caches; return False when asked to stop before they were complete."""
         stopping = tasks.start(self._stopping.wait())
-        synced = tasks.start(self._synced())
+        synced = tasks.start(self._settled_first())
         try:
             await asyncio.wait((stopping, synced), return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -158,9 +165,22 @@ class Workers:
             synced.cancel()
         return not self._stopping.is_set()
 
-    async def _synced(self) -> None:
+    async def _settled_first(self) -> None:
         for informer in self._following:
-            await informer.synced()
+            await informer.settled()
+
+    async def _join(self, namespace: str) -> None:
+        """Begin with a namespace when all of it is known that this controller looks at."""
+        for informer in self._following:
+            if informer.namespace == namespace:
+                await informer.synced()
+        self._incomplete.discard(namespace)
+        _log.info("a namespace is worked on from now on", controller=str(self), namespace=namespace)
+        self._look_again(namespace)
+
+    def _look_again(self, namespace: str | None = None) -> None:
+        for resource in self._informers.store(self.controller.kind).list(namespace):
+            self._changed(Change(None, resource, initial=True))
 
     async def _drain(self, seconds: float) -> None:
         self.queue.shut_down()
@@ -176,11 +196,15 @@ class Workers:
 
     def _subscribe(self) -> None:
         controller = self.controller
-        self._informers.of(controller.kind).subscribe(self._changed)
+        self._hear(controller.kind, self._changed)
         for kind in controller.owns:
-            self._informers.of(kind).subscribe(self._owned_changed)
+            self._hear(kind, self._owned_changed)
         for watch in controller.watches:
-            self._informers.of(watch.kind).subscribe(functools.partial(self._watched_changed, watch))
+            self._hear(watch.kind, functools.partial(self._watched_changed, watch))
+
+    def _hear(self, kind: type[Any], handler: Callable[[Change[Any]], None]) -> None:
+        for informer in self._informers.following(kind):
+            informer.subscribe(handler)
 
     def _changed(self, change: Change[Any]) -> None:
         if self._counts(self.controller.when, change):
@@ -198,6 +222,8 @@ class Workers:
             # Who stands by would collect every key that ever was; `run` begins with all that there is.
             return
         for key in keys:
+            if self._incomplete and key.namespace in self._incomplete:
+                continue
             self.queue.add(key, Priority.LOW if change.initial else Priority.NORMAL)
 
     def _counts(self, predicate: Predicate | None, change: Change[Any]) -> bool:

@@ -12,18 +12,19 @@ from typing import Any
 
 import yaml
 
-from stackwright.kube.builtin import Deployment, Namespace, Pod
+from stackwright.kube.builtin import Deployment, Namespace, Pod, Role, RoleBinding
 from stackwright.kube.client import Client
 from stackwright.kube.crd import install as definitions
-from stackwright.kube.resource import JsonObject
+from stackwright.kube.resource import JsonObject, Resource
 from stackwright.kube.shapes.states import state_of
+from stackwright.local import reach
 from stackwright.local.errors import OperatorsFailed
 from stackwright.local.progress import Progress
 
 NAMESPACE = "stackwright-system"
 RELEASE = "stackwright"
 # The values that are always ours.
-OURS = {"image", "images", "operatorMode"}
+OURS = {"image", "images", "operatorMode", reach.NAMESPACES}
 RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted"}
 PATIENCE = 180.0
 
@@ -71,7 +72,8 @@ class Helm:
 async def install(client: Client, helm: Helm, chart: Path, values: JsonObject, progress: Progress) -> bool:
     """Make a cluster run the operators of a chart with these values; return whether there was anything to do.
 
-    What somebody has told helm beside these values stays.
+    What somebody has told helm beside these values stays; to the namespaces that it was told, those of the values are
+    added. They are made where they are missing, because the operators get their rights in them.
     """
     folder = sorted((chart / "crds").glob("*.yaml"))
     manifests = [body for path in folder for body in yaml.safe_load_all(path.read_text(encoding="utf-8"))]
@@ -80,8 +82,13 @@ async def install(client: Client, helm: Helm, chart: Path, values: JsonObject, p
     changed = [change for change in changes if change.action != "unchanged"]
     if changed:
         progress.say(f"Installed {len(changed)} definitions of our kinds.")
-    await ensure_namespace(client, NAMESPACE, progress)
-    released, deployments = await _release(client, helm, chart, values, progress)
+    for namespace in (NAMESPACE, *values.get(reach.NAMESPACES, ())):
+        await ensure_namespace(client, namespace, progress)
+    state = _state(helm)
+    told: JsonObject = (json.loads(helm.must("get", "values", RELEASE, "--output=json")) if state else None) or {}
+    asked = {name: value for name, value in values.items() if name != reach.NAMESPACES}
+    asked |= await reach.find(client, {**told, **asked}, values.get(reach.NAMESPACES, ()), manifests)
+    released, deployments = await _release(client, helm, chart, Release(state, told, asked), progress)
     for name in deployments:
         await _available(client, name, progress)
     return released or bool(changed)
@@ -117,19 +124,26 @@ async def _gone(client: Client, name: str, progress: Progress) -> None:
     )
 
 
+@dataclass(frozen=True)
+class Release:
+    """How the release was left ("" where there is none), what helm was told of it before, and what we tell it."""
+
+    state: str
+    told: JsonObject
+    asked: JsonObject
+
+
 async def _release(
-    client: Client, helm: Helm, chart: Path, values: JsonObject, progress: Progress
+    client: Client, helm: Helm, chart: Path, release: Release, progress: Progress
 ) -> tuple[bool, list[str]]:
     """Install or upgrade the release, unless it is what it should be; return whether, and its Deployments."""
-    state = _state(helm)
-    told: JsonObject = (json.loads(helm.must("get", "values", RELEASE, "--output=json")) if state else None) or {}
+    state, told = release.state, release.told
     # Ours are whole: half of what somebody said of an image does not go with half of what we say. As JSON, because helm
     # takes some texts for numbers that PyYAML writes without quotes.
-    given = json.dumps({**told, **values})
+    given = json.dumps({**told, **release.asked})
     wanted = objects(helm.must("template", RELEASE, chart, "--values=-", given=given, told=told))
     deployments = [name for kind, _, name in wanted if kind == Deployment.kind.name]
-    missing = [name for name in deployments if await client.find(Deployment, name, NAMESPACE) is None]
-    if state == "deployed" and not missing:
+    if state == "deployed" and not await _is_missing(client, wanted):
         present = helm.run("get", "manifest", RELEASE)
         if present.returncode == 0 and objects(present.stdout) == wanted:
             return False, deployments
@@ -143,6 +157,19 @@ async def _release(
     helm.must("upgrade", *options, RELEASE, chart, given=given)
     progress.say(f"Installed the operators in namespace {NAMESPACE}.")
     return True, deployments
+
+
+# What somebody may have taken away: by hand, or with the namespace that the operators had their rights in.
+_WATCHED: dict[str, type[Resource]] = {kind.kind.name: kind for kind in (Deployment, Role, RoleBinding)}
+
+
+async def _is_missing(client: Client, wanted: Iterable[tuple[str, str, str]]) -> bool:
+    """Return whether an object of the release is not there any more that helm would not look for."""
+    for name, namespace, called in wanted:
+        kind = _WATCHED.get(name)
+        if kind is not None and await client.find(kind, called, namespace or NAMESPACE) is None:
+            return True
+    return False
 
 
 def _state(helm: Helm) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from stackwright.kube.clock import REAL, Clock, seconds
-from stackwright.kube.informer import Informers
+from stackwright.kube.informers import Informers
 from stackwright.kube.resource import Key, ObjectMeta, R, Resource
 from stackwright.kube.store import Store
 from stackwright.simulator import casting, inputs, kubelet, provisioner, scheduler

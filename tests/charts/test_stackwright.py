@@ -6,12 +6,15 @@ from typing import Any
 import pytest
 import yaml
 
+from stackwright import services
 from stackwright.controllers import operator, permissions
+from stackwright.controllers.words import word_of
 from stackwright.kube.crd.generate import manifest
 from tests.charts.conftest import CHARTS, VALUES, Helm, Refuse, Render
 from tests.charts.test_charts import INSTALLED
 
-ONE = ("--set", "namespaces=null", "--set", "services=null")
+ONE = ("--set", "clusterWide=true", "--set", "services=null")
+NAMESPACES = ("default", "kube-public")
 SERVICES = [chart for chart in INSTALLED if chart.name != "stackwright"]
 
 
@@ -38,17 +41,15 @@ def test_nothing_is_held_only_to_be_handed_on_without_a_chart_that_does(helm: He
 
 def test_names_are_those_that_the_operator_knows(render: Render) -> None:
     objects = render("stackwright", "--namespace", "system")
-    for namespace in ("default", "kube-public"):
-        for word in ("keystone", "core"):
-            assert ("Lease", operator.lease_of(word, namespace)) in objects
-        webhook = f"stackwright-webhook-{namespace}"
-        assert ("Service", webhook) in objects
-        assert ("Secret", webhook) in objects
-        assert ("ValidatingWebhookConfiguration", f"{webhook}.system") in objects
-        arguments = container(objects, f"stackwright-operator-{namespace}")["args"]
-        assert f"--namespace={namespace}" in arguments
-        assert f"--webhook-service={webhook}" in arguments
-        assert "--services=keystone,core" in arguments
+    for word in ("keystone", "core"):
+        assert ("Lease", operator.lease_of(word)) in objects
+    assert ("Service", "stackwright-webhook") in objects
+    assert ("Secret", "stackwright-webhook") in objects
+    assert ("ValidatingWebhookConfiguration", "stackwright-webhook.system") in objects
+    arguments = container(objects, "stackwright-operator")["args"]
+    assert [word for word in arguments if "--namespace=" in word] == [f"--namespace={name}" for name in NAMESPACES]
+    assert "--webhook-service=stackwright-webhook" in arguments
+    assert "--services=keystone,core" in arguments
 
 
 def container(objects: dict[tuple[str, str], Any], name: str) -> dict[str, Any]:
@@ -59,7 +60,7 @@ def container(objects: dict[tuple[str, str], Any], name: str) -> dict[str, Any]:
 def test_one_operator_for_all_namespaces_has_its_rights_everywhere(render: Render) -> None:
     objects = render("stackwright", "--namespace", "system", *ONE)
     assert {name for kind, name in objects if kind == "Lease"} == {
-        operator.lease_of(word, "") for word in permissions.words()
+        operator.lease_of(word) for word in permissions.words()
     }
     rules = objects["ClusterRole", "system-stackwright-operator"]["rules"]
     inside, outside = permissions.everything()
@@ -68,18 +69,83 @@ def test_one_operator_for_all_namespaces_has_its_rights_everywhere(render: Rende
     assert {name for kind, name in objects if kind == "Role"} == {"stackwright-operator-self"}
 
 
-def test_operators_of_some_namespaces_have_rights_there_alone(render: Render) -> None:
-    objects = render("stackwright", "--namespace", "system")
-    _, outside = permissions.single("keystone")
-    resources = {
-        resource
-        for rule in objects["ClusterRole", "system-stackwright-operator"]["rules"]
-        for resource in rule["resources"]
+def roles(helm: Helm, *arguments: str) -> dict[tuple[str, str, str], list[dict[str, Any]]]:
+    """The rules of all roles, by kind, namespace and name."""
+    values = ("--values", str(VALUES / "stackwright.yaml"), "--namespace", "system")
+    printed = helm("template", "stackwright", CHARTS / "stackwright", *values, *arguments)
+    return {
+        (body["kind"], body["metadata"].get("namespace", ""), body["metadata"]["name"]): body["rules"]
+        for body in yaml.safe_load_all(printed)
+        if body and body["kind"] in ("Role", "ClusterRole")
     }
-    assert resources == {resource for _, resource in outside} | {
-        "mutatingwebhookconfigurations",
-        "validatingwebhookconfigurations",
+
+
+def test_operators_of_some_namespaces_have_rights_there_alone(helm: Helm) -> None:
+    found = roles(helm, "--set", "services=null")
+    name = "system-stackwright-operator"
+    inside, outside = permissions.everything()
+    assert set(found) == {
+        ("ClusterRole", "", name),
+        ("Role", "", "stackwright-operator-self"),
+        *(("Role", namespace, name) for namespace in NAMESPACES),
     }
+    for namespace in NAMESPACES:
+        assert found["Role", namespace, name] == permissions.rules(inside)
+    everywhere = found["ClusterRole", "", name]
+    assert everywhere[:-1] == permissions.rules(outside)
+    # All that is left of the cluster as a whole: what there is to run on is read, and its own webhooks are kept.
+    assert outside == {("", "nodes"): permissions.READ, ("storage.k8s.io", "storageclasses"): permissions.READ}
+    assert everywhere[-1]["resourceNames"] == ["stackwright-webhook.system"]
+    assert everywhere[-1]["verbs"] == ["get", "patch"]
+
+
+def test_commands_in_pods_are_run_only_by_operators_whose_services_keep_keys() -> None:
+    keeps = {word_of(service.kind) for service in services.blueprints() if service.key_rings}
+    granted = {word for word in permissions.words() if ("", "pods/exec") in permissions.single(word)[0]}
+    assert granted == keeps
+    assert granted < set(permissions.words())
+
+
+def test_all_namespaces_are_a_choice_that_goes_before_a_list(helm: Helm) -> None:
+    assert {namespace for _, namespace, _ in roles(helm, "--set", "clusterWide=true")} == {""}
+
+
+def policy(objects: dict[tuple[str, str], Any]) -> Any:
+    return objects["NetworkPolicy", "stackwright-operators"]["spec"]
+
+
+def test_the_operators_are_closed_but_for_their_webhooks(render: Render) -> None:
+    spec = policy(render("stackwright"))
+    assert spec["policyTypes"] == ["Ingress", "Egress"]
+    assert spec["ingress"] == [{"ports": [{"port": 9443, "protocol": "TCP"}]}]
+    (to,) = (rule["to"] for rule in spec["egress"] if "to" in rule)
+    (rule,) = to[0]["namespaceSelector"]["matchExpressions"]
+    assert rule["values"] == list(NAMESPACES)
+    assert not policy(render("stackwright", "--set", "webhooks=false"))["ingress"]
+    everywhere = policy(render("stackwright", *ONE))
+    assert {"to": [{"namespaceSelector": {"matchLabels": {}}}]} in everywhere["egress"]
+    assert not [1 for kind, _ in render("stackwright", "--set", "networkPolicies.enabled=false") if "Policy" in kind]
+
+
+@pytest.mark.parametrize("mode", ["shared", "perService"])
+def test_the_policy_is_of_the_pods_of_all_operators(render: Render, mode: str) -> None:
+    objects = render("stackwright", *ONE, "--set", f"operatorMode={mode}")
+    selected = policy(objects)["podSelector"]["matchLabels"].items()
+    bodies = [body for (kind, _), body in objects.items() if kind == "Deployment"]
+    bodies += started(objects).values() if mode == "perService" else ()
+    for body in bodies:
+        template = body["spec"]["template"]
+        assert selected <= template["metadata"]["labels"].items()
+        ports = {port["name"]: port["containerPort"] for port in template["spec"]["containers"][0]["ports"]}
+        assert ports["health"] == 8080
+        assert ports.get("webhook", 9443) == 9443
+
+
+def test_metrics_are_open_to_those_that_are_named(render: Render) -> None:
+    peer = "metrics.from[0].namespaceSelector.matchLabels.team=monitoring"
+    opened = policy(render("stackwright", "--set", peer))["ingress"][1]
+    assert opened["from"] == [{"namespaceSelector": {"matchLabels": {"team": "monitoring"}}}]
+    assert opened["ports"] == [{"port": 8080, "protocol": "TCP"}]
 
 
 PER_SERVICE = (*ONE, "--set", "operatorMode=perService", "--namespace", "system")
@@ -128,7 +194,7 @@ def test_each_operator_has_the_rights_of_its_service_and_the_lease_of_it(render:
     (subject,) = objects["ClusterRoleBinding", name]["subjects"]
     assert subject["name"] == f"stackwright-operator-{word}"
     own = objects["Role", f"stackwright-operator-{word}-self"]["rules"]
-    assert own[0]["resourceNames"] == [operator.lease_of(word, "")]
+    assert own[0]["resourceNames"] == [operator.lease_of(word)]
     # Only who starts the others may deploy, and only beside itself; only it answers webhooks.
     resources = {resource for rule in own for resource in rule["resources"]}
     assert resources == ({"leases", "secrets", "deployments"} if word == "core" else {"leases"})
@@ -137,15 +203,16 @@ def test_each_operator_has_the_rights_of_its_service_and_the_lease_of_it(render:
 def test_operators_for_each_service_in_some_namespaces_have_rights_there_alone(render: Render) -> None:
     some = ("--set", "namespaces={default}", "--set", "services=null", "--set", "operatorMode=perService")
     objects = render("stackwright", *some, "--namespace", "system")
-    prepared = objects["ConfigMap", "stackwright-operators-default"]["data"]
-    body = yaml.safe_load(prepared["keystone.yaml"])
-    assert body["metadata"]["name"] == "stackwright-operator-keystone-default"
-    assert body["metadata"]["ownerReferences"][0]["name"] == "stackwright-operator-core-default"
-    assert ("Deployment", "stackwright-operator-core-default") in objects
-    assert objects["Role", "system-stackwright-operator-keystone"]["metadata"]["namespace"] == "default"
-    inside, outside = permissions.single("keystone")
-    assert objects["Role", "system-stackwright-operator-keystone"]["rules"] == permissions.rules(inside)
-    assert objects["ClusterRole", "system-stackwright-operator-keystone"]["rules"] == permissions.rules(outside)
+    for body in started(objects).values():
+        assert "--namespace=default" in body["spec"]["template"]["spec"]["containers"][0]["args"]
+    for word in permissions.words():
+        name = f"system-stackwright-operator-{word}"
+        inside, outside = permissions.single(word)
+        assert objects["Role", name]["metadata"]["namespace"] == "default"
+        assert objects["Role", name]["rules"] == permissions.rules(inside)
+        everywhere = [rule for rule in objects["ClusterRole", name]["rules"] if "resourceNames" not in rule]
+        assert everywhere == permissions.rules(outside)
+        assert set(outside) <= {("", "nodes"), ("storage.k8s.io", "storageclasses")}
 
 
 def test_a_change_of_what_can_be_started_rolls_who_starts_it(render: Render) -> None:
@@ -191,8 +258,6 @@ def test_it_owns_nothing_that_a_cloud_consists_of(render: Render) -> None:
 
 
 def definitions() -> list[dict[str, Any]]:
-    from stackwright import services
-
     return [manifest(kind) for kind in services.kinds()]
 
 
@@ -213,6 +278,10 @@ def test_the_definitions_of_all_kinds_are_in_it() -> None:
             ("--set", "operatorMode=perService"), "leave it empty with operatorMode=perService", id="two-ways-to-say-it"
         ),
         pytest.param(("--set", "webhook=false"), "webhook", id="a-misspelt-value"),
+        pytest.param(("--set", "namespaces=null"), "namespaces: name the namespaces of your clouds", id="no-namespace"),
+        pytest.param(("--set", "namespaces={A_B}"), "namespaces", id="a-namespace-that-cannot-be"),
+        pytest.param(("--set", "metrics.from={all}"), "metrics", id="a-peer-that-is-none"),
+        pytest.param(("--set", "networkPolicies.externalPorts={0}"), "externalPorts", id="a-port-that-is-none"),
     ],
 )
 def test_wrong_values_are_refused(refuse: Refuse, arguments: tuple[str, ...], said: str) -> None:

@@ -20,7 +20,8 @@ from tests.e2e.hands import Hands
 PAGES = blocks.run_in(__file__)
 OPERATORS_README = "charts/stackwright/README.md"
 # One node of RabbitMQ is enough here, in the namespace of the others; three of them are in the ring of chaos.
-OTHERWISE = {"kubectl create namespace $NAMESPACE\n": "", "server.replicas=3": "server.replicas=1"}
+CREATED = "kubectl create namespace $NAMESPACE\n"
+OTHERWISE = {CREATED: "", "server.replicas=3": "server.replicas=1"}
 OPERATORS = "stackwright-system"
 # What is installed by hand, as the operators would know it.
 RESOURCES = """
@@ -127,7 +128,7 @@ def test_a_release_changes_hands_and_no_pod_notices(by_hand: Hands, tmp_path: Pa
 
     # What hands have made is left alone until somebody says whose it is.
     context = kubectl("config", "current-context").strip()
-    by_hand.follow(PAGES[OPERATORS_README], {"CONTEXT": context})
+    by_hand.follow(PAGES[OPERATORS_README], {CREATED: "", "CONTEXT": context})
     kubectl("apply", "--filename=-", given=RESOURCES)
     kubectl.wait("galera/openstack", _because("ReleaseContested"))
     assert [by_hand.history(release.name) for release in RELEASES] == [[(1, "deployed")]] * len(RELEASES)

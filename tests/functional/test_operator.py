@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import dataclasses
-import hashlib
 import os
 import subprocess
 from collections.abc import AsyncIterator, Callable
@@ -74,7 +73,7 @@ async def operating(connection: Connection, operation: Operation) -> AsyncIterat
 @pytest.fixture
 def operation(kubernetes: dict[str, Path], namespace: str) -> Operation:
     surroundings = environment(kubernetes)
-    return Operation(surroundings, namespace, OLDEST_KUBERNETES, namespace=namespace, health_port=0)
+    return Operation(surroundings, namespace, OLDEST_KUBERNETES, namespaces=(namespace,), health_port=0)
 
 
 @pytest.mark.usefixtures("installed")
@@ -91,25 +90,20 @@ async def test_an_operator_deploys_with_the_rights_of_its_chart_and_all_runs_on_
             client, RabbitMq, "broker", namespace, lambda seen: is_true(seen.status.conditions, "CreateServiceReady")
         )
         for word in ("memcached", "rabbitmq"):
-            lease = await client.get(Lease, lease_of(word, namespace), namespace)
+            lease = await client.get(Lease, lease_of(word), namespace)
             assert lease.spec.holderIdentity
         before = await client.get(StatefulSet, "broker-server", namespace)
     helm("uninstall", RELEASE)
     after = await client.get(StatefulSet, "broker-server", namespace)
     assert (after.metadata.uid, after.metadata.generation) == (before.metadata.uid, before.metadata.generation)
-    assert await client.find(Lease, lease_of("memcached", namespace), namespace) is None
-
-
-def service_of(namespace: str) -> str:
-    """The name of the webhooks' Service, which has no room for a long namespace."""
-    return f"{RELEASE}-webhook-{namespace[:11].rstrip('-')}-{hashlib.sha256(namespace.encode()).hexdigest()[:8]}"
+    assert await client.find(Lease, lease_of("memcached"), namespace) is None
 
 
 @pytest.mark.usefixtures("installed")
 async def test_webhooks_are_registered_and_go_with_the_chart(
     client: Client, connection: Connection, namespace: str, operation: Operation, helm: Helm
 ) -> None:
-    service = service_of(namespace)
+    service = f"{RELEASE}-webhook"
     served = dataclasses.replace(operation, webhooks=Webhooks(service, port=0))
     name = f"{service}.{namespace}"
     async with operating(as_operator(connection, namespace), served):
@@ -118,7 +112,8 @@ async def test_webhooks_are_registered_and_go_with_the_chart(
         assert webhook["failurePolicy"] == "Ignore"
         assert webhook["clientConfig"]["service"]["name"] == service
         assert webhook["clientConfig"]["caBundle"]
-        assert webhook["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
+        (rule,) = webhook["namespaceSelector"]["matchExpressions"]
+        assert rule == {"key": "kubernetes.io/metadata.name", "operator": "In", "values": [namespace]}
     assert "tls.crt" in (await client.get(Secret, service, namespace)).data
     # An upgrade does not take away what the operators filled in.
     values = ["--reuse-values", "--set", "replicas=0"]

@@ -17,7 +17,7 @@ from stackwright.kube.config import Connection
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Retry, Unreachable
 from stackwright.kube.events import EventRecorder
-from stackwright.kube.informer import Informers
+from stackwright.kube.informers import Informers
 from stackwright.kube.transport import Call, Reply
 from tests.functional.conftest import fresh_namespace
 from tests.functional.releases import CHART, Hand, ask, pods, runtime, until

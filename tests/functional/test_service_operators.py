@@ -40,8 +40,7 @@ async def deploy(client: Client, helm: Helm, namespace: str, mode: str) -> None:
 
 async def core(client: Client, namespace: str, operation: Operation, folder: Path) -> Operation:
     """The operator of control planes, with what the chart mounts into its pod."""
-    maps = await client.list(ConfigMap, namespace)
-    (found,) = (each for each in maps if each.metadata.name.startswith(f"{RELEASE}-operators"))
+    found = await client.get(ConfigMap, f"{RELEASE}-operators", namespace)
     for name, content in found.data.items():
         (folder / name).write_text(content)
     return dataclasses.replace(operation, services=("core",), operators=prepared(folder, namespace))
@@ -65,7 +64,7 @@ async def test_an_operator_of_all_services_and_one_of_a_single_service_divide_th
     client: Client, connection: Connection, namespace: str, operation: Operation, helm: Helm
 ) -> None:
     await deploy(client, helm, namespace, "shared")
-    name = lease_of("memcached", namespace)
+    name = lease_of("memcached")
     rights = as_operator(connection, namespace)
     single = dataclasses.replace(operation, services=("memcached",))
     async with simulated(client, namespace, Script()):

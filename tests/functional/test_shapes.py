@@ -16,7 +16,7 @@ from stackwright.kube.controller import Context, Controller
 from stackwright.kube.crd.markers import Definition, describe
 from stackwright.kube.errors import Blocked, Conflict, Invalid, Retry
 from stackwright.kube.events import EventRecorder
-from stackwright.kube.informer import Informers
+from stackwright.kube.informers import Informers
 from stackwright.kube.plan import Plan, Step, Wait
 from stackwright.kube.resource import (
     CompositeStatus,

@@ -4,7 +4,7 @@ import base64
 import gzip
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 
 from stackwright.cli import clouds
 from stackwright.cli.clouds import Cloud, NotReady
-from stackwright.kube.builtin import Deployment, Namespace, Secret
+from stackwright.kube.builtin import Deployment, Namespace, Role, Secret
 from stackwright.kube.client import Client
 from stackwright.kube.errors import ConfigError
 from stackwright.local import operators
@@ -27,7 +27,9 @@ from tests.functional.definitions import defined
 
 CHART = ROOT / "charts" / "stackwright"
 DEPLOYMENT = "stackwright-operator"
-VALUES = {"image": "registry.example/operator:1"}
+ROLE = f"{NAMESPACE}-{DEPLOYMENT}"
+CLOUD = "openstack"
+VALUES = {"image": "registry.example/operator:1", "namespaces": [CLOUD]}
 
 
 @pytest.fixture
@@ -69,9 +71,12 @@ async def test_operators_are_installed_once_and_upgraded_when_something_differs(
     scaled = {"metadata": {"name": DEPLOYMENT, "namespace": NAMESPACE}, "spec": {"replicas": 3}}
     await client.apply(Deployment, scaled, field_manager="somebody")
     assert await operators.install(client, helm, CHART, {**VALUES, "verbose": True, "replicas": 2}, Silent())
-    # What somebody took away comes back.
+    # What somebody took away comes back: a Deployment, or with a namespace the rights that the operators had there.
     await client.delete(Deployment, DEPLOYMENT, NAMESPACE)
     assert await operators.install(client, helm, CHART, {**VALUES, "replicas": 2}, Silent())
+    await client.delete(Role, ROLE, CLOUD)
+    assert await operators.install(client, helm, CHART, {**VALUES, "replicas": 2}, Silent())
+    assert await client.find(Role, ROLE, CLOUD) is not None
     assert (await client.get(Deployment, DEPLOYMENT, NAMESPACE)).spec["replicas"] == 2
     # Helm that was killed in the middle leaves a release that it would not touch again.
     (latest,) = await client.list(Secret, NAMESPACE, labels=f"name={RELEASE},status=deployed")
@@ -110,13 +115,81 @@ async def test_an_operator_for_each_service_is_installed_and_stays(private_clien
     assert await client.find(Deployment, DEPLOYMENT, NAMESPACE) is not None
 
 
+def namespaces(helm: Helm) -> list[str]:
+    found: list[str] = json.loads(helm.must("get", "values", RELEASE, "--output=json"))["namespaces"]
+    return found
+
+
+@pytest.mark.usefixtures("played")
+async def test_operators_have_rights_in_the_namespaces_of_clouds_and_further_ones_are_added(
+    private_client: Client, helm: Helm
+) -> None:
+    client = private_client
+    await operators.install(client, helm, CHART, VALUES, Silent())
+    assert await client.find(Role, ROLE, CLOUD) is not None
+    assert await operators.install(client, helm, CHART, {**VALUES, "namespaces": ["second"]}, Silent())
+    assert namespaces(helm) == [CLOUD, "second"]
+    assert await client.find(Role, ROLE, "second") is not None
+    # Whoever comes back to the first takes nothing from the second.
+    assert not await operators.install(client, helm, CHART, VALUES, Silent())
+    # Nobody can have rights in a namespace that goes.
+    await client.delete(Namespace, "second")
+    assert await operators.install(client, helm, CHART, VALUES, Silent())
+    assert namespaces(helm) == [CLOUD]
+
+
+@pytest.mark.usefixtures("played")
+async def test_operators_of_all_namespaces_are_a_choice_that_stays(private_client: Client, helm: Helm) -> None:
+    client = private_client
+    await operators.install(client, helm, CHART, {**VALUES, "clusterWide": True}, Silent())
+    assert not await operators.install(client, helm, CHART, {**VALUES, "namespaces": ["second"]}, Silent())
+    assert await client.find(Role, ROLE, CLOUD) is None
+    # The namespace of the cloud is made all the same.
+    assert await client.find(Namespace, "second") is not None
+
+
+@pytest.mark.usefixtures("played")
+async def test_a_release_of_before_gets_the_namespaces_that_have_something_of_ours(
+    private_client: Client, helm: Helm
+) -> None:
+    client = private_client
+    await operators.install(client, helm, CHART, VALUES, Silent())
+    await operators.ensure_namespace(client, "inhabited", Silent())
+    await client.apply(Memcached, {"metadata": {"name": "cache", "namespace": "inhabited"}, "spec": {}})
+    # As a chart of before was told: of namespaces nothing, so it worked on all of them.
+    before = {"image": VALUES["image"]}
+    helm.must(
+        "upgrade",
+        "--reset-values",
+        "--skip-crds",
+        "--values=-",
+        "--set=clusterWide=true",
+        RELEASE,
+        CHART,
+        given=json.dumps(before),
+    )
+    (latest,) = await client.list(Secret, NAMESPACE, labels=f"name={RELEASE},status=deployed")
+    await client.patch(Secret, latest.metadata.name, NAMESPACE, {"data": {"release": repacked(latest, told(before))}})
+    assert await operators.install(client, helm, CHART, VALUES, Silent())
+    assert namespaces(helm) == ["inhabited", CLOUD]
+
+
+def told(values: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
+    """The change that makes a release one that helm was told these values of."""
+    return lambda release: release.update(config=values)
+
+
 def pending(record: Secret) -> dict[str, Any]:
     """The change that makes a release one whose upgrade never ended."""
-    text = gzip.decompress(base64.b64decode(base64.b64decode(record.data["release"])))
-    release = json.loads(text)
-    release["info"]["status"] = "pending-upgrade"
-    packed = base64.b64encode(base64.b64encode(gzip.compress(json.dumps(release).encode()))).decode()
+    packed = repacked(record, lambda release: release["info"].update(status="pending-upgrade"))
     return {"metadata": {"labels": {"status": "pending-upgrade"}}, "data": {"release": packed}}
+
+
+def repacked(record: Secret, change: Callable[[dict[str, Any]], None]) -> str:
+    """Return helm's own record of a release, after a change."""
+    release = json.loads(gzip.decompress(base64.b64decode(base64.b64decode(record.data["release"]))))
+    change(release)
+    return base64.b64encode(base64.b64encode(gzip.compress(json.dumps(release).encode()))).decode()
 
 
 @pytest.fixture

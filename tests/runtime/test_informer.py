@@ -11,7 +11,8 @@ from stackwright.kube import metrics
 from stackwright.kube.builtin import ConfigMap
 from stackwright.kube.client import Client
 from stackwright.kube.clock import Clock
-from stackwright.kube.informer import Change, Informer, Informers, Timing
+from stackwright.kube.informer import Change, Informer, Timing
+from stackwright.kube.informers import Informers
 from stackwright.kube.queue import Backoff
 from stackwright.kube.resource import JsonObject, Key
 from tests.runtime.conftest import Pauses

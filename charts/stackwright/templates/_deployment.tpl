@@ -1,6 +1,6 @@
 {{/*
-The Deployment of one operator. `root`, `namespace`, `word` and `first` say which (see "stackwright.crew"); `operators` is
-what the first one can start, as text, where it does.
+The Deployment of one operator. `root`, `word` and `first` say which (see "stackwright.crew"); `operators` is what the
+first one can start, as text, where it does.
 */}}
 {{- define "stackwright.deployment" -}}
 apiVersion: apps/v1
@@ -14,7 +14,7 @@ metadata:
   ownerReferences:
     - apiVersion: apps/v1
       kind: Deployment
-      name: {{ include "stackwright.operator" (dict "root" .root "namespace" .namespace "word" "core") }}
+      name: {{ include "stackwright.operator" (dict "root" .root "word" "core") }}
       uid: ""
   {{- end }}
 spec:
@@ -38,7 +38,7 @@ spec:
         openstack.org/operators-hash: {{ . | sha256sum | trunc 16 | quote }}
         {{- end }}
     spec:
-      serviceAccountName: {{ include "stackwright.account" . }}
+      serviceAccountName: {{ include "stackwright.operator" . }}
       # The token below is the operators' only one, and is renewed.
       automountServiceAccountToken: false
       enableServiceLinks: false
@@ -62,7 +62,7 @@ spec:
             {{- else if .root.Values.services }}
             - --services={{ join "," .root.Values.services }}
             {{- end }}
-            {{- with .namespace }}
+            {{- range include "stackwright.namespaces" .root | fromJsonArray }}
             - --namespace={{ . }}
             {{- end }}
             - --images=/etc/stackwright/images.yaml

@@ -6,43 +6,29 @@ app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | quote }}
 {{- end }}
 
-{{/* What the pods of one operator are found by: one of a namespace, one of a service. */}}
+{{/* What the pods of one operator are found by; each service's own has its word. */}}
 {{- define "stackwright.selector" -}}
 app.kubernetes.io/name: stackwright
 app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: operator
-{{- with .namespace }}
-openstack.org/namespace: {{ . }}
-{{- end }}
 {{- with .word }}
 openstack.org/service: {{ . }}
 {{- end }}
 {{- end }}
 
-{{/* Several operators of one release differ by their namespace; the name of a Service has room for a short one. */}}
-{{- define "stackwright.suffix" -}}
-{{- with .namespace }}
-{{- if gt (len .) 20 }}-{{ trunc 11 . | trimSuffix "-" }}-{{ sha256sum . | trunc 8 }}{{ else }}-{{ . }}{{ end }}
-{{- end }}
-{{- end }}
-
-{{/* An operator's account; each service's own operator has one of its own. */}}
-{{- define "stackwright.account" -}}
-{{ .root.Release.Name }}-operator{{ with .word }}-{{ . }}{{ end }}
-{{- end }}
-
+{{/* An operator and its account; each service's own operator has one of its own. */}}
 {{- define "stackwright.operator" -}}
-{{ include "stackwright.account" . }}{{ include "stackwright.suffix" . }}
+{{ .root.Release.Name }}-operator{{ with .word }}-{{ . }}{{ end }}
 {{- end }}
 
 {{/* The Deployments of the services' operators, for the one that starts them. */}}
 {{- define "stackwright.operators" -}}
-{{ .root.Release.Name }}-operators{{ include "stackwright.suffix" . }}
+{{ .root.Release.Name }}-operators
 {{- end }}
 
 {{/* The Service of the webhooks, and the Secret with their certificates. */}}
 {{- define "stackwright.webhook" -}}
-{{ .root.Release.Name }}-webhook{{ include "stackwright.suffix" . }}
+{{ .root.Release.Name }}-webhook
 {{- end }}
 
 {{/* The registration of the webhooks: a cluster has one for each operator, and the operator knows it by this name. */}}
@@ -52,17 +38,20 @@ openstack.org/service: {{ . }}
 
 {{/* The lease of a service, as `stackwright operator` calls it. */}}
 {{- define "stackwright.lease" -}}
-stackwright-operator-{{ .service }}{{ with .namespace }}-{{ . }}{{ end }}
+stackwright-operator-{{ .service }}
 {{- end }}
 
 {{/* Objects outside of all namespaces carry that of the release in their name. */}}
 {{- define "stackwright.clusterName" -}}
-{{ .root.Release.Namespace }}-{{ include "stackwright.account" . }}
+{{ .root.Release.Namespace }}-{{ include "stackwright.operator" . }}
 {{- end }}
 
-{{/* The namespaces that operators work on, as JSON; one empty name stands for all of them. */}}
+{{/* The namespaces that the operators work on, as a JSON list; none stands for all, which somebody must have chosen. */}}
 {{- define "stackwright.namespaces" -}}
-{{ .Values.namespaces | default (list "") | toJson }}
+{{- if not (or .Values.namespaces .Values.clusterWide) }}
+{{- fail "namespaces: name the namespaces of your clouds, for example with --set namespaces={openstack}; they must exist. Or set clusterWide=true, which lets the operators read the Secrets of all namespaces" }}
+{{- end }}
+{{- .Values.clusterWide | ternary list .Values.namespaces | toJson }}
 {{- end }}
 
 {{/*
@@ -107,6 +96,6 @@ roleRef:
   name: {{ .name }}
 subjects:
   - kind: ServiceAccount
-    name: {{ include "stackwright.account" . }}
+    name: {{ include "stackwright.operator" . }}
     namespace: {{ .root.Release.Namespace }}
 {{- end }}

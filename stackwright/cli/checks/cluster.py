@@ -7,6 +7,7 @@ from stackwright import services
 from stackwright.cli.checks.findings import Finding, Level
 from stackwright.cli.checks.world import World
 from stackwright.cli.durations import said
+from stackwright.kube.builtin import Deployment
 from stackwright.kube.crd.generate import OWNER, OWNER_LABEL
 from stackwright.kube.crd.install import differences
 from stackwright.kube.shapes.states import state_of
@@ -69,6 +70,13 @@ def operators(world: World, version: str, now: datetime) -> Iterable[Finding]:
         return
     if not world.operators:
         yield _outside(world, now)
+    elif not any(_sees(item, world.namespace) for item in world.operators):
+        named = ", ".join(sorted({place for item in world.operators for place in works_in(item)}))
+        message = (
+            f"The operators work in namespace {named} alone, and would not see a cloud in {world.namespace}; add it to "
+            f"their chart's namespaces (stackwright up --namespace {world.namespace} does it)."
+        )
+        yield Finding(Level.PROBLEM, topic, message)
     for item in world.operators:
         name = f"{item.metadata.name} in namespace {item.metadata.namespace}"
         state, other = state_of(item), item.metadata.labels.get(_VERSION, "")
@@ -80,6 +88,18 @@ def operators(world: World, version: str, now: datetime) -> Iterable[Finding]:
             yield Finding(Level.WARNING, topic, message)
         else:
             yield Finding(Level.OK, topic, f"{name} runs, of version {version}.")
+
+
+def _sees(operator: Deployment, namespace: str) -> bool:
+    return namespace in (works_in(operator) or (namespace,))
+
+
+def works_in(operator: Deployment) -> list[str]:
+    """Return the namespaces that an operator was told to work in; none stands for all."""
+    option = "--namespace="
+    containers = operator.spec.get("template", {}).get("spec", {}).get("containers", ())
+    words = (word for container in containers for word in container.get("args", ()))
+    return [word.removeprefix(option) for word in words if word.startswith(option)]
 
 
 def _outside(world: World, now: datetime) -> Finding:

@@ -10,6 +10,7 @@ from tests.e2e import cloud as clouds
 from tests.e2e import leaking
 from tests.e2e.cloud import NAMESPACE, Cloud, eventually
 
+OPERATORS = "stackwright-system"
 # What drift may last, with a little for the look itself.
 REPAIRED = 75.0
 
@@ -136,14 +137,29 @@ def test_a_planted_leak_is_found(cloud: Cloud) -> None:
 
 @pytest.mark.parametrize(("host", "port"), [("openstack", 3306), ("memcached", 11211)])
 def test_only_who_needs_it_reaches_it(cloud: Cloud, host: str, port: int) -> None:
+    assert dialled(cloud, "deployment/keystone", host, port).stdout.strip() == "reached"
+    assert "ConnectionRefusedError" in dialled(cloud, "client", host, port).stderr
+
+
+def dialled(cloud: Cloud, pod: str, host: str, port: int) -> subprocess.CompletedProcess[str]:
+    """Open a connection from a pod."""
     script = f"import socket; socket.create_connection(('{host}', {port}), timeout=10); print('reached')"
+    command = cloud.kubectl.command("exec", pod, "--", "python3", "-c", script)
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
-    def dialled(pod: str) -> subprocess.CompletedProcess[str]:
-        command = cloud.kubectl.command("exec", pod, "--", "python3", "-c", script)
-        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
-    assert dialled("deployment/keystone").stdout.strip() == "reached"
-    assert "ConnectionRefusedError" in dialled("client").stderr
+def test_the_operators_tell_a_stranger_nothing_and_read_no_secret_outside_of_the_cloud(cloud: Cloud) -> None:
+    system = f"--namespace={OPERATORS}"
+    address = cloud.kubectl("get", "pods", system, "--output=jsonpath={.items[0].status.podIP}")
+    # The API server may ask the webhooks, from wherever it is; the metrics are for those that the chart names.
+    assert dialled(cloud, "client", address, 9443).stdout.strip() == "reached"
+    assert "ConnectionRefusedError" in dialled(cloud, "client", address, 8080).stderr
+    account = f"--as=system:serviceaccount:{OPERATORS}:stackwright-operator"
+    assert cloud.kubectl("auth", "can-i", "list", "secrets", account).strip() == "yes"
+    for namespace in ("kube-system", OPERATORS, "default"):
+        command = cloud.kubectl.command("auth", "can-i", "list", "secrets", f"--namespace={namespace}", account)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert (done.stdout.strip(), done.returncode) == ("no", 1), namespace
 
 
 def signalled(cloud: Cloud, signal: str) -> None:

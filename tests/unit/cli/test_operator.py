@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import structlog
 
-from stackwright.cli import log_lines, places
+from stackwright.cli import log_lines, operator, places
 from stackwright.kube.errors import ConfigError
 from tests.unit.cli.test_main import run
 
@@ -20,6 +20,12 @@ def test_an_unknown_service_is_a_wrong_call() -> None:
     assert "there is no service teapot; there are " in done.stderr
     assert "core, " in done.stderr
     assert "keystone, mariadb" in done.stderr
+
+
+def test_a_namespace_may_be_named_several_times() -> None:
+    words = ["--namespace", "one", "--namespace", "two"]
+    assert operator.operator.make_context("operator", words).params["namespaces"] == ("one", "two")
+    assert operator.operator.make_context("operator", []).params["namespaces"] == ()
 
 
 def test_no_cluster_is_used_by_surprise() -> None:

@@ -9,7 +9,8 @@ from stackwright.controllers.looking import Interests
 from stackwright.controllers.service import ServiceController
 from stackwright.kube.builtin import ConfigMap, Node
 from stackwright.kube.controller import Context
-from stackwright.kube.informer import Change, Informers
+from stackwright.kube.informer import Change
+from stackwright.kube.informers import Informers
 from stackwright.kube.resource import ObjectMeta
 from stackwright.services.keystone.service import SERVICE
 from tests.unit.controllers.test_service_decide import ENVIRONMENT

@@ -67,14 +67,16 @@ def test_webhooks_are_those_of_the_chosen_kinds(controllers: tuple[Controller, .
 
 
 @pytest.mark.parametrize(
-    ("word", "namespace", "lease"),
+    ("word", "namespaces", "lease"),
     [
-        pytest.param("keystone", "", "stackwright-operator-keystone", id="a-service"),
-        pytest.param("core", "cloud", "stackwright-operator-core-cloud", id="another-namespace-another-lease"),
+        pytest.param("keystone", (), "stackwright-operator-keystone", id="a-service"),
+        pytest.param("core", ("cloud",), "stackwright-operator-core-cloud", id="another-namespace-another-lease"),
+        pytest.param("core", ("b", "a"), "stackwright-operator-core-c8687a08", id="several-in-any-order"),
+        pytest.param("core", ("a", "b"), "stackwright-operator-core-c8687a08", id="several-in-another-order"),
     ],
 )
-def test_each_service_has_a_lease_of_its_own(word: str, namespace: str, lease: str) -> None:
-    assert operator.lease_of(word, namespace) == lease
+def test_each_service_has_a_lease_of_its_own(word: str, namespaces: tuple[str, ...], lease: str) -> None:
+    assert operator.lease_of(word, namespaces) == lease
 
 
 def test_whoever_answers_for_the_operators_of_services_checks_all_kinds(controllers: tuple[Controller, ...]) -> None:

@@ -4,6 +4,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import pytest
 
 from stackwright import services
@@ -363,6 +364,30 @@ def test_operators(fields: Any, level: Level, said: str) -> None:
     (found,) = cluster.operators(world(**fields), "0.1.0", NOW)
     assert found.level is level
     assert said in found.message
+
+
+@pytest.mark.parametrize(
+    ("places", "seen"),
+    [
+        pytest.param(((),), True, id="all-namespaces"),
+        pytest.param((("openstack",),), True, id="this-one"),
+        pytest.param((("other", "openstack"),), True, id="this-one-and-another"),
+        pytest.param((("other",), ("openstack",)), True, id="two-installs"),
+        pytest.param((("other",),), False, id="another"),
+    ],
+)
+def test_an_operator_of_other_namespaces_sees_nothing_here(places: tuple[tuple[str, ...], ...], *, seen: bool) -> None:
+    def told(names: tuple[str, ...]) -> Deployment:
+        arguments = ["stackwright", "operator", *(f"--namespace={name}" for name in names)]
+        spec = {"replicas": 1, "template": {"spec": {"containers": [{"name": "operator", "args": arguments}]}}}
+        return msgspec.structs.replace(operator("0.1.0", 1), spec=spec)
+
+    found = list(cluster.operators(world(operators=tuple(map(told, places))), "0.1.0", NOW))
+    blind = [one.message for one in found if one.level is Level.PROBLEM]
+    assert bool(blind) != seen
+    if not seen:
+        assert "work in namespace other alone, and would not see a cloud in openstack" in blind[0]
+        assert "stackwright up --namespace openstack" in blind[0]
 
 
 @pytest.mark.parametrize(
