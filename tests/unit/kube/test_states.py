@@ -25,6 +25,8 @@ def of(kind: type[Plain], status: dict[str, Any], *, replicas: int = 2) -> Plain
 
 DONE = {"observedGeneration": 2, "updatedReplicas": 2, "availableReplicas": 2}
 STUCK = {"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": "too slow"}
+# The pod of before a change, and a new one that is not ready.
+SERVING = {"observedGeneration": 2, "replicas": 2, "updatedReplicas": 1, "availableReplicas": 1}
 FAILED = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": "no more tries"}
 
 
@@ -65,6 +67,13 @@ FAILED = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", 
             of(Deployment, {"observedGeneration": 2, "conditions": [STUCK]}),
             "False",
             "ProgressDeadlineExceeded",
+            "Error",
+            id="a-first-start-that-is-stuck",
+        ),
+        pytest.param(
+            of(Deployment, {**SERVING, "conditions": [STUCK]}, replicas=1),
+            "False",
+            "RolloutStuck",
             "Error",
             id="a-rollout-that-is-stuck",
         ),
@@ -107,3 +116,39 @@ def test_state_of(resource: Plain | ConfigMap, status: str, reason: str, severit
 def test_a_rollout_says_how_far_it_is() -> None:
     message = state_of(of(Deployment, {**DONE, "availableReplicas": 1})).message
     assert message == "Deployment a has 1 of 2 pods ready"
+
+
+@pytest.mark.parametrize(
+    ("status", "replicas", "message"),
+    [
+        pytest.param(
+            SERVING,
+            1,
+            "Deployment a serves with 1 of 1 pods, and a new one is not ready yet",
+            id="the-old-pod-serves",
+        ),
+        pytest.param(
+            {"observedGeneration": 2, "replicas": 4, "updatedReplicas": 2, "availableReplicas": 3},
+            3,
+            "Deployment a serves with 3 of 3 pods, and a new one is not ready yet",
+            id="half-way",
+        ),
+        pytest.param(
+            {**SERVING, "availableReplicas": 0}, 1, "Deployment a has 0 of 1 pods ready", id="the-old-pod-is-gone-too"
+        ),
+        pytest.param(
+            {"observedGeneration": 2, "replicas": 1, "updatedReplicas": 1},
+            1,
+            "Deployment a has 0 of 1 pods ready",
+            id="a-first-start",
+        ),
+        pytest.param(
+            {**SERVING, "conditions": [STUCK]},
+            1,
+            "Deployment a serves with 1 of 1 pods, and a new one is not ready yet: too slow",
+            id="stuck",
+        ),
+    ],
+)
+def test_who_serves_during_a_rollout_is_told(status: dict[str, Any], replicas: int, message: str) -> None:
+    assert state_of(of(Deployment, status, replicas=replicas)).message == message
