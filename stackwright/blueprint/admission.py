@@ -25,15 +25,15 @@ START = "kollaConfig"
 def problems(resource: CustomResource) -> tuple[tuple[str, str], ...]:
     """Return the path of every snippet that its service could not read, with a sentence that says why."""
     spec = getattr(resource, "spec", None)
-    found = ((path, _problem(kind, text)) for path, kind, text in _snippets("spec", spec))
+    found = ((path, _problem(kind, text)) for path, kind, text in snippets("spec", spec))
     broken = tuple((path, str(problem)) for path, problem in found if problem is not None)
     return (*broken, *_misstarted(spec))
 
 
 def _misstarted(spec: object) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with a component's own config.json."""
-    names = {name for _, files in _fields("spec", spec, OVERWRITE) if isinstance(files, dict) for name in files}
-    for path, own in _fields("spec", spec, START):
+    names = {name for _, files in fields("spec", spec, OVERWRITE) if isinstance(files, dict) for name in files}
+    for path, own in fields("spec", spec, START):
         if own is not None:
             # In a template of the umbrella it is a type of its own, with the same fields.
             said = msgspec.convert(msgspec.to_builtins(own), KollaConfig)
@@ -54,7 +54,7 @@ def _problem(kind: SnippetFormat, text: str) -> ini.Problem | None:
     return parsed if isinstance(parsed, ini.Problem) else None
 
 
-def _snippets(path: str, value: object) -> Iterator[tuple[str, SnippetFormat, str]]:
+def snippets(path: str, value: object) -> Iterator[tuple[str, SnippetFormat, str]]:
     """Yield path, format and text of every snippet in a value, as deep as it goes."""
     for at, struct in _structured(path, value):
         text = getattr(struct, SNIPPET, None)
@@ -62,7 +62,7 @@ def _snippets(path: str, value: object) -> Iterator[tuple[str, SnippetFormat, st
             yield f"{at}.{SNIPPET}", _format(type(struct)), text
 
 
-def _fields(path: str, value: object, name: str) -> Iterator[tuple[str, object]]:
+def fields(path: str, value: object, name: str) -> Iterator[tuple[str, object]]:
     """Yield path and value of every field of that name in a value, as deep as it goes."""
     for at, struct in _structured(path, value):
         if name in struct.__struct_fields__:

@@ -17,7 +17,7 @@ from stackwright.adapters.helm import Rendered, Renderer
 from stackwright.api.base import CustomResource
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.api.rabbitmq import TransportURL
-from stackwright.blueprint import admission, configuration
+from stackwright.blueprint import admission, configuration, options
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.service import Service
 from stackwright.cli import edges, finding, imagined, places
@@ -135,7 +135,7 @@ async def _release(
     blueprint = finding.blueprint_of(type(resource))
     if blueprint is None or blueprint.elsewhere(resource):
         return None
-    if wrong := wrong_with(blueprint, resource):
+    if wrong := wrong_with(blueprint, resource, means.images.get(blueprint.name)):
         return Finding(Level.PROBLEM, TOPIC, f"{_label(resource)}: {wrong}.")
     image = getattr(resource.spec, "containerImage", "")  # type: ignore[attr-defined]  # every service has a spec
     known = means.images.get(blueprint.name, ComponentImage(NO_IMAGE)).reference
@@ -167,11 +167,12 @@ def _logins(resource: CustomResource, beside: Iterable[Resource]) -> list[Secret
     return [Secret(metadata=ObjectMeta(name=name), data=data) for name in names if name not in there]
 
 
-def wrong_with(blueprint: Service[Any, Any], resource: CustomResource) -> str:
+def wrong_with(blueprint: Service[Any, Any], resource: CustomResource, image: ComponentImage | None) -> str:
     """Return what the operator would refuse of a resource, whatever is there; "" where it is well. Pure."""
     found = [
         *admission.problems(resource),
         *configuration.problems(blueprint, resource),
+        *options.problems(blueprint, resource, image),
         *(blueprint.problems(resource, _some_world) if blueprint.problems else ()),
     ]
     return "; ".join(f"{path}: {sentence}" for path, sentence in found)

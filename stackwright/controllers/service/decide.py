@@ -9,11 +9,11 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from stackwright.api.base import CustomResource, JsonObject, ObjectMeta
-from stackwright.blueprint import actions, admission, configuration, endpoints, policies, values
+from stackwright.blueprint import actions, admission, configuration, endpoints, options, policies, values
 from stackwright.blueprint.actions import Course, Traces
 from stackwright.blueprint.facts import Endpoints, Facts
-from stackwright.blueprint.service import INTERNAL, PUBLIC, Generated, Identity, Look, Password, Service
-from stackwright.controllers.service import catalog, charts, losses, needs, rings, traces, volumes
+from stackwright.blueprint.service import INTERNAL, PUBLIC, Generated, Identity, Look, Password, Service, Snippets
+from stackwright.controllers.service import catalog, charts, losses, needs, rings, snippets, traces, volumes
 from stackwright.controllers.service.environment import Environment
 from stackwright.controllers.service.resolved import NewSecret, Resolved
 from stackwright.controllers.service.rings import Drop, Spread, Turn
@@ -59,7 +59,7 @@ class Intent(Generic[F]):
 
 def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environment) -> Intent[F]:
     """Return what brings a service closer to its spec."""
-    _refuse_problems(service, resource, seen.look)
+    _refuse_problems(service, resource, seen.look, environment)
     unread = _unread(service, resource)
     if service.elsewhere(resource):
         # Nothing of it is here that could be acted on.
@@ -174,15 +174,26 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
     )
 
 
-def _refuse_problems(service: Service[C, F], resource: C, look: Look) -> None:
+def _refuse_problems(service: Service[C, F], resource: C, look: Look, environment: Environment) -> None:
     found = [
         *admission.problems(resource),
         *configuration.problems(service, resource),
+        *options.problems(service, resource, environment.images.get(service.name)),
+        *_in_secrets(service, resource, look, environment),
         *(service.problems(resource, look) if service.problems else ()),
     ]
     if found:
         message = "; ".join(f"{path}: {sentence}" for path, sentence in found)
         raise Blocked(message, reason="InvalidInput", condition=_declared(resource, "InputReady"))
+
+
+def _in_secrets(service: Service[C, F], resource: C, look: Look, environment: Environment) -> Iterable[tuple[str, str]]:
+    """Yield what is wrong with options that the user keeps in Secrets, where it is known which there are."""
+    known, spec = options.of(service), resource.spec  # type: ignore[attr-defined]  # every service has a spec
+    if known is not None and options.certain(spec, environment.images.get(service.name)):
+        for need in service.needs:
+            if isinstance(need, Snippets):
+                yield from snippets.problems(need.secrets(resource), known, look)
 
 
 def _unread(service: Service[C, F], resource: C) -> tuple[Finding, ...]:

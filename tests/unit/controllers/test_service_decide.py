@@ -33,7 +33,10 @@ from stackwright.services.rabbitmq.service import SERVICE as RABBITMQ
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 ENVIRONMENT = Environment(
-    {name: ComponentImage(f"{name}:1", sudo=False) for name in ("keystone", "mariadb", "memcached", "rabbitmq")},
+    {
+        name: ComponentImage(f"{name}:1", sudo=False, ours=True)
+        for name in ("keystone", "mariadb", "memcached", "rabbitmq")
+    },
     Path("charts"),
 )
 ROTATE = [{"name": "rotate-credential-keys", "id": "1"}]
@@ -353,3 +356,11 @@ def test_a_field_that_nothing_reads_is_named_by_every_kind() -> None:
 )
 def test_a_job_that_failed_is_tried_again_after_a_while(conditions: list[dict[str, str]], left: float | None) -> None:
     assert again_in(made(Job, "keystone-db-sync-1", status={"conditions": conditions}), NOW) == left
+
+
+def test_a_value_that_keystone_cannot_read_is_refused_also_without_a_webhook() -> None:
+    with pytest.raises(Blocked) as refused:
+        decided(keystone(customServiceConfig="[token]\nexpiration = soon\n"))
+    assert refused.value.condition in KeystoneAPI.conditions
+    assert "spec.customServiceConfig: line 2: [token] expiration must be a whole number" in str(refused.value)
+    assert "soon" not in str(refused.value)

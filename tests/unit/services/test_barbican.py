@@ -56,7 +56,7 @@ def test_each_part_starts_by_its_own_contract() -> None:
     contracts = {name.removesuffix(".json"): json.loads(text) for name, text in data.items() if name.endswith(".json")}
     assert {name: contract["command"].split()[0] for name, contract in contracts.items()} == {
         "api": "uwsgi",
-        "worker": "barbican-worker",
+        "worker": "python3",
         "db-sync": "barbican-manage",
         "db-clean": "barbican-manage",
     }
