@@ -55,6 +55,7 @@ TAKEN = _cases(
     ({"type": "domain"}, "a_b.example"),
     (URL, "http://keystone.example:5000/v3"),
     (URL, "http://[::1]:5000"),
+    (URL, "https://:5000/v3"),
     ({"type": "url", "schemes": ["http", "https"]}, "https://a"),
 )
 REFUSED = _cases(
@@ -90,6 +91,6 @@ REFUSED = _cases(
     ({"type": "host"}, "10.0.0.256"),
     ({"type": "domain"}, "-a"),
     (URL, "keystone:5000"),
-    (URL, "https://:5000/v3"),
+    (URL, "mailto:someone"),
     ({"type": "url", "schemes": ["https"]}, "http://a"),
 )

@@ -206,8 +206,7 @@ def _domain(of: OptionType, value: str) -> str:
 def _url(of: OptionType, value: str) -> str:
     found = _URL.match(value)
     scheme, place = (found[1], found[2]) if found is not None else (None, None)
-    host = (place or "").rpartition("@")[2]
-    if not scheme or not _SCHEME.fullmatch(scheme) or not host or host.startswith(":"):
+    if not scheme or not _SCHEME.fullmatch(scheme) or place is None:
         return "must be a URL, such as http://host:port/path"
     if of.schemes is not None and scheme.lower() not in map(str.lower, of.schemes):
         return f"must be a URL that begins with {' or '.join(f'{each}://' for each in of.schemes)}"

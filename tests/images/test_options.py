@@ -93,9 +93,8 @@ def test_values_are_taken_and_refused_as_by_oslo_config(openstack: Built) -> Non
 @pytest.mark.parametrize("name", STARTS)
 def test_a_process_that_cannot_read_an_option_ends_and_says_which(openstack: Built, name: str) -> None:
     service, file = name.removesuffix("-worker"), STARTS[name]
-    bad = (
-        "[DEFAULT]\ndebug = s3cr3t\n[database]\nconnection = sqlite://\n[placement_database]\nconnection = sqlite://\n"
-    )
+    sections = "[database]\nconnection = sqlite://\n[placement_database]\nconnection = sqlite://\n"
+    bad = f"[DEFAULT]\nlog_rotate_interval = s3cr3t\n{sections}"
     folder = openstack.root / f"etc/{service}/{service}.conf.d"
     folder.mkdir(exist_ok=True)
     (folder / "99-bad.conf").write_text(bad)
@@ -106,4 +105,5 @@ def test_a_process_that_cannot_read_an_option_ends_and_says_which(openstack: Bui
         (folder / "99-bad.conf").unlink()
     assert answer.code != 0
     said = [line for line in answer.output.splitlines() if line.startswith("The configuration has values")]
-    assert said == ["The configuration has values that the service cannot read: [DEFAULT] debug is not of type Boolean"]
+    words = "[DEFAULT] log_rotate_interval is not of type Integer"
+    assert said == [f"The configuration has values that the service cannot read: {words}"], answer.output
