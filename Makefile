@@ -18,7 +18,7 @@ CHAOS_MINUTES ?= 60
 WORKERS ?= $(shell echo $$((2 * $$(nproc))))
 
 .DEFAULT_GOAL := help
-.PHONY: help up down setup binaries lint format unit runtime functional charts fast test e2e chaos crds package lock benchmarks clean
+.PHONY: help up down setup binaries lint format unit runtime functional charts fast test e2e chaos crds options package lock benchmarks clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -101,6 +101,9 @@ crds: setup ## Write anew from the code: CRDs, the operators' permissions, the r
 	@$(STACKWRIGHT) crds --write charts/stackwright/crds
 	@$(BIN)/python -m stackwright.controllers.permissions charts/stackwright/files/permissions.yaml
 	@$(BIN)/python -m stackwright.cli.reference docs/reference charts
+
+options: setup ## List the options of the services anew, from the built image (needs root)
+	@$(BIN)/python -m tests.images.write_options
 
 package: setup ## Versioned packages of all charts, in dist/
 	@$(STACKWRIGHT) local binaries helm

@@ -24,7 +24,7 @@ START = "kollaConfig"
 def problems(resource: CustomResource) -> tuple[tuple[str, str], ...]:
     """Return the path of every snippet that its service could not read, with a sentence that says why."""
     spec = getattr(resource, "spec", None)
-    found = ((path, _problem(kind, text)) for path, kind, text in _snippets("spec", spec))
+    found = ((path, _problem(kind, text)) for path, kind, text in snippets("spec", spec))
     broken = tuple((path, str(problem)) for path, problem in found if problem is not None)
     return (*broken, *_misstarted(spec))
 
@@ -53,7 +53,7 @@ def _problem(kind: SnippetFormat, text: str) -> ini.Problem | None:
     return parsed if isinstance(parsed, ini.Problem) else None
 
 
-def _snippets(path: str, value: object) -> Iterator[tuple[str, SnippetFormat, str]]:
+def snippets(path: str, value: object) -> Iterator[tuple[str, SnippetFormat, str]]:
     """Yield path, format and text of every snippet in a value, as deep as it goes."""
     for at, struct in structs.structured(path, value):
         text = getattr(struct, SNIPPET, None)

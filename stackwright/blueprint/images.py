@@ -32,6 +32,8 @@ class Component(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     digest: str = ""
     sudo: bool = False
     """Whether it starts through sudo, as Kolla's images do."""
+    ours: bool = False
+    """Whether it is built from the recipes of this release; so is every one that `build` names."""
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,6 +50,8 @@ class ComponentImage:
 
     reference: str
     sudo: bool = False
+    ours: bool = False
+    """Whether it is built from the recipes of this release, so that the options of its service are known."""
 
 
 def read(path: Path) -> Manifest:
@@ -115,7 +119,9 @@ def _name(components: Mapping[str, Component], name: str) -> str:
 def resolve(manifest: Manifest, built: Mapping[str, str]) -> dict[str, ComponentImage]:
     """Return each component's image; `built` has the references of those that are made here, by their recipe."""
     return {
-        name: ComponentImage(_reference(name, component, manifest, built), component.sudo)
+        name: ComponentImage(
+            _reference(name, component, manifest, built), component.sudo, bool(component.build) or component.ours
+        )
         for name, component in manifest.components.items()
     }
 

@@ -5,7 +5,7 @@ What cannot be written so is refused with a sentence that names the option and n
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 Scalar = str | int | float | bool
 
@@ -53,6 +53,16 @@ class Problem:
         return f"line {self.line}: {self.message}"
 
 
+@dataclass(frozen=True)
+class Assignment:
+    """An option that a text sets, and the line in which it begins."""
+
+    section: str
+    option: str
+    value: str = field(repr=False)
+    line: int
+
+
 def render(settings: Ini) -> str:
     """Return the file that says these settings: DEFAULT first, else in alphabetical order."""
     names = sorted(settings, key=lambda name: (name != "DEFAULT", name))
@@ -63,14 +73,22 @@ def render(settings: Ini) -> str:
 def parse(text: str) -> Sections | Problem:
     """Return what oslo.config would read, or the first thing that it would stumble over."""
     sections: Sections = {}
+    read = assignments(text)
+    if isinstance(read, Problem):
+        return read
+    for each in read:
+        options = sections.setdefault(each.section, {})
+        if each.option:
+            options[each.option] = (*options.get(each.option, ()), each.value)
+    return sections
+
+
+def assignments(text: str) -> tuple[Assignment, ...] | Problem:
+    """Return the same in the order of the lines; a section that begins is one with an empty option."""
     try:
-        for section, option, value in _Reader().assignments(text):
-            options = sections.setdefault(section, {})
-            if option:
-                options[option] = (*options.get(option, ()), value)
+        return tuple(_Reader().assignments(text))
     except _Broken as broken:
         return broken.problem
-    return sections
 
 
 def shown(line: str) -> str:
@@ -172,9 +190,10 @@ class _Reader:
     section: str = ""
     option: str = ""
     value: tuple[str, ...] = ()
+    begun: int = 0
 
-    def assignments(self, text: str) -> Iterable[tuple[str, str, str]]:
-        """Yield section, option and value; a section that begins is told with an empty option."""
+    def assignments(self, text: str) -> Iterable[Assignment]:
+        """Yield what is set; a section that begins is told with an empty option."""
         for number, whole in enumerate(_lines(text), 1):
             line = whole.rstrip()
             if line.startswith(_BLANKS):
@@ -183,7 +202,7 @@ class _Reader:
             yield from self._finished()
             if line.startswith("["):
                 self.section = _name(number, line)
-                yield self.section, "", ""
+                yield Assignment(self.section, "", "", number)
             elif line and not line.startswith(_COMMENTS):
                 self._begin(number, line)
         yield from self._finished()
@@ -195,9 +214,9 @@ class _Reader:
             )
         self.value = (*self.value, line.lstrip())
 
-    def _finished(self) -> Iterator[tuple[str, str, str]]:
+    def _finished(self) -> Iterator[Assignment]:
         if self.option:
-            yield self.section, self.option, "\n".join(self.value)
+            yield Assignment(self.section, self.option, "\n".join(self.value), self.begun)
         self.option = ""
 
     def _begin(self, number: int, line: str) -> None:
@@ -209,7 +228,7 @@ class _Reader:
             raise _Broken(number, f'there is no name of an option before "{line[min(places)]}"')
         if not self.section:
             raise _Broken(number, f"the option {shown(option)} stands before any section; write [DEFAULT] above it")
-        self.option = option
+        self.option, self.begun = option, number
         self.value = (value[1:-1] if value and _quoted(value) else value,)
 
 

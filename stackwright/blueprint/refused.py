@@ -4,15 +4,19 @@ from collections.abc import Iterator
 from typing import Any
 
 from stackwright.api.base import CustomResource
-from stackwright.blueprint import admission, configuration, mounts, names, ranges
+from stackwright.blueprint import admission, configuration, mounts, names, options, ranges
+from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.service import Look, Service
 
 
-def problems(service: Service[Any, Any], resource: CustomResource, look: Look) -> Iterator[tuple[str, str]]:
-    """Yield the path of each field that cannot be, and a sentence that says what to do."""
+def problems(
+    service: Service[Any, Any], resource: CustomResource, look: Look, image: ComponentImage | None
+) -> Iterator[tuple[str, str]]:
+    """Yield the path of each field that cannot be, and a sentence that says what to do; `image` is what would run."""
     yield from admission.problems(resource)
     yield from mounts.problems(resource)
     yield from ranges.problems(resource)
+    yield from options.problems(service, resource, image)
     yield from of_service(service, resource, look)
 
 

@@ -6,6 +6,7 @@ controller does the rest. If a service seems to need an `if` in the machinery, a
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from stackwright.api.base import CustomResource, JsonObject, Resource, Status
@@ -291,7 +292,8 @@ class Service(Generic[C, F]):
 
     Components and endpoints that depend on what the user asks for are functions of the resource.
     `problems` are what is wrong with a spec beyond what its schema can say. `elsewhere` says that the service runs
-    somewhere else and is only used. `unread` are fields that upstream has and that nothing here reads yet.
+    somewhere else and is only used. `unread` are fields that upstream has and that nothing here reads yet. `options` is
+    the file that lists the options of its configuration, where it has such a list.
     """
 
     name: str
@@ -315,6 +317,7 @@ class Service(Generic[C, F]):
     resources_elsewhere: Callable[[C, Mapping[str, str]], Iterable[Resource]] | None = None
     tell: Callable[[C, F | None, Look], Told[C]] | None = None
     unread: tuple[str, ...] = ()
+    options: Path | None = None
 
     @property
     def known_actions(self) -> dict[str, Action]:

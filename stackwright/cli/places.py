@@ -78,7 +78,7 @@ def chart_values(found: Mapping[str, ComponentImage]) -> JsonObject:
     if OPERATOR not in found:
         raise ConfigError(f"Nothing says which image the operators run; give components.{OPERATOR} in --images.")
     components = {
-        name: {"reference": image.reference, **({"sudo": True} if image.sudo else {})}
+        name: {"reference": image.reference, **{word: True for word in ("sudo", "ours") if getattr(image, word)}}
         for name, image in found.items()
         if name != OPERATOR
     }

@@ -165,6 +165,7 @@ def _ended(pod: Pod, snapshot: Snapshot) -> Reason | None:
         excerpt = _excerpt(pod, name, snapshot, previous="terminated" not in state)
         times = f", {status['restartCount']} times so far" if status.get("restartCount", 0) > 1 else ""
         message = f"container {name} ended with code {code}{f' ({why})' if why not in ('', 'Error') else ''}{times}"
+        message += pod_troubles.last_words(ended)
         if code in _KILLED and (told := next(iter(snapshot.about(pod, "Unhealthy")), None)) is not None:
             message += f", after: {told.note.strip()}"
         to_do = "Its log says why; it is started again by itself."

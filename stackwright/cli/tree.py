@@ -287,10 +287,9 @@ def _pods(resource: Plain) -> Pods:
         return Pods(status.get("succeeded", 0), spec.get("completions", 1))
     if isinstance(resource, DaemonSet):
         return Pods(status.get("numberAvailable", 0), status.get("desiredNumberScheduled", 0))
-    # Of the present template: pods of before a change are on their way out.
-    updated = status.get("updatedReplicas", 0)
-    old = max(0, status.get("replicas", updated) - updated)
-    return Pods(max(0, min(updated, status.get("availableReplicas", 0) - old)), spec.get("replicas", 1))
+    # Those that serve, be they of before a change: whether it got through is told beside.
+    wanted = spec.get("replicas", 1)
+    return Pods(min(wanted, status.get("availableReplicas", 0)), wanted)
 
 
 def _since(resource: Plain, state: State) -> str:

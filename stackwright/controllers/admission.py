@@ -3,13 +3,14 @@
 Every check is asked again where a resource is reconciled: a webhook may have been down when it was written.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from stackwright.api.mariadb import MariaDBAccount
 from stackwright.blueprint import admission as snippets
 from stackwright.blueprint import mounts
-from stackwright.controllers import database_names, doors
+from stackwright.blueprint.images import ComponentImage
+from stackwright.controllers import database_names, doors, option_values
 from stackwright.controllers.known import Known
 from stackwright.kube.admission.checks import FieldError, Findings, Webhook
 from stackwright.kube.resource import CustomResource
@@ -39,11 +40,22 @@ CHECKS: tuple[Check, ...] = (_snippets, _database_names, _mounts, doors.check)
 
 
 def webhooks(
-    kinds: Iterable[type[CustomResource]], known: Known, further: dict[type[CustomResource], Check] | None = None
+    kinds: Iterable[type[CustomResource]],
+    known: Known,
+    further: dict[type[CustomResource], Check] | None = None,
+    images: Mapping[str, ComponentImage] | None = None,
 ) -> tuple[Webhook[Any], ...]:
-    """Return one webhook for each kind; `further` has the checks that only some kinds have."""
+    """Return one webhook for each kind; `further` has the checks that only some kinds have.
+
+    `images` are what the services run: of those that we build, every option is known.
+    """
+
+    def values(_: CustomResource | None, new: CustomResource, __: Known) -> Findings:
+        return option_values.check(new, images or {})
+
     special = further or {}
-    return tuple(_webhook(kind, (*CHECKS, *((special[kind],) if kind in special else ())), known) for kind in kinds)
+    every = (*CHECKS, values)
+    return tuple(_webhook(kind, (*every, *((special[kind],) if kind in special else ())), known) for kind in kinds)
 
 
 def _webhook(kind: type[CustomResource], checks: tuple[Check, ...], known: Known) -> Webhook[Any]:

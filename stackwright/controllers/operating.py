@@ -130,7 +130,8 @@ def _runtime(client: Client, elector: Client, controllers: tuple[Controller, ...
         except LookupError:
             return []
 
-    served = _serving(client, operation, operator.webhooks(controllers, known, operation.operators))
+    webhooks = operator.webhooks(controllers, known, operation.operators, operation.environment.images)
+    served = _serving(client, operation, webhooks)
     runtime = Runtime(
         client,
         controllers,

@@ -1,10 +1,11 @@
 """What an operator runs: the controllers of all services, or of some, and the webhooks of their kinds."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from stackwright import services
+from stackwright.blueprint.images import ComponentImage
 from stackwright.controllers import admission, broker, controlplane, database, identity, service
 from stackwright.controllers.admission import Known
 from stackwright.controllers.controlplane import Operators, ServiceOperator
@@ -45,7 +46,10 @@ def choose(controllers: Iterable[Controller], words: Iterable[str]) -> tuple[Con
 
 
 def webhooks(
-    controllers: Iterable[Controller], known: Known, operators: Operators | None = None
+    controllers: Iterable[Controller],
+    known: Known,
+    operators: Operators | None = None,
+    images: Mapping[str, ComponentImage] | None = None,
 ) -> tuple[Webhook[Any], ...]:
     """Return the webhooks of the kinds that these controllers keep; `known` lists what a namespace has.
 
@@ -55,7 +59,7 @@ def webhooks(
     # A kind may have several controllers, and has one webhook.
     kept = dict.fromkeys(each.kind for each in controllers if issubclass(each.kind, CustomResource))
     kinds = list(kept) if operators is None else list(services.kinds())
-    return admission.webhooks(kinds, known, {services.control_plane(): controlplane.check})
+    return admission.webhooks(kinds, known, {services.control_plane(): controlplane.check}, images)
 
 
 def lease_of(word: str, namespaces: Iterable[str] = ()) -> str:

@@ -19,7 +19,8 @@ from tests.functional.running import running
 
 ROOT = Path(__file__).parents[2]
 IMAGES = {
-    service.name: ComponentImage(f"registry.example/{service.name}:1", sudo=False) for service in services.blueprints()
+    service.name: ComponentImage(f"registry.example/{service.name}:1", sudo=False, ours=True)
+    for service in services.blueprints()
 }
 
 

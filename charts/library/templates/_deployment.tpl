@@ -74,6 +74,14 @@ spec:
             {{- $liveness := merge (dict "periodSeconds" 20 "timeoutSeconds" 15 "failureThreshold" 6) $probe }}
             {{- include "stackwright.probe" (dict "name" "liveness" "default" $liveness "values" .values) | nindent 12 }}
           {{- else }}
+          {{- if and .values.started (not (.values.probes | default dict).startup) }}
+          # Before it has read its configuration it does no work: the old pod stays as long.
+          startupProbe:
+            exec:
+              command: [test, -e, {{ .values.started }}]
+            periodSeconds: 1
+            failureThreshold: 120
+          {{- end }}
           {{- range $name, $probe := .values.probes }}
           {{- with $probe }}
           {{ $name }}Probe:

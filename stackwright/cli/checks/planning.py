@@ -135,7 +135,7 @@ async def _release(
     blueprint = finding.blueprint_of(type(resource))
     if blueprint is None or blueprint.elsewhere(resource):
         return None
-    if wrong := wrong_with(blueprint, resource):
+    if wrong := wrong_with(blueprint, resource, means.images.get(blueprint.name)):
         return Finding(Level.PROBLEM, TOPIC, f"{_label(resource)}: {wrong}.")
     image = getattr(resource.spec, "containerImage", "")  # type: ignore[attr-defined]  # every service has a spec
     known = means.images.get(blueprint.name, ComponentImage(NO_IMAGE)).reference
@@ -167,9 +167,9 @@ def _logins(resource: CustomResource, beside: Iterable[Resource]) -> list[Secret
     return [Secret(metadata=ObjectMeta(name=name), data=data) for name in names if name not in there]
 
 
-def wrong_with(blueprint: Service[Any, Any], resource: CustomResource) -> str:
+def wrong_with(blueprint: Service[Any, Any], resource: CustomResource, image: ComponentImage | None) -> str:
     """Return what the operator would refuse of a resource, whatever is there; "" where it is well. Pure."""
-    found = refused.problems(blueprint, resource, _some_world)
+    found = refused.problems(blueprint, resource, _some_world, image)
     return "; ".join(f"{path}: {sentence}" for path, sentence in found)
 
 

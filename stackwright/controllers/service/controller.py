@@ -41,7 +41,7 @@ from stackwright.kube.resource import Key, Resource
 from stackwright.kube.shapes import pausing
 from stackwright.kube.shapes.children import FOREIGN_SECONDS, Child, Children, Outcome
 from stackwright.kube.shapes.report import report
-from stackwright.kube.shapes.states import REFUSED, state_of
+from stackwright.kube.shapes.states import REFUSED, STUCK, state_of, still_serving
 
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
@@ -359,7 +359,11 @@ def _explained(present: Resource, component: str, mine: Iterable[Pod], *, beside
     if said.reason == REFUSED:
         return said
     why = pods.trouble(pod for pod in mine if pod.metadata.labels.get(labels.COMPONENT) == component)
-    return replace(said, reason="PodTrouble", message=why, severity="Warning") if why else said
+    if not why:
+        return said
+    before = still_serving(present)
+    reason, message = (STUCK, f"{before}: {why}") if before else ("PodTrouble", why)
+    return replace(said, reason=reason, message=message, severity="Warning")
 
 
 def controllers(services: Iterable[Service[Any, Any]], environment: Environment) -> tuple[Controller, ...]:

@@ -10,12 +10,12 @@ import msgspec
 
 from stackwright.api.base import CustomResource, JsonObject, ObjectMeta
 from stackwright.api.mariadb import MariaDBAccount
-from stackwright.blueprint import actions, configuration, endpoints, policies, refused, values
+from stackwright.blueprint import actions, configuration, endpoints, options, policies, refused, values
 from stackwright.blueprint.actions import Course, Traces
 from stackwright.blueprint.facts import Endpoints, Facts
-from stackwright.blueprint.service import INTERNAL, PUBLIC, Generated, Identity, Look, Password, Service
+from stackwright.blueprint.service import INTERNAL, PUBLIC, Generated, Identity, Look, Password, Service, Snippets
 from stackwright.controllers import database_names
-from stackwright.controllers.service import catalog, charts, losses, needs, rings, traces, volumes
+from stackwright.controllers.service import catalog, charts, losses, needs, rings, snippets, traces, volumes
 from stackwright.controllers.service.environment import Environment
 from stackwright.controllers.service.resolved import NewSecret, Resolved
 from stackwright.controllers.service.rings import Drop, Spread, Turn
@@ -61,7 +61,7 @@ class Intent(Generic[F]):
 
 def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environment) -> Intent[F]:
     """Return what brings a service closer to its spec."""
-    _refuse_problems(service, resource, seen.look)
+    _refuse_problems(service, resource, seen.look, environment)
     unread = _unread(service, resource)
     if service.elsewhere(resource):
         # Nothing of it is here that could be acted on.
@@ -176,14 +176,24 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
     )
 
 
-def _refuse_problems(service: Service[C, F], resource: C, look: Look) -> None:
+def _refuse_problems(service: Service[C, F], resource: C, look: Look, environment: Environment) -> None:
     found = (
         *database_names.problems(resource, lambda account: look(MariaDBAccount, account)),
-        *refused.problems(service, resource, look),
+        *refused.problems(service, resource, look, environment.images.get(service.name)),
+        *_in_secrets(service, resource, look, environment),
     )
     if found:
         message = "; ".join(f"{path}: {sentence}" for path, sentence in found)
         raise Blocked(message, reason="InvalidInput", condition=_declared(resource, "InputReady"))
+
+
+def _in_secrets(service: Service[C, F], resource: C, look: Look, environment: Environment) -> Iterable[tuple[str, str]]:
+    """Yield what is wrong with options that the user keeps in Secrets, where it is known which there are."""
+    known, spec = options.of(service), resource.spec  # type: ignore[attr-defined]  # every service has a spec
+    if known is not None and options.certain(spec, environment.images.get(service.name)):
+        for need in service.needs:
+            if isinstance(need, Snippets):
+                yield from snippets.problems(need.secrets(resource), known, look)
 
 
 def _unread(service: Service[C, F], resource: C) -> tuple[Finding, ...]:

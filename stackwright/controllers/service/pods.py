@@ -22,12 +22,22 @@ _STUCK = frozenset(
 IMAGE = frozenset({"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName"})
 
 
+# How much is repeated of what a container said.
+_LONGEST = 400
+
+
 def trouble(pods: Iterable[Pod]) -> str:
     """Return what keeps the first of these pods that is in trouble from running; "" when none is."""
     for pod in sorted(pods, key=lambda pod: pod.metadata.name):
         if not pod.deleting and (found := _trouble(pod)):
             return found
     return ""
+
+
+def last_words(ended: dict[str, Any]) -> str:
+    """Return what a container left for the pod's status when it ended, to stand behind how it ended."""
+    words = " ".join(str(ended.get("message") or "").split())
+    return f": {words if len(words) <= _LONGEST else words[:_LONGEST] + '…'}" if words else ""
 
 
 def _trouble(pod: Pod) -> str:
@@ -50,7 +60,8 @@ def _container(pod: Pod, status: dict[str, Any]) -> str:
     ended = (status.get("lastState") or {}).get("terminated") or (status.get("state") or {}).get("terminated")
     if ended and ended.get("exitCode"):
         logs = f"kubectl logs -n {pod.metadata.namespace} {pod.metadata.name} -c {name} --previous"
-        return f"Pod {pod.metadata.name}: container {name} ends with code {ended['exitCode']}; see {logs}"
+        why = last_words(ended)
+        return f"Pod {pod.metadata.name}: container {name} ends with code {ended['exitCode']}{why}; see {logs}"
     if reason in _STUCK:
         return f"Pod {pod.metadata.name}: {waiting.get('message') or reason}"
     return ""

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from stackwright.blueprint import ini
+from stackwright.blueprint import ini, options
+from stackwright.blueprint.option_types import Options
 from stackwright.blueprint.service import Look
 from stackwright.controllers.outside import text_of
 from stackwright.controllers.service.resolved import Resolved
@@ -26,6 +27,15 @@ def resolve(names: Iterable[str], look: Look) -> Resolved:
         found[name] = {key: text for key, text in read.items() if isinstance(text, str)}
         waits.extend(text for text in read.values() if isinstance(text, Wait))
     return Resolved(ready=not waits, fact=found, waits=tuple(waits))
+
+
+def problems(names: Iterable[str], known: Options, look: Look) -> Iterable[tuple[str, str]]:
+    """Yield the key of every Secret that sets an option to what the service would refuse, and what it takes."""
+    for secret in filter(None, (look(Secret, name) for name in names)):
+        for key in sorted(secret.data):
+            for finding in options.check(known, text_of(secret, key) or ""):
+                if finding.refused:
+                    yield f"Secret {secret.metadata.name}, key {key}", finding.sentence
 
 
 def _read(secret: Secret, key: str) -> str | Wait:

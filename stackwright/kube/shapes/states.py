@@ -9,6 +9,8 @@ from stackwright.kube.builtin import DaemonSet, Deployment, Job, PersistentVolum
 from stackwright.kube.conditions import READY, Finding
 from stackwright.kube.resource import CustomResource, Resource
 
+# A change that does not get through while the pods of before serve on: a person has to look.
+STUCK = "RolloutStuck"
 _THERE = Finding("", "True", READY, "")
 # The reason where the API server refuses pods, as Kubernetes' own controllers call it.
 REFUSED = "FailedCreate"
@@ -60,12 +62,26 @@ def _counted(resource: Plain, wanted: int, updated: int, available: str) -> Find
     refused = _condition(resource, "ReplicaFailure")
     if refused.get("status") == "True":
         return refusal(resource, refused.get("message", ""))
+    before = still_serving(resource)
     stuck = _condition(resource, "Progressing")
     if stuck.get("status") == "False":
-        return Finding("", "False", stuck.get("reason", "Stuck"), f"{_name(resource)}: {stuck.get('message')}", "Error")
+        reason = STUCK if before else stuck.get("reason", "Stuck")
+        return Finding("", "False", reason, f"{before or _name(resource)}: {stuck.get('message')}", "Error")
     if ready >= wanted:
         return _waiting("Progressing", f"{_name(resource)} has pods of before the change")
-    return _waiting("Progressing", f"{_name(resource)} has {ready} of {wanted} pods ready")
+    return _waiting("Progressing", before or f"{_name(resource)} has {ready} of {wanted} pods ready")
+
+
+def still_serving(resource: Resource) -> str:
+    """Return that pods of before a change serve on, while new ones are not ready; "" where it is not so."""
+    if not isinstance(resource, Deployment | StatefulSet):
+        return ""
+    wanted, updated = resource.spec.get("replicas", 1), resource.status.get("updatedReplicas", 0)
+    old = resource.status.get("replicas", updated) - updated
+    serving = min(wanted, resource.status.get("availableReplicas", 0))
+    if old <= 0 or serving <= 0:
+        return ""
+    return f"{_name(resource)} serves with {serving} of {wanted} pods, and a new one is not ready yet"
 
 
 def refusal(resource: Plain, said: str) -> Finding:

@@ -3,11 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from stackwright.blueprint import apis, oslo
+from stackwright.api.base import JsonObject
+from stackwright.blueprint import apis, oslo, serving, start
 from stackwright.blueprint.configuration import oslo_files
 from stackwright.blueprint.facts import BrokerFacts, DatabaseFacts, Facts, IdentityFacts
 from stackwright.blueprint.ini import Ini
@@ -33,6 +35,24 @@ IMPORTS = ("barbican.api.app", "barbican.api.controllers.versions", "keystonemid
 CLEAN = "db-clean"
 KEY = "simplecryptokek"
 TEMPLATES = {"api": "barbicanAPI", "worker": "barbicanWorker"}
+
+
+WORK = """\
+from barbican.cmd import worker
+from barbican.common import config
+
+# By its name oslo.config finds files for it alone.
+sys.argv[0] = "barbican-worker"
+config.CONF(sys.argv[1:], project="barbican")
+check()
+STARTED.touch()
+worker.main()
+"""
+PROGRAMS = {
+    # It reads its tables while it is loaded.
+    "api": serving.application("barbican", "barbican.wsgi.api"),
+    "worker": serving.daemon("barbican", WORK),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,13 +91,19 @@ def files(component: str, resource: Barbican, facts: BarbicanFacts) -> tuple[Con
         "barbican", settings(facts), custom=spec.customServiceConfig, overwrite=spec.defaultConfigOverwrite
     )
     own = template(component, resource).customServiceConfig
-    return (*ours, ConfigFile(name, own, f"/etc/barbican/barbican.conf.d/{name}"))
+    return (*ours, PROGRAMS[component], ConfigFile(name, own, f"/etc/barbican/barbican.conf.d/{name}"))
 
 
 def serve(resource: Barbican) -> str:
     """Return the command of the API."""
     timeout = resource.spec.barbicanAPI.apiTimeout
-    return oslo.uwsgi("barbican.wsgi.api:application", PORT, processes=PROCESSES, timeout=timeout, imports=IMPORTS)
+    return oslo.uwsgi(serving.place("barbican"), PORT, processes=PROCESSES, timeout=timeout, imports=IMPORTS)
+
+
+def started(resource: Barbican, facts: BarbicanFacts) -> JsonObject:
+    """Return what the chart looks for once a worker has read its configuration; a user's own command leaves nothing."""
+    own = start.own_of(template("worker", resource))
+    return {} if own is not None and own.command else {"started": serving.STARTED}
 
 
 def endpoints(resource: Barbican) -> tuple[Endpoint, ...]:
@@ -109,9 +135,10 @@ SERVICE = Service(
         Component("api", command=serve, files=partial(files, "api"), template=partial(template, "api")),
         Component(
             "worker",
-            command=lambda _: "barbican-worker",
+            command=lambda _: f"python3 {PROGRAMS['worker'].destination}",
             files=partial(files, "worker"),
             template=partial(template, "worker"),
+            values=started,
         ),
     ),
     jobs=(
@@ -122,6 +149,7 @@ SERVICE = Service(
     actions={"clean-database": RunJob(CLEAN)},
     problems=problems,
     tell=tell,
+    options=Path(__file__).with_name("options.json"),
     unread=(
         "topologyRef",
         "barbicanAPI.topologyRef",

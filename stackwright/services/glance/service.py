@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import msgspec
 
@@ -110,5 +111,6 @@ SERVICE = Service(
     actions={METADEFS: RunJob(METADEFS), "purge-database": RunJob(PURGE)},
     problems=problems,
     tell=tell,
+    options=Path(__file__).with_name("options.json"),
     unread=("topologyRef", "glanceAPIs.*.topologyRef", "glanceAPIs.*.networkAttachments"),
 )

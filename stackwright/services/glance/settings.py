@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from stackwright.blueprint import oslo
+from stackwright.blueprint import oslo, serving
 from stackwright.blueprint.configuration import oslo_files
 from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Facts, IdentityFacts
 from stackwright.blueprint.ini import Ini
@@ -22,6 +22,20 @@ IMPORTS = (
     "glance.db.sqlalchemy.api",
     "keystonemiddleware.auth_token",
 )
+
+
+ASK = """
+import sqlalchemy
+from glance.db.sqlalchemy import api
+
+
+def ask():
+    with api.get_engine().connect() as connection:
+        connection.execute(sqlalchemy.text("SELECT id FROM images LIMIT 1"))
+
+
+reach(ask)
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +88,7 @@ def files(part: Part, resource: Glance, facts: GlanceFacts) -> tuple[ConfigFile,
     )
     return (
         *ours,
+        serving.application("glance", "glance.wsgi.api", ASK),
         _snippet("03-glance-api-override.conf", template.customServiceConfig, before),
         *_from_secrets(4, resource.spec.customServiceConfigSecrets, facts, before),
         *_from_secrets(5, template.customServiceConfigSecrets, facts, before),
@@ -107,5 +122,5 @@ def serve(part: Part) -> str:
     """Return the command of a component."""
     timeout = part.api.template.apiTimeout or 0
     return oslo.uwsgi(
-        "glance.wsgi.api:application", apis.PORT, processes=PROCESSES, timeout=timeout, streams=True, imports=IMPORTS
+        serving.place("glance"), apis.PORT, processes=PROCESSES, timeout=timeout, streams=True, imports=IMPORTS
     )

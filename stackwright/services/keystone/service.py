@@ -1,5 +1,7 @@
 """Keystone knows users, projects and roles, issues tokens, and has the catalog of all services."""
 
+from pathlib import Path
+
 import msgspec
 
 from stackwright.api.base import JsonObject
@@ -125,5 +127,6 @@ SERVICE = Service(
     elsewhere=lambda resource: resource.spec.externalKeystoneAPI,
     resources_elsewhere=clouds.elsewhere,
     tell=tell,
+    options=Path(__file__).with_name("options.json"),
     unread=("networkAttachments", "topologyRef"),
 )

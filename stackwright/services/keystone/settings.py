@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from stackwright.blueprint import oslo
+from stackwright.blueprint import oslo, serving
 from stackwright.blueprint.configuration import oslo_files
 from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Facts
 from stackwright.blueprint.ini import Ini
@@ -12,17 +12,25 @@ from stackwright.services.keystone.kinds import KeystoneAPI
 PORT = 5000
 FERNET_KEYS = "/etc/keystone/fernet-keys"
 CREDENTIAL_KEYS = "/etc/keystone/credential-keys"
-APPLICATION = "/etc/keystone/application.py"
 IMPORTS = ("keystone.server.wsgi",)
 # Keystone makes the rules of what is allowed with its first request. Who comes beside that one finds them half made,
 # and is refused: so each process makes them before it serves.
-APPLICATION_TEXT = """\
+PREPARE = """
+import sqlalchemy
+from keystone.common import sql
 from keystone.common.rbac_enforcer.enforcer import RBACEnforcer
-from keystone.wsgi.api import application
 
 rules = RBACEnforcer()._enforcer
 rules.suppress_deprecation_warnings = True
 rules.load_rules()
+
+
+def ask():
+    with sql.session_for_read() as session:
+        session.execute(sqlalchemy.text("SELECT id FROM project LIMIT 1"))
+
+
+reach(ask)
 """
 
 
@@ -65,7 +73,7 @@ def files(resource: KeystoneAPI, facts: KeystoneFacts) -> tuple[ConfigFile, ...]
     custom, overwrite = resource.spec.customServiceConfig, resource.spec.defaultConfigOverwrite
     return (
         *oslo_files("keystone", said, custom=custom, overwrite=overwrite),
-        ConfigFile("application.py", APPLICATION_TEXT, APPLICATION),
+        serving.application("keystone", "keystone.wsgi.api", PREPARE),
     )
 
 
@@ -73,4 +81,4 @@ def serve(resource: KeystoneAPI) -> str:
     """Return the command of the API."""
     spec = resource.spec
     processes = spec.httpdCustomization.processNumber
-    return oslo.uwsgi(APPLICATION, PORT, processes=processes, timeout=spec.apiTimeout, imports=IMPORTS)
+    return oslo.uwsgi(serving.place("keystone"), PORT, processes=processes, timeout=spec.apiTimeout, imports=IMPORTS)

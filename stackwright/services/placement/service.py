@@ -1,8 +1,9 @@
 """Placement counts what there is to be had of resources, and who has taken what of them."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
-from stackwright.blueprint import apis, oslo
+from stackwright.blueprint import apis, oslo, serving
 from stackwright.blueprint.configuration import oslo_files
 from stackwright.blueprint.facts import DatabaseFacts, Facts, IdentityFacts
 from stackwright.blueprint.ini import Ini
@@ -37,13 +38,17 @@ def files(resource: PlacementAPI, facts: PlacementFacts) -> tuple[ConfigFile, ..
     """Return the files that every program of Placement reads."""
     spec = resource.spec
     said = settings(facts)
-    return oslo_files("placement", said, custom=spec.customServiceConfig, overwrite=spec.defaultConfigOverwrite)
+    return (
+        *oslo_files("placement", said, custom=spec.customServiceConfig, overwrite=spec.defaultConfigOverwrite),
+        # It reads its tables while it is loaded.
+        serving.application("placement", "placement.wsgi.api"),
+    )
 
 
 def serve(resource: PlacementAPI) -> str:
     """Return the command of the API."""
     timeout = resource.spec.apiTimeout
-    return oslo.uwsgi("placement.wsgi.api:application", PORT, processes=PROCESSES, timeout=timeout, imports=IMPORTS)
+    return oslo.uwsgi(serving.place("placement"), PORT, processes=PROCESSES, timeout=timeout, imports=IMPORTS)
 
 
 SERVICE = Service(
@@ -62,5 +67,6 @@ SERVICE = Service(
     actions={"migrate-data": RunJob(MIGRATE)},
     problems=apis.problems,
     tell=apis.tell,
+    options=Path(__file__).with_name("options.json"),
     unread=("networkAttachments", "topologyRef"),
 )

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from stackwright.blueprint import images
+from stackwright.cli import places
 from stackwright.kube.errors import ConfigError
 
 BUILT = {"openstack": "stackwright.local/openstack:abc", "mariadb": "stackwright.local/mariadb:def"}
@@ -60,6 +62,17 @@ def test_without_a_word_it_is_what_is_built_here() -> None:
 )
 def test_a_file_points_components_elsewhere(overlay: str, keystone: str, mariadb: str) -> None:
     assert resolved(overlay) == {"keystone": keystone, "mariadb": mariadb}
+
+
+def test_an_image_is_ours_where_it_is_built_here_or_said_to_be() -> None:
+    others = "b: {reference: 'r.example.com/b:1'}, c: {reference: 'r.example.com/c:1', ours: true}"
+    text = f"components: {{a: {{build: mariadb}}, {others}}}"
+    found = images.resolve(images.parse(text, "x"), BUILT)
+    assert {name: image.ours for name, image in found.items()} == {"a": True, "b": False, "c": True}
+    found["operator"] = images.ComponentImage("operator:1")
+    said = places.chart_values(found)["images"]["components"]
+    again = images.resolve(images.parse(yaml.safe_dump({"components": said}), "x"), {})
+    assert {name: image.ours for name, image in again.items()} == {"a": True, "b": False, "c": True}
 
 
 def test_an_image_that_starts_with_sudo_is_known_as_one() -> None:

@@ -34,7 +34,10 @@ from stackwright.services.rabbitmq.service import SERVICE as RABBITMQ
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 ENVIRONMENT = Environment(
-    {name: ComponentImage(f"{name}:1", sudo=False) for name in ("keystone", "mariadb", "memcached", "rabbitmq")},
+    {
+        name: ComponentImage(f"{name}:1", sudo=False, ours=True)
+        for name in ("keystone", "mariadb", "memcached", "rabbitmq")
+    },
     Path("charts"),
 )
 ROTATE = [{"name": "rotate-credential-keys", "id": "1"}]
@@ -393,3 +396,11 @@ def test_what_a_resource_names_and_is_not_there_is_for_its_author_to_bring(
 ) -> None:
     waits = {(wait.reason, wait.condition): wait.ends for wait in decided(keystone(**spec)).waits}
     assert waits[reason, condition] is Ends.BY_AUTHOR
+
+
+def test_a_value_that_keystone_cannot_read_is_refused_also_without_a_webhook() -> None:
+    with pytest.raises(Blocked) as refused:
+        decided(keystone(customServiceConfig="[token]\nexpiration = soon\n"))
+    assert refused.value.condition in KeystoneAPI.conditions
+    assert "spec.customServiceConfig: line 2: [token] expiration must be a whole number" in str(refused.value)
+    assert "soon" not in str(refused.value)

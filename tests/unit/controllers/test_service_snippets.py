@@ -4,6 +4,7 @@ import base64
 from typing import Any
 
 from stackwright.api.base import ObjectMeta
+from stackwright.blueprint.option_types import OptionType
 from stackwright.controllers.service import snippets
 from stackwright.kube.builtin import Secret
 
@@ -39,3 +40,11 @@ def test_what_is_missing_and_what_is_broken_is_told_without_a_secret() -> None:
         "Secret a, key y: the value is no text; correct it",
     ]
     assert {wait.condition for wait in found.waits} == {"InputReady"}
+
+
+def test_a_value_that_the_service_cannot_read_is_named_by_secret_key_and_line() -> None:
+    known = {"s3": {"port": OptionType("integer")}}
+    world = look_at(a={"x.conf": b"[s3]\nport = hush-hush\n", "y": b"[s3]\nport = 1\n", "z": b"\xff"}, b={})
+    assert list(snippets.problems(("a", "b", "gone"), known, world)) == [
+        ("Secret a, key x.conf", "line 2: [s3] port must be a whole number")
+    ]

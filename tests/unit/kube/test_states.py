@@ -27,6 +27,8 @@ DONE = {"observedGeneration": 2, "updatedReplicas": 2, "availableReplicas": 2}
 STUCK = {"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": "too slow"}
 PROFILE = 'is forbidden: violates PodSecurity "restricted:latest": host namespaces (hostNetwork=true)'
 REFUSED = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": f'pods "a-5d-x2" {PROFILE}'}
+# The pod of before a change, and a new one that is not ready.
+SERVING = {"observedGeneration": 2, "replicas": 2, "updatedReplicas": 1, "availableReplicas": 1}
 FAILED = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": "no more tries"}
 
 
@@ -67,6 +69,13 @@ FAILED = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", 
             of(Deployment, {"observedGeneration": 2, "conditions": [STUCK]}),
             "False",
             "ProgressDeadlineExceeded",
+            "Error",
+            id="a-first-start-that-is-stuck",
+        ),
+        pytest.param(
+            of(Deployment, {**SERVING, "conditions": [STUCK]}, replicas=1),
+            "False",
+            "RolloutStuck",
             "Error",
             id="a-rollout-that-is-stuck",
         ),
@@ -130,3 +139,39 @@ def test_a_refusal_names_no_pod_because_each_try_has_another(said: str) -> None:
     found = refusal(of(StatefulSet, {}), said)
     rest = PROFILE.removeprefix("is ")
     assert found.message.startswith(f"StatefulSet a may not make its pods: {rest}; mend what is named")
+
+
+@pytest.mark.parametrize(
+    ("status", "replicas", "message"),
+    [
+        pytest.param(
+            SERVING,
+            1,
+            "Deployment a serves with 1 of 1 pods, and a new one is not ready yet",
+            id="the-old-pod-serves",
+        ),
+        pytest.param(
+            {"observedGeneration": 2, "replicas": 4, "updatedReplicas": 2, "availableReplicas": 3},
+            3,
+            "Deployment a serves with 3 of 3 pods, and a new one is not ready yet",
+            id="half-way",
+        ),
+        pytest.param(
+            {**SERVING, "availableReplicas": 0}, 1, "Deployment a has 0 of 1 pods ready", id="the-old-pod-is-gone-too"
+        ),
+        pytest.param(
+            {"observedGeneration": 2, "replicas": 1, "updatedReplicas": 1},
+            1,
+            "Deployment a has 0 of 1 pods ready",
+            id="a-first-start",
+        ),
+        pytest.param(
+            {**SERVING, "conditions": [STUCK]},
+            1,
+            "Deployment a serves with 1 of 1 pods, and a new one is not ready yet: too slow",
+            id="stuck",
+        ),
+    ],
+)
+def test_who_serves_during_a_rollout_is_told(status: dict[str, Any], replicas: int, message: str) -> None:
+    assert state_of(of(Deployment, status, replicas=replicas)).message == message

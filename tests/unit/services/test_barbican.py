@@ -56,7 +56,7 @@ def test_each_part_starts_by_its_own_contract() -> None:
     contracts = {name.removesuffix(".json"): json.loads(text) for name, text in data.items() if name.endswith(".json")}
     assert {name: contract["command"].split()[0] for name, contract in contracts.items()} == {
         "api": "uwsgi",
-        "worker": "barbican-worker",
+        "worker": "python3",
         "db-sync": "barbican-manage",
         "db-clean": "barbican-manage",
     }
@@ -128,3 +128,11 @@ def test_what_cannot_be_is_refused_by_its_field(spec: dict[str, Any], path: str,
 def test_what_can_be_is_not_refused() -> None:
     urls = {interface: {"endpointURL": "https://cloud.example/keys"} for interface in ("public", "internal")}
     assert problems(barbican(barbicanAPI={"override": {"service": urls}})) == {}
+
+
+def test_a_worker_shows_that_it_has_read_its_configuration_unless_it_is_started_otherwise() -> None:
+    def worker(**spec: Any) -> Any:
+        return values.values(SERVICE, barbican(**spec), FACTS)["components"]["worker"]
+
+    assert worker()["started"] in configuration.secret_data(SERVICE, barbican(), FACTS)["daemon.py"]
+    assert "started" not in worker(barbicanWorker={"kollaConfig": {"command": "barbican-worker --mine"}})

@@ -1,0 +1,125 @@
+"""The options that a service knows, and what a user's own configuration says that the service would refuse. Pure.
+
+`options.json` in a service's folder is the list of the image that we build: a program in that image writes it
+(`make options`), from oslo.config's own types. Where another image runs, the list is a guess: then a value that it
+would refuse is only worth a warning, and the pod itself checks what it reads before it serves (`serving.py`).
+"""
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from stackwright.api.snippets import SnippetFormat
+from stackwright.blueprint import admission, ini, option_types
+from stackwright.blueprint.images import ComponentImage
+from stackwright.blueprint.ini import Assignment
+from stackwright.blueprint.option_types import Options, OptionType
+from stackwright.blueprint.service import Service
+
+# How alike a name must be to one that is known, to be taken for it.
+_ALIKE = 0.8
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is said of an option: where, whether the service refuses it or does not know it, and a sentence."""
+
+    path: str
+    sentence: str
+    refused: bool = True
+
+
+def of(service: Service[Any, Any]) -> Options | None:
+    """Return the options that a service knows; None where nobody has listed them."""
+    return _read(service.options) if service.options is not None else None
+
+
+@cache
+def _read(path: Path) -> Options:
+    return option_types.decode(path.read_bytes())
+
+
+def problems(service: Service[Any, Any], resource: Any, image: ComponentImage | None) -> tuple[tuple[str, str], ...]:
+    """Return the path of every value that the service would refuse, and what it takes; none where that is a guess."""
+    if not certain(resource.spec, image):
+        return ()
+    found = findings(service, "spec", resource.spec)
+    return tuple((finding.path, finding.sentence) for finding in found if finding.refused)
+
+
+def certain(spec: Any, image: ComponentImage | None) -> bool:
+    """Return whether a service runs the image whose options are listed."""
+    return image is not None and image.ours and not getattr(spec, "containerImage", "")
+
+
+def findings(service: Service[Any, Any], path: str, spec: Any) -> Iterator[Finding]:
+    """Yield what is to be said of a spec or a template of one, which stands at a path."""
+    known = of(service)
+    if known is None:
+        return
+    for place, text in _texts(service, path, spec):
+        for finding in check(known, text):
+            yield Finding(place, finding.sentence, finding.refused)
+
+
+def _texts(service: Service[Any, Any], path: str, spec: Any) -> Iterator[tuple[str, str]]:
+    """Yield the texts that the service reads by oslo.config."""
+    for place, kind, text in admission.snippets(path, spec):
+        if kind is SnippetFormat.OSLO:
+            yield place, text
+    # Of whole files, only those with the service's own name are surely read so.
+    own = re.compile(rf"{re.escape(service.name)}(-[a-z-]+)?\.conf")
+    for place, files in admission.fields_called(path, spec, admission.OVERWRITE):
+        for name, text in sorted(files.items()) if isinstance(files, dict) else ():
+            if own.fullmatch(name):
+                yield f"{place}[{name}]", text
+
+
+def check(known: Options, text: str) -> tuple[Finding, ...]:
+    """Return what is to be said of a text; one that cannot be read is told elsewhere."""
+    read = ini.assignments(text)
+    if isinstance(read, ini.Problem):
+        return ()
+    by_name: dict[tuple[str, str], list[Assignment]] = {}
+    for each in read:
+        by_name.setdefault((_section(each.section), each.option), []).append(each)
+    found = [
+        finding for (section, option), given in by_name.items() for finding in _judge(known, section, option, given)
+    ]
+    return tuple(Finding("", sentence, refused) for _, sentence, refused in sorted(found, key=lambda entry: entry[0]))
+
+
+def _judge(known: Options, section: str, option: str, given: list[Assignment]) -> Iterator[tuple[int, str, bool]]:
+    """Yield line, sentence and whether it is refused, for one option with all values that a text has of it."""
+    if section not in known:
+        # Some sections have names that users choose, such as those of stores: only what is likely a slip is told.
+        if not option and (close := difflib.get_close_matches(section, known, n=1, cutoff=_ALIKE)):
+            line = given[0].line
+            yield line, f"line {line}: [{section}] is no section that the service knows; is it [{close[0]}]?", False
+        return
+    if not option:
+        return
+    kind = known[section].get(option)
+    place = f"[{section}] {option}"
+    if kind is None:
+        line = given[0].line
+        close = difflib.get_close_matches(option, known[section], n=1, cutoff=_ALIKE)
+        meant = f"; is it {close[0]}?" if close else ""
+        yield line, f"line {line}: {place} is no option that the service knows{meant}", False
+        return
+    for each in _counting(kind, given):
+        # What stands for another option's value is known only to the service.
+        if "$" not in each.value and (taken := option_types.allowed(kind, each.value)):
+            yield each.line, f"line {each.line}: {place} {taken}", True
+
+
+def _counting(kind: OptionType, given: list[Assignment]) -> Iterable[Assignment]:
+    return given if kind.repeated else given[-1:]
+
+
+def _section(name: str) -> str:
+    return name if name == "DEFAULT" else name.lower()

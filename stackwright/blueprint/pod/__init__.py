@@ -1,0 +1,1 @@
+"""Programs that run in services' pods. They import nothing of ours: only their text leaves this folder."""

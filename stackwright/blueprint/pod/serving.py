@@ -1,0 +1,96 @@
+"""What a process of a service does before it serves: it reads all of its options once, and asks its database.
+
+A service reads most options only when a request needs them, so that a bad value would show when the old pods are gone.
+This text runs in the service's own Python, of our image or of somebody's own. What it says has no value in it.
+"""
+
+import contextlib
+import gc
+import importlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from oslo_config import cfg  # type: ignore[import-not-found]  # only the service's Python has it
+
+# The kubelet reads it when the container ends, and keeps it in the pod's status.
+TERMINATION_LOG = Path("/dev/termination-log")
+# What says to the pod's probe that a process which serves no port is at work.
+STARTED = Path("/tmp/stackwright-started")  # noqa: S108  it holds nothing, and the pod is the service's alone
+SECONDS = 2
+REFUSED = (cfg.ConfigFileValueError, cfg.ConfigSourceValueError, cfg.TemplateSubstitutionError)
+
+
+def tell(sentence: str) -> None:
+    """Leave a sentence where it is found when this container ends, and in the log."""
+    sys.stderr.write(f"{sentence}\n")
+    # Outside of a pod there is no such file.
+    with contextlib.suppress(OSError):
+        TERMINATION_LOG.write_text(sentence, encoding="utf-8")
+
+
+def options(configuration: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield section and option of all that a configuration knows."""
+    for info in configuration._opts.values():  # noqa: SLF001  oslo.config lists its options nowhere else
+        yield None, info["opt"]
+    for group in configuration._groups.values():  # noqa: SLF001  likewise
+        for info in group._opts.values():  # noqa: SLF001  likewise
+            yield group, info["opt"]
+
+
+def refused() -> list[str]:
+    """Return a sentence for each option whose value cannot be read."""
+    found = {}
+    # Some services keep their configuration to themselves; all of them are oslo.config's.
+    for configuration in [each for each in gc.get_objects() if issubclass(type(each), cfg.ConfigOpts)]:
+        if configuration._namespace is None:  # noqa: SLF001  it was never asked to read files
+            continue
+        for group, option in options(configuration):
+            try:
+                configuration._get(option.dest, group)  # noqa: SLF001  getattr would trip over names of methods
+            except REFUSED:
+                section = group.name if group is not None else "DEFAULT"
+                found[section, option.dest] = f"[{section}] {option.dest} is not of type {option.type!r}"
+            except cfg.Error:
+                continue  # Absent, or of no meaning for this process.
+    return [found[place] for place in sorted(found)]
+
+
+class Unusable(Exception):
+    """Ends a process. uwsgi starts one again that exits, and gives up where it cannot load the application."""
+
+
+def check() -> None:
+    """End this process where an option cannot be read."""
+    if sentences := refused():
+        said = f"The configuration has values that the service cannot read: {'; '.join(sentences)}"
+        tell(said)
+        raise Unusable(said)
+
+
+def load(module: str) -> Any:
+    """Return the application of a module; where it cannot be made, say why as far as that holds no secret."""
+    try:
+        application = importlib.import_module(module).application
+    except (Exception, SystemExit) as error:
+        check()
+        said = f"The application cannot be loaded, by {type(error).__name__}; the log has more"
+        tell(said)
+        raise Unusable(said) from error
+    check()
+    return application
+
+
+def reach(ask: Callable[[], None]) -> None:
+    """Wait until the database answers: a pod that does not serve yet does no harm, and no restart would help it."""
+    while True:
+        try:
+            ask()
+        except Exception as error:  # noqa: BLE001  whatever it is, the pod cannot serve before it is gone
+            tell(f"The database does not answer yet: {type(error).__name__}; the log has more")
+            sys.stderr.write(f"{error}\n")
+            time.sleep(SECONDS)
+        else:
+            return

@@ -1,0 +1,30 @@
+"""The file from which a service's processes start: what each checks before it serves, then the service itself. Pure."""
+
+from functools import cache
+from pathlib import Path
+
+from stackwright.blueprint.service import ConfigFile
+
+# Written by a process without a port, once it has read its configuration; the chart probes for it.
+STARTED = "/tmp/stackwright-started"  # noqa: S108  it is a path in the service's own pod
+
+
+@cache
+def _checks() -> str:
+    return (Path(__file__).parent / "pod" / "serving.py").read_text(encoding="utf-8")
+
+
+def application(service: str, module: str, lines: str = "") -> ConfigFile:
+    """Return the file of an API that uwsgi serves: the application of a module, and lines that come after it."""
+    text = f'{_checks()}\n\napplication = load("{module}")\n{lines}'
+    return ConfigFile("application.py", text, place(service))
+
+
+def daemon(service: str, lines: str) -> ConfigFile:
+    """Return the file of a program that serves no port: `lines` read its configuration, check it and run it."""
+    return ConfigFile("daemon.py", f"{_checks()}\n\n{lines}", f"/etc/{service}/daemon.py")
+
+
+def place(service: str) -> str:
+    """Return where a service's pods have the file of their API."""
+    return f"/etc/{service}/application.py"

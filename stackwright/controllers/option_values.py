@@ -1,0 +1,46 @@
+"""The early answer to whoever sets an option that a service would refuse or does not know."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stackwright import services
+from stackwright.api.controlplane import OpenStackControlPlane
+from stackwright.blueprint import options
+from stackwright.blueprint.images import ComponentImage
+from stackwright.blueprint.service import Service
+from stackwright.kube.admission.checks import FieldError, Findings
+from stackwright.kube.resource import CustomResource
+
+
+def check(resource: CustomResource, images: Mapping[str, ComponentImage]) -> Findings:
+    """Return errors for values that a service refuses, warnings for what its list of options only makes likely."""
+    errors: list[FieldError] = []
+    warnings: list[str] = []
+    for service, path, spec in _specs(resource):
+        certain = options.certain(spec, images.get(service.name))
+        for found in options.findings(service, path, spec):
+            if found.refused and certain:
+                errors.append(FieldError(found.path, found.sentence))
+            else:
+                guess = "" if certain else " (by the options of the image that Stackwright builds)"
+                warnings.append(f"{found.path}: {found.sentence}{guess}")
+    return Findings(tuple(errors), tuple(warnings))
+
+
+def _specs(resource: CustomResource) -> Iterator[tuple[Service[Any, Any], str, Any]]:
+    """Yield every spec of a service in a resource, with its path: its own, or those in the sections of the umbrella."""
+    by_kind = {service.kind: service for service in services.blueprints()}
+    if isinstance(resource, OpenStackControlPlane):
+        for section in services.sections():
+            said = getattr(resource.spec, section.name, None)
+            if said is not None and section.kind in by_kind:
+                yield from ((by_kind[section.kind], path, spec) for path, spec in _templates(section.name, said))
+    elif type(resource) in by_kind:
+        yield by_kind[type(resource)], "spec", resource.spec  # type: ignore[attr-defined]  # every service has a spec
+
+
+def _templates(name: str, section: Any) -> Iterator[tuple[str, Any]]:
+    for instance, template in getattr(section, "templates", {}).items():
+        yield f"spec.{name}.templates[{instance}]", template
+    if getattr(section, "template", None) is not None:
+        yield f"spec.{name}.template", section.template

@@ -1,0 +1,109 @@
+"""Services' options: the lists are those of the image, and a process reads all of them before it serves."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stackwright import services
+from stackwright.blueprint import serving
+from stackwright.local.images import composing, recipes
+from stackwright.services.barbican.service import WORK
+from stackwright.services.glance.settings import ASK
+from stackwright.services.keystone.settings import PREPARE
+from tests.images.built import Built, container, why_not_built
+from tests.option_values import REFUSED, TAKEN
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = ROOT / "images" / "openstack" / "options.py"
+PACKAGES = {each.name: each.package for each in composing.services(ROOT, recipes.read(ROOT)["openstack"])}
+LISTED = [service for service in services.blueprints() if service.options is not None]
+# The types of oslo.config as data, the way back from images/openstack/options.py.
+JUDGE = """\
+import json, sys
+from oslo_config import types
+
+def made(said):
+    said = dict(said)
+    name, of = said.pop("type"), said.pop("of", None)
+    names = {"pattern": "regex", "longest": "max_length", "ignoreCase": "ignore_case", "least": "min", "most": "max",
+             "fewest": "min_length", "separator": "key_value_separator"}
+    given = {names.get(key, key): value for key, value in said.items()}
+    if of is not None:
+        given["item_type" if name == "list" else "value_type"] = made(of)
+    kinds = {"string": types.String, "boolean": types.Boolean, "integer": types.Integer, "float": types.Float,
+             "list": types.List, "map": types.Dict, "range": types.Range, "address": types.IPAddress,
+             "hostname": types.Hostname, "host": types.HostAddress, "domain": types.HostDomain, "url": types.URI}
+    return kinds[name](**given)
+
+def takes(said, value):
+    try:
+        made(said)(value)
+    except ValueError:
+        return False
+    return True
+
+print(json.dumps([takes(said, value) for said, value in json.load(sys.stdin)]))
+"""
+# How each application is loaded, and a section that it must have to come so far.
+STARTS = {
+    "keystone": serving.application("keystone", "keystone.wsgi.api", PREPARE),
+    "placement": serving.application("placement", "placement.wsgi.api"),
+    "glance": serving.application("glance", "glance.wsgi.api", ASK),
+    "barbican": serving.application("barbican", "barbican.wsgi.api"),
+    "barbican-worker": serving.daemon("barbican", WORK),
+}
+
+
+@pytest.fixture(scope="module")
+def openstack() -> Iterator[Built]:
+    if reason := why_not_built(["openstack"]):
+        pytest.skip(reason)
+    with container("openstack") as made:
+        yield made
+
+
+def listed(openstack: Built, package: str) -> str:
+    """Return what the program prints in the image."""
+    (openstack.root / "tmp/options.py").write_text(PROGRAM.read_text())
+    answer = openstack.run(f"python3 -W ignore /tmp/options.py {package} 2>/dev/null")
+    assert answer.code == 0
+    return answer.output
+
+
+@pytest.mark.parametrize("service", LISTED, ids=lambda service: service.name)
+def test_the_list_is_that_of_the_image(openstack: Built, service: Any) -> None:
+    assert service.options.read_text() == listed(openstack, PACKAGES[service.name]), "run `make options`"
+
+
+def test_values_are_taken_and_refused_as_by_oslo_config(openstack: Built) -> None:
+    taken, refused = ([list(case.values) for case in cases] for cases in (TAKEN, REFUSED))
+    (openstack.root / "tmp/judge.py").write_text(JUDGE)
+    (openstack.root / "tmp/cases.json").write_text(json.dumps(taken + refused))
+    answer = openstack.run("python3 /tmp/judge.py </tmp/cases.json")
+    found = json.loads(answer.output)
+    wanted = [True] * len(taken) + [False] * len(refused)
+    pairs = zip(taken + refused, found, wanted, strict=True)
+    wrong = [case for case, takes, should in pairs if takes is not should]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_a_process_that_cannot_read_an_option_ends_and_says_which(openstack: Built, name: str) -> None:
+    service, file = name.removesuffix("-worker"), STARTS[name]
+    sections = "[database]\nconnection = sqlite://\n[placement_database]\nconnection = sqlite://\n"
+    bad = f"[DEFAULT]\nlog_rotate_interval = s3cr3t\n{sections}"
+    folder = openstack.root / f"etc/{service}/{service}.conf.d"
+    folder.mkdir(exist_ok=True)
+    (folder / "99-bad.conf").write_text(bad)
+    (openstack.root / file.destination.lstrip("/")).write_text(file.content)
+    try:
+        answer = openstack.run(f"python3 -W ignore {file.destination} 2>&1", user=42425)
+    finally:
+        (folder / "99-bad.conf").unlink()
+    assert answer.code != 0
+    said = [line for line in answer.output.splitlines() if line.startswith("The configuration has values")]
+    words = "[DEFAULT] log_rotate_interval is not of type Integer"
+    assert said == [f"The configuration has values that the service cannot read: {words}"], answer.output

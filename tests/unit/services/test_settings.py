@@ -1,0 +1,50 @@
+"""What services are told by us is something that they know and can read."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from stackwright.blueprint import configuration, options
+from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts
+from stackwright.blueprint.service import Service
+from stackwright.services.barbican.service import SERVICE as BARBICAN
+from stackwright.services.glance.service import SERVICE as GLANCE
+from stackwright.services.keystone.kinds import KeystoneAPI
+from stackwright.services.keystone.service import SERVICE as KEYSTONE
+from stackwright.services.keystone.settings import KeystoneFacts
+from stackwright.services.placement.service import SERVICE as PLACEMENT
+from tests.unit.services import test_barbican, test_glance, test_placement
+
+IDENTITY = KeystoneFacts(
+    name="keystone",
+    namespace="openstack",
+    image="keystone:1",
+    database=DatabaseFacts("openstack.svc", 3306, "keystone", "keystone", "secret"),
+    cache=CacheFacts(("memcached-0:11211",)),
+    notifications=BrokerFacts("rabbit://user:hop@rabbitmq:5672/"),
+)
+SAID = {"metadata": {"name": "keystone"}, "spec": {"databaseInstance": "db", "secret": "s"}}
+
+
+@pytest.mark.parametrize(
+    ("service", "resource", "facts"),
+    [
+        pytest.param(KEYSTONE, msgspec.convert(SAID, KeystoneAPI), IDENTITY, id="keystone"),
+        pytest.param(PLACEMENT, test_placement.placement(), test_placement.FACTS, id="placement"),
+        pytest.param(GLANCE, test_glance.glance(), test_glance.facts(), id="glance"),
+        pytest.param(BARBICAN, test_barbican.barbican(), test_barbican.FACTS, id="barbican"),
+    ],
+)
+def test_our_own_settings_are_options_with_values_that_they_can_have(
+    service: Service[Any, Any], resource: Any, facts: Any
+) -> None:
+    known = options.of(service)
+    assert known is not None
+    files = {
+        name: text
+        for name, text in configuration.secret_data(service, resource, facts).items()
+        if name.endswith(f"01-{service.name}.conf")
+    }
+    assert files
+    assert {name: found for name, text in files.items() if (found := options.check(known, text))} == {}
