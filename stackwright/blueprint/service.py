@@ -292,6 +292,8 @@ class Service(Generic[C, F]):
     Components and endpoints that depend on what the user asks for are functions of the resource.
     `problems` are what is wrong with a spec beyond what its schema can say. `elsewhere` says that the service runs
     somewhere else and is only used. `unread` are fields that upstream has and that nothing here reads yet.
+    `parts` are names, behind that of the release, of objects in the chart that no other word here tells of; `fixed` are
+    the objects of `resources` whose names do not depend on the resource's, so that a namespace has them once.
     """
 
     name: str
@@ -315,6 +317,8 @@ class Service(Generic[C, F]):
     resources_elsewhere: Callable[[C, Mapping[str, str]], Iterable[Resource]] | None = None
     tell: Callable[[C, F | None, Look], Told[C]] | None = None
     unread: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    fixed: tuple[tuple[type[Resource], str], ...] = ()
 
     @property
     def known_actions(self) -> dict[str, Action]:

@@ -4,20 +4,15 @@ Every check is asked again where a resource is reconciled: a webhook may have be
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any
 
 from stackwright.blueprint import admission as snippets
+from stackwright.controllers import ownership
+from stackwright.controllers.looking import Known
 from stackwright.kube.admission.checks import Findings, Webhook
-from stackwright.kube.resource import CustomResource, R
+from stackwright.kube.resource import CustomResource
 
-
-class Known(Protocol):
-    """Lists the objects that a namespace has, from the caches."""
-
-    def __call__(self, kind: type[R], namespace: str) -> list[R]:
-        """Return the objects of a kind in a namespace; none where this process does not follow the kind."""
-        ...
-
+__all__ = ["CHECKS", "Check", "Known", "ratchet", "webhooks"]
 
 # Gets the resource as it was (None on a create), as it will be, and what else there is.
 Check = Callable[[CustomResource | None, CustomResource, Known], Findings]
@@ -28,7 +23,7 @@ def _snippets(old: CustomResource | None, new: CustomResource, _: Known) -> Find
 
 
 # What every kind is checked for, in the order in which it is told.
-CHECKS: tuple[Check, ...] = (_snippets,)
+CHECKS: tuple[Check, ...] = (_snippets, ownership.check)
 
 
 def webhooks(

@@ -5,7 +5,7 @@ who reads it. A look is remembered instead: who looked is woken.
 """
 
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from stackwright.kube.controller import Context, Watch
 from stackwright.kube.predicates import Predicate
@@ -15,6 +15,19 @@ R = TypeVar("R", bound=Resource)
 
 # Stands for all objects of a namespace; no object has an empty name.
 _EVERY = ""
+
+
+class Known(Protocol):
+    """Lists the objects that a namespace has, from the caches."""
+
+    def __call__(self, kind: type[R], namespace: str) -> list[R]:
+        """Return the objects of a kind in a namespace; none where this process does not follow the kind."""
+        ...
+
+
+def nothing_known(kind: type[R], namespace: str) -> list[R]:  # noqa: ARG001  the form of `Known`
+    """Say that there is nothing else."""
+    return []
 
 
 class Interests:

@@ -9,7 +9,7 @@ from stackwright.adapters.mariadb import Schema
 from stackwright.api.annotations import PAUSED
 from stackwright.api.mariadb import SERVER_LABEL, MariaDBDatabase, MariaDBDatabaseStatus
 from stackwright.controllers.database.server import SERVER_READY, Server, World, find_server
-from stackwright.controllers.outside import Absent, elder_of
+from stackwright.controllers.outside import Absent
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Plan, Step
 from stackwright.kube.shapes.external import external
@@ -25,7 +25,7 @@ class Seen:
     server: Server | Absent | None
     wanted: Schema | None = None
     found: Schema | None = None
-    elder: str = ""
+    foreign: Blocked | None = None
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,9 @@ async def observe(database: MariaDBDatabase, world: World) -> Seen:
     if not name or (database.deleting and database.spec.deletionPolicy == "Retain"):
         return Seen(None)
     server = find_server(name, look)
-    elder = _elder(database, world.beside(database))
-    if isinstance(server, Absent) or elder:
-        return Seen(server, elder=elder)
+    foreign = world.foreign(database, DATABASE_READY)
+    if isinstance(server, Absent) or foreign:
+        return Seen(server, foreign=foreign)
     spec = database.spec
     session = await world.session(server)
     try:
@@ -71,20 +71,6 @@ async def observe(database: MariaDBDatabase, world: World) -> Seen:
         raise server.explain(error, DATABASE_READY) from error
 
 
-def _elder(database: MariaDBDatabase, all_of_them: list[MariaDBDatabase]) -> str:
-    """Return the name of an older resource that stands for the same schema."""
-    server = database.metadata.labels.get(SERVER_LABEL)
-    same = [
-        other
-        for other in all_of_them
-        if other.spec.name == database.spec.name
-        and other.metadata.labels.get(SERVER_LABEL) == server
-        and not other.deleting
-    ]
-    elder = elder_of(database, same)
-    return elder.metadata.name if elder is not None else ""
-
-
 def decide(database: MariaDBDatabase, seen: Seen) -> Plan:  # noqa: ARG001  the shape's form; `seen` says all of it
     """Return what brings the schema to what the resource says."""
     if seen.server is None:
@@ -92,9 +78,8 @@ def decide(database: MariaDBDatabase, seen: Seen) -> Plan:  # noqa: ARG001  the 
         raise Blocked(message, reason="LabelMissing", condition=SERVER_READY)
     if isinstance(seen.server, Absent):
         return Plan(waits=(seen.server.wait,))
-    if seen.elder:
-        message = f"spec.name: the schema belongs to MariaDBDatabase {seen.elder} already; delete one of the two"
-        raise Blocked(message, reason="SchemaTaken", condition=DATABASE_READY)
+    if seen.foreign is not None:
+        raise seen.foreign
     if seen.wanted is None or seen.found == seen.wanted:
         return Plan()
     if seen.found is None:
@@ -106,7 +91,7 @@ def decide(database: MariaDBDatabase, seen: Seen) -> Plan:  # noqa: ARG001  the 
 
 def remove(database: MariaDBDatabase, seen: Seen) -> Plan:
     """Return what is left to do before the resource may go: nothing, unless it takes the schema with it."""
-    if database.spec.deletionPolicy == "Retain" or seen.server is None or seen.elder:
+    if database.spec.deletionPolicy == "Retain" or seen.server is None or seen.foreign:
         return Plan()
     if isinstance(seen.server, Absent):
         return Plan() if seen.server.gone else Plan(waits=(seen.server.wait,))
@@ -117,8 +102,8 @@ def remove(database: MariaDBDatabase, seen: Seen) -> Plan:
 
 def tell(database: MariaDBDatabase, seen: Seen) -> MariaDBDatabaseStatus:
     """Return the status with what was seen of the schema."""
-    if not isinstance(seen.server, Server) or seen.elder:
-        return msgspec.structs.replace(database.status, completed=database.status.completed and not seen.elder)
+    if not isinstance(seen.server, Server) or seen.foreign:
+        return msgspec.structs.replace(database.status, completed=database.status.completed and not seen.foreign)
     return msgspec.structs.replace(
         database.status,
         completed=seen.found is not None and seen.found == seen.wanted,

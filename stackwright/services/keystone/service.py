@@ -20,6 +20,7 @@ from stackwright.blueprint.service import (
     Service,
     Told,
 )
+from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.services.keystone import clouds
 from stackwright.services.keystone.checks import problems, token_life
 from stackwright.services.keystone.kinds import KeystoneAPI
@@ -126,4 +127,5 @@ SERVICE = Service(
     resources_elsewhere=clouds.elsewhere,
     tell=tell,
     unread=("networkAttachments", "topologyRef"),
+    fixed=((ConfigMap, clouds.CONFIG), (Secret, clouds.SECRET)),
 )
