@@ -5,7 +5,7 @@ not claim, and a resource does not claim itself: an account that a user made is 
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any, TypeVar
 
@@ -42,7 +42,7 @@ class Claim:
 
     `path` is the field that names it, and `advice` what to do where it is another's. `terms`, where given, are how it
     is made: those who make it by the same terms share it. `of` is the kind of a thing that is an object of the
-    namespace.
+    namespace; one that is `owned` goes with the resource, so it cannot be one that a user made.
     """
 
     sort: str
@@ -52,6 +52,7 @@ class Claim:
     advice: str = field(default=ANOTHER_NAME, compare=False)
     terms: tuple[str, ...] = field(default=(), compare=False)
     of: type[Resource] | None = field(default=None, compare=False)
+    owned: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         return " ".join(word for word in (self.sort, self.name, f"of {self.scope}" if self.scope else "") if word)
@@ -165,8 +166,7 @@ def _needed(need: Need, resource: Any, around: Around) -> Iterator[Claim]:
         case Messaging():
             yield _object(TransportURL, names.messaging(resource))
         case Identity():
-            yield _object(KeystoneService, name)
-            yield _object(KeystoneEndpoint, name)
+            yield from (replace(_object(of, name), owned=True) for of in (KeystoneService, KeystoneEndpoint))
             keystone = _keystone(spec.keystoneInstance, "", around)
             yield _entry(need.type, name, keystone, NAME)
             yield _keystone_user(spec.serviceUser, keystone, (spec.secret, spec.passwordSelectors.service))

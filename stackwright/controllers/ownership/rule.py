@@ -18,9 +18,12 @@ from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked
 from stackwright.kube.resource import CustomResource, R, Resource
 from stackwright.kube.shapes.belonging import MADE_FOR, maker_of, spoken
+from stackwright.kube.shapes.children import mark_by
 
 # On every Secret that was generated: for which resource.
 GENERATED_FOR = "openstack.org/generated-for"
+# Under which name all operators write.
+FIELD_MANAGER = "stackwright"
 # The reason of a condition that says so.
 TAKEN = "BelongsToAnother"
 # The kinds that services make for themselves, and users by hand.
@@ -31,7 +34,10 @@ _LATER = "~"
 
 @dataclass(frozen=True)
 class Taken:
-    """A thing that a resource claims and that is another's; `rival` is None where that one is gone."""
+    """A thing that a resource claims and that is another's; `rival` is None where that one is gone.
+
+    `owner` is empty where a user made the thing.
+    """
 
     claim: Claim
     owner: str
@@ -42,6 +48,8 @@ class Taken:
         """What is wrong, and what to do about it."""
         if self.rival is not None:
             return f"{self.claim} belongs to {self.owner}; {self.claim.advice}"
+        if not self.owner:
+            return f"{self.claim} is there and was not made for this resource; {self.claim.advice}, or delete it"
         return (
             f"{self.claim} was made for {self.owner} and is kept for it; {self.claim.advice}, or take the annotation "
             f"{_mark_of(self.claim)} off it to hand it over"
@@ -65,6 +73,8 @@ def check(old: CustomResource | None, new: CustomResource, known: Known) -> Find
     before = set(claims(old, around)) if old is not None else set()
     fresh = [claim for claim in claims(new, around) if claim not in before]
     found = tuple(_rivalled(new, fresh, around, newcomer=True)) or tuple(_kept_for_others(new, fresh, around))
+    if old is None and _is_a_users(new):
+        found += tuple(_in_the_way(new, around))
     return Findings(errors=tuple(FieldError(each.claim.path, each.sentence) for each in found))
 
 
@@ -188,6 +198,21 @@ def _kept_for_others(resource: CustomResource, mine: Iterable[Claim], around: Ar
         maker = _maker(present) if present is not None else ""
         if maker not in ("", maker_of(resource)):
             yield Taken(claim, spoken(maker))
+        elif present is not None and claim.owned and _is_a_users(present):
+            yield Taken(claim, "")
+
+
+def _in_the_way(new: CustomResource, around: Around) -> Iterator[Taken]:
+    """Yield the services that make an object of this kind and name, and own it."""
+    for parent in _parents(new, around):
+        for claim in claims(parent, around):
+            if claim.owned and _is_part(new, (claim,)):
+                yield Taken(claim, spoken(maker_of(parent)), parent)
+
+
+def _is_a_users(present: Resource) -> bool:
+    """Return whether nobody of ours made an object."""
+    return present.metadata.controller is None and mark_by(FIELD_MANAGER) not in present.metadata.annotations
 
 
 def _maker(present: Resource) -> str:

@@ -14,6 +14,7 @@ from stackwright.controllers.ownership import GENERATED_FOR, Taken, check, taken
 from stackwright.kube.builtin import Secret
 from stackwright.kube.resource import ObjectMeta
 from stackwright.kube.shapes.belonging import MADE_FOR
+from stackwright.kube.shapes.children import mark_by
 from tests.functional.crds.samples import documents
 from tests.known import listing
 from tests.unit.controllers.ownership.making import KINDS, made, seen
@@ -138,9 +139,22 @@ def test_a_key_ring_is_of_the_resource_that_it_was_made_for() -> None:
     assert "Secret keystone-fernet-keys was made for Glance x" in said(taken(KEYSTONE, known))[0]
 
 
+def test_a_registration_that_a_user_made_is_not_taken_over() -> None:
+    theirs = made("KeystoneService", "glance")
+    sentence = "KeystoneService glance is there and was not made for this resource; give this resource another name"
+    assert said(taken(GLANCE, listing(GLANCE, theirs, KEYSTONE))) == [f"metadata.name: {sentence}, or delete it"]
+    # Who comes later, and is not the service itself, is refused at the door.
+    (error,) = check(None, theirs, listing(GLANCE, KEYSTONE)).errors
+    assert error.message == "KeystoneService glance belongs to Glance glance; give this resource another name"
+    ours = made("KeystoneService", "glance", annotations={mark_by("stackwright"): "digest"})
+    assert taken(GLANCE, listing(GLANCE, ours, KEYSTONE)) == ()
+    assert check(None, ours, listing(GLANCE, KEYSTONE)).errors == ()
+
+
 def test_a_part_is_as_old_as_its_service() -> None:
     late = made("KeystoneService", "other", USER, creationTimestamp="2026-11-15T00:00:05Z")
-    part = made("KeystoneService", "glance", creationTimestamp="2026-11-15T00:00:09Z")
+    mark = {mark_by("stackwright"): "digest"}
+    part = made("KeystoneService", "glance", creationTimestamp="2026-11-15T00:00:09Z", annotations=mark)
     known = listing(GLANCE, late, part, KEYSTONE)
     assert taken(part, known) == ()
     assert taken(GLANCE, known) == ()
