@@ -65,8 +65,8 @@ class Intent(Generic[F]):
 
 def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environment) -> Intent[F]:
     """Return what brings a service closer to its spec."""
-    _refuse_problems(service, resource, seen.look)
     _refuse_taken(resource, seen)
+    _refuse_problems(service, resource, seen.look)
     unread = _unread(service, resource)
     if service.elsewhere(resource):
         # Nothing of it is here that could be acted on.

@@ -10,13 +10,13 @@ import yaml
 from stackwright import services
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.controllers.controlplane.resolution import resolve
-from stackwright.controllers.ownership import GENERATED_FOR, Taken, check, taken
+from stackwright.controllers.ownership import GENERATED_FOR, Around, Taken, check, claims, taken
 from stackwright.kube.builtin import Secret
 from stackwright.kube.resource import ObjectMeta
 from stackwright.kube.shapes.belonging import MADE_FOR
 from stackwright.kube.shapes.children import mark_by
 from tests.functional.crds.samples import documents
-from tests.known import listing
+from tests.known import listing, nothing_known
 from tests.unit.controllers.ownership.making import KINDS, made, seen
 
 ROOT = Path(__file__).parents[4]
@@ -29,6 +29,26 @@ USER = {"serviceType": "other", "serviceName": "other", "serviceUser": "glance",
 
 def said(found: tuple[Taken, ...]) -> list[str]:
     return [str(each) for each in found]
+
+
+def test_what_a_service_claims() -> None:
+    keystone = made("KeystoneAPI", "x", {"notificationsBus": {"cluster": "rabbitmq"}})
+    found = [str(claim) for claim in claims(keystone, Around(nothing_known, "cloud"))]
+    assert [claim for claim in found if not claim.startswith("name ")] == [
+        "ConfigMap openstack-config",
+        "Secret openstack-config-secret",
+        "Helm release x",
+        "Secret x-config-data",
+        "Secret x-fernet-keys",
+        "Secret x-credential-keys",
+        "MariaDBDatabase x",
+        "MariaDBAccount keystone",
+        "schema x of Galera openstack",
+        "Secret keystone-db-secret",
+        "user keystone of Galera openstack",
+        "TransportURL x-notifications",
+    ]
+    assert claims(made("OpenStackControlPlane", "x"), Around(nothing_known, "cloud")) == ()
 
 
 def test_a_second_placement_is_told_whose_the_account_is_and_the_first_hears_nothing() -> None:

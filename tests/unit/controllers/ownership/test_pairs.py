@@ -1,6 +1,8 @@
 """Of two resources that share any name, one has its things for itself, and the other one is told so."""
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from hypothesis import given, settings
@@ -12,15 +14,19 @@ from stackwright.api.mariadb import DATABASE_LABEL, SERVER_LABEL
 from stackwright.blueprint import configuration
 from stackwright.blueprint.service import Cache, Snippets
 from stackwright.controllers import admission
-from stackwright.controllers.ownership import Around, check, claiming, claims, taken
+from stackwright.controllers.admission import Known
+from stackwright.controllers.ownership import TAKEN, Around, check, claiming, claims, taken
 from stackwright.controllers.ownership.rule import FIELD_MANAGER
-from stackwright.controllers.service import needs, rings, volumes
+from stackwright.controllers.service import Environment, needs, rings, volumes
+from stackwright.controllers.service.decide import Seen, decide
 from stackwright.kube.builtin import PersistentVolumeClaim, Secret
+from stackwright.kube.errors import Blocked
 from stackwright.kube.resource import R
 from stackwright.kube.shapes.children import mark_by
 from tests.known import listing
 from tests.unit.controllers.ownership.making import made, seen
 
+NOW = datetime(2026, 11, 16, tzinfo=UTC)
 # Some meet only by what is made of them: dots and dashes, and what stands behind a name.
 NAMES = ("x", "y", "x-y", "x.y", "x-public", "x-galera", "x-notifications", "openstack")
 FIELDS = (
@@ -96,6 +102,18 @@ def objects(resource: Any) -> set[tuple[str, str]]:
     return made | {(Secret.kind.name, name) for name in new}
 
 
+def is_stopped(resource: Any, known: Known) -> bool:
+    """Whether a service's own decision is to touch nothing, because it is another's."""
+    service = blueprints.get(type(resource))
+    if service is None:
+        return False
+    try:
+        decide(service, resource, Seen(nothing, NOW, known=known), Environment({}, Path()))
+    except Blocked as error:
+        return error.reason == TAKEN
+    return False
+
+
 def met(one: CustomResource, other: CustomResource, around: Around) -> bool:
     """Whether two resources are rivals: they claim the same, and none is a part of the other."""
     mine, theirs = claims(one, around), claims(other, around)
@@ -113,6 +131,7 @@ def test_exactly_one_of_two_rivals_is_refused_and_stays_refused(pair: tuple[Any,
     known = listing(*pair)
     one, other = pair
     refused = [each for each in pair if taken(each, known)]
+    assert [each for each in pair if is_stopped(each, known)] == [each for each in refused if type(each) in blueprints]
     assert len(refused) == met(one, other, Around(known, "cloud"))
     if not refused:
         return
