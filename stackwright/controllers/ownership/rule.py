@@ -1,8 +1,8 @@
 """One rule of ownership: what a resource claims and another one has, the other one keeps. Pure.
 
 Of two resources that claim the same thing, the one whose mark is on it has the better right, then the one that was seen
-with its present spec and was not refused, then the older one. Both sides come to the same answer, so one of the two
-always goes on, and the other one touches nothing.
+with its present spec and was not refused (one that was refused comes last), then the older one. Both sides come to the
+same answer, so one of the two always goes on, and the other one touches nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,6 +28,8 @@ FIELD_MANAGER = "stackwright"
 TAKEN = "BelongsToAnother"
 # The kinds that services make for themselves, and users by hand.
 _PARTS = frozenset({MariaDBDatabase, MariaDBAccount, TransportURL, KeystoneService, KeystoneEndpoint})
+# How a resource stands with the operators, the best first.
+_ACCEPTED, _UNSEEN, _REFUSED = range(3)
 # Later than every time at which something was made.
 _LATER = "~"
 
@@ -152,15 +154,15 @@ def _is_part(resource: Resource, of: Iterable[Claim]) -> bool:
 
 def _right(
     resource: CustomResource, shared: list[Claim], around: Around, *, newcomer: bool = False
-) -> tuple[int, bool, str, str, str]:
+) -> tuple[int, int, str, str, str]:
     """Return how good a resource's right to things is; the smallest is the best."""
     marked = sum(_is_marked(resource, claim, around) for claim in shared)
     name = resource.kind.name, resource.metadata.name
     parents = [parent.metadata.creationTimestamp for parent in _parents(resource, around)]
     if newcomer:
-        return -marked, True, min(parents, default=_LATER), *name
+        return -marked, _UNSEEN if parents else _REFUSED, min(parents, default=_LATER), *name
     since = min((resource.metadata.creationTimestamp, *parents))
-    return -marked, not _was_accepted(resource), since, *name
+    return -marked, _standing(resource), since, *name
 
 
 def _parents(resource: CustomResource, around: Around) -> Iterator[CustomResource]:
@@ -175,11 +177,15 @@ def _parents(resource: CustomResource, around: Around) -> Iterator[CustomResourc
                 yield other
 
 
-def _was_accepted(resource: CustomResource) -> bool:
-    """Return whether a resource was seen with its present spec, and not refused."""
+def _standing(resource: CustomResource) -> int:
+    """Return whether a resource was accepted with its present spec, was not looked at with it yet, or was refused.
+
+    One that was refused stays so while it, or the one that has the thing, is changed and not looked at yet.
+    """
     status = resource.status
-    refused = any(condition.reason == TAKEN and condition.status != "True" for condition in status.conditions)
-    return 0 < resource.metadata.generation <= status.observedGeneration and not refused
+    if any(condition.reason == TAKEN and condition.status != "True" for condition in status.conditions):
+        return _REFUSED
+    return _ACCEPTED if 0 < resource.metadata.generation <= status.observedGeneration else _UNSEEN
 
 
 def _is_marked(resource: CustomResource, claim: Claim, around: Around) -> bool:

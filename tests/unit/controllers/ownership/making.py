@@ -35,3 +35,9 @@ def seen(resource: Any, *, refused: bool = False) -> CustomResource:
     )
     found: CustomResource = msgspec.structs.replace(resource, status=status)
     return found
+
+
+def changed(resource: Any) -> Any:
+    """Return a resource of which a user has changed something since."""
+    metadata = msgspec.structs.replace(resource.metadata, generation=resource.metadata.generation + 1)
+    return msgspec.structs.replace(resource, metadata=metadata)

@@ -24,7 +24,7 @@ from stackwright.kube.errors import Blocked
 from stackwright.kube.resource import R
 from stackwright.kube.shapes.children import mark_by
 from tests.known import listing
-from tests.unit.controllers.ownership.making import made, seen
+from tests.unit.controllers.ownership.making import changed, made, seen
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 # Some meet only by what is made of them: dots and dashes, and what stands behind a name.
@@ -141,10 +141,14 @@ def test_exactly_one_of_two_rivals_is_refused_and_stays_refused(pair: tuple[Any,
         assert found.owner == f"{winner.kind.name} {winner.metadata.name}"
         assert found.owner in str(found)
         assert str(found).startswith(("metadata.name: ", "spec."))
-    # A pass later nothing has changed: nobody takes turns.
-    later = seen(winner), seen(loser, refused=True)
-    assert taken(later[0], listing(*later)) == ()
-    assert taken(later[1], listing(*later))
+    # A pass later nothing has changed, nor when one of the two is changed elsewhere: nobody takes turns.
+    for later in (
+        (seen(winner), seen(loser, refused=True)),
+        (changed(seen(winner)), seen(loser, refused=True)),
+        (seen(winner), changed(seen(loser, refused=True))),
+    ):
+        assert taken(later[0], listing(*later)) == ()
+        assert taken(later[1], listing(*later))
 
 
 @settings(max_examples=150, deadline=None)
