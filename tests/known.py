@@ -1,7 +1,9 @@
 """What admission is told that there is, for tests."""
 
-from stackwright.controllers.admission import Known
+from stackwright.controllers.known import Known, nothing_known
 from stackwright.kube.resource import CustomResource, R
+
+__all__ = ["listing", "nothing_known"]
 
 
 def listing(*resources: CustomResource) -> Known:
@@ -11,6 +13,3 @@ def listing(*resources: CustomResource) -> Known:
         return [each for each in resources if isinstance(each, kind) and each.metadata.namespace == namespace]
 
     return known
-
-
-nothing_known = listing()

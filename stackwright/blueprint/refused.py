@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from stackwright.api.base import CustomResource
-from stackwright.blueprint import admission, configuration, mounts, names, options, ranges
+from stackwright.blueprint import admission, configuration, mounts, name_lengths, options, ranges
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.service import Look, Service
 
@@ -22,7 +22,7 @@ def problems(
 
 def of_service(service: Service[Any, Any], resource: CustomResource, look: Look) -> Iterator[tuple[str, str]]:
     """Yield those that only the service itself knows of."""
-    yield from names.problems(service, resource)
+    yield from name_lengths.problems(service, resource)
     yield from configuration.problems(service, resource)
     if service.problems is not None:
         yield from service.problems(resource, look)

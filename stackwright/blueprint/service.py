@@ -294,6 +294,8 @@ class Service(Generic[C, F]):
     `problems` are what is wrong with a spec beyond what its schema can say. `elsewhere` says that the service runs
     somewhere else and is only used. `unread` are fields that upstream has and that nothing here reads yet. `options` is
     the file that lists the options of its configuration, where it has such a list.
+    `parts` are names, behind that of the release, of objects in the chart that no other word here tells of; `fixed` are
+    the objects of `resources` whose names do not depend on the resource's, so that a namespace has them once.
     """
 
     name: str
@@ -318,6 +320,8 @@ class Service(Generic[C, F]):
     tell: Callable[[C, F | None, Look], Told[C]] | None = None
     unread: tuple[str, ...] = ()
     options: Path | None = None
+    parts: tuple[str, ...] = ()
+    fixed: tuple[tuple[type[Resource], str], ...] = ()
 
     @property
     def known_actions(self) -> dict[str, Action]:

@@ -10,13 +10,12 @@ from stackwright.api.mariadb import MariaDBAccount
 from stackwright.blueprint import admission as snippets
 from stackwright.blueprint import mounts
 from stackwright.blueprint.images import ComponentImage
-from stackwright.controllers import database_names, doors, option_values
+from stackwright.controllers import database_names, doors, option_values, ownership
 from stackwright.controllers.known import Known
 from stackwright.kube.admission.checks import FieldError, Findings, Webhook
 from stackwright.kube.resource import CustomResource
 
 __all__ = ["CHECKS", "Check", "Known", "ratchet", "webhooks"]
-
 
 # Gets the resource as it was (None on a create), as it will be, and what else there is.
 Check = Callable[[CustomResource | None, CustomResource, Known], Findings]
@@ -36,7 +35,7 @@ def _mounts(_: CustomResource | None, new: CustomResource, __: Known) -> Finding
 
 
 # What every kind is checked for, in the order in which it is told.
-CHECKS: tuple[Check, ...] = (_snippets, _database_names, _mounts, doors.check)
+CHECKS: tuple[Check, ...] = (_snippets, _database_names, _mounts, doors.check, ownership.check)
 
 
 def webhooks(

@@ -7,25 +7,14 @@ from collections.abc import Callable, Iterator
 
 from stackwright.adapters.mariadb_names import schema_problem, user_problem
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
+from stackwright.blueprint import names
 from stackwright.blueprint.admission import fields_called
 from stackwright.kube.resource import CustomResource
 
 # The field by which a service, or its template in another resource, names its account.
 ACCOUNT = "databaseAccount"
-# The longest name of a user that a MariaDBAccount takes, and of a schema.
-_USER, _SCHEMA = 80, 64
 
 Account = Callable[[str], MariaDBAccount | None]
-
-
-def schema_of(resource: str) -> str:
-    """Return the name of the schema that is made for a service of this name."""
-    return resource.replace("-", "_").replace(".", "_")[:_SCHEMA]
-
-
-def user_of(account: str) -> str:
-    """Return the name of the user that is made for an account of this name."""
-    return account.replace("-", "_")[:_USER]
 
 
 def problems(resource: CustomResource, account: Account) -> Iterator[tuple[str, str]]:
@@ -42,14 +31,14 @@ def problems(resource: CustomResource, account: Account) -> Iterator[tuple[str, 
 def _of_service(resource: CustomResource, account: Account) -> Iterator[tuple[str, str]]:
     spec = getattr(resource, "spec", None)
     name = resource.metadata.name
-    if hasattr(spec, ACCOUNT) and name and (problem := schema_problem(schema_of(name))):
+    if hasattr(spec, ACCOUNT) and name and (problem := schema_problem(names.schema(resource))):
         yield "metadata.name", f"the service's schema is called like the resource, and {problem}"
     for path, named in fields_called("spec", spec, ACCOUNT):
         if not isinstance(named, str) or not named:
             continue
         # An account that is there has the name of its user written down.
         there = account(named)
-        yield from _told(path, user_problem(there.spec.userName if there else user_of(named)))
+        yield from _told(path, user_problem(there.spec.userName if there else names.database_user(named)))
 
 
 def _told(path: str, problem: str) -> Iterator[tuple[str, str]]:

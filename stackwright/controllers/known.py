@@ -11,3 +11,8 @@ class Known(Protocol):
     def __call__(self, kind: type[R], namespace: str) -> list[R]:
         """Return the objects of a kind in a namespace; none where this process does not follow the kind."""
         ...
+
+
+def nothing_known(kind: type[R], namespace: str) -> list[R]:  # noqa: ARG001  the form of `Known`
+    """Say that there is nothing else."""
+    return []

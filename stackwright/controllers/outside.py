@@ -2,18 +2,13 @@
 
 import base64
 import binascii
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TypeVar
 
 from stackwright.adapters.errors import AdapterError, Refused, Unavailable
 from stackwright.controllers.translation import REFUSED_SECONDS, translate
 from stackwright.kube.builtin import Secret
 from stackwright.kube.errors import Blocked, Retry
 from stackwright.kube.plan import Ends, Wait
-from stackwright.kube.resource import CustomResource
-
-C = TypeVar("C", bound=CustomResource)
 
 
 @dataclass(frozen=True)
@@ -72,20 +67,3 @@ def read_value(
         )
         return Wait("SecretInvalid", message, condition, ends=Ends.BY_USER)
     return value
-
-
-def _nobody(_: object) -> bool:
-    return False
-
-
-def elder_of(resource: C, others: Iterable[C], registered: Callable[[C], object] = _nobody) -> C | None:
-    """Return who has the better right of those that claim the same thing, None where it is the resource itself.
-
-    It is who registered it already, then who came first.
-    """
-
-    def right(one: C) -> tuple[bool, str, str]:
-        return not registered(one), one.metadata.creationTimestamp, one.metadata.name
-
-    first = min(others, key=right, default=None)
-    return first if first is not None and right(first) < right(resource) else None

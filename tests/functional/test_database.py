@@ -347,7 +347,7 @@ async def test_two_accounts_do_not_fight_over_one_user(cloud: Cloud, fake: FakeM
     await cloud.whole()
     await cloud.secret("other", "DatabasePassword", "other-password")
     await cloud.account("zweiter", secret="other")
-    await cloud.says(MariaDBAccount, "MariaDBAccountReady", "belongs to MariaDBAccount keystone already", "zweiter")
+    await cloud.says(MariaDBAccount, "MariaDBAccountReady", "belongs to MariaDBAccount keystone;", "zweiter")
     await cloud.gone(MariaDBAccount, "zweiter")
     assert fake.users["keystone"].digest == digest("first-password")
 

@@ -29,7 +29,7 @@ from stackwright.kube.resource import (
     owner_reference,
 )
 from stackwright.kube.runtime import Runtime
-from stackwright.kube.shapes import children as composites
+from stackwright.kube.shapes import belonging
 from stackwright.kube.shapes.composite import Child, child, composite
 from stackwright.kube.shapes.external import External, external
 from tests.functional.definitions import defined
@@ -175,7 +175,7 @@ async def standing_still(client: Client, namespace: str) -> Context:
 async def test_a_child_of_somebody_else_is_taken_once_it_is_free(
     client: Client, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(composites, "FOREIGN_SECONDS", 0.2, raising=False)
+    monkeypatch.setattr(belonging, "FOREIGN_SECONDS", 0.2)
     owner = await client.apply(ConfigMap, {"metadata": {"name": "owner", "namespace": namespace}})
     theirs = {"name": "label", "namespace": namespace, "ownerReferences": [owner_reference(owner)]}
     await client.apply(ConfigMap, {"metadata": theirs}, field_manager="somebody")

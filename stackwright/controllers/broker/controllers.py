@@ -121,6 +121,7 @@ async def observe(resource: TransportURL, world: World) -> Seen:
         _kept(broker, user, world, look),
         urls=urls,
         shared=_shared(resource, world),
+        foreign=_foreign(resource, world, look),
     )
     if not broker.ready and seen.current is None and not resource.deleting:
         return seen
@@ -166,6 +167,18 @@ def _kept(broker: Broker, user: str, world: World, look: Looker) -> Kept | Wait 
     password = read_value(secret, name, "password", URL_READY)
     generated = secret.metadata.annotations.get(secrets.GENERATED) == "true"
     return password if isinstance(password, Wait) else Kept(password, generated)
+
+
+def _foreign(resource: TransportURL, world: World, look: Looker) -> str:
+    """Return the name of a Secret that somebody else made where ours would be, "" where there is none."""
+    name = secrets.url_name(resource.metadata.name, "", frozenset())
+    present = world.secret(name, look)
+    return name if present is not None and not _is_owned(present, resource) and not _is_left(present) else ""
+
+
+def _is_left(secret: Secret) -> bool:
+    """Return whether a Secret was made for a TransportURL, of before a restore, say, and has no owner any more."""
+    return secrets.USER in secret.metadata.annotations and secret.metadata.controller is None
 
 
 def _shared(resource: TransportURL, world: World) -> frozenset[str]:

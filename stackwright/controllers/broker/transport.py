@@ -11,6 +11,7 @@ from stackwright.controllers.broker.broker import URL_READY, Broker
 from stackwright.controllers.broker.secrets import Url
 from stackwright.controllers.broker.steps import Admit, Grant, KeepPassword, PutVhost, Retire, WriteUrl
 from stackwright.controllers.outside import Absent
+from stackwright.controllers.ownership import ANOTHER_NAME, TAKEN
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Plan, Step, Wait
 
@@ -41,7 +42,7 @@ class Seen:
     """What there is of a TransportURL.
 
     `user` and `vhost` are wanted, `account`, `host` and `permission` are what the broker has of them. `shared` are the
-    users that other TransportURLs of the same broker name.
+    users that other TransportURLs of the same broker name. `foreign` is a Secret of somebody else where ours would be.
     """
 
     broker: Broker | Absent
@@ -54,6 +55,7 @@ class Seen:
     urls: tuple[Url, ...] = ()
     former: tuple[Former, ...] = ()
     shared: frozenset[str] = frozenset()
+    foreign: str = ""
 
     @property
     def current(self) -> Url | None:
@@ -78,6 +80,9 @@ def decide(resource: TransportURL, seen: Seen) -> Plan:
         raise Blocked(message, reason="NotSupported", condition=URL_READY)
     if isinstance(seen.broker, Absent):
         return Plan(waits=(seen.broker.wait,))
+    if seen.foreign:
+        message = f"metadata.name: Secret {seen.foreign} is there and was not made for this resource; {ANOTHER_NAME}"
+        raise Blocked(message, reason=TAKEN, condition=URL_READY)
     if not seen.broker.ready and seen.current is None:
         message = f"RabbitMq {seen.broker.name} is not ready yet"
         return Plan(waits=(Wait("RabbitMqNotReady", message, URL_READY),))

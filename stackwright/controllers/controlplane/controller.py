@@ -19,6 +19,7 @@ from stackwright.api.controlplane import (
     ResolvedDependency,
     ServiceState,
 )
+from stackwright.controllers import ownership
 from stackwright.controllers.controlplane import passwords
 from stackwright.controllers.controlplane.operators import Operators, ServiceOperator, states
 from stackwright.controllers.controlplane.refusals import refusals, wrong_mode
@@ -257,7 +258,8 @@ def controller(generate: passwords.Generate = passwords.random, operators: Opera
         *(Watch(each, roster.beside) for each in kinds),
         *((Watch(ServiceOperator, roster.everyone),) if operators is not None else ()),
     )
-    composed = replace(shape.controller(watches=watches), makes=(Secret,))
+    # Whoever answers for the webhooks of all kinds has to know what there is.
+    composed = replace(shape.controller(watches=watches, reads=ownership.claiming()), makes=(Secret,))
 
     async def reconcile(key: Key, context: Context) -> Result | None:
         umbrella = context.store(kind).get(key)

@@ -24,7 +24,7 @@ from stackwright.controllers.database.server import (
     find_server,
 )
 from stackwright.controllers.looking import Looker
-from stackwright.controllers.outside import Absent, elder_of, read_value
+from stackwright.controllers.outside import Absent, read_value
 from stackwright.kube.builtin import Secret
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Ends, Plan, Step, Wait
@@ -41,7 +41,7 @@ class Seen:
 
     server: Server | Absent | None
     waits: tuple[Wait, ...] = ()
-    elder: str = ""
+    foreign: Blocked | None = None
     schema: str = ""
     password: str = field(default="", repr=False)
     grants: tuple[Grant, ...] | None = None
@@ -91,8 +91,8 @@ class DropUser(UserStep):
 
 async def observe(account: MariaDBAccount, world: World) -> Seen:
     """Look for schema, server and password, then for the user."""
-    seen = _inputs(account, world.looker(account), world.beside(account))
-    refused = seen.elder or user_problem(account.spec.userName)
+    seen = _inputs(account, world.looker(account), world.foreign(account, ACCOUNT_READY))
+    refused = seen.foreign or user_problem(account.spec.userName)
     if not isinstance(seen.server, Server) or refused or (seen.waits and not account.deleting):
         return seen
     session = await world.session(seen.server)
@@ -102,10 +102,10 @@ async def observe(account: MariaDBAccount, world: World) -> Seen:
         accepted = bool(grants is not None and seen.password and await session.accepts(user, seen.password))
     except AdapterError as error:
         raise seen.server.explain(error) from error
-    return Seen(seen.server, seen.waits, seen.elder, seen.schema, seen.password, grants, accepted)
+    return Seen(seen.server, seen.waits, seen.foreign, seen.schema, seen.password, grants, accepted)
 
 
-def _inputs(account: MariaDBAccount, look: Looker, others: list[MariaDBAccount]) -> Seen:
+def _inputs(account: MariaDBAccount, look: Looker, foreign: Blocked | None) -> Seen:
     """Read from the caches what the account needs; what is missing is a wait."""
     label = account.metadata.labels.get(DATABASE_LABEL, "")
     database = look(MariaDBDatabase, label) if label else None
@@ -124,7 +124,7 @@ def _inputs(account: MariaDBAccount, look: Looker, others: list[MariaDBAccount])
     return Seen(
         server,
         tuple(waits),
-        _elder(account, [other for other in others if _on(other, name, look)]),
+        foreign,
         database.spec.name if database is not None else "",
         "" if isinstance(secret, Wait) else secret,
     )
@@ -139,25 +139,6 @@ def _server_name(account: MariaDBAccount, database: MariaDBDatabase | None) -> s
 def _missing(database: str, condition: str) -> Wait:
     message = f"MariaDBDatabase {database} does not exist; create it, or correct the label {DATABASE_LABEL}"
     return Wait("MariaDBDatabaseMissing", message, condition, ends=Ends.BY_AUTHOR)
-
-
-def _on(account: MariaDBAccount, server: str, look: Looker) -> bool:
-    """Return whether an account is on that server."""
-    label = account.metadata.labels.get(DATABASE_LABEL, "")
-    return _server_name(account, look(MariaDBDatabase, label) if label else None) == server
-
-
-def _elder(account: MariaDBAccount, others: list[MariaDBAccount]) -> str:
-    """Return the name of an older resource that stands for the same user of the same server."""
-    same = [
-        other
-        for other in others
-        if other.spec.userName == account.spec.userName
-        and other.spec.accountType == account.spec.accountType
-        and not other.deleting
-    ]
-    elder = elder_of(account, same)
-    return elder.metadata.name if elder is not None else ""
 
 
 def decide(account: MariaDBAccount, seen: Seen) -> Plan:
@@ -222,9 +203,8 @@ def _check(account: MariaDBAccount, seen: Seen) -> None:
             else f"The MariaDBDatabase of this account has no label {SERVER_LABEL}; set it to the name of a Galera"
         )
         raise Blocked(message, reason="LabelMissing", condition=SERVER_READY)
-    if seen.elder:
-        message = f"spec.userName: the user belongs to MariaDBAccount {seen.elder} already; use another userName"
-        raise Blocked(message, reason="UserTaken", condition=ACCOUNT_READY)
+    if seen.foreign is not None:
+        raise seen.foreign
 
 
 def _reserved(account: MariaDBAccount, seen: Seen) -> str:
@@ -242,7 +222,10 @@ def _reserved(account: MariaDBAccount, seen: Seen) -> str:
 def remove(account: MariaDBAccount, seen: Seen) -> Plan:
     """Return what is left to do before the resource may go: its user goes first, where there still is a server."""
     ours = (
-        takes_along(account) and account.spec.accountType == "User" and not _reserved(account, seen) and not seen.elder
+        takes_along(account)
+        and account.spec.accountType == "User"
+        and not _reserved(account, seen)
+        and not seen.foreign
     )
     if not ours or seen.server is None:
         return Plan()

@@ -5,6 +5,7 @@ from dataclasses import replace
 from stackwright.adapters import mariadb
 from stackwright.adapters.mariadb import Connect
 from stackwright.api.mariadb import MariaDBDatabase
+from stackwright.controllers import ownership
 from stackwright.controllers.database.account import accounts
 from stackwright.controllers.database.schema import databases
 from stackwright.controllers.database.server import World
@@ -23,7 +24,7 @@ def controllers(
 ) -> tuple[Controller, ...]:
     """Return the controllers of MariaDBDatabase and MariaDBAccount."""
     of_databases, of_accounts = Interests(), Interests()
-    return (
+    of_both = (
         replace(databases, every=every).controller(
             lambda context: World(context, dialler, connect, of_databases),
             watches=of_databases.watches((Galera, Secret)),
@@ -33,3 +34,4 @@ def controllers(
             watches=of_accounts.watches((Galera, MariaDBDatabase, Secret)),
         ),
     )
+    return tuple(replace(one, reads=ownership.claiming()) for one in of_both)

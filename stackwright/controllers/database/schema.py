@@ -10,7 +10,7 @@ from stackwright.adapters.mariadb_names import schema_problem
 from stackwright.api.annotations import PAUSED
 from stackwright.api.mariadb import SERVER_LABEL, MariaDBDatabase, MariaDBDatabaseStatus
 from stackwright.controllers.database.server import SERVER_READY, Server, World, find_server
-from stackwright.controllers.outside import Absent, elder_of
+from stackwright.controllers.outside import Absent
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Plan, Step
 from stackwright.kube.shapes.external import external
@@ -26,7 +26,7 @@ class Seen:
     server: Server | Absent | None
     wanted: Schema | None = None
     found: Schema | None = None
-    elder: str = ""
+    foreign: Blocked | None = None
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,9 @@ async def observe(database: MariaDBDatabase, world: World) -> Seen:
     if not name or retained or schema_problem(database.spec.name):
         return Seen(None)
     server = find_server(name, look)
-    elder = _elder(database, world.beside(database))
-    if isinstance(server, Absent) or elder:
-        return Seen(server, elder=elder)
+    foreign = world.foreign(database, DATABASE_READY)
+    if isinstance(server, Absent) or foreign:
+        return Seen(server, foreign=foreign)
     spec = database.spec
     session = await world.session(server)
     try:
@@ -71,20 +71,6 @@ async def observe(database: MariaDBDatabase, world: World) -> Seen:
         return Seen(server, wanted, await session.schema(spec.name))
     except AdapterError as error:
         raise server.explain(error, DATABASE_READY) from error
-
-
-def _elder(database: MariaDBDatabase, all_of_them: list[MariaDBDatabase]) -> str:
-    """Return the name of an older resource that stands for the same schema."""
-    server = database.metadata.labels.get(SERVER_LABEL)
-    same = [
-        other
-        for other in all_of_them
-        if other.spec.name == database.spec.name
-        and other.metadata.labels.get(SERVER_LABEL) == server
-        and not other.deleting
-    ]
-    elder = elder_of(database, same)
-    return elder.metadata.name if elder is not None else ""
 
 
 def decide(database: MariaDBDatabase, seen: Seen) -> Plan:
@@ -96,9 +82,8 @@ def decide(database: MariaDBDatabase, seen: Seen) -> Plan:
         raise Blocked(message, reason="LabelMissing", condition=SERVER_READY)
     if isinstance(seen.server, Absent):
         return Plan(waits=(seen.server.wait,))
-    if seen.elder:
-        message = f"spec.name: the schema belongs to MariaDBDatabase {seen.elder} already; delete one of the two"
-        raise Blocked(message, reason="SchemaTaken", condition=DATABASE_READY)
+    if seen.foreign is not None:
+        raise seen.foreign
     if seen.wanted is None or seen.found == seen.wanted:
         return Plan()
     if seen.found is None:
@@ -113,7 +98,7 @@ def remove(database: MariaDBDatabase, seen: Seen) -> Plan:
 
     A schema of the server itself stays, also where a version of before took the resource for good.
     """
-    if database.spec.deletionPolicy == "Retain" or seen.server is None or seen.elder:
+    if database.spec.deletionPolicy == "Retain" or seen.server is None or seen.foreign:
         return Plan()
     if schema_problem(database.spec.name):
         return Plan()
@@ -128,8 +113,8 @@ def tell(database: MariaDBDatabase, seen: Seen) -> MariaDBDatabaseStatus:
     """Return the status with what was seen of the schema."""
     if schema_problem(database.spec.name):
         return msgspec.structs.replace(database.status, completed=False)
-    if not isinstance(seen.server, Server) or seen.elder:
-        return msgspec.structs.replace(database.status, completed=database.status.completed and not seen.elder)
+    if not isinstance(seen.server, Server) or seen.foreign:
+        return msgspec.structs.replace(database.status, completed=database.status.completed and not seen.foreign)
     return msgspec.structs.replace(
         database.status,
         completed=seen.found is not None and seen.found == seen.wanted,

@@ -4,14 +4,15 @@ from dataclasses import dataclass, field
 
 from stackwright.adapters.errors import AdapterError
 from stackwright.adapters.mariadb import Connect, Login, MariaDB
+from stackwright.controllers import ownership
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.looking import Interests, Looker
 from stackwright.controllers.outside import Absent, explained, read_value
 from stackwright.kube.builtin import Secret
 from stackwright.kube.controller import Context
-from stackwright.kube.errors import Retry
+from stackwright.kube.errors import Blocked, Retry
 from stackwright.kube.plan import Ends, Wait
-from stackwright.kube.resource import CustomResource, R
+from stackwright.kube.resource import CustomResource
 from stackwright.services.mariadb.kinds import Galera
 from stackwright.services.mariadb.service import root_secret
 
@@ -36,9 +37,9 @@ class World:
         """Return what a pass over a resource looks with; ask it for everything before the first await."""
         return self.interests.begin(resource, self.context)
 
-    def beside(self, resource: R) -> list[R]:
-        """Return all resources of the same kind and namespace, itself included."""
-        return self.context.store(type(resource)).list(resource.metadata.namespace)
+    def foreign(self, resource: CustomResource, condition: str) -> Blocked | None:
+        """Return why a schema or a user is another resource's, None where it is not."""
+        return ownership.refusal(resource, self.context, {"spec.name": condition, "spec.userName": condition})
 
     async def session(self, server: "Server") -> MariaDB:
         """Return a way to the server, from where this program runs."""

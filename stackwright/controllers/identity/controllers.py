@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
+from stackwright.controllers import ownership
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.identity.endpoint import endpoints
 from stackwright.controllers.identity.ledger import Hands, Ledger
@@ -62,7 +63,10 @@ def controllers(dialler: Dialler, *, every: float = EVERY, remembered: float = R
     )
     forgets = (forget, of_endpoints.forget)
     return (
-        *(exclusive(one, hands, gone) for one, gone in zip(of_both, forgets, strict=True)),
+        *(
+            replace(exclusive(one, hands, gone), reads=ownership.claiming())
+            for one, gone in zip(of_both, forgets, strict=True)
+        ),
         _sweeper(keystones, hands),
     )
 

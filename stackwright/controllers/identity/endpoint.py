@@ -12,7 +12,7 @@ from stackwright.api.keystone import KeystoneEndpoint, KeystoneEndpointStatus, K
 from stackwright.controllers.identity.access import Access, find_keystone, not_ready
 from stackwright.controllers.identity.registration import Made, known, made_endpoint
 from stackwright.controllers.identity.world import KeystoneStep, Note, World, noting
-from stackwright.controllers.outside import Absent, elder_of
+from stackwright.controllers.outside import Absent
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Ends, Plan, Wait
 from stackwright.kube.shapes.external import external
@@ -24,15 +24,14 @@ ENDPOINTS_READY = "KeystoneServiceOSEndpointsReady"
 class Seen:
     """What there is. `service` is the id of the service in Keystone, or what is waited for before there is one.
 
-    `claims` says for interfaces of the same service which other resource asks for them; `elders` only where that one
-    has the better right. `taken` are endpoints that other resources registered; `made` is what is noted as made for
-    this one.
+    `claims` says for interfaces of the same service which other resource asks for them; `foreign` that one of ours is
+    another's. `taken` are endpoints that other resources registered; `made` is what is noted as made for this one.
     """
 
     keystone: Access | Absent
     service: str | Wait = ""
     claims: dict[str, str] = field(default_factory=dict)
-    elders: dict[str, str] = field(default_factory=dict)
+    foreign: Blocked | None = None
     taken: frozenset[str] = frozenset()
     made: tuple[Made, ...] = ()
     endpoints: tuple[Endpoint, ...] = ()
@@ -87,19 +86,14 @@ def _inputs(resource: KeystoneEndpoint, world: World) -> Seen:
         keystone,
         _service(name, look(KeystoneService, name)),
         claims={interface: other.metadata.name for other in others for interface in other.spec.endpoints},
-        elders={
-            interface: elder.metadata.name
-            for interface in resource.spec.endpoints
-            if (elder := _elder(resource, others, interface)) is not None
-        },
+        foreign=world.foreign(resource, dict.fromkeys(_paths(resource), ENDPOINTS_READY)),
         taken=frozenset(entry for other in everybody for entry in other.status.endpointIDs.values()),
         made=world.ledger.of(resource, keystone.name).made if isinstance(keystone, Access) else (),
     )
 
 
-def _elder(resource: KeystoneEndpoint, others: list[KeystoneEndpoint], interface: str) -> KeystoneEndpoint | None:
-    claiming = (other for other in others if interface in other.spec.endpoints)
-    return elder_of(resource, claiming, lambda one: interface in one.status.endpointIDs)
+def _paths(resource: KeystoneEndpoint) -> Iterator[str]:
+    return (f"spec.endpoints.{interface}" for interface in resource.spec.endpoints)
 
 
 def _service(name: str, service: KeystoneService | None) -> str | Wait:
@@ -115,13 +109,8 @@ def decide(resource: KeystoneEndpoint, seen: Seen) -> Plan:
     """Return what brings the catalog to what the resource says."""
     if isinstance(seen.keystone, Absent):
         return Plan(waits=(seen.keystone.wait,))
-    for interface in resource.spec.endpoints:
-        if interface in seen.elders:
-            message = (
-                f"spec.endpoints.{interface}: KeystoneEndpoint {seen.elders[interface]} registers that interface of "
-                f"{resource.spec.serviceName} already; remove it from one of them"
-            )
-            raise Blocked(message, reason="InterfaceTaken", condition=ENDPOINTS_READY)
+    if seen.foreign is not None:
+        raise seen.foreign
     if isinstance(seen.service, Wait):
         return Plan(waits=(seen.service,))
     access, service = seen.keystone, seen.service
@@ -200,15 +189,14 @@ def _superfluous(resource: KeystoneEndpoint, seen: Seen, access: Access) -> Iter
 
 def tell(resource: KeystoneEndpoint, seen: Seen) -> KeystoneEndpointStatus:
     """Return the status with what was seen in the catalog."""
-    if isinstance(seen.keystone, Absent) or isinstance(seen.service, Wait):
+    if isinstance(seen.keystone, Absent) or isinstance(seen.service, Wait) or seen.foreign is not None:
         return resource.status
     found = kept(resource, seen, seen.service, seen.keystone.region)
     # What is not asked for stays in the status until it is out of the catalog.
     ours = {
         interface: endpoint
         for interface, endpoint in sorted(found.items())
-        if (interface in resource.spec.endpoints and interface not in seen.elders)
-        or resource.status.endpointIDs.get(interface) == endpoint.id
+        if interface in resource.spec.endpoints or resource.status.endpointIDs.get(interface) == endpoint.id
     }
     return msgspec.structs.replace(
         resource.status,

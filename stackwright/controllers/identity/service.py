@@ -27,7 +27,7 @@ from stackwright.controllers.identity.service_steps import (
     take,
 )
 from stackwright.controllers.identity.world import KeystoneStep, Note, World, noting
-from stackwright.controllers.outside import Absent, elder_of, read_value
+from stackwright.controllers.outside import Absent, read_value
 from stackwright.kube.builtin import Secret
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Plan, Wait
@@ -44,14 +44,13 @@ ROLES = ("admin", "service")
 class Seen:
     """What there is: in the cluster, and in Keystone.
 
-    `same_service` and `same_user` name an older resource that stands for the same; `taken` are the services that other
-    resources registered; `made` is what is noted as made for this one.
+    `foreign` says that the user or the entry is another resource's; `taken` are the services that other resources
+    registered; `made` is what is noted as made for this one.
     """
 
     keystone: Access | Absent
     password: str | Wait = field(default="", repr=False)
-    same_service: str = ""
-    same_user: str = ""
+    foreign: Blocked | None = None
     taken: frozenset[str] = frozenset()
     made: tuple[Made, ...] = ()
     services: tuple[Service, ...] = ()
@@ -82,18 +81,12 @@ def _inputs(service: KeystoneService, world: World) -> Seen:
     """Read from the caches; all of it before the first await, so that no change is missed."""
     spec, look = service.spec, world.looker(service)
     others = [other for other in look.all(KeystoneService) if not other.deleting and other.key != service.key]
-    others = [other for other in others if other.spec.keystoneInstance == spec.keystoneInstance]
-    entries = [other for other in others if _entry(other) == _entry(service)]
-    users = [other for other in others if other.spec.serviceUser == spec.serviceUser]
     secret = read_value(look(Secret, spec.secret), spec.secret, spec.passwordSelector, USER_READY)
-    elder = elder_of(service, entries, lambda one: one.status.serviceID)
-    first = elder_of(service, users, lambda one: one.status.userID)
     keystone = find_keystone(service, look)
     return Seen(
         keystone,
         secret,
-        same_service=elder.metadata.name if elder is not None else "",
-        same_user=first.metadata.name if first is not None and not _agree(service, first) else "",
+        foreign=world.foreign(service, {"spec.serviceName": SERVICE_READY, "spec.serviceUser": USER_READY}),
         taken=frozenset(other.status.serviceID for other in others),
         made=world.ledger.of(service, keystone.name).made if isinstance(keystone, Access) else (),
     )
@@ -101,11 +94,6 @@ def _inputs(service: KeystoneService, world: World) -> Seen:
 
 def _entry(service: KeystoneService) -> tuple[str, str]:
     return service.spec.serviceType, service.spec.serviceName
-
-
-def _agree(one: KeystoneService, other: KeystoneService) -> bool:
-    """Return whether two resources take the user's password from the same place."""
-    return (one.spec.secret, one.spec.passwordSelector) == (other.spec.secret, other.spec.passwordSelector)
 
 
 async def _look(service: KeystoneService, seen: Seen, keystone: Keystone, world: World) -> Seen:
@@ -154,19 +142,7 @@ def _refusal(service: KeystoneService, seen: Seen) -> Blocked | None:
     if isinstance(seen.keystone, Access) and _is_same_user(spec.serviceUser, seen.keystone.credentials.user):
         message = f"spec.serviceUser: {spec.serviceUser} is Keystone's administrator; choose another name"
         return Blocked(message, reason="UserReserved", condition=USER_READY)
-    if seen.same_service:
-        message = (
-            f"spec.serviceName: {spec.serviceName} of type {spec.serviceType} belongs to KeystoneService "
-            f"{seen.same_service} already; delete one of them"
-        )
-        return Blocked(message, reason="ServiceTaken", condition=SERVICE_READY)
-    if seen.same_user:
-        message = (
-            f"spec.serviceUser: {spec.serviceUser} is the user of KeystoneService {seen.same_user} too, with its "
-            "password elsewhere; name the same Secret and key, or another user"
-        )
-        return Blocked(message, reason="UserTaken", condition=USER_READY)
-    return None
+    return seen.foreign
 
 
 def _is_same_user(one: str, other: str) -> bool:

@@ -1,12 +1,13 @@
 """What the controllers of identity work with: one client for each Keystone, shared by all resources of both kinds."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from stackwright.adapters.errors import Unavailable
 from stackwright.adapters.identity import Keystone, Session
+from stackwright.controllers import ownership
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.identity.access import Access
 from stackwright.controllers.identity.ledger import Ledger
@@ -14,7 +15,7 @@ from stackwright.controllers.identity.passwords import Passwords
 from stackwright.controllers.identity.registration import Made, together
 from stackwright.controllers.looking import Interests, Looker
 from stackwright.kube.controller import Context
-from stackwright.kube.errors import Retry
+from stackwright.kube.errors import Blocked, Retry
 from stackwright.kube.plan import Step
 from stackwright.kube.resource import CustomResource, Key
 
@@ -59,6 +60,10 @@ class World:
     def looker(self, resource: CustomResource) -> Looker:
         """Return what a pass over a resource looks with; ask it for everything before the first await."""
         return self.interests.begin(resource, self.context)
+
+    def foreign(self, resource: CustomResource, conditions: Mapping[str, str]) -> Blocked | None:
+        """Return why something in Keystone is another resource's, None where it is not; `conditions` are by fields."""
+        return ownership.refusal(resource, self.context, conditions)
 
     async def note(self, step: "KeystoneStep") -> None:
         """Note what is about to be made, where the step makes something."""

@@ -9,11 +9,11 @@ from datetime import datetime
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.api.mariadb import DATABASE_LABEL, MariaDBAccount
 from stackwright.api.rabbitmq import TransportURL
-from stackwright.blueprint import key_rings
+from stackwright.blueprint import key_rings, names
 from stackwright.blueprint.service import Look
+from stackwright.controllers.ownership import GENERATED_FOR
 from stackwright.controllers.service import labels, rings
 from stackwright.controllers.service.environment import Environment
-from stackwright.controllers.service.needs import account_secret
 from stackwright.controllers.service.resolved import NewSecret
 from stackwright.controllers.service.rings import Drop, Spread, Turn
 from stackwright.kube import clock, pods
@@ -21,10 +21,7 @@ from stackwright.kube.builtin import Job, Pod, Secret
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import AlreadyExists, Blocked, Conflict, Invalid, KubeError, Retry
 from stackwright.kube.resource import Resource
-from stackwright.kube.shapes.children import mark_of
-
-# On every Secret that was generated: for which resource.
-GENERATED_FOR = "openstack.org/generated-for"
+from stackwright.kube.shapes.belonging import made_for, maker_of
 
 # How long a Job that has failed, after all its own tries, stays to be looked at.
 AGAIN_SECONDS = 300.0
@@ -47,7 +44,7 @@ async def make_secrets(
                 "name": entry.name,
                 "namespace": resource.metadata.namespace,
                 "annotations": {
-                    GENERATED_FOR: f"{resource.kind.name}/{resource.metadata.name}",
+                    GENERATED_FOR: maker_of(resource),
                     rings.TURNED_AT: clock.seconds(now),
                 },
             },
@@ -196,9 +193,8 @@ async def retire_accounts(resource: CustomResource, current: str, look: Look, co
     """
     for account in context.store(MariaDBAccount).list(resource.metadata.namespace):
         metadata = account.metadata
-        ours = (
-            mark_of(context) in metadata.annotations and metadata.labels.get(DATABASE_LABEL) == resource.metadata.name
-        )
+        # One that the user made is used, and stays the user's.
+        ours = made_for(account, resource) and metadata.labels.get(DATABASE_LABEL) == resource.metadata.name
         if not ours or metadata.name == current or account.deleting:
             continue
         if look(MariaDBAccount, metadata.name) is not None and not metadata.finalizers:
@@ -206,8 +202,8 @@ async def retire_accounts(resource: CustomResource, current: str, look: Look, co
             await context.client.patch(MariaDBAccount, metadata.name, metadata.namespace, change)
             continue
         # The Secret first: who is killed in between still finds the account, and by it what is left to do.
-        secret = context.store(Secret).get(account.key._replace(name=account_secret(metadata.name)))
-        if secret is not None and GENERATED_FOR in secret.metadata.annotations:
+        secret = context.store(Secret).get(account.key._replace(name=names.account_secret(metadata.name)))
+        if secret is not None and secret.metadata.annotations.get(GENERATED_FOR) == maker_of(resource):
             await context.client.delete(Secret, secret.metadata.name, metadata.namespace, uid=secret.metadata.uid)
         await context.client.delete(MariaDBAccount, metadata.name, metadata.namespace, uid=metadata.uid)
         context.events.event(resource, "Normal", "AccountRetired", f"MariaDBAccount {metadata.name} is used no more")
@@ -215,7 +211,7 @@ async def retire_accounts(resource: CustomResource, current: str, look: Look, co
 
 async def retire_bus(resource: CustomResource, bus: TransportURL | None, context: Context) -> None:
     """Delete the login to a broker that the service used before, if it was made for it."""
-    if bus is None or bus.deleting or mark_of(context) not in bus.metadata.annotations:
+    if bus is None or bus.deleting or not made_for(bus, resource):
         return
     metadata = bus.metadata
     await context.client.delete(TransportURL, metadata.name, metadata.namespace, uid=metadata.uid)

@@ -10,10 +10,11 @@ from stackwright.adapters.helm import Rendered
 from stackwright.api.annotations import PAUSED
 from stackwright.api.base import CustomResource, JsonObject, Status
 from stackwright.api.rabbitmq import TransportURL
+from stackwright.blueprint import names
 from stackwright.blueprint.endpoints import address_of
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.service import Database, Identity, Notifications, Service
-from stackwright.controllers import release
+from stackwright.controllers import ownership, release
 from stackwright.controllers.looking import Interests, Looker
 from stackwright.controllers.service import (
     act,
@@ -39,7 +40,8 @@ from stackwright.kube.informer import Change
 from stackwright.kube.predicates import asked_differently
 from stackwright.kube.resource import Key, Resource
 from stackwright.kube.shapes import pausing
-from stackwright.kube.shapes.children import FOREIGN_SECONDS, Child, Children, Outcome
+from stackwright.kube.shapes.belonging import FOREIGN_SECONDS
+from stackwright.kube.shapes.children import Child, Children, Outcome
 from stackwright.kube.shapes.report import report
 from stackwright.kube.shapes.states import REFUSED, STUCK, state_of, still_serving
 
@@ -93,6 +95,8 @@ class ServiceController(Generic[C, F]):
             owns=self._owned,
             watches=(
                 *self.interests.watches(_LOOKED_AT),
+                # Whoever is refused for the sake of another is woken when that one says something else, or goes.
+                *(self.interests.watch(kind, asked_differently) for kind in _rivals()),
                 Watch(Secret, release.woken_by),
                 Watch(Pod, self._works_for),
                 self.interests.watch(Node, _moved),
@@ -194,7 +198,7 @@ class ServiceController(Generic[C, F]):
             job.metadata.name: await act.log_of(job, context) for job in traces.ended_jobs(self.service, resource, look)
         }
         nodes = tuple(look.all(Node)) if self.service.endpoints_of(resource) else ()
-        return Seen(look, clock.now(), tuple(owned), nodes, logs)
+        return Seen(look, clock.now(), tuple(owned), nodes, logs, ownership.caches(context))
 
     async def _render(self, resource: C, intent: Intent[F], look: Looker, context: Context) -> Rendered | None:
         if intent.values is None:
@@ -343,7 +347,12 @@ class ServiceController(Generic[C, F]):
         if Database in needed:
             await act.retire_accounts(resource, resource.spec.databaseAccount, look, context)
         if Notifications in needed and getattr(facts, Notifications.fact) is None:
-            await act.retire_bus(resource, look(TransportURL, needs.notifications_name(resource)), context)
+            await act.retire_bus(resource, look(TransportURL, names.notifications(resource)), context)
+
+
+def _rivals() -> Iterable[type[CustomResource]]:
+    """Return the kinds of those that may claim what a service makes, and that it does not look at anyway."""
+    return (kind for kind in ownership.claiming() if kind not in _LOOKED_AT)
 
 
 def _moved(change: Change[Node]) -> bool:

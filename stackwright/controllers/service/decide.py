@@ -14,7 +14,8 @@ from stackwright.blueprint import actions, configuration, endpoints, options, po
 from stackwright.blueprint.actions import Course, Traces
 from stackwright.blueprint.facts import Endpoints, Facts
 from stackwright.blueprint.service import INTERNAL, PUBLIC, Generated, Identity, Look, Password, Service, Snippets
-from stackwright.controllers import database_names
+from stackwright.controllers import database_names, ownership
+from stackwright.controllers.known import Known, nothing_known
 from stackwright.controllers.service import catalog, charts, losses, needs, rings, snippets, traces, volumes
 from stackwright.controllers.service.environment import Environment
 from stackwright.controllers.service.resolved import NewSecret, Resolved
@@ -32,13 +33,17 @@ F = TypeVar("F", bound=Facts)
 
 @dataclass(frozen=True)
 class Seen:
-    """What a pass found: a look into the caches, the pods' owners, the nodes, and logs of actions that have ended."""
+    """What a pass found: a look into the caches, the pods' owners, the nodes, and logs of actions that have ended.
+
+    `known` lists what else the namespace has: others may claim what the service makes.
+    """
 
     look: Look
     now: datetime
     workloads: tuple[Plain, ...] = ()
     nodes: tuple[Node, ...] = ()
     logs: Mapping[str, str] = field(default_factory=dict)
+    known: Known = nothing_known
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,7 @@ class Intent(Generic[F]):
 
 def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environment) -> Intent[F]:
     """Return what brings a service closer to its spec."""
+    _refuse_taken(resource, seen)
     _refuse_problems(service, resource, seen.look, environment)
     unread = _unread(service, resource)
     if service.elsewhere(resource):
@@ -194,6 +200,16 @@ def _in_secrets(service: Service[C, F], resource: C, look: Look, environment: En
         for need in service.needs:
             if isinstance(need, Snippets):
                 yield from snippets.problems(need.secrets(resource), known, look)
+
+
+def _refuse_taken(resource: C, seen: Seen) -> None:
+    """Refuse to touch what is another resource's; it is looked at, so that we are woken when it goes."""
+    found = ownership.taken(resource, seen.known)
+    for each in found:
+        if each.rival is not None:
+            seen.look(type(each.rival), each.rival.metadata.name)
+    if (error := ownership.blocked(found, _declared(resource, "InputReady"))) is not None:
+        raise error
 
 
 def _unread(service: Service[C, F], resource: C) -> tuple[Finding, ...]:

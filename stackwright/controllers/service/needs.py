@@ -21,6 +21,7 @@ from stackwright.api.mariadb import (
 )
 from stackwright.api.rabbitmq import TransportURL, TransportURLSpec
 from stackwright.api.service import RabbitMqConfig
+from stackwright.blueprint import names
 from stackwright.blueprint.configuration import digest
 from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts
 from stackwright.blueprint.key_rings import KEY_BYTES
@@ -35,7 +36,6 @@ from stackwright.blueprint.service import (
     Password,
     Snippets,
 )
-from stackwright.controllers.database_names import schema_of, user_of
 from stackwright.controllers.outside import read_value, text_of
 from stackwright.controllers.service import catalog, snippets
 from stackwright.controllers.service.resolved import NewSecret, Resolved
@@ -105,38 +105,23 @@ def kept(asked: Iterable[Need], resource: Any, look: Look) -> Iterable[Resource]
                     look(MariaDBAccount, resource.spec.databaseAccount),
                 )
             case Notifications():
-                found = (look(TransportURL, notifications_name(resource)),)
+                found = (look(TransportURL, names.notifications(resource)),)
             case Messaging():
-                found = (look(TransportURL, messaging_name(resource)),)
+                found = (look(TransportURL, names.messaging(resource)),)
             case _:
                 found = ()
         yield from (item for item in found if item is not None)
 
 
-def notifications_name(resource: CustomResource) -> str:
-    """Return the name of the TransportURL for a resource's notifications."""
-    return f"{resource.metadata.name}-notifications"
-
-
-def messaging_name(resource: CustomResource) -> str:
-    """Return the name of the TransportURL by which a resource's parts call each other."""
-    return f"{resource.metadata.name}-messaging"
-
-
-def account_secret(account: str) -> str:
-    """Return the name of the Secret that is made for an account which names none."""
-    return f"{account}-db-secret"
-
-
 def _database(resource: Any, look: Look) -> Resolved:
     name, spec = resource.metadata.name, resource.spec
     account = look(MariaDBAccount, spec.databaseAccount)
-    secret_name = account.spec.secret if account else account_secret(spec.databaseAccount)
+    secret_name = account.spec.secret if account else names.account_secret(spec.databaseAccount)
     # An account that is there already keeps its name: on the server it cannot be renamed.
-    user = account.spec.userName if account else user_of(spec.databaseAccount)
+    user = account.spec.userName if account else names.database_user(spec.databaseAccount)
     database = MariaDBDatabase(
         metadata=ObjectMeta(name=name, labels={SERVER_LABEL: spec.databaseInstance}),
-        spec=MariaDBDatabaseSpec(name=schema_of(name)),
+        spec=MariaDBDatabaseSpec(name=names.schema(resource)),
     )
     wanted = MariaDBAccount(
         metadata=ObjectMeta(name=spec.databaseAccount, labels={DATABASE_LABEL: name}),
@@ -179,8 +164,8 @@ def _database_fact(
 
 def _database_by_job(resource: Any, look: Look) -> Resolved:
     """Return how the chart's own Job makes schema and account: no resource of ours stands for them."""
-    name, spec = resource.metadata.name, resource.spec
-    secret_name = account_secret(spec.databaseAccount)
+    spec = resource.spec
+    secret_name = names.account_secret(spec.databaseAccount)
     secret = look(Secret, secret_name)
     if secret is None:
         new = NewSecret(secret_name, lambda source: {DATABASE_PASSWORD: source.password()})
@@ -189,7 +174,7 @@ def _database_by_job(resource: Any, look: Look) -> Resolved:
     if galera is None or not galera.status.bootstrapped:
         wait = _no_server(resource) if galera is None else Wait("MariaDBServerNotReady", _why(galera), "DBReady")
         return Resolved(ready=False, waits=(wait,))
-    schema, user = schema_of(name), user_of(spec.databaseAccount)
+    schema, user = names.schema(resource), names.database_user(spec.databaseAccount)
     password = read_value(secret, secret_name, DATABASE_PASSWORD, "MariaDBAccountReady")
     if isinstance(password, Wait):
         return Resolved(ready=False, waits=(password,))
@@ -238,12 +223,12 @@ def _cache(resource: Any, look: Look) -> Resolved:
 def _broker(need: Notifications | Messaging, resource: Any, look: Look) -> Resolved:
     spec = resource.spec
     if isinstance(need, Messaging):
-        return _bus(messaging_name(resource), spec.messagingBus, look)
+        return _bus(names.messaging(resource), spec.messagingBus, look)
     bus = spec.notificationsBus
     # The older name, which not every kind has.
     if bus is None and (cluster := getattr(spec, "rabbitMqClusterName", None)):
         bus = RabbitMqConfig(cluster=cluster)
-    return _bus(notifications_name(resource), bus, look) if bus is not None else Resolved(ready=True)
+    return _bus(names.notifications(resource), bus, look) if bus is not None else Resolved(ready=True)
 
 
 def _bus(name: str, bus: RabbitMqConfig, look: Look) -> Resolved:

@@ -1,10 +1,12 @@
 """The children of a resource: applied without force as their owner, pruned when gone, and read for their state.
 
 A field that somebody else set on a child stays theirs: it is left out of the apply, and told with its manager. What
-must outlive its parent is `kept`: it has no owner, and nothing here deletes it.
+must outlive its parent is `kept`: it has no owner, and nothing here deletes it. What is another parent's is not written
+(`belonging`), and what is changed back each time is left alone (`exchange`).
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -28,7 +30,9 @@ from stackwright.kube.resource import (
     manifest,
     owner_reference,
 )
-from stackwright.kube.shapes import strangers
+from stackwright.kube.shapes import exchange, strangers
+from stackwright.kube.shapes.belonging import MADE_FOR, made_for, maker_of, refuse_elsewhere, refuse_foreign
+from stackwright.kube.shapes.exchange import Exchanges
 from stackwright.kube.shapes.states import state_of
 
 # Which object of all.
@@ -36,9 +40,6 @@ Identity = tuple[Kind, Key]
 
 # What refers to another object that the server looks at when it is applied.
 _LATE = frozenset({"RoleBinding", "ClusterRoleBinding"})
-
-# How often a child that belongs to somebody else is looked at again: what becomes of it wakes its owner, not us.
-FOREIGN_SECONDS = 30.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,12 +184,13 @@ class Children:
 
     owns: tuple[type[Resource], ...]
     settled: dict[Key, dict[Identity, str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    exchanges: Exchanges = field(default_factory=Exchanges, init=False, repr=False, compare=False)
 
     async def keep(
         self, parent: CustomResource, children: Iterable[Child], context: Context, *, prune: bool
     ) -> "Outcome":
         """Apply what differs and prune what is gone, at once what may be; return what came of it."""
-        desired = tuple(_placed(item, parent) for item in children)
+        desired = tuple(_placed(item, parent, context) for item in children)
         owned = (resource for kind in self.owns for resource in context.store(kind).owned_by(parent.metadata.uid))
         kept = (context.store(item.of).get(item.key) for item in desired if item.kept)
         seen = [resource for resource in owned if _controls(parent, resource)]
@@ -204,13 +206,39 @@ class Children:
         for some in waves(steps):
             async with asyncio.TaskGroup() as group:
                 for step in some:
-                    group.create_task(_take(step, parent, context, outcome))
+                    group.create_task(self._take(step, parent, context, outcome))
         self._remember(outcome, context.client.field_manager)
+        self.exchanges.keep(parent.key, {item.identity for item in desired})
         return outcome
 
     def forget(self, key: Key) -> None:
         """Drop what is remembered of a parent that is gone."""
         self.settled.pop(key, None)
+        self.exchanges.forget(key)
+
+    async def _take(self, step: Apply | Prune, parent: Resource, context: Context, outcome: "Outcome") -> None:
+        """Carry out one step; one that fails does not stop its neighbours."""
+        try:
+            match step:
+                case Prune(resource):
+                    metadata = resource.metadata
+                    await context.client.delete(type(resource), metadata.name, metadata.namespace, uid=metadata.uid)
+                case Apply(item):
+                    outcome.applied[step.identity] = await self._apply(item, parent, context)
+        except Exception as error:  # noqa: BLE001  told in the status, then raised again by the shape
+            outcome.failed[step.identity] = error
+
+    async def _apply(self, item: Child, parent: Resource, context: Context) -> "Applied":
+        """Apply a child, unless it is changed back each time."""
+        name = (parent.key, *item.identity)
+        if left := self.exchanges.rest(name, time.monotonic()):
+            raise Retry(exchange.told(str(item)), reason=exchange.REASON, after=left)
+        before = context.store(item.of).get(item.key)
+        applied = await _apply(item, parent, context)
+        changed = before is None or _version(before) != _version(applied.resource)
+        if changed and self.exchanges.note(name, fields.digest(item.body), time.monotonic()):
+            context.events.event(parent, "Warning", exchange.REASON, exchange.told(str(item)))
+        return applied
 
     def _remember(self, outcome: "Outcome", ours: str) -> None:
         before = self.settled.pop(outcome.parent.key, {})
@@ -327,19 +355,6 @@ def _controls(parent: Resource, resource: Resource) -> bool:
     return owner is not None and owner.uid == parent.metadata.uid
 
 
-async def _take(step: Apply | Prune, parent: Resource, context: Context, outcome: Outcome) -> None:
-    """Carry out one step; one that fails does not stop its neighbours."""
-    try:
-        match step:
-            case Prune(resource):
-                metadata = resource.metadata
-                await context.client.delete(type(resource), metadata.name, metadata.namespace, uid=metadata.uid)
-            case Apply(item):
-                outcome.applied[step.identity] = await _apply(item, parent, context)
-    except Exception as error:  # noqa: BLE001  told in the status, then raised again by the shape
-        outcome.failed[step.identity] = error
-
-
 async def _apply(child: Child, parent: Resource, context: Context) -> Applied:
     try:
         return await apply_unforced(child, parent, context)
@@ -372,8 +387,8 @@ def mark_by(field_manager: str) -> str:
 
 async def apply_unforced(child: Child, parent: Resource, context: Context) -> Applied:
     """Apply a child, leaving out what others own of it; return it with what was left out."""
-    _refuse_elsewhere(child, parent)
-    _refuse_foreign(child, parent, context)
+    refuse_elsewhere(str(child), child.body, parent)
+    refuse_foreign(str(child), context.store(child.of).get(child.key), parent)
     marked = _with_annotation(child.body, mark_of(context), fields.digest(child.body))
     present = context.store(child.of).get(child.key)
     left_out = await strangers.scaled_to_zero(context.client, child.body, present)
@@ -386,44 +401,20 @@ async def apply_unforced(child: Child, parent: Resource, context: Context) -> Ap
     raise Retry(f"{child} is being changed by others right now: {', '.join(sorted(left_out))}", reason="Conflict")
 
 
-def _refuse_elsewhere(child: Child, parent: Resource) -> None:
-    """Refuse what the garbage collector would take at once, or never, because it does not find the owner there."""
-    namespace = parent.metadata.namespace
-    if namespace and child.key.namespace != namespace:
-        wanted = f"in namespace {child.key.namespace}" if child.key.namespace else "without a namespace"
-        raise Blocked(
-            f"{child} is wanted {wanted}, and {parent.kind.name} {parent.metadata.name} is in {namespace}: "
-            "what is owned lives where its owner does",
-            reason="CannotOwn",
-        )
+def _placed(item: Child, parent: Resource, context: Context) -> Child:
+    """Return a child with its owner, or with the word for whom it is kept, and in its parent's namespace."""
+    otherwise = _placed_body(item, item.otherwise, parent, context) if item.otherwise is not None else None
+    return replace(item, body=_placed_body(item, item.body, parent, context), otherwise=otherwise)
 
 
-def _refuse_foreign(child: Child, parent: Resource, context: Context) -> None:
-    present = context.store(child.of).get(child.key)
-    owner = present.metadata.controller if present is not None else None
-    if owner is None or owner.uid == parent.metadata.uid:
-        return
-    if (owner.kind, owner.name) == (parent.kind.name, parent.metadata.name):
-        message = (
-            f"{child} belongs to a {owner.kind} of the same name that was deleted; it is made anew when it is gone"
-        )
-        raise Retry(message, reason="Replacing", after=FOREIGN_SECONDS)
-    message = f"{child} belongs to {owner.kind} {owner.name}; rename or delete one of the two"
-    raise Retry(message, reason="OwnedByAnother", after=FOREIGN_SECONDS)
-
-
-def _placed(item: Child, parent: Resource) -> Child:
-    """Return a child with its owner, unless it is kept, and in its parent's namespace."""
-    otherwise = _placed_body(item, item.otherwise, parent) if item.otherwise is not None else None
-    return replace(item, body=_placed_body(item, item.body, parent), otherwise=otherwise)
-
-
-def _placed_body(item: Child, body: JsonObject, parent: Resource) -> JsonObject:
+def _placed_body(item: Child, body: JsonObject, parent: Resource, context: Context) -> JsonObject:
     metadata = dict(body["metadata"])
-    if not item.kept:
-        metadata["ownerReferences"] = [owner_reference(parent)]
     if item.of.kind.namespaced:
         metadata.setdefault("namespace", parent.metadata.namespace)
+    if not item.kept:
+        metadata["ownerReferences"] = [owner_reference(parent)]
+    elif made_for(context.store(item.of).get(Key(metadata.get("namespace", ""), metadata["name"])), parent):
+        metadata["annotations"] = {**metadata.get("annotations", {}), MADE_FOR: maker_of(parent)}
     return {**body, "metadata": metadata}
 
 

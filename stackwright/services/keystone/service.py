@@ -22,6 +22,7 @@ from stackwright.blueprint.service import (
     Service,
     Told,
 )
+from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.services.keystone import clouds
 from stackwright.services.keystone.checks import problems, token_life
 from stackwright.services.keystone.kinds import KeystoneAPI
@@ -129,4 +130,5 @@ SERVICE = Service(
     tell=tell,
     options=Path(__file__).with_name("options.json"),
     unread=("networkAttachments", "topologyRef"),
+    fixed=((ConfigMap, clouds.CONFIG), (Secret, clouds.SECRET)),
 )

@@ -190,4 +190,5 @@ SERVICE = Service(
     elsewhere=lambda resource: resource.spec.external is not None,
     tell=tell,
     unread=("logToDisk", "topologyRef"),
+    parts=("galera", "galera-state", "galera-programs"),
 )

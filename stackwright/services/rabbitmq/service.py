@@ -124,4 +124,5 @@ SERVICE = Service(
     elsewhere=lambda resource: resource.spec.external is not None,
     tell=tell,
     unread=("targetVersion", "podOverride", "service", "secretBackend", "skipPostDeploySteps", "topologyRef"),
+    parts=("nodes", "scripts"),
 )

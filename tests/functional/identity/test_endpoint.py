@@ -98,9 +98,10 @@ async def test_two_resources_share_a_service_but_no_interface(cloud: Cloud) -> N
     await cloud.ready(KeystoneEndpoint, "extra")
     assert len(await cloud.urls()) == 3
     await cloud.endpoint("extra", public="http://mine.example")
-    await cloud.says(
-        KeystoneEndpoint, ENDPOINTS_READY, "spec.endpoints.public: KeystoneEndpoint glance registers", "extra"
+    sentence = (
+        "spec.endpoints.public: public endpoint glance of KeystoneAPI keystone belongs to KeystoneEndpoint glance"
     )
+    await cloud.says(KeystoneEndpoint, ENDPOINTS_READY, sentence, "extra")
     await cloud.delete(KeystoneEndpoint, "extra")
     await until(cloud.notes, lambda found: "keystone.keystoneendpoint.extra" not in found)
     await until(cloud.urls, lambda urls: urls == {"internal": INTERNAL, "public": PUBLIC})

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from stackwright.adapters.identity import Grant, Service
+from stackwright.adapters.identity import Credentials, Grant, Service
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.kube.conditions import find
 from tests.functional.identity.cloud import ADMIN, FIRST, SECOND, Cloud, until
@@ -196,8 +196,12 @@ async def test_a_settled_cloud_logs_nobody_in_and_asks_little(cloud: Cloud) -> N
 async def test_two_resources_do_not_fight_for_a_user(cloud: Cloud) -> None:
     await cloud.whole()
     await cloud.secret("other-secret", GlancePassword=SECOND)
-    await cloud.service("other", serviceType="other", serviceUser="glance", secret="other-secret")
-    await cloud.says(KeystoneService, USER_READY, "glance is the user of KeystoneService glance too", "other")
+    sentence = "spec.serviceUser: user glance of KeystoneAPI keystone belongs to KeystoneService glance"
+    # By whatever words it says which Keystone it means: there is one.
+    for instance in ("", "keystone"):
+        said = {"serviceType": "other", "secret": "other-secret", "keystoneInstance": instance}
+        await cloud.service("other", serviceUser="glance", **said)
+        await cloud.says(KeystoneService, USER_READY, sentence, "other")
     assert await cloud.can_log_in(FIRST)
 
     await cloud.service("other", serviceType="other", serviceUser="glance")
@@ -208,10 +212,30 @@ async def test_two_resources_do_not_fight_for_a_user(cloud: Cloud) -> None:
     assert await cloud.can_log_in(FIRST)
 
 
+async def test_who_asks_for_the_user_of_a_younger_one_does_not_get_it(cloud: Cloud) -> None:
+    await cloud.whole()
+    await cloud.secret("other-secret", GlancePassword=SECOND)
+    await cloud.service("other", serviceType="other", secret="other-secret")
+    await cloud.ready(KeystoneService, "other")
+    await cloud.service(serviceUser="other")
+    await cloud.says(KeystoneService, USER_READY, "user other of KeystoneAPI keystone belongs to KeystoneService other")
+    # The one that has it is looked at again, and goes on.
+    changed = (await cloud.client.get(KeystoneService, "other", cloud.namespace)).status.passwordChanged
+    await cloud.service("other", serviceType="other", secret="other-secret", serviceDescription="again")
+    other = await cloud.ready(KeystoneService, "other")
+    assert other.status.passwordChanged == changed
+    assert await cloud.keystone.login(Credentials("other", SECOND, "service")) is not None
+
+
 async def test_two_resources_do_not_stand_for_one_service(cloud: Cloud) -> None:
     await cloud.whole()
     await cloud.service("other", serviceName="glance", serviceUser="other")
-    await cloud.says(KeystoneService, SERVICE_READY, "belongs to KeystoneService glance already", "other")
+    await cloud.says(
+        KeystoneService,
+        SERVICE_READY,
+        "of type image glance of KeystoneAPI keystone belongs to KeystoneService glance;",
+        "other",
+    )
     assert "keystone.keystoneservice.other" not in await cloud.notes()
     await cloud.delete(KeystoneService, "other")
     await asyncio.sleep(1.0)  # Whoever sweeps wrongly would have done it.

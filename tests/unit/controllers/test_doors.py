@@ -7,7 +7,7 @@ import pytest
 
 from stackwright import services
 from stackwright.api.base import CustomResource, JsonObject, ObjectMeta
-from stackwright.blueprint import names
+from stackwright.blueprint import name_lengths
 from stackwright.blueprint.service import Service as Blueprint
 from stackwright.controllers import doors
 from stackwright.kube.builtin import Service
@@ -59,12 +59,12 @@ def test_a_bad_value_is_told_once() -> None:
 @pytest.mark.parametrize("blueprint", services.blueprints(), ids=lambda blueprint: blueprint.name)
 def test_the_longest_name_of_a_kind_is_told(blueprint: Blueprint[Any, Any]) -> None:
     resource = made(blueprint.kind, {**NEEDED, "storageClass": "x", "storageRequest": "1G"}, "n" * 60)
-    ((path, sentence),) = names.problems(blueprint, resource)
+    ((path, sentence),) = name_lengths.problems(blueprint, resource)
     longest = int(sentence.split()[2])
     assert path == "metadata.name"
-    assert longest <= names.RELEASE
+    assert longest <= name_lengths.RELEASE
     fits = made(blueprint.kind, {**NEEDED, "storageClass": "x", "storageRequest": "1G"}, "n" * longest)
-    assert list(names.problems(blueprint, fits)) == []
+    assert list(name_lengths.problems(blueprint, fits)) == []
 
 
 @pytest.mark.parametrize("name", ["a.b", "1a"], ids=["a-dot", "a-digit-first"])

@@ -93,8 +93,10 @@ def test_what_is_missing_is_waited_for(found: Seen) -> None:
 
 
 def test_an_interface_that_another_resource_registered_is_refused() -> None:
-    with pytest.raises(Blocked, match=r"spec.endpoints.public: KeystoneEndpoint other registers that interface"):
-        decide(GLANCE, replace(THERE, elders={"public": "other"}))
+    theirs = replace(THERE, foreign=Blocked("spec.endpoints.public: belongs to another"))
+    with pytest.raises(Blocked, match=r"spec.endpoints.public: belongs to another"):
+        decide(GLANCE, theirs)
+    assert tell(REGISTERED, theirs) == REGISTERED.status
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from stackwright.controllers.identity.service import Seen, current, decide, tell
 from stackwright.controllers.identity.service_steps import DeleteService, GrantRole, SetPassword, UpdateService
 from stackwright.controllers.identity.world import KeystoneStep
 from stackwright.controllers.outside import Absent
+from stackwright.controllers.ownership import TAKEN
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Plan, Wait
 from stackwright.kube.resource import ObjectMeta
@@ -115,8 +116,7 @@ def test_without_a_keystone_it_waits() -> None:
 @pytest.mark.parametrize(
     ("seen", "reason"),
     [
-        pytest.param(replace(THERE, same_service="other"), "ServiceTaken", id="the-service-of-another-resource"),
-        pytest.param(replace(THERE, same_user="other"), "UserTaken", id="the-user-of-another-resource"),
+        pytest.param(replace(THERE, foreign=Blocked("", reason=TAKEN)), TAKEN, id="the-user-of-another-resource"),
         pytest.param(
             replace(THERE, keystone=replace(ACCESS, credentials=Credentials("glance", "x"))),
             "UserReserved",

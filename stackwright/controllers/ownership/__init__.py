@@ -1,0 +1,33 @@
+"""What is somebody's stays theirs: which things each resource makes, and whose they are when two would make the same.
+
+The rule of this folder: it is pure. Admission asks it about a newcomer, and every controller asks it again at each pass
+before it touches anything ([decision 9](../../../docs/decisions/0009-what-is-somebodys.md)).
+"""
+
+from stackwright.controllers.ownership.claims import ANOTHER_NAME, Around, Claim, claiming, claims
+from stackwright.controllers.ownership.rule import (
+    GENERATED_FOR,
+    TAKEN,
+    Taken,
+    blocked,
+    caches,
+    check,
+    refusal,
+    taken,
+)
+
+__all__ = [
+    "ANOTHER_NAME",
+    "GENERATED_FOR",
+    "TAKEN",
+    "Around",
+    "Claim",
+    "Taken",
+    "blocked",
+    "caches",
+    "check",
+    "claiming",
+    "claims",
+    "refusal",
+    "taken",
+]

@@ -1,0 +1,230 @@
+"""One rule of ownership: what a resource claims and another one has, the other one keeps. Pure.
+
+Of two resources that claim the same thing, the one whose mark is on it has the better right, then the one that was seen
+with its present spec and was not refused (one that was refused comes last), then the older one. Both sides come to the
+same answer, so one of the two always goes on, and the other one touches nothing.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
+from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
+from stackwright.api.rabbitmq import TransportURL
+from stackwright.controllers.known import Known
+from stackwright.controllers.ownership.claims import Around, Claim, claiming, claims
+from stackwright.kube.admission.checks import FieldError, Findings
+from stackwright.kube.controller import Context
+from stackwright.kube.errors import Blocked
+from stackwright.kube.resource import CustomResource, R, Resource
+from stackwright.kube.shapes.belonging import MADE_FOR, maker_of, spoken
+from stackwright.kube.shapes.children import mark_by
+
+# On every Secret that was generated: for which resource.
+GENERATED_FOR = "openstack.org/generated-for"
+# Under which name all operators write.
+FIELD_MANAGER = "stackwright"
+# The reason of a condition that says so.
+TAKEN = "BelongsToAnother"
+# The kinds that services make for themselves, and users by hand.
+_PARTS = frozenset({MariaDBDatabase, MariaDBAccount, TransportURL, KeystoneService, KeystoneEndpoint})
+# How a resource stands with the operators, the best first.
+_ACCEPTED, _UNSEEN, _REFUSED = range(3)
+# Later than every time at which something was made.
+_LATER = "~"
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A thing that a resource claims and that is another's; `rival` is None where that one is gone.
+
+    `owner` is empty where a user made the thing.
+    """
+
+    claim: Claim
+    owner: str
+    rival: CustomResource | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong, and what to do about it."""
+        if self.rival is not None:
+            return f"{self.claim} belongs to {self.owner}; {self.claim.advice}"
+        if not self.owner:
+            return f"{self.claim} is there and was not made for this resource; {self.claim.advice}, or delete it"
+        return (
+            f"{self.claim} was made for {self.owner} and is kept for it; {self.claim.advice}, or take the annotation "
+            f"{_mark_of(self.claim)} off it to hand it over"
+        )
+
+    def __str__(self) -> str:
+        return f"{self.claim.path}: {self.sentence}"
+
+
+def taken(resource: CustomResource, known: Known) -> tuple[Taken, ...]:
+    """Return what a resource claims and may not have, because another one has the better right."""
+    around = Around(known, resource.metadata.namespace)
+    mine = claims(resource, around)
+    found = tuple(_rivalled(resource, mine, around, newcomer=False))
+    return found or tuple(_kept_for_others(resource, mine, around))
+
+
+def check(old: CustomResource | None, new: CustomResource, known: Known) -> Findings:
+    """Refuse what would claim the thing of another; what a resource claimed before is no matter of a change."""
+    around = Around(known, new.metadata.namespace)
+    before = set(claims(old, around)) if old is not None else set()
+    fresh = [claim for claim in claims(new, around) if claim not in before]
+    found = tuple(_rivalled(new, fresh, around, newcomer=True)) or tuple(_kept_for_others(new, fresh, around))
+    if old is None and _is_a_users(new):
+        found += tuple(_in_the_way(new, around))
+    return Findings(errors=tuple(FieldError(each.claim.path, each.sentence) for each in found))
+
+
+def refusal(resource: CustomResource, context: Context, conditions: Mapping[str, str]) -> Blocked | None:
+    """Return why a resource may not do its work, from the caches; None where all is its own.
+
+    `conditions` are those that tell of it, by the field that named the thing.
+    """
+    found = taken(resource, caches(context))
+    return blocked(found, conditions.get(found[0].claim.path, "")) if found else None
+
+
+def blocked(found: Iterable[Taken], condition: str = "") -> Blocked | None:
+    """Return what is taken as a reconcile raises it; None where nothing is."""
+    message = "; ".join(dict.fromkeys(map(str, found)))
+    return Blocked(message, reason=TAKEN, condition=condition) if message else None
+
+
+def caches(context: Context) -> Known:
+    """Return what lists the objects of a namespace from the caches; none of a kind that nobody follows."""
+
+    def known(kind: type[R], namespace: str) -> list[R]:
+        try:
+            return context.store(kind).list(namespace)
+        except LookupError:
+            return []
+
+    return known
+
+
+def _rivalled(resource: CustomResource, mine: Iterable[Claim], around: Around, *, newcomer: bool) -> Iterator[Taken]:
+    """Yield what others claim too and have the better right to, each thing once."""
+    by_claim = {claim: claim for claim in mine}
+    losses: dict[Claim, tuple[tuple[object, ...], Taken]] = {}
+    for rival, shared in _rivals(resource, by_claim, around):
+        right = _right(rival, shared, around)
+        if right >= _right(resource, shared, around, newcomer=newcomer):
+            continue
+        owner = spoken(maker_of(rival))
+        for claim in shared:
+            if claim not in losses or right < losses[claim][0]:
+                losses[claim] = right, Taken(by_claim[claim], owner, rival)
+    yield from _told(found for _, found in losses.values())
+
+
+def _told(found: Iterable[Taken]) -> Iterator[Taken]:
+    """Yield one of those that a rival has by the same field: the rest follows from it."""
+    seen: set[tuple[str, str]] = set()
+    for each in found:
+        if (each.claim.path, each.owner) not in seen:
+            seen.add((each.claim.path, each.owner))
+            yield each
+
+
+def _rivals(
+    resource: CustomResource, mine: dict[Claim, Claim], around: Around
+) -> Iterator[tuple[CustomResource, list[Claim]]]:
+    """Yield the other resources that claim the same things, with these; a resource and its parts are no rivals."""
+    if not mine:
+        return
+    for kind in claiming():
+        for other in around.all(kind):
+            if other.deleting or (other.kind, other.key) == (resource.kind, resource.key):
+                continue
+            theirs = claims(other, around)
+            shared = [claim for claim in theirs if claim in mine and claim.meets(mine[claim])]
+            if shared and not _is_part(other, mine) and not _is_part(resource, theirs):
+                yield other, shared
+
+
+def _is_part(resource: Resource, of: Iterable[Claim]) -> bool:
+    """Return whether a resource is one of the objects that another one makes or uses."""
+    return any(claim.of is type(resource) and claim.name == resource.metadata.name for claim in of)
+
+
+def _right(
+    resource: CustomResource, shared: list[Claim], around: Around, *, newcomer: bool = False
+) -> tuple[int, int, str, str, str]:
+    """Return how good a resource's right to things is; the smallest is the best."""
+    marked = sum(_is_marked(resource, claim, around) for claim in shared)
+    name = resource.kind.name, resource.metadata.name
+    parents = [parent.metadata.creationTimestamp for parent in _parents(resource, around)]
+    if newcomer:
+        return -marked, _UNSEEN if parents else _REFUSED, min(parents, default=_LATER), *name
+    since = min((resource.metadata.creationTimestamp, *parents))
+    return -marked, _standing(resource), since, *name
+
+
+def _parents(resource: CustomResource, around: Around) -> Iterator[CustomResource]:
+    """Yield the services whose part a resource is: it is as old as they are."""
+    if type(resource) not in _PARTS:
+        return
+    for kind in claiming():
+        if kind in _PARTS:
+            continue
+        for other in around.all(kind):
+            if not other.deleting and _is_part(resource, claims(other, around)):
+                yield other
+
+
+def _standing(resource: CustomResource) -> int:
+    """Return whether a resource was accepted with its present spec, was not looked at with it yet, or was refused.
+
+    One that was refused stays so while it, or the one that has the thing, is changed and not looked at yet.
+    """
+    status = resource.status
+    if any(condition.reason == TAKEN and condition.status != "True" for condition in status.conditions):
+        return _REFUSED
+    return _ACCEPTED if 0 < resource.metadata.generation <= status.observedGeneration else _UNSEEN
+
+
+def _is_marked(resource: CustomResource, claim: Claim, around: Around) -> bool:
+    """Return whether a thing says that it was made for a resource."""
+    present = around.named(claim.of, claim.name) if claim.of is not None else None
+    if present is None:
+        return False
+    owner = present.metadata.controller
+    return _maker(present) == maker_of(resource) or (owner is not None and owner.uid == resource.metadata.uid)
+
+
+def _kept_for_others(resource: CustomResource, mine: Iterable[Claim], around: Around) -> Iterator[Taken]:
+    """Yield the things that were made for one who is gone, or does not ask for them now, and are kept for that one."""
+    for claim in mine:
+        present = around.named(claim.of, claim.name) if claim.of is not None else None
+        maker = _maker(present) if present is not None else ""
+        if maker not in ("", maker_of(resource)):
+            yield Taken(claim, spoken(maker))
+        elif present is not None and claim.owned and _is_a_users(present):
+            yield Taken(claim, "")
+
+
+def _in_the_way(new: CustomResource, around: Around) -> Iterator[Taken]:
+    """Yield the services that make an object of this kind and name, and own it."""
+    for parent in _parents(new, around):
+        for claim in claims(parent, around):
+            if claim.owned and _is_part(new, (claim,)):
+                yield Taken(claim, spoken(maker_of(parent)), parent)
+
+
+def _is_a_users(present: Resource) -> bool:
+    """Return whether nobody of ours made an object."""
+    return present.metadata.controller is None and mark_by(FIELD_MANAGER) not in present.metadata.annotations
+
+
+def _maker(present: Resource) -> str:
+    annotations = present.metadata.annotations
+    return annotations.get(MADE_FOR) or annotations.get(GENERATED_FOR, "")
+
+
+def _mark_of(claim: Claim) -> str:
+    return GENERATED_FOR if claim.sort == "Secret" else MADE_FOR

@@ -1,0 +1,60 @@
+"""Whose an object is: its owner's, or that of the resource for which it was made and kept. Pure.
+
+What is kept has no owner that Kubernetes knows of, because it outlives its parent. An annotation says for whom it was
+made: a resource that is made again under the same name finds it, and nobody else takes it. What a user made has no such
+annotation; it is used, and stays the user's.
+"""
+
+from stackwright.kube.errors import Blocked, Retry
+from stackwright.kube.resource import JsonObject, Resource
+
+# On what is kept: for which resource it was made, as Kind/name.
+MADE_FOR = "stackwright/made-for"
+
+# How often a child that belongs to somebody else is looked at again: what becomes of it wakes its owner, not us.
+FOREIGN_SECONDS = 30.0
+
+
+def maker_of(resource: Resource) -> str:
+    """Return how an annotation names the resource for which something was made."""
+    return f"{resource.kind.name}/{resource.metadata.name}"
+
+
+def spoken(maker: str) -> str:
+    """Return a maker's name as a sentence has it."""
+    return maker.replace("/", " ", 1)
+
+
+def made_for(present: Resource | None, parent: Resource) -> bool:
+    """Return whether a kept object is the parent's own: one that is not there yet will be."""
+    return present is None or present.metadata.annotations.get(MADE_FOR) == maker_of(parent)
+
+
+def refuse_elsewhere(what: str, body: JsonObject, parent: Resource) -> None:
+    """Refuse what the garbage collector would take at once, or never, because it does not find the owner there."""
+    namespace, place = parent.metadata.namespace, body["metadata"].get("namespace", "")
+    if namespace and place != namespace:
+        wanted = f"in namespace {place}" if place else "without a namespace"
+        raise Blocked(
+            f"{what} is wanted {wanted}, and {parent.kind.name} {parent.metadata.name} is in {namespace}: "
+            "what is owned lives where its owner does",
+            reason="CannotOwn",
+        )
+
+
+def refuse_foreign(what: str, present: Resource | None, parent: Resource) -> None:
+    """Refuse to write what is another resource's: no two parents write one object in turn."""
+    if present is None:
+        return
+    owner = present.metadata.controller
+    maker = present.metadata.annotations.get(MADE_FOR, "")
+    if owner is None and maker not in ("", maker_of(parent)):
+        message = f"{what} belongs to {spoken(maker)}; rename or delete one of the two"
+        raise Retry(message, reason="OwnedByAnother", after=FOREIGN_SECONDS)
+    if owner is None or owner.uid == parent.metadata.uid:
+        return
+    if (owner.kind, owner.name) == (parent.kind.name, parent.metadata.name):
+        message = f"{what} belongs to a {owner.kind} of the same name that was deleted; it is made anew when it is gone"
+        raise Retry(message, reason="Replacing", after=FOREIGN_SECONDS)
+    message = f"{what} belongs to {owner.kind} {owner.name}; rename or delete one of the two"
+    raise Retry(message, reason="OwnedByAnother", after=FOREIGN_SECONDS)

@@ -1,0 +1,75 @@
+"""Notices that an object is written to and fro without end, and stops it.
+
+Whoever repairs a field that another program sets again at once would go on forever, and so would the other. To write
+what was written before, because somebody changed it meanwhile, is one turn of such an exchange; many turns in a short
+time are one that does not end. It is left alone for a while then, and people are told.
+"""
+
+from collections import deque
+from collections.abc import Container
+from dataclasses import dataclass, field
+
+from stackwright.kube.resource import Key, Kind
+
+# Which object of which parent.
+Name = tuple[Key, Kind, Key]
+
+# So many turns in so many seconds are an exchange; then nothing is written for a while.
+TURNS = 10
+WITHIN_SECONDS = 60.0
+REST_SECONDS = 60.0
+# A parent that changes its own mind, to and fro, is in an exchange with itself.
+REMEMBERED = 4
+
+REASON = "EndlessExchange"
+
+
+@dataclass
+class _Course:
+    """What was written of one object lately, when it was written again, and until when to rest."""
+
+    written: deque[str] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    turns: deque[float] = field(default_factory=lambda: deque(maxlen=TURNS))
+    rests_until: float = 0.0
+
+
+@dataclass
+class Exchanges:
+    """Remembers what was written of the children of many parents."""
+
+    courses: dict[Name, _Course] = field(default_factory=dict)
+
+    def note(self, name: Name, digest: str, now: float) -> bool:
+        """Note that a write of a content changed an object; return whether that was one turn too many."""
+        course = self.courses.setdefault(name, _Course())
+        if digest not in course.written:
+            course.written.append(digest)
+            return False
+        course.turns.append(now)
+        if len(course.turns) < TURNS or now - course.turns[0] > WITHIN_SECONDS:
+            return False
+        course.rests_until = now + REST_SECONDS
+        course.turns.clear()
+        return True
+
+    def rest(self, name: Name, now: float) -> float:
+        """Return for how many seconds an object is still to be left alone; 0 where it may be written."""
+        course = self.courses.get(name)
+        return max(0.0, course.rests_until - now) if course is not None else 0.0
+
+    def keep(self, parent: Key, children: Container[tuple[Kind, Key]]) -> None:
+        """Forget the children of a parent that are none any more."""
+        for name in [name for name in self.courses if name[0] == parent and (name[1], name[2]) not in children]:
+            del self.courses[name]
+
+    def forget(self, parent: Key) -> None:
+        """Forget all children of a parent."""
+        self.keep(parent, ())
+
+
+def told(what: str) -> str:
+    """Return the sentence that tells people of an exchange."""
+    return (
+        f"{what} is changed back each time that it is written, so it is left alone for a while; see who else writes it "
+        "(kubectl get --show-managed-fields -o yaml) and stop one of the two"
+    )

@@ -1,0 +1,226 @@
+"""Whose things are, case by case; and a cloud's own resources are never rivals."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+from stackwright import services
+from stackwright.api.controlplane import OpenStackControlPlane
+from stackwright.controllers.controlplane.resolution import resolve
+from stackwright.controllers.ownership import GENERATED_FOR, Around, Taken, check, claims, taken
+from stackwright.kube.builtin import Secret
+from stackwright.kube.resource import ObjectMeta
+from stackwright.kube.shapes.belonging import MADE_FOR
+from stackwright.kube.shapes.children import mark_by
+from tests.functional.crds.samples import documents
+from tests.known import listing, nothing_known
+from tests.unit.controllers.ownership.making import KINDS, made, seen
+
+ROOT = Path(__file__).parents[4]
+FIRST = made("PlacementAPI", "placement", creationTimestamp="2026-11-15T00:00:00Z")
+SECOND = made("PlacementAPI", "placement2", creationTimestamp="2026-11-15T00:00:01Z")
+KEYSTONE = made("KeystoneAPI", "keystone")
+GLANCE = seen(made("Glance", "glance"))
+USER = {"serviceType": "other", "serviceName": "other", "serviceUser": "glance", "secret": "mine"}
+
+
+def said(found: tuple[Taken, ...]) -> list[str]:
+    return [str(each) for each in found]
+
+
+def test_what_a_service_claims() -> None:
+    keystone = made("KeystoneAPI", "x", {"notificationsBus": {"cluster": "rabbitmq"}})
+    found = [str(claim) for claim in claims(keystone, Around(nothing_known, "cloud"))]
+    assert [claim for claim in found if not claim.startswith("name ")] == [
+        "ConfigMap openstack-config",
+        "Secret openstack-config-secret",
+        "Helm release x",
+        "Secret x-config-data",
+        "Secret x-fernet-keys",
+        "Secret x-credential-keys",
+        "MariaDBDatabase x",
+        "MariaDBAccount keystone",
+        "schema x of Galera openstack",
+        "Secret keystone-db-secret",
+        "user keystone of Galera openstack",
+        "TransportURL x-notifications",
+    ]
+    assert claims(made("OpenStackControlPlane", "x"), Around(nothing_known, "cloud")) == ()
+
+
+def test_a_second_placement_is_told_whose_the_account_is_and_the_first_hears_nothing() -> None:
+    known = listing(FIRST, SECOND)
+    sentence = "spec.databaseAccount: MariaDBAccount placement belongs to PlacementAPI placement; name another account"
+    assert said(taken(SECOND, known)) == [sentence]
+    assert taken(FIRST, known) == ()
+    (error,) = check(None, SECOND, listing(FIRST)).errors
+    assert f"{error.field}: {error.message}" == sentence
+    assert taken(made("PlacementAPI", "placement2", {"databaseAccount": "placement2"}), known) == ()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "thing"),
+    [
+        pytest.param(made("Glance", "x"), made("PlacementAPI", "x"), "Helm release x", id="releases"),
+        pytest.param(
+            made("PlacementAPI", "x"), made("Memcached", "x-public"), "name x-public", id="objects-of-releases"
+        ),
+        pytest.param(
+            made("PlacementAPI", "a.b", {"databaseAccount": "one"}),
+            made("PlacementAPI", "a-b", {"databaseAccount": "two"}),
+            "schema a_b of Galera openstack",
+            id="schemas-by-what-becomes-of-a-name",
+        ),
+        pytest.param(
+            made("MariaDBAccount", "mine", {"userName": "placement"}, labels={"mariaDBDatabaseName": "placement"}),
+            made("PlacementAPI", "placement", {"provisioning": "Job"}),
+            "user placement of Galera openstack",
+            id="users-of-a-server-that-a-job-makes",
+        ),
+        pytest.param(
+            GLANCE, made("KeystoneService", "other", USER), "user glance of KeystoneAPI keystone", id="keystone-users"
+        ),
+        pytest.param(
+            made("TransportURL", "x"),
+            made("Galera", "x", {"secret": ""}, creationTimestamp="2026-11-15T00:00:01Z"),
+            "",
+            id="what-does-not-meet",
+        ),
+        pytest.param(
+            KEYSTONE,
+            made("KeystoneAPI", "second", {"databaseAccount": "second"}),
+            "ConfigMap openstack-config",
+            id="names-that-do-not-depend-on-the-resource",
+        ),
+        pytest.param(
+            made("Galera", "one", {"external": {"hostname": "db.example", "secret": "root"}}),
+            made("Galera", "two", {"external": {"hostname": "db.example", "secret": "root"}}),
+            "",
+            id="two-that-only-read-what-is-elsewhere",
+        ),
+    ],
+)
+def test_things_that_meet(one: Any, other: Any, thing: str) -> None:
+    database = made("MariaDBDatabase", "placement", {"name": "unlike"})
+    known = listing(one, other, KEYSTONE, database)
+    found = [each for resource in (one, other) for each in taken(resource, known)]
+    assert [str(each.claim) for each in found][:1] == ([thing] if thing else [])
+
+
+def test_one_server_elsewhere_is_one_by_whatever_name() -> None:
+    servers = [made("Galera", name, {"external": {"hostname": "db.example", "secret": "root"}}) for name in ("a", "b")]
+    one, two = (made("MariaDBDatabase", name, {"name": "s"}, labels={"dbName": name}) for name in ("a", "b"))
+    assert said(taken(two, listing(one, two, *servers))) == [
+        "spec.name: schema s of the server db.example:3306 belongs to MariaDBDatabase a; name another schema"
+    ]
+
+
+def test_who_takes_the_password_from_the_same_place_shares_the_user() -> None:
+    agreed = made("KeystoneService", "other", {**USER, "secret": "osp-secret", "passwordSelector": "GlancePassword"})
+    assert taken(agreed, listing(GLANCE, agreed, KEYSTONE)) == ()
+
+
+def test_an_elder_that_changes_its_mind_does_not_take_what_a_younger_one_has() -> None:
+    greedy = made("PlacementAPI", "placement", {"databaseAccount": "two"}, generation=2)
+    settled = seen(made("PlacementAPI", "placement2", {"databaseAccount": "two"}, creationTimestamp="2026-11-16"))
+    known = listing(greedy, settled)
+    assert taken(settled, known) == ()
+    assert len(taken(greedy, known)) == 1
+    assert check(seen(FIRST), greedy, listing(seen(FIRST), settled)).errors
+    # Nor a pass later, when its status speaks of its present spec.
+    assert taken(settled, listing(seen(greedy, refused=True), settled)) == ()
+
+
+def test_whoever_has_its_mark_on_a_thing_has_it() -> None:
+    account = made("MariaDBAccount", "placement", annotations={MADE_FOR: "PlacementAPI/placement2"})
+    known = listing(FIRST, SECOND, account)
+    assert taken(SECOND, known) == ()
+    assert [each.owner for each in taken(FIRST, known)] == ["PlacementAPI placement2"]
+
+
+@pytest.mark.parametrize("maker", ["PlacementAPI/gone", "PlacementAPI/placement", ""])
+def test_what_is_kept_is_found_again_under_the_same_name_and_by_nobody_else(maker: str) -> None:
+    account = made("MariaDBAccount", "placement", annotations={MADE_FOR: maker} if maker else {})
+    found = said(taken(FIRST, listing(FIRST, account)))
+    assert bool(found) == (maker == "PlacementAPI/gone")
+    for sentence in found:
+        assert sentence == (
+            "spec.databaseAccount: MariaDBAccount placement was made for PlacementAPI gone and is kept for it; name "
+            f"another account, or take the annotation {MADE_FOR} off it to hand it over"
+        )
+
+
+def test_a_key_ring_is_of_the_resource_that_it_was_made_for() -> None:
+    metadata = ObjectMeta(name="keystone-fernet-keys", namespace="cloud", annotations={GENERATED_FOR: "Glance/x"})
+    known: Any = lambda kind, _: [Secret(metadata=metadata)] if kind is Secret else []  # noqa: E731  one line says it
+    assert "Secret keystone-fernet-keys was made for Glance x" in said(taken(KEYSTONE, known))[0]
+
+
+def test_a_registration_that_a_user_made_is_not_taken_over() -> None:
+    theirs = made("KeystoneService", "glance")
+    sentence = "KeystoneService glance is there and was not made for this resource; give this resource another name"
+    assert said(taken(GLANCE, listing(GLANCE, theirs, KEYSTONE))) == [f"metadata.name: {sentence}, or delete it"]
+    # Who comes later, and is not the service itself, is refused at the door.
+    (error,) = check(None, theirs, listing(GLANCE, KEYSTONE)).errors
+    assert error.message == "KeystoneService glance belongs to Glance glance; give this resource another name"
+    ours = made("KeystoneService", "glance", annotations={mark_by("stackwright"): "digest"})
+    assert taken(GLANCE, listing(GLANCE, ours, KEYSTONE)) == ()
+    assert check(None, ours, listing(GLANCE, KEYSTONE)).errors == ()
+
+
+def test_a_part_is_as_old_as_its_service() -> None:
+    late = made("KeystoneService", "other", USER, creationTimestamp="2026-11-15T00:00:05Z")
+    mark = {mark_by("stackwright"): "digest"}
+    part = made("KeystoneService", "glance", creationTimestamp="2026-11-15T00:00:09Z", annotations=mark)
+    known = listing(GLANCE, late, part, KEYSTONE)
+    assert taken(part, known) == ()
+    assert taken(GLANCE, known) == ()
+    assert taken(late, known)
+    assert check(None, part, listing(GLANCE, late, KEYSTONE)).errors == ()
+
+
+def cloud(spec: dict[str, Any]) -> list[Any]:
+    """Return the resources that an umbrella stands for."""
+    umbrella = msgspec.convert({"spec": spec}, services.control_plane())
+    instances = resolve(umbrella.spec, services.sections(), frozenset())
+    return [made(each.identity[0], each.name, each.spec) for each in instances]
+
+
+def everything() -> dict[str, Any]:
+    sections = {section.name: {"enabled": True} for section in services.sections()}
+    several: dict[str, Any] = {"templates": {"openstack": {}, "openstack-cell1": {}}}
+    return {"secret": "osp-secret", "storageClass": "local", **sections, "galera": several, "notificationsBus": {
+        "cluster": "rabbitmq"}}  # fmt: skip
+
+
+EXAMPLES = [
+    body
+    for path in (*sorted((ROOT / "examples" / "cloud").glob("*.yaml")), ROOT / "examples/kinds/control-plane.yaml")
+    for body in yaml.safe_load_all(path.read_text(encoding="utf-8"))
+    if body and body["kind"] == OpenStackControlPlane.kind.name
+]
+
+
+@pytest.mark.parametrize("spec", [everything(), *(body["spec"] for body in EXAMPLES)])
+def test_the_resources_of_one_cloud_are_no_rivals(spec: dict[str, Any]) -> None:
+    resources = cloud(spec)
+    assert len(resources) > 2
+    known = listing(*resources)
+    for each in resources:
+        assert said(taken(each, known)) == []
+        assert check(None, each, listing(*(other for other in resources if other is not each))).errors == ()
+
+
+@pytest.mark.parametrize("path", [*sorted((ROOT / "examples" / "kinds").glob("*.yaml"))], ids=lambda path: path.stem)
+def test_examples_can_be_written_beside_each_other(path: Path) -> None:
+    resources = [
+        msgspec.convert({**body, "metadata": {"namespace": "cloud", **body["metadata"]}}, KINDS[body["kind"]])
+        for body in documents(path)
+        if body["kind"] in KINDS
+    ]
+    assert resources
+    for each in resources:
+        assert said(taken(each, listing(*resources))) == []

@@ -1,0 +1,53 @@
+"""An object that is another's is not written; what was kept for a resource is its own again."""
+
+import pytest
+
+from stackwright.kube.builtin import ConfigMap, Secret
+from stackwright.kube.errors import Retry
+from stackwright.kube.resource import ObjectMeta, OwnerReference, Resource
+from stackwright.kube.shapes.belonging import MADE_FOR, made_for, refuse_foreign
+
+PARENT = ConfigMap(metadata=ObjectMeta(name="parent", namespace="n", uid="1"))
+
+
+def present(maker: str = "", *owners: OwnerReference) -> Secret:
+    marks = {MADE_FOR: maker} if maker else {}
+    return Secret(metadata=ObjectMeta(name="child", namespace="n", annotations=marks, ownerReferences=owners))
+
+
+def owner(name: str, uid: str) -> OwnerReference:
+    return OwnerReference(apiVersion="v1", kind="ConfigMap", name=name, uid=uid, controller=True)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        pytest.param(None, id="nothing-is-there"),
+        pytest.param(present(), id="a-user-made-it"),
+        pytest.param(present("ConfigMap/parent"), id="it-was-kept-for-us"),
+        pytest.param(present("", owner("parent", "1")), id="it-is-owned-by-us"),
+    ],
+)
+def test_what_may_be_written(found: Resource | None) -> None:
+    refuse_foreign("Secret child", found, PARENT)
+
+
+@pytest.mark.parametrize(
+    ("found", "reason", "words"),
+    [
+        pytest.param(present("ConfigMap/x"), "OwnedByAnother", "belongs to ConfigMap x", id="kept-for-another"),
+        pytest.param(present("", owner("x", "2")), "OwnedByAnother", "belongs to ConfigMap x", id="anothers"),
+        pytest.param(present("", owner("parent", "0")), "Replacing", "made anew", id="of-one-of-our-name-that-is-gone"),
+    ],
+)
+def test_what_may_not(found: Resource, reason: str, words: str) -> None:
+    with pytest.raises(Retry, match=words) as refused:
+        refuse_foreign("Secret child", found, PARENT)
+    assert refused.value.reason == reason
+
+
+def test_what_is_made_for_a_parent() -> None:
+    assert made_for(None, PARENT)
+    assert made_for(present("ConfigMap/parent"), PARENT)
+    assert not made_for(present(), PARENT)
+    assert not made_for(present("ConfigMap/x"), PARENT)

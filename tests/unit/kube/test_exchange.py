@@ -1,0 +1,42 @@
+"""To write the same again and again is noticed, and ends."""
+
+from stackwright.kube.builtin import ConfigMap
+from stackwright.kube.resource import Key
+from stackwright.kube.shapes.exchange import REST_SECONDS, TURNS, WITHIN_SECONDS, Exchanges
+
+PARENT = Key("n", "parent")
+NAME = (PARENT, ConfigMap.kind, Key("n", "child"))
+
+
+def written(exchanges: Exchanges, digests: str, *, every: float) -> list[int]:
+    """Return which of the writes, one for each letter, were one too many."""
+    return [number for number, digest in enumerate(digests) if exchanges.note(NAME, digest, number * every)]
+
+
+def test_new_contents_are_no_exchange() -> None:
+    assert written(Exchanges(), "abcdefghijklmnopqrstuvwxyz", every=0.1) == []
+
+
+def test_the_same_content_again_and_again_is_one() -> None:
+    exchanges = Exchanges()
+    (last,) = written(exchanges, "a" * (TURNS + 1), every=0.1)
+    assert last == TURNS
+    assert exchanges.rest(NAME, last * 0.1) == REST_SECONDS
+    assert exchanges.rest(NAME, last * 0.1 + REST_SECONDS) == 0.0
+
+
+def test_who_changes_its_own_mind_to_and_fro_is_in_one_too() -> None:
+    assert written(Exchanges(), "ab" * TURNS, every=0.1) != []
+
+
+def test_what_is_repaired_now_and_then_is_none() -> None:
+    assert written(Exchanges(), "a" * 100, every=WITHIN_SECONDS / (TURNS - 2)) == []
+
+
+def test_what_is_no_child_any_more_is_forgotten() -> None:
+    exchanges = Exchanges()
+    written(exchanges, "ab", every=1.0)
+    exchanges.keep(PARENT, {(ConfigMap.kind, Key("n", "child"))})
+    assert exchanges.courses
+    exchanges.keep(PARENT, ())
+    assert exchanges.courses == {}
