@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from stackwright.api.controlplane import OpenStackControlPlane
+from stackwright import services
 from stackwright.blueprint import mounts
 from stackwright.controllers import admission
 from stackwright.kube.resource import CustomResource
@@ -82,7 +82,8 @@ def test_a_mount_names_a_volume_beside_it(volumes: list[Any], places: list[Any],
         ),
         pytest.param(
             msgspec.convert(
-                {"spec": {"secret": "s", "storageClass": "c", "extraMounts": extra([], [MOUNT])}}, OpenStackControlPlane
+                {"spec": {"secret": "s", "storageClass": "c", "extraMounts": extra([], [MOUNT])}},
+                services.control_plane(),
             ),
             f"spec.{AT}.mounts[0].name",
             id="the-umbrella",
