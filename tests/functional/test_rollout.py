@@ -36,6 +36,7 @@ class Case:
 
     name: str
     deployment: str
+    component: str = "api"
     spec: dict[str, Any] = field(default_factory=dict)
     snippet: str = ""
 
@@ -52,9 +53,9 @@ class Case:
 CASES = [
     Case("keystone", "keystone"),
     Case("placement", "placement"),
-    Case("glance", "glance-default-external", {"storage": {"external": True}}, STORE),
+    Case("glance", "glance-default-external", "default-external", {"storage": {"external": True}}, STORE),
     Case("barbican", "barbican"),
-    Case("barbican", "barbican-worker"),
+    Case("barbican", "barbican-worker", "worker"),
 ]
 KEYS = {
     "PlacementPassword": "counts",
@@ -112,7 +113,7 @@ async def test_the_old_pod_serves_until_a_change_gets_through(
         assert owned
         for pod in owned:
             await annotate(client, Pod, pod.metadata.name, namespace, fault="None")
-        crash = {"fault": "Crash", "exit_code": "22", "message": WORDS}
+        crash = {"fault": "Crash", "exit_code": "22", "message": WORDS, "backoff": "0.5", "container": case.component}
         await annotate(client, Deployment, case.deployment, namespace, **crash)
         await client.apply(kind, case.body(namespace, "[DEFAULT]\ndebug = true\n"), field_manager="user")
 
