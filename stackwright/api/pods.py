@@ -13,16 +13,16 @@ from stackwright.api.base import (
     free_form,
     list_map,
     max_items,
-    max_properties,
     maximum,
     minimum,
     pattern,
     rule,
 )
 from stackwright.api.forms import Labels
+from stackwright.kube.crd.markers import NOT_NEGATIVE
 
-# More than a node has; the server wants a bound where it counts the cost of rules.
-_MOST_RESOURCES = 16
+# Requests and limits are compared by admission: a rule over maps of quantities costs more than a schema may.
+_Amount = Annotated[Quantity, pattern(NOT_NEGATIVE), minimum(0)]
 
 
 class ResourceClaim(Value, frozen=True, kw_only=True):
@@ -35,35 +35,15 @@ class ResourceClaim(Value, frozen=True, kw_only=True):
 class ResourceRequirements(Value, frozen=True, kw_only=True):
     """How much CPU and memory each container asks for, and how much it may take."""
 
-    validations: ClassVar[tuple[Rule, ...]] = (
-        *(
-            rule(
-                f"!has(self.{place}) || self.{place}.all(name, "
-                f"!quantity(string(self.{place}[name])).isLessThan(quantity('0')))",
-                message=f"{place} must be 0 or more",
-                field_path=f".{place}",
-            )
-            for place in ("limits", "requests")
-        ),
-        rule(
-            "!has(self.limits) || !has(self.requests) || self.requests.all(name, !(name in self.limits) || "
-            "!quantity(string(self.requests[name])).isGreaterThan(quantity(string(self.limits[name]))))",
-            message="requests must not be more than limits; raise the limit, or ask for less",
-            field_path=".requests",
-        ),
-    )
-
     claims: Annotated[
         tuple[ResourceClaim, ...], list_map("name"), describe("Claims of the pod that the container uses.")
     ] = ()
     limits: Annotated[
-        dict[str, Quantity],
-        max_properties(_MOST_RESOURCES),
+        dict[str, _Amount],
         describe("The most that a container may take, by resource: cpu, memory and so on."),
     ] = {}
     requests: Annotated[
-        dict[str, Quantity],
-        max_properties(_MOST_RESOURCES),
+        dict[str, _Amount],
         describe("What is set aside for a container, by resource; a node without that much free does not get it."),
     ] = {}
 

@@ -150,6 +150,11 @@ free_form = Keyword("x-kubernetes-preserve-unknown-fields", True)  # noqa: FBT00
 # An amount as Kubernetes writes it: 500m, 2Gi, 10. Numbers come as numbers or as strings.
 QUANTITY = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?[0-9]{1,3}))?$"
 Quantity = Annotated[int | str, pattern(QUANTITY)]
+# The same without those below 0, and without 0 itself.
+NOT_NEGATIVE = QUANTITY.replace(r"(\+|-)?", r"\+?", 1)
+POSITIVE = NOT_NEGATIVE.replace(
+    r"(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))", r"(0*[1-9][0-9]*(\.[0-9]*)?|0*\.[0-9]*[1-9][0-9]*)", 1
+)
 
 
 @dataclass(frozen=True)

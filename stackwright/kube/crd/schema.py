@@ -24,7 +24,7 @@ _INT_OR_STRING = "int-or-string"
 
 # Which keyword fits which type: a bound on the wrong field would be refused by the server, or ignored by it.
 _FITS = {
-    "minimum": ("integer", "number"),
+    "minimum": ("integer", "number", _INT_OR_STRING),
     "maximum": ("integer", "number"),
     "pattern": ("string", _INT_OR_STRING),
     "format": ("string",),

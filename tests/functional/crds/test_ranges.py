@@ -20,8 +20,9 @@ REFUSED = [
     ("Galera", {"storageRequest": "-1G"}, "spec.storageRequest"),
     ("Glance", {"storage": {"storageRequest": "0Gi"}}, "spec.storage.storageRequest"),
     ("RabbitMq", {"persistence": {"storage": 0}}, "spec.persistence.storage"),
-    ("RabbitMq", {"resources": {"requests": {"cpu": "3"}, "limits": {"cpu": "2000m"}}}, "spec.resources.requests"),
     ("Memcached", {"resources": {"limits": {"memory": -1}}}, "spec.resources.limits"),
+    ("Memcached", {"resources": {"limits": {"memory": "-1Gi"}}}, "spec.resources.limits"),
+    ("RabbitMq", {"persistence": {"storage": "0.0Gi"}}, "spec.persistence.storage"),
     ("KeystoneAPI", {"containerImage": "Not An Image"}, "spec.containerImage"),
     ("Barbican", {"containerImage": "http://registry/x"}, "spec.containerImage"),
     ("KeystoneAPI", {"fernetMaxActiveKeys": 2}, "spec.fernetMaxActiveKeys"),
@@ -36,12 +37,8 @@ REFUSED = [
     ),
     (
         "OpenStackControlPlane",
-        {
-            "rabbitmq": {
-                "templates": {"one": {"resources": {"requests": {"memory": "3Gi"}, "limits": {"memory": "2G"}}}}
-            }
-        },
-        "spec.rabbitmq.templates[one].resources.requests",
+        {"rabbitmq": {"templates": {"one": {"persistence": {"storage": "0"}}}}},
+        "spec.rabbitmq.templates[one].persistence.storage",
     ),
     (
         "OpenStackControlPlane",
