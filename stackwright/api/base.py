@@ -1,6 +1,7 @@
 """What a type needs of `kube`, under one roof: base classes, markers, and how our kinds are shown."""
 
 from stackwright.kube.crd.markers import (
+    INT32,
     Column,
     Definition,
     Quantity,
@@ -39,6 +40,7 @@ from stackwright.kube.resource import (
 
 __all__ = [
     "AGE",
+    "INT32",
     "MESSAGE",
     "READY",
     "REASON",

@@ -20,11 +20,11 @@ from stackwright.api.base import (
     deprecated,
     describe,
     list_map,
-    min_length,
     pattern,
     shown,
 )
 from stackwright.api.exposure import CaTls
+from stackwright.api.forms import Labels, ObjectName
 from stackwright.api.pods import ExtraMountsList, TopologyRef
 from stackwright.api.sections import HandedDown, Need, Password, Section
 from stackwright.api.service import RabbitMqConfig
@@ -90,9 +90,7 @@ class ControlPlaneTls(CaTls, frozen=True, kw_only=True):
 class OpenStackControlPlaneSpec(Value, frozen=True, kw_only=True):
     """What holds for all services: passwords, storage, where pods run, brokers, and how the work is divided."""
 
-    secret: Annotated[
-        str, min_length(1), describe("The Secret with the passwords of all services, one key for each of them.")
-    ]
+    secret: Annotated[ObjectName, describe("The Secret with the passwords of all services, one key for each of them.")]
     passwordPolicy: Annotated[
         Literal["Provide", "Generate"],
         describe(
@@ -102,7 +100,7 @@ class OpenStackControlPlaneSpec(Value, frozen=True, kw_only=True):
     ] = "Provide"
     storageClass: Annotated[str, describe("The StorageClass of volumes for which a service names no other.")]
     nodeSelector: Annotated[
-        dict[str, str], describe("Labels of the nodes that run the control plane, for services that select none.")
+        Labels, describe("Labels of the nodes that run the control plane, for services that select none.")
     ] = {}
     topologyRef: Annotated[
         TopologyRef | None, describe("The Topology of services that name none: how pods spread over the nodes.")

@@ -3,14 +3,15 @@
 from typing import Annotated, Literal
 
 from stackwright.api.base import Value, atomic, describe, keys, max_length, max_properties, maximum, minimum
+from stackwright.api.forms import Form, Labels
 from stackwright.api.pods import PodOverride
 
 
 class EmbeddedMetadata(Value, frozen=True, kw_only=True):
     """Labels and annotations that are added to a generated object."""
 
-    annotations: Annotated[dict[str, str], describe("Annotations to add.")] = {}
-    labels: Annotated[dict[str, str], describe("Labels to add.")] = {}
+    annotations: Annotated[dict[str, str], Form.ANNOTATIONS, describe("Annotations to add.")] = {}
+    labels: Annotated[Labels, describe("Labels to add.")] = {}
 
 
 class ClientAffinity(Value, frozen=True, kw_only=True):
@@ -70,6 +71,7 @@ class RoutedSettings(ServiceSettings, frozen=True, kw_only=True):
         int | None,
         minimum(1),
         maximum(65535),
+        Form.NODE_PORT,
         describe(
             "The port on every node; absent, the cluster chooses one, and another one when the Service is made again."
         ),

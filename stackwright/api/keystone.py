@@ -21,6 +21,7 @@ from stackwright.api.base import (
     shown,
     string_format,
 )
+from stackwright.api.forms import ObjectName
 
 GROUP = "keystone.openstack.org"
 
@@ -48,8 +49,7 @@ class KeystoneServiceSpec(Value, frozen=True, kw_only=True):
         str, min_length(1), describe("The user, in project service with the roles admin and service.")
     ]
     secret: Annotated[
-        str,
-        min_length(1),
+        ObjectName,
         describe("The Secret with the user's password. A password that is changed there is changed in Keystone."),
     ]
     passwordSelector: Annotated[str, min_length(1), describe("The key of the password in that Secret.")]

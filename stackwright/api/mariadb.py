@@ -19,6 +19,7 @@ from stackwright.api.base import (
     rule,
     shown,
 )
+from stackwright.api.forms import ObjectName
 
 GROUP = "mariadb.openstack.org"
 
@@ -85,8 +86,7 @@ class MariaDBAccountSpec(Value, frozen=True, kw_only=True):
         describe("The name of the user on the server."),
     ]
     secret: Annotated[
-        str,
-        min_length(1),
+        ObjectName,
         describe("The Secret with the password, under the key DatabasePassword. A new Secret changes the password."),
     ]
     requireTLS: Annotated[

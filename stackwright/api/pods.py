@@ -3,6 +3,7 @@
 from typing import Annotated, ClassVar, Literal
 
 from stackwright.api.base import (
+    INT32,
     JsonObject,
     Quantity,
     Rule,
@@ -17,6 +18,11 @@ from stackwright.api.base import (
     pattern,
     rule,
 )
+from stackwright.api.forms import Labels
+from stackwright.kube.crd.markers import NOT_NEGATIVE
+
+# Requests and limits are compared by admission: a rule over maps of quantities costs more than a schema may.
+_Amount = Annotated[Quantity, pattern(NOT_NEGATIVE), minimum(0)]
 
 
 class ResourceClaim(Value, frozen=True, kw_only=True):
@@ -33,10 +39,11 @@ class ResourceRequirements(Value, frozen=True, kw_only=True):
         tuple[ResourceClaim, ...], list_map("name"), describe("Claims of the pod that the container uses.")
     ] = ()
     limits: Annotated[
-        dict[str, Quantity], describe("The most that a container may take, by resource: cpu, memory and so on.")
+        dict[str, _Amount],
+        describe("The most that a container may take, by resource: cpu, memory and so on."),
     ] = {}
     requests: Annotated[
-        dict[str, Quantity],
+        dict[str, _Amount],
         describe("What is set aside for a container, by resource; a node without that much free does not get it."),
     ] = {}
 
@@ -54,7 +61,7 @@ class PodTemplate(Value, frozen=True, kw_only=True):
     """Where pods run and how much they may take."""
 
     nodeSelector: Annotated[
-        dict[str, str] | None,
+        Labels | None,
         describe(
             "Labels that a node must have to run the pods. An empty map means any node, also where the control "
             "plane as a whole selects some; absent means what the control plane says."
@@ -87,14 +94,14 @@ class Probe(Value, frozen=True, kw_only=True):
     port: Annotated[int | None, minimum(1), maximum(65535), describe("The port of the HTTP request.")] = None
     scheme: Annotated[Literal["HTTP", "HTTPS"] | None, describe("Whether the HTTP request is made over TLS.")] = None
     initialDelaySeconds: Annotated[
-        int | None, minimum(0), describe("Seconds after the container's start before the first probe.")
+        int | None, minimum(0), INT32, describe("Seconds after the container's start before the first probe.")
     ] = None
     timeoutSeconds: Annotated[
-        int | None, minimum(1), describe("Seconds after which a probe without an answer has failed.")
+        int | None, minimum(1), INT32, describe("Seconds after which a probe without an answer has failed.")
     ] = None
-    periodSeconds: Annotated[int | None, minimum(1), describe("Seconds from one probe to the next.")] = None
+    periodSeconds: Annotated[int | None, minimum(1), INT32, describe("Seconds from one probe to the next.")] = None
     failureThreshold: Annotated[
-        int | None, minimum(1), describe("How many failures in a row count as one of the container.")
+        int | None, minimum(1), INT32, describe("How many failures in a row count as one of the container.")
     ] = None
 
 

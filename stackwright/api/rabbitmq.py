@@ -12,10 +12,10 @@ from stackwright.api.base import (
     Value,
     describe,
     max_length,
-    min_length,
     rule,
     shown,
 )
+from stackwright.api.forms import ObjectName
 
 GROUP = "rabbitmq.openstack.org"
 
@@ -23,7 +23,7 @@ GROUP = "rabbitmq.openstack.org"
 class TransportURLSpec(Value, frozen=True, kw_only=True):
     """At which broker, as whom, and in which virtual host a service exchanges its messages."""
 
-    rabbitmqClusterName: Annotated[str, min_length(1), describe("The name of the RabbitMq resource.")]
+    rabbitmqClusterName: Annotated[ObjectName, describe("The name of the RabbitMq resource.")]
     username: Annotated[
         str,
         max_length(255),

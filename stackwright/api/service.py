@@ -17,15 +17,13 @@ from stackwright.api.base import (
     string_format,
 )
 from stackwright.api.charts import Chart
+from stackwright.api.forms import ImageReference, ObjectName
 from stackwright.api.pods import PodOverride, PodTemplate, TopologyRef
 from stackwright.api.start import KollaConfig
 
 ContainerImage = Annotated[
-    str, describe("The image that the pods run; absent or empty, the one of the release's image manifest.")
+    ImageReference, describe("The image that the pods run; absent or empty, the one of the release's image manifest.")
 ]
-
-# A cron expression: five fields, or one of the words that begin with @.
-Schedule = Annotated[str, pattern(r"^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|(\S+\s+){4}\S+)$")]
 
 
 class Action(Value, frozen=True, kw_only=True):
@@ -113,8 +111,7 @@ class ServiceSpec(ServiceTemplate, frozen=True, kw_only=True):
     """What every kind of an OpenStack service takes, beside what is its own."""
 
     secret: Annotated[
-        str,
-        min_length(1),
+        ObjectName,
         describe("The Secret with the service's passwords, under the keys that passwordSelectors names."),
     ]
     containerImage: ContainerImage = ""
@@ -156,7 +153,7 @@ class ServiceAuth(Value, frozen=True, kw_only=True):
 class RabbitMqConfig(Value, frozen=True, kw_only=True):
     """Names a message broker and how to log in to it."""
 
-    cluster: Annotated[str, min_length(1), describe("The name of the RabbitMq resource.")]
+    cluster: Annotated[ObjectName, describe("The name of the RabbitMq resource.")]
     user: Annotated[str, describe("The user; empty for the broker's default user.")] = ""
     vhost: Annotated[str, describe("The virtual host; empty for the broker's default one.")] = ""
 

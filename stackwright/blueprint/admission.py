@@ -3,16 +3,15 @@
 Admission asks it early, and every controller that reads a snippet asks again: a webhook may have been down.
 """
 
-import functools
 import typing
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
 from stackwright.api.snippets import SnippetFormat
 from stackwright.api.start import KollaConfig
-from stackwright.blueprint import ini, my_cnf, start
+from stackwright.blueprint import ini, my_cnf, start, structs
 from stackwright.kube.admission.checks import FieldError, Findings
 from stackwright.kube.resource import CustomResource, R
 
@@ -56,7 +55,7 @@ def _problem(kind: SnippetFormat, text: str) -> ini.Problem | None:
 
 def _snippets(path: str, value: object) -> Iterator[tuple[str, SnippetFormat, str]]:
     """Yield path, format and text of every snippet in a value, as deep as it goes."""
-    for at, struct in _structured(path, value):
+    for at, struct in structs.structured(path, value):
         text = getattr(struct, SNIPPET, None)
         if isinstance(text, str):
             yield f"{at}.{SNIPPET}", _format(type(struct)), text
@@ -64,34 +63,12 @@ def _snippets(path: str, value: object) -> Iterator[tuple[str, SnippetFormat, st
 
 def _fields(path: str, value: object, name: str) -> Iterator[tuple[str, object]]:
     """Yield path and value of every field of that name in a value, as deep as it goes."""
-    for at, struct in _structured(path, value):
+    for at, struct in structs.structured(path, value):
         if name in struct.__struct_fields__:
             yield f"{at}.{name}", getattr(struct, name)
 
 
-def _structured(path: str, value: object) -> Iterator[tuple[str, msgspec.Struct]]:
-    """Yield every struct in a value, with its path."""
-    match value:
-        case msgspec.Struct():
-            yield path, value
-            for name in value.__struct_fields__:
-                yield from _structured(f"{path}.{name}", getattr(value, name))
-        case dict():
-            for key, entry in value.items():
-                yield from _structured(f"{path}[{key}]", entry)
-        case tuple() | list():
-            for position, entry in enumerate(value):
-                yield from _structured(f"{path}[{position}]", entry)
-
-
 def _format(struct: type[msgspec.Struct]) -> SnippetFormat:
-    annotation = _hints(struct)[SNIPPET]
+    annotation = structs.hints(struct)[SNIPPET]
     markers = typing.get_args(annotation)[1:] if typing.get_origin(annotation) is Annotated else ()
     return next((marker for marker in markers if isinstance(marker, SnippetFormat)), SnippetFormat.OSLO)
-
-
-@functools.cache
-def _hints(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return the annotations of a struct's fields; types of classes are no part of its values."""
-    hints = typing.get_type_hints(struct, include_extras=True)
-    return {name: hints[name] for name in struct.__struct_fields__}

@@ -4,19 +4,15 @@ Every check is asked again where a resource is reconciled: a webhook may have be
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any
 
 from stackwright.blueprint import admission as snippets
+from stackwright.controllers import doors
+from stackwright.controllers.known import Known
 from stackwright.kube.admission.checks import Findings, Webhook
-from stackwright.kube.resource import CustomResource, R
+from stackwright.kube.resource import CustomResource
 
-
-class Known(Protocol):
-    """Lists the objects that a namespace has, from the caches."""
-
-    def __call__(self, kind: type[R], namespace: str) -> list[R]:
-        """Return the objects of a kind in a namespace; none where this process does not follow the kind."""
-        ...
+__all__ = ["CHECKS", "Check", "Known", "ratchet", "webhooks"]
 
 
 # Gets the resource as it was (None on a create), as it will be, and what else there is.
@@ -28,7 +24,7 @@ def _snippets(old: CustomResource | None, new: CustomResource, _: Known) -> Find
 
 
 # What every kind is checked for, in the order in which it is told.
-CHECKS: tuple[Check, ...] = (_snippets,)
+CHECKS: tuple[Check, ...] = (_snippets, doors.check)
 
 
 def webhooks(

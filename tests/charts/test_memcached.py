@@ -27,3 +27,11 @@ def test_a_configuration_secret_says_what_runs(render: Render) -> None:
     ]
     assert spec["containers"][0]["args"] == ["kolla_start"]
     assert "server.json" in {mount.get("subPath") for mount in spec["containers"][0]["volumeMounts"]}
+
+
+def test_a_limit_without_a_request_is_not_below_what_the_chart_asks_for(render: Render) -> None:
+    objects = render("memcached", "--set", "components.server.resources.limits.memory=64Mi")
+    (container,) = objects[NAME]["spec"]["template"]["spec"]["containers"]
+    assert container["resources"]["limits"] == {"memory": "64Mi"}
+    assert "memory" not in container["resources"]["requests"]
+    assert "cpu" in container["resources"]["requests"], "what is not limited is asked for as before"

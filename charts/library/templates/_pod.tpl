@@ -42,9 +42,19 @@ topologySpreadConstraints:
 {{- end }}
 {{- end }}
 
-{{/* Resources: the chart's own, with the values' merged over them. */}}
+{{/*
+Resources: the chart's own, with the values' merged over them. Where the values limit something and ask for none of it,
+the chart does not ask either: it might ask for more than the limit, and Kubernetes asks for just that much.
+*/}}
 {{- define "stackwright.resources" -}}
-{{- toYaml (mergeOverwrite (deepCopy .default) (deepCopy (.values.resources | default dict))) }}
+{{- $values := .values.resources | default dict }}
+{{- $own := deepCopy .default }}
+{{- range $name, $most := $values.limits }}
+{{- if not (hasKey ($values.requests | default dict) $name) }}
+{{- $_ := unset ($own.requests | default dict) $name }}
+{{- end }}
+{{- end }}
+{{- toYaml (mergeOverwrite $own (deepCopy $values)) }}
 {{- end }}
 
 {{/* A probe: the chart's own, with the values' merged over it; another way of probing replaces the chart's. */}}

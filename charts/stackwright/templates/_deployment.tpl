@@ -83,6 +83,11 @@ spec:
             {{- if .root.Values.verbose }}
             - --verbose
             {{- end }}
+          {{- with .root.Values.nodePorts }}
+          env:
+            - name: STACKWRIGHT_NODE_PORTS
+              value: {{ . | quote }}
+          {{- end }}
           ports:
             - name: health
               containerPort: 8080

@@ -17,7 +17,7 @@ from stackwright.adapters.helm import Rendered, Renderer
 from stackwright.api.base import CustomResource
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.api.rabbitmq import TransportURL
-from stackwright.blueprint import admission, configuration
+from stackwright.blueprint import refused
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.service import Service
 from stackwright.cli import edges, finding, imagined, places
@@ -169,11 +169,7 @@ def _logins(resource: CustomResource, beside: Iterable[Resource]) -> list[Secret
 
 def wrong_with(blueprint: Service[Any, Any], resource: CustomResource) -> str:
     """Return what the operator would refuse of a resource, whatever is there; "" where it is well. Pure."""
-    found = [
-        *admission.problems(resource),
-        *configuration.problems(blueprint, resource),
-        *(blueprint.problems(resource, _some_world) if blueprint.problems else ()),
-    ]
+    found = refused.problems(blueprint, resource, _some_world)
     return "; ".join(f"{path}: {sentence}" for path, sentence in found)
 
 

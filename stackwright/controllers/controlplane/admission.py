@@ -2,8 +2,8 @@
 
 from stackwright import services
 from stackwright.api.controlplane import OpenStackControlPlane
-from stackwright.controllers.admission import Known
 from stackwright.controllers.controlplane.refusals import refusals
+from stackwright.controllers.known import Known
 from stackwright.kube.admission.checks import FieldError, Findings
 from stackwright.kube.resource import CustomResource
 

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from stackwright.api.base import CustomResource, JsonObject, ObjectMeta
-from stackwright.blueprint import actions, admission, configuration, endpoints, policies, values
+from stackwright.blueprint import actions, configuration, endpoints, policies, refused, values
 from stackwright.blueprint.actions import Course, Traces
 from stackwright.blueprint.facts import Endpoints, Facts
 from stackwright.blueprint.service import INTERNAL, PUBLIC, Generated, Identity, Look, Password, Service
@@ -175,13 +175,8 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
 
 
 def _refuse_problems(service: Service[C, F], resource: C, look: Look) -> None:
-    found = [
-        *admission.problems(resource),
-        *configuration.problems(service, resource),
-        *(service.problems(resource, look) if service.problems else ()),
-    ]
-    if found:
-        message = "; ".join(f"{path}: {sentence}" for path, sentence in found)
+    message = "; ".join(f"{path}: {sentence}" for path, sentence in refused.problems(service, resource, look))
+    if message:
         raise Blocked(message, reason="InvalidInput", condition=_declared(resource, "InputReady"))
 
 

@@ -88,6 +88,11 @@ def maximum(value: int) -> Keyword:
     return Keyword("maximum", value)
 
 
+# The largest number that Kubernetes itself takes in most of its fields; no bound that a person has to know.
+LARGEST = 2**31 - 1
+INT32 = maximum(LARGEST)
+
+
 def pattern(expression: str) -> Keyword:
     """Require a string to match; the expression has to be anchored by whoever means the whole string."""
     re.compile(expression)
@@ -143,10 +148,13 @@ atomic = Keyword("x-kubernetes-list-type", "atomic")
 free_form = Keyword("x-kubernetes-preserve-unknown-fields", True)  # noqa: FBT003  a value, not a switch
 
 # An amount as Kubernetes writes it: 500m, 2Gi, 10. Numbers come as numbers or as strings.
-QUANTITY = (
-    r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
-)
+QUANTITY = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?[0-9]{1,3}))?$"
 Quantity = Annotated[int | str, pattern(QUANTITY)]
+# The same without those below 0, and without 0 itself.
+NOT_NEGATIVE = QUANTITY.replace(r"(\+|-)?", r"\+?", 1)
+POSITIVE = NOT_NEGATIVE.replace(
+    r"(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))", r"(0*[1-9][0-9]*(\.[0-9]*)?|0*\.[0-9]*[1-9][0-9]*)", 1
+)
 
 
 @dataclass(frozen=True)

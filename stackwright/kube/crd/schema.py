@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from stackwright.kube.crd.markers import Deprecation, Description, Immutable, Keyword, Marker, Rule
+from stackwright.kube.crd.markers import LARGEST, Deprecation, Description, Immutable, Keyword, Marker, Rule
 from stackwright.kube.resource import JsonObject
 
 _SCALARS: dict[Any, str] = {str: "string", bool: "boolean", int: "integer", float: "number"}
@@ -24,7 +24,7 @@ _INT_OR_STRING = "int-or-string"
 
 # Which keyword fits which type: a bound on the wrong field would be refused by the server, or ignored by it.
 _FITS = {
-    "minimum": ("integer", "number"),
+    "minimum": ("integer", "number", _INT_OR_STRING),
     "maximum": ("integer", "number"),
     "pattern": ("string", _INT_OR_STRING),
     "format": ("string",),
@@ -191,6 +191,7 @@ def _limits(schema: JsonObject, markers: tuple[Marker, ...]) -> str:
     """Return bounds, default and immutability as a sentence: `kubectl explain` shows the description alone."""
     lowest, highest, default = (schema.get(keyword) for keyword in ("minimum", "maximum", "default"))
     said = []
+    highest = None if highest == LARGEST else highest
     if lowest is not None and highest is not None:
         said.append(f"from {lowest} to {highest}")
     elif lowest is not None:

@@ -3,6 +3,7 @@
 from typing import Annotated, ClassVar
 
 from stackwright.api.base import (
+    INT32,
     VERSION,
     Column,
     CustomResource,
@@ -17,6 +18,7 @@ from stackwright.api.base import (
 )
 from stackwright.api.charts import Chart
 from stackwright.api.exposure import ApiOverride, ApiTls
+from stackwright.api.forms import AccountName, Labels, ObjectName
 from stackwright.api.pods import TopologyRef
 from stackwright.api.service import (
     Actions,
@@ -46,7 +48,7 @@ class BarbicanPasswords(Value, frozen=True, kw_only=True):
 class BarbicanAPITemplate(ServiceTemplate, frozen=True, kw_only=True):
     """The pods that serve the API."""
 
-    apiTimeout: Annotated[int, minimum(10), describe("Seconds that a request may take.")] = 90
+    apiTimeout: Annotated[int, minimum(10), INT32, describe("Seconds that a request may take.")] = 90
     override: ApiOverride = ApiOverride()
     tls: ApiTls = ApiTls()
 
@@ -58,23 +60,21 @@ class BarbicanWorkerTemplate(ServiceTemplate, frozen=True, kw_only=True):
 class BarbicanSpec(Value, frozen=True, kw_only=True):
     """What all parts of Barbican share: the database, the broker, the user in Keystone, the key; and the parts."""
 
-    secret: Annotated[str, min_length(1), describe("The Secret with the password of Barbican's user, and its key.")]
+    secret: Annotated[ObjectName, describe("The Secret with the password of Barbican's user, and its key.")]
     databaseInstance: Annotated[
-        str,
-        min_length(1),
+        ObjectName,
         immutable("Barbican cannot move to another database by name, that would start an empty one"),
         describe("The Galera that holds Barbican's data."),
     ]
     databaseAccount: Annotated[
-        str,
-        min_length(1),
+        AccountName,
         describe("The MariaDBAccount that Barbican logs in with. Another name rotates the account without an outage."),
     ] = "barbican"
     messagingBus: Annotated[
         RabbitMqConfig, describe("The broker by which the API hands orders to the workers; rabbitmq if nobody says it.")
     ] = RabbitMqConfig(cluster="rabbitmq")
     keystoneInstance: Annotated[
-        str, min_length(1), describe("The KeystoneAPI that lists Barbican and checks its users' tokens.")
+        ObjectName, describe("The KeystoneAPI that lists Barbican and checks its users' tokens.")
     ] = "keystone"
     serviceUser: Annotated[str, min_length(1), describe("The user that Barbican works as in Keystone.")] = "barbican"
     passwordSelectors: BarbicanPasswords = BarbicanPasswords()
@@ -86,7 +86,7 @@ class BarbicanSpec(Value, frozen=True, kw_only=True):
     barbicanAPI: BarbicanAPITemplate = BarbicanAPITemplate()
     barbicanWorker: BarbicanWorkerTemplate = BarbicanWorkerTemplate()
     nodeSelector: Annotated[
-        dict[str, str] | None, describe("Labels of the nodes that run the pods, for parts that select none.")
+        Labels | None, describe("Labels of the nodes that run the pods, for parts that select none.")
     ] = None
     topologyRef: Annotated[TopologyRef | None, describe("The Topology of parts that name none.")] = None
     containerImage: ContainerImage = ""

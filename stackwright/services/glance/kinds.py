@@ -3,6 +3,7 @@
 from typing import Annotated, ClassVar, Literal
 
 from stackwright.api.base import (
+    INT32,
     VERSION,
     Column,
     CustomResource,
@@ -18,6 +19,7 @@ from stackwright.api.base import (
     max_items,
     max_length,
     max_properties,
+    maximum,
     min_length,
     minimum,
     rule,
@@ -25,6 +27,7 @@ from stackwright.api.base import (
 )
 from stackwright.api.charts import Chart
 from stackwright.api.exposure import ApiOverride, ApiTls
+from stackwright.api.forms import AccountName, Labels, ObjectName, Schedule
 from stackwright.api.pods import ExtraMountsList, TopologyRef
 from stackwright.api.service import (
     Actions,
@@ -32,7 +35,6 @@ from stackwright.api.service import (
     DefaultConfigOverwrite,
     Provisioning,
     RabbitMqConfig,
-    Schedule,
     ServiceAuth,
     ServiceStatus,
     ServiceTemplate,
@@ -89,7 +91,7 @@ class GlanceAPITemplate(ServiceTemplate, frozen=True, kw_only=True):
     storage: GlanceStorage = GlanceStorage()
     customServiceConfigSecrets: SnippetSecrets = ()
     defaultConfigOverwrite: DefaultConfigOverwrite = {}
-    apiTimeout: Annotated[int | None, minimum(10), describe("Seconds that a client may be silent.")] = None
+    apiTimeout: Annotated[int | None, minimum(10), INT32, describe("Seconds that a client may be silent.")] = None
     override: ApiOverride = ApiOverride()
     extraMounts: ExtraMountsList = ()
     tls: ApiTls = ApiTls()
@@ -100,7 +102,7 @@ class GlanceAPITemplate(ServiceTemplate, frozen=True, kw_only=True):
 class GlanceDbPurge(Value, frozen=True, kw_only=True):
     """When rows of deleted images leave the database."""
 
-    age: Annotated[int, minimum(1), describe("Days that a row stays after its image was deleted.")] = 30
+    age: Annotated[int, minimum(1), maximum(20000), describe("Days that a row stays after its image was deleted.")] = 30
     schedule: Annotated[Schedule, describe("When they are looked for, as a cron expression.")] = "1 0 * * *"
 
 
@@ -123,21 +125,19 @@ class GlanceSpec(Value, frozen=True, kw_only=True):
 
     validations: ClassVar[tuple[Rule, ...]] = (_SEVERAL, _KNOWN)
 
-    secret: Annotated[str, min_length(1), describe("The Secret with the password of Glance's user.")]
+    secret: Annotated[ObjectName, describe("The Secret with the password of Glance's user.")]
     databaseInstance: Annotated[
-        str,
-        min_length(1),
+        ObjectName,
         immutable("Glance cannot move to another database by name, that would start an empty one"),
         describe("The Galera that holds Glance's data."),
     ]
     databaseAccount: Annotated[
-        str,
-        min_length(1),
+        AccountName,
         describe("The MariaDBAccount that Glance logs in with. Another name rotates the account without an outage."),
     ] = "glance"
-    memcachedInstance: Annotated[str, min_length(1), describe("The Memcached that tokens are cached in.")] = "memcached"
+    memcachedInstance: Annotated[ObjectName, describe("The Memcached that tokens are cached in.")] = "memcached"
     keystoneInstance: Annotated[
-        str, min_length(1), describe("The KeystoneAPI that lists Glance and checks its users' tokens.")
+        ObjectName, describe("The KeystoneAPI that lists Glance and checks its users' tokens.")
     ] = "keystone"
     serviceUser: Annotated[str, min_length(1), describe("The user that Glance works as in Keystone.")] = "glance"
     passwordSelectors: GlancePasswords = GlancePasswords()
@@ -159,13 +159,13 @@ class GlanceSpec(Value, frozen=True, kw_only=True):
     ] = ""
     customServiceConfigSecrets: SnippetSecrets = ()
     defaultConfigOverwrite: DefaultConfigOverwrite = {}
-    apiTimeout: Annotated[int, minimum(10), describe("Seconds that a client may be silent in a transfer.")] = 60
+    apiTimeout: Annotated[int, minimum(10), INT32, describe("Seconds that a client may be silent in a transfer.")] = 60
     dbPurge: GlanceDbPurge = GlanceDbPurge()
     notificationsBus: Annotated[
         RabbitMqConfig | None, describe("The broker that notifications go to; absent, Glance sends none.")
     ] = None
     nodeSelector: Annotated[
-        dict[str, str] | None, describe("Labels of the nodes that run the pods, for APIs that select none.")
+        Labels | None, describe("Labels of the nodes that run the pods, for APIs that select none.")
     ] = None
     topologyRef: Annotated[TopologyRef | None, describe("The Topology of APIs that name none.")] = None
     extraMounts: ExtraMountsList = ()

@@ -3,6 +3,7 @@
 from typing import Annotated, ClassVar
 
 from stackwright.api.base import (
+    INT32,
     VERSION,
     Column,
     CustomResource,
@@ -13,15 +14,17 @@ from stackwright.api.base import (
     deprecated,
     describe,
     immutable,
+    maximum,
     min_length,
     minimum,
     rule,
     shown,
 )
 from stackwright.api.exposure import ApiOverride, ApiTls
+from stackwright.api.forms import AccountName, ObjectName, Schedule
 from stackwright.api.keystone import GROUP
 from stackwright.api.pods import ExtraMountsList
-from stackwright.api.service import RabbitMqConfig, Schedule, ServiceSpec, ServiceStatus
+from stackwright.api.service import RabbitMqConfig, ServiceSpec, ServiceStatus
 
 
 class KeystonePasswords(Value, frozen=True, kw_only=True):
@@ -33,7 +36,9 @@ class KeystonePasswords(Value, frozen=True, kw_only=True):
 class HttpdCustomization(Value, frozen=True, kw_only=True):
     """How the web server in front of Keystone is set up."""
 
-    processNumber: Annotated[int, minimum(1), describe("How many processes serve requests in each pod.")] = 3
+    processNumber: Annotated[
+        int, minimum(1), maximum(256), describe("How many processes serve requests in each pod.")
+    ] = 3
     customConfigSecret: Annotated[
         str | None, describe("A Secret with snippets for the web server's configuration, one for each key.")
     ] = None
@@ -57,17 +62,15 @@ class KeystoneAPISpec(ServiceSpec, frozen=True, kw_only=True):
     validations: ClassVar[tuple[Rule, ...]] = (_EXTERNAL,)
 
     databaseInstance: Annotated[
-        str,
-        min_length(1),
+        ObjectName,
         immutable("Keystone cannot move to another database by name, that would start an empty one"),
         describe("The Galera that holds Keystone's data."),
     ]
     databaseAccount: Annotated[
-        str,
-        min_length(1),
+        AccountName,
         describe("The MariaDBAccount that Keystone logs in with. Another name rotates the account without an outage."),
     ] = "keystone"
-    memcachedInstance: Annotated[str, min_length(1), describe("The Memcached that Keystone caches in.")] = "memcached"
+    memcachedInstance: Annotated[ObjectName, describe("The Memcached that Keystone caches in.")] = "memcached"
     region: Annotated[str, min_length(1), describe("The region that endpoints are registered in.")] = "regionOne"
     adminProject: Annotated[str, min_length(1), describe("The administrator's project.")] = "admin"
     adminUser: Annotated[str, min_length(1), describe("The administrator's name.")] = "admin"
@@ -75,9 +78,11 @@ class KeystoneAPISpec(ServiceSpec, frozen=True, kw_only=True):
     enableSecureRBAC: Annotated[
         bool, describe("Whether the newer default policies hold: scopes, and the roles reader, member and admin.")
     ] = True
-    apiTimeout: Annotated[int, minimum(10), describe("Seconds that a request may take.")] = 60
+    apiTimeout: Annotated[int, minimum(10), INT32, describe("Seconds that a request may take.")] = 60
     fernetMaxActiveKeys: Annotated[
-        int, minimum(3), describe("How many Fernet keys there are at most; more keys keep tokens valid for longer.")
+        int,
+        minimum(3),
+        describe("How many Fernet keys there are at most; more keys keep tokens valid for longer."),
     ] = 5
     fernetRotationDays: Annotated[int, minimum(1), describe("Days from one rotation of Fernet keys to the next.")] = 1
     trustFlushSchedule: Annotated[

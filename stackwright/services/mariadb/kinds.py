@@ -20,6 +20,7 @@ from stackwright.api.base import (
     shown,
 )
 from stackwright.api.exposure import SimpleTls
+from stackwright.api.forms import ObjectName
 from stackwright.api.mariadb import GROUP
 from stackwright.api.naming import STATEFUL_NAME
 from stackwright.api.service import InfrastructureSpec, WorkloadStatus
@@ -35,8 +36,7 @@ class GaleraExternal(Value, frozen=True, kw_only=True):
     ]
     port: Annotated[int, minimum(1), maximum(65535), describe("The port on which it listens.")] = 3306
     secret: Annotated[
-        str,
-        min_length(1),
+        ObjectName,
         describe("The Secret with an account that may make schemas and users, under the keys username and password."),
     ]
 

@@ -45,8 +45,8 @@ class MemcachedSpec(InfrastructureSpec, frozen=True, kw_only=True):
     replicas: Annotated[
         int, minimum(1), maximum(32), describe("How many nodes; each holds a part of what is cached.")
     ] = 1
-    cacheSize: Annotated[int, minimum(1), describe("How much each node caches, in megabytes.")] = 1024
-    maxConn: Annotated[int, minimum(1), describe("How many connections each node accepts.")] = 8192
+    cacheSize: Annotated[int, minimum(1), maximum(1048576), describe("How much each node caches, in megabytes.")] = 1024
+    maxConn: Annotated[int, minimum(1), maximum(1000000), describe("How many connections each node accepts.")] = 8192
     tls: MemcachedTls = MemcachedTls()
 
 

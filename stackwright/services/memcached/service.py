@@ -5,12 +5,14 @@ from collections.abc import Iterable
 import msgspec
 
 from stackwright.api.base import JsonObject
+from stackwright.blueprint import quantities
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.network import Listen, Network
 from stackwright.blueprint.service import Component, Look, Service, Told
 from stackwright.services.memcached.kinds import Memcached
 
 PORT = 11211
+MEGABYTE = 2**20
 
 
 def values(resource: Memcached, facts: Facts) -> JsonObject:
@@ -42,6 +44,10 @@ def problems(resource: Memcached, look: Look) -> Iterable[tuple[str, str]]:
     tls = resource.spec.tls
     if tls.secretName or tls.caBundleSecretName or tls.mtls is not None:
         yield "spec.tls", "TLS is not supported yet; remove it"
+    most = quantities.amount(resource.spec.resources.limits.get("memory"))
+    if most is not None and most <= resource.spec.cacheSize * MEGABYTE:
+        sentence = f"is too little for a cache of {resource.spec.cacheSize} MB; raise it, or lower cacheSize"
+        yield "spec.resources.limits[memory]", sentence
 
 
 SERVICE = Service(

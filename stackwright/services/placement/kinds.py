@@ -3,6 +3,7 @@
 from typing import Annotated, ClassVar
 
 from stackwright.api.base import (
+    INT32,
     VERSION,
     Column,
     CustomResource,
@@ -16,6 +17,7 @@ from stackwright.api.base import (
     shown,
 )
 from stackwright.api.exposure import ApiOverride, ApiTls
+from stackwright.api.forms import AccountName, ObjectName
 from stackwright.api.service import ServiceAuth, ServiceSpec, ServiceStatus
 
 GROUP = "placement.openstack.org"
@@ -33,23 +35,21 @@ class PlacementAPISpec(ServiceSpec, frozen=True, kw_only=True):
     """How Placement runs: its database, its user in Keystone, and how it is reached."""
 
     databaseInstance: Annotated[
-        str,
-        min_length(1),
+        ObjectName,
         immutable("Placement cannot move to another database by name, that would start an empty one"),
         describe("The Galera that holds Placement's data."),
     ]
     databaseAccount: Annotated[
-        str,
-        min_length(1),
+        AccountName,
         describe("The MariaDBAccount that Placement logs in with. Another name rotates the account without an outage."),
     ] = "placement"
     keystoneInstance: Annotated[
-        str, min_length(1), describe("The KeystoneAPI that lists Placement and checks its users' tokens.")
+        ObjectName, describe("The KeystoneAPI that lists Placement and checks its users' tokens.")
     ] = "keystone"
     serviceUser: Annotated[str, min_length(1), describe("The user that Placement works as in Keystone.")] = "placement"
     passwordSelectors: PlacementPasswords = PlacementPasswords()
     auth: ServiceAuth = ServiceAuth()
-    apiTimeout: Annotated[int, minimum(10), describe("Seconds that a request may take.")] = 60
+    apiTimeout: Annotated[int, minimum(10), INT32, describe("Seconds that a request may take.")] = 60
     override: ApiOverride = ApiOverride()
     tls: ApiTls = ApiTls()
 

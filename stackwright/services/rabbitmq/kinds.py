@@ -3,6 +3,7 @@
 from typing import Annotated, ClassVar, Literal
 
 from stackwright.api.base import (
+    INT32,
     VERSION,
     Column,
     CustomResource,
@@ -26,6 +27,7 @@ from stackwright.api.base import (
     shown,
 )
 from stackwright.api.exposure import EmbeddedMetadata, ServiceOverride
+from stackwright.api.forms import Form, Labels, ObjectName
 from stackwright.api.naming import STATEFUL_NAME
 from stackwright.api.pods import ResourceRequirements
 from stackwright.api.rabbitmq import GROUP
@@ -99,8 +101,8 @@ class ServiceOptions(Value, frozen=True, kw_only=True):
     type: Annotated[Literal["ClusterIP", "LoadBalancer", "NodePort"], describe("How the Service is reached.")] = (
         "ClusterIP"
     )
-    annotations: Annotated[dict[str, str], describe("Annotations to add.")] = {}
-    labels: Annotated[dict[str, str], describe("Labels to add.")] = {}
+    annotations: Annotated[dict[str, str], Form.ANNOTATIONS, describe("Annotations to add.")] = {}
+    labels: Annotated[Labels, describe("Labels to add.")] = {}
     ipFamilyPolicy: Annotated[
         Literal["SingleStack", "PreferDualStack", "RequireDualStack"] | None,
         describe("Whether the Service has an IPv4 address, an IPv6 address, or both."),
@@ -121,8 +123,7 @@ class BrokerExternal(Value, frozen=True, kw_only=True):
         describe("The URL of its management API, such as http://rabbit.example.org:15672."),
     ]
     secret: Annotated[
-        str,
-        min_length(1),
+        ObjectName,
         describe("The Secret with a user who has the tag administrator, under the keys username and password."),
     ]
 
@@ -153,6 +154,7 @@ class RabbitMqSpec(InfrastructureSpec, frozen=True, kw_only=True):
     replicas: Annotated[
         int,
         minimum(0),
+        maximum(31),
         rule(
             "self == 0 || self % 2 == 1",
             message="replicas must be odd, so that a majority can always be told; use 1 or 3 (0 stops the broker)",
@@ -181,10 +183,10 @@ class RabbitMqSpec(InfrastructureSpec, frozen=True, kw_only=True):
         tuple[Annotated[JsonObject, free_form], ...], atomic, describe("The pods' tolerations, as in a pod's spec.")
     ] = ()
     delayStartSeconds: Annotated[
-        int, minimum(0), describe("Seconds that a node waits before its start, until DNS knows it.")
+        int, minimum(0), maximum(86400), describe("Seconds that a node waits before its start, until DNS knows it.")
     ] = 30
     terminationGracePeriodSeconds: Annotated[
-        int, minimum(0), describe("Seconds that a node has at most to hand over its queues before it is killed.")
+        int, minimum(0), INT32, describe("Seconds that a node has at most to hand over its queues before it is killed.")
     ] = 600
     skipPostDeploySteps: Annotated[
         bool, describe("Whether queues are left where they are after an update, instead of spread anew.")

@@ -1,5 +1,8 @@
 """Faults that a stored resource had already refuse no change of it."""
 
+import msgspec
+
+from stackwright import services
 from stackwright.controllers import admission
 from stackwright.kube.admission.checks import FieldError, Findings
 from stackwright.services.keystone.kinds import KeystoneAPI, KeystoneAPISpec
@@ -41,3 +44,16 @@ def test_each_fault_is_weighed_alone() -> None:
     assert admission.ratchet(Findings((old,)), Findings((old, new), ("w",))) == Findings(
         (new,), ("w", "spec.a: Invalid value: is wrong")
     )
+
+
+def test_a_value_out_of_range_is_refused_in_the_resource_and_in_the_umbrella() -> None:
+    plane = services.control_plane()
+    bad = {"trustFlushSchedule": "61 * * * *"}
+    for kind, spec, field in (
+        (KeystoneAPI, {"secret": "s", "databaseInstance": "db", **bad}, "spec.trustFlushSchedule"),
+        (plane, {"secret": "s", "storageClass": "x", "keystone": {"template": bad}}, "spec.keystone.template"),
+    ):
+        (webhook,) = admission.webhooks((kind,), nothing_known)
+        assert webhook.validate is not None
+        found = webhook.validate(None, msgspec.convert({"metadata": {"name": "one"}, "spec": spec}, kind))
+        assert [error.field.startswith(field) for error in found.errors] == [True]

@@ -1,0 +1,66 @@
+"""Whether the name of a resource fits all that it becomes: a release, Services, Jobs, CronJobs. Pure.
+
+What is added to the name is read from the service's own data, so that a further job or endpoint is counted by itself.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from stackwright.api.base import CustomResource
+from stackwright.blueprint.service import INTERNAL, PUBLIC, Database, Identity, RunJob, Service
+
+# Helm's own bound.
+RELEASE = 53
+# Services and labels are DNS labels; a Job's name becomes a label of its pods; a CronJob adds the time to its own.
+DNS_LABEL = 63
+CRON_JOB = 52
+# A dash and the digest of what a Job was given.
+DIGEST = 11
+
+_FORM = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+
+
+def problems(service: Service[Any, Any], resource: CustomResource) -> Iterator[tuple[str, str]]:
+    """Yield why a resource cannot have its name."""
+    name = resource.metadata.name
+    # The server has not made up a name yet.
+    if not name:
+        return
+    if not _FORM.fullmatch(name):
+        sentence = "must be lower case letters, digits and dashes, beginning with a letter: Services are named after it"
+        yield "metadata.name", sentence
+        return
+    if service.elsewhere(resource):
+        return
+    what, added, most = min(_becomes(service, resource), key=lambda entry: entry[2] - len(entry[1]))
+    longest = most - len(added)
+    if len(name) > longest:
+        example = f"<name>{added}" if added else "<name>"
+        yield (
+            "metadata.name",
+            f"must have {longest} characters or less, and has {len(name)}: {what} {example} may have {most}",
+        )
+
+
+def _becomes(service: Service[Any, Any], resource: CustomResource) -> Iterator[tuple[str, str, int]]:
+    """Yield what is named after a resource: what it is, what is added to the name, and how long it may be."""
+    yield "the Helm release", "", RELEASE
+    for endpoint in service.endpoints_of(resource):
+        yield from (("the Service", f"-{endpoint.key(interface)}", DNS_LABEL) for interface in (PUBLIC, INTERNAL))
+    for schedule in service.schedules:
+        yield "the CronJob", f"-{schedule.name}", CRON_JOB
+    for job in _jobs(service):
+        yield "the Job", f"-{job}-{'#' * (DIGEST - 1)}", DNS_LABEL
+
+
+def _jobs(service: Service[Any, Any]) -> Iterator[str]:
+    yield from (job.name for job in service.jobs)
+    # Jobs of the chart that make what the operator makes otherwise.
+    if any(isinstance(need, Database) for need in service.needs):
+        yield "db-create"
+    if any(isinstance(need, Identity) for need in service.needs):
+        yield "identity-create"
+    for name, means in service.known_actions.items():
+        if isinstance(means, RunJob):
+            yield f"action-{name}"

@@ -1,0 +1,83 @@
+"""What a service would refuse later, asked at the door: the same list, with what the caches know. Pure.
+
+An umbrella is asked for each resource that it would make, so that a bad value in a template is refused where it stands.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from stackwright import services
+from stackwright.api.controlplane import OpenStackControlPlane
+from stackwright.blueprint import node_ports, ranges, refused
+from stackwright.blueprint.service import Look, Service
+from stackwright.controllers.controlplane.resolution import Instance, resolve
+from stackwright.controllers.known import Known
+from stackwright.kube import builtin
+from stackwright.kube.admission.checks import FieldError, Findings
+from stackwright.kube.builtin import StorageClass
+from stackwright.kube.resource import CustomResource, ObjectMeta, R, Resource
+
+Problem = tuple[str, str]
+
+
+def check(_: CustomResource | None, new: CustomResource, known: Known) -> Findings:
+    """Return every value that cannot be, wherever it stands."""
+    found = dict.fromkeys((*ranges.problems(new), *_further(new, known)))
+    return Findings(errors=tuple(FieldError(path, sentence) for path, sentence in found))
+
+
+def _further(new: CustomResource, known: Known) -> Iterator[Problem]:
+    """Yield what only the services know of, and what others have taken already."""
+    if isinstance(new, OpenStackControlPlane):
+        for instance in resolve(new.spec, services.sections(), frozenset()):
+            made = _made(instance, new.metadata.namespace)
+            if instance.asked and made is not None:
+                place = _place(instance)
+                yield from ((_moved(path, place), sentence) for path, sentence in _of(made, known))
+    else:
+        yield from _of(new, known)
+
+
+def _of(resource: CustomResource, known: Known) -> Iterator[Problem]:
+    blueprint = _blueprints().get(type(resource))
+    if blueprint is not None:
+        yield from refused.of_service(blueprint, resource, _look(resource, known))
+    yield from node_ports.taken(resource, known(builtin.Service, resource.metadata.namespace))
+
+
+def _blueprints() -> dict[type[CustomResource], Service[Any, Any]]:
+    return {blueprint.kind: blueprint for blueprint in services.blueprints()}
+
+
+def _look(resource: CustomResource, known: Known) -> Look:
+    """Return a look into the caches. A StorageClass may come later: what waits for it says so."""
+
+    def look(kind: type[R], name: str) -> R | None:
+        if kind is StorageClass:
+            found: Resource = StorageClass(metadata=ObjectMeta(name=name))
+            return found if isinstance(found, kind) else None
+        there = known(kind, resource.metadata.namespace if kind.kind.namespaced else "")
+        return next((item for item in there if item.metadata.name == name), None)
+
+    return look
+
+
+def _made(instance: Instance, namespace: str) -> CustomResource | None:
+    """Return the resource that an umbrella would make; None where it would not even fit its type."""
+    body = {"metadata": {"name": instance.name, "namespace": namespace}, "spec": instance.spec}
+    try:
+        return msgspec.convert(body, instance.section.kind)
+    except msgspec.ValidationError:
+        return None
+
+
+def _place(instance: Instance) -> str:
+    section = instance.section
+    return f"spec.{section.name}.templates[{instance.name}]" if section.several else f"spec.{section.name}.template"
+
+
+def _moved(path: str, place: str) -> str:
+    """Return where a field of a resource stands in the umbrella; its name is that of the template."""
+    return f"{place}{path.removeprefix('spec')}" if path.startswith("spec") else place
