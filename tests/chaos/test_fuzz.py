@@ -37,7 +37,7 @@ SETTLING = 180.0
 # For how long it is watched then, in seconds, and how many passes a controller may end in that time for each of its
 # resources: what cannot be watched is looked at again, and what fails is tried again with growing pauses.
 WINDOW = 30.0
-PASSES = 3
+PASSES = 5
 MEGABYTES = 400
 RECONCILES = "controller_runtime_reconcile_total"
 
@@ -123,18 +123,20 @@ async def test_whatever_is_written_nothing_fails_and_nothing_goes_on_for_ever(
                 f"fuzzed with webhooks {word}, seed {seed}: {sent} requests, {dict(sorted(fuzzer.answers.items()))}; "
                 f"settled after {took:.0f} s; memory {first} MB before, {last} MB after, {most} MB at most"
             )
-            assert fuzzer.failures == []
-            assert watched.failures(audit) == []
-            assert watched.unasked(audit) == []
-            assert operator.troubles == []
-            assert sum(operator.counted("controller_runtime_reconcile_panics_total").values()) == 0
-            # There are four names, so no more resources of a kind.
             passes = {name: after[name] - before.get(name, 0.0) for name in after}
-            assert {name: count for name, count in passes.items() if count > 4 * PASSES * WINDOW / 10} == {}
-            assert watched.writes(audit, NAME, calm) == []
-            assert most < MEGABYTES
+            panics = operator.counted("controller_runtime_reconcile_panics_total")
+            troubles = {
+                "answers that are failures of the server": fuzzer.failures,
+                "failures of the server, whoever asked": watched.failures(audit),
+                "requests of which a webhook could not say anything": watched.unasked(audit),
+                "lines of the log that only a bug explains": operator.troubles,
+                "bugs that controllers met": {name: count for name, count in panics.items() if count},
+                # There are four names, so hardly more resources of a kind.
+                "passes without end": {name: count for name, count in passes.items() if count > 4 * PASSES},
+                "writes after all was settled": watched.writes(audit, NAME, calm),
+                "megabytes": most if most > MEGABYTES else 0,
+            }
+    assert {name: found for name, found in troubles.items() if found} == {}, f"seed {seed}"
     # Enough of both sorts got through to mean something.
-    changed = sum(count for answer, count in fuzzer.answers.items() if answer == "update 200")
-    made = sum(count for answer, count in fuzzer.answers.items() if answer == "create 201")
-    assert made > 20, fuzzer.answers
-    assert changed > sent / 10, fuzzer.answers
+    assert fuzzer.answers["create 201"] > 20, fuzzer.answers
+    assert fuzzer.answers["update 200"] > sent / 10, fuzzer.answers

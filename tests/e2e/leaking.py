@@ -41,7 +41,7 @@ def _is_public(place: str) -> bool:
     """Return whether what stands there is no secret, though it is in a Secret: programs and names of hosts."""
     key = place.partition("/")[2]
     # What a user overrides stands in the resource too.
-    return key.endswith((".json", ".cnf", "-override.conf")) or key in {"host", "username", "port"}
+    return key.endswith((".json", ".cnf", "-override.conf")) or key in {"host", "username", "port", "enabled_plugins"}
 
 
 def leaks(secrets: dict[str, str], texts: dict[str, str]) -> Iterator[str]:
