@@ -107,6 +107,37 @@ SURVIVORS = (
 
 FURTHER = (
     Mutant(
+        "a parent that is paused is worked on",
+        "stackwright/kube/shapes/composite.py",
+        "self.owns, context), context):\n            return None",
+        "self.owns, context), context):\n            pass",
+        (
+            "tests/functional/test_children.py"
+            "::test_a_paused_parent_rests_with_all_that_it_owns_and_both_go_on_together",
+        ),
+    ),
+    Mutant(
+        "what stands for something outside is worked on though it is paused",
+        "stackwright/kube/shapes/external.py",
+        "        if pausing.is_paused(self.pause, resource):\n            return None\n",
+        "",
+        ("tests/functional/identity/test_service.py::test_a_paused_resource_is_left_alone",),
+    ),
+    Mutant(
+        "a control plane that is paused makes up passwords",
+        "stackwright/controllers/controlplane/controller.py",
+        "if not pausing.is_paused(PAUSED, umbrella) and await",
+        "if await",
+        ("tests/functional/controlplane/test_controlplane.py::test_a_paused_control_plane_does_nothing",),
+    ),
+    Mutant(
+        "what was made for a resource is swept though another one asks for it",
+        "stackwright/controllers/identity/sweeping.py",
+        "if is_stood_for(one, noted.keystone, others))",
+        "if False)",
+        (f"{SWEEPING}::test_a_user_goes_with_the_last_one_who_works_as_it",),
+    ),
+    Mutant(
         "a delete asks for no uid, whoever wants one",
         "stackwright/kube/client.py",
         'preconditions = {"uid": uid, "resourceVersion": resource_version}',
