@@ -18,7 +18,7 @@ CHAOS_MINUTES ?= 60
 WORKERS ?= $(shell echo $$((2 * $$(nproc))))
 
 .DEFAULT_GOAL := help
-.PHONY: help up down setup binaries lint format unit runtime functional charts fast test e2e chaos crds options package lock benchmarks clean
+.PHONY: help up down setup binaries lint format unit runtime functional charts fast test e2e chaos mutants crds options package lock benchmarks clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -92,10 +92,16 @@ e2e: setup ## Ring 5: two real clusters on this machine, brought up and taken do
 	  ended $$others; first=$$code; ended $$clouds; \
 	  echo "==> end to end: clouds"; cat $(CLOUDS); exit $$((first > code ? first : code))
 
-chaos: setup ## What takes longer: three replicas, kills, loss of everything (needs root)
+chaos: setup ## What takes longer: three replicas, kills, loss of everything, fuzzed resources (needs root)
 	@echo "==> chaos"
 	@$(MAKE) --no-print-directory binaries || [ -z "$$CI" ]
 	@timeout $(CHAOS_MINUTES)m $(PYTEST) -q tests/chaos
+
+# Each mutant is one wrong change of the product; the tests that it names have to fail of it.
+mutants: setup ## Break the product in known ways, and see that a test notices each
+	@echo "==> mutants"
+	@$(MAKE) --no-print-directory binaries
+	@$(BIN)/python -m tests.mutants
 
 crds: setup ## Write anew from the code: CRDs, the operators' permissions, the reference pages
 	@$(STACKWRIGHT) crds --write charts/stackwright/crds

@@ -1,6 +1,8 @@
-"""What an OCI registry does when charts are pulled from it by the real helm: the fake and a real one keep the same.
+"""What an OCI registry does when charts are pulled from it by the real helm.
 
-A class that inherits these tests has a fixture `registry`: one that speaks plain HTTP, and who puts charts there.
+The fake alone is tried by these tests, in the functional ring: no program that we fetch or build is a registry, so no
+ring has a real one. The other side is real: it is helm that pulls. Who has a registry inherits this class with a
+fixture `registry`: one that speaks plain HTTP, and who puts charts there.
 """
 
 from collections.abc import Awaitable, Callable

@@ -23,6 +23,8 @@ NAMESPACE = "openstack"
 # Each service is added by its own tests.
 SMALLEST = ROOT / "examples" / "cloud" / "keystone.yaml"
 PATIENCE = 180.0
+# The name of user and project, and of their domain.
+ADMINISTRATOR = ("admin", "Default")
 
 
 @dataclass(frozen=True)
@@ -91,14 +93,7 @@ class Cloud:
     def token(self) -> str:
         """Log in from this machine, and return the token."""
         self.reached()
-        user = {"name": "admin", "domain": {"name": "Default"}, "password": self.password()}
-        identity = {"methods": ["password"], "password": {"user": user}}
-        scope = {"project": {"name": "admin", "domain": {"name": "Default"}}}
-        body = json.dumps({"auth": {"identity": identity, "scope": scope}}).encode()
-        url = f"{self.endpoint('public')}/v3/auth/tokens"
-        request = urllib.request.Request(url, body, {"Content-Type": "application/json"})  # noqa: S310  our own cloud
-        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310  likewise
-            return str(answer.headers["X-Subject-Token"])
+        return log_in(f"{self.endpoint('public')}/v3", password=self.password())
 
     def make_project(self, token: str, name: str) -> float:
         """Make a project from this machine, and return how many seconds that took."""
@@ -121,6 +116,19 @@ class Cloud:
             if error.code in {401, 403, 404}:
                 return False
             raise
+
+
+def log_in(
+    url: str, *, password: str, user: tuple[str, str] = ADMINISTRATOR, project: tuple[str, str] = ADMINISTRATOR
+) -> str:
+    """Log in from this machine, and return the token; user and project are names with their domains'."""
+    account = {"name": user[0], "domain": {"name": user[1]}, "password": password}
+    identity = {"methods": ["password"], "password": {"user": account}}
+    scope = {"project": {"name": project[0], "domain": {"name": project[1]}}}
+    body = json.dumps({"auth": {"identity": identity, "scope": scope}}).encode()
+    request = urllib.request.Request(f"{url}/auth/tokens", body, {"Content-Type": "application/json"})  # noqa: S310  our own cloud
+    with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310  likewise
+        return str(answer.headers["X-Subject-Token"])
 
 
 def stackwright(*arguments: str, code: int = 0) -> str:

@@ -13,6 +13,17 @@ from tests.e2e.cloud import NAMESPACE, Cloud
 from tests.e2e.conftest import Kubectl
 
 
+def found_beside(cloud: Cloud, *names: str) -> list[str]:
+    """Return where a secret stands that must not, while all services of these names are there, each with Secrets."""
+    secrets = values(cloud)
+    for name in names:
+        assert any(place.startswith(f"{name}-") for place in secrets), f"no Secret of {name}: {sorted(secrets)}"
+    texts = places(cloud)
+    pods = [name for name in names if any(text.startswith(f"the log of {name}-") for text in texts)]
+    assert pods == list(names), f"there are logs of {pods} alone"
+    return list(leaks(secrets, texts))
+
+
 def values(cloud: Cloud) -> dict[str, str]:
     """Return every value of eight bytes or more that a Secret of the cloud holds, by where it stands."""
     listed = json.loads(cloud.kubectl("get", "secrets", "--output=json"))["items"]
@@ -29,7 +40,8 @@ def values(cloud: Cloud) -> dict[str, str]:
 def _is_public(place: str) -> bool:
     """Return whether what stands there is no secret, though it is in a Secret: programs and names of hosts."""
     key = place.partition("/")[2]
-    return key.endswith((".json", ".cnf")) or key in {"02-keystone-override.conf", "host", "username", "port"}
+    # What a user overrides stands in the resource too.
+    return key.endswith((".json", ".cnf", "-override.conf")) or key in {"host", "username", "port", "enabled_plugins"}
 
 
 def leaks(secrets: dict[str, str], texts: dict[str, str]) -> Iterator[str]:

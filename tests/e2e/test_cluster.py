@@ -14,7 +14,7 @@ import pytest
 from stackwright.local.cluster.configuration import VOLUMES
 from stackwright.local.cluster.lifecycle import Cluster
 from tests.e2e import workloads
-from tests.e2e.conftest import Kubectl
+from tests.e2e.conftest import NAME, Kubectl, bring_up
 
 PATIENCE = 120.0
 
@@ -191,6 +191,15 @@ def test_a_pod_without_rights_is_refused_by_the_api(kubectl: Kubectl) -> None:
     assert "forbidden" in done.stderr
 
 
-def test_the_users_own_kubeconfig_is_left_alone(cluster: Cluster) -> None:
-    own = Path(os.environ.get("HOME", "/root")) / ".kube" / "config"
-    assert not own.exists() or cluster.settings.url not in own.read_text()
+def test_the_users_own_kubeconfig_is_left_alone(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named, text = tmp_path / "config", "apiVersion: v1\nkind: Config\ncurrent-context: mine\n"
+    named.write_text(text)
+    monkeypatch.setenv("KUBECONFIG", str(named))
+    bring_up(NAME)
+    assert named.read_text() == text
+    # The one at home may not be there, and is not made by who brought the cluster up.
+    home = Path(os.environ.get("HOME", "/root")) / ".kube" / "config"
+    assert not home.exists() or cluster.settings.url not in home.read_text()
+    assert cluster.settings.url in cluster.layout.kubeconfig.read_text()

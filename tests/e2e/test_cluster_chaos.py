@@ -77,17 +77,20 @@ def test_all_programs_that_are_killed_at_once_come_back(cluster: Cluster, kubect
 
 
 def test_orphans_are_buried(cluster: Cluster) -> None:
-    inner = ("nsenter", "--pid", "--mount", "--target", str(status.read(NAME).programs[0].pid))
+    first = status.read(NAME).programs[0].pid
+    inner = ("nsenter", "--pid", "--mount", "--target", str(first))
     # The shell ends before its child, which is then the first process' to bury.
-    subprocess.run([*inner, "sh", "-c", "sleep 0.1 & sleep 0.2 &"], check=True)
-    eventually(lambda: "Z" not in _states(), "nobody waits for a burial")
+    script = "sleep 3 >/dev/null 2>&1 & echo $!"
+    printed = subprocess.run([*inner, "sh", "-c", script], capture_output=True, text=True, check=True).stdout
+    orphan = Path("/proc") / str(processes.inside(first)[int(printed)])
+    assert _status(orphan)["PPid"] == str(processes.inside(first)[1])
+    # One that nobody buries stays for good, as a zombie.
+    eventually(lambda: not orphan.exists(), "the orphan is buried")
 
 
-def _states() -> str:
-    """The states of all processes of the node, a letter each."""
-    listed = processes.inside(status.read(NAME).programs[0].pid).values()
-    stats = [Path(f"/proc/{pid}/stat") for pid in listed]
-    return "".join(stat.read_text().rpartition(")")[2].split()[0] for stat in stats if stat.exists())
+def _status(process: Path) -> dict[str, str]:
+    lines = (process / "status").read_text().splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
 def test_up_repairs_what_was_killed_as_a_whole(cluster: Cluster, kubectl: Kubectl) -> None:

@@ -43,6 +43,15 @@ async def cloud(
     client: Client, namespace: str, blueprints: Iterable[Service[Any, Any]], surroundings: Environment
 ) -> AsyncIterator[Any]:
     """Run the controllers of these services in a namespace whose workloads are played."""
+    async with operated(client, namespace, blueprints, surroundings) as (play, _):
+        yield play
+
+
+@contextlib.asynccontextmanager
+async def operated(
+    client: Client, namespace: str, blueprints: Iterable[Service[Any, Any]], surroundings: Environment
+) -> AsyncIterator[tuple[Any, Runtime]]:
+    """Do the same, and give the runtime too, for those who wait for what it must not do."""
     runtime = Runtime(client, controllers(blueprints, surroundings), namespace=namespace)
     async with simulated(client, namespace, Script()) as play, running(runtime):
-        yield play
+        yield play, runtime

@@ -9,8 +9,10 @@ from typing import Any
 
 from stackwright import services
 from stackwright.controllers import release
+from stackwright.controllers.controlplane import passwords
+from stackwright.controllers.service import act
 from stackwright.kube import paths
-from stackwright.kube.builtin import ReplicaSet
+from stackwright.kube.builtin import ReplicaSet, Secret
 from stackwright.kube.client import Client
 from stackwright.kube.resource import JsonObject, Kind, Resource
 from stackwright.kube.transport import Call
@@ -43,6 +45,8 @@ _DROPPED = {
     "volumeName",
     "volume.kubernetes.io/selected-node",
 }
+# What is on a Secret whose content was made up.
+_GENERATED = {act.GENERATED_FOR, passwords.GENERATED}
 _DIGESTS = {"openstack.org/release-digest"}
 # The hash of a pod template at the end of a name: a number of up to ten digits, so it may be shorter, in the letters
 # in which Kubernetes writes it, of which no word is made.
@@ -53,11 +57,44 @@ async def everything(client: Client, namespace: str) -> dict[str, JsonObject]:
     """Return the objects of a namespace by kind and name, as they compare between runs."""
     listed: tuple[type[Resource], ...] = (*release.KINDS, *services.kinds(), ReplicaSet)
     kinds = {kind.kind for kind in listed}
-    found = [item for kind in sorted(kinds, key=str) for item in await _listed(client, kind, namespace)]
+    listed_all = [item for kind in sorted(kinds, key=str) for item in await _listed(client, kind, namespace)]
+    found = list(_readable(listed_all))
     text = json.dumps(found, sort_keys=True).replace(namespace, "NAMESPACE")
     for name, value in _hashes(found):
         text = text.replace(value, f"HASH-OF-{name}")
     return {f"{item['kind']}/{_name(item)}": _normal(_ours(item)) for item in json.loads(text)}
+
+
+async def credentials(client: Client, namespace: str) -> dict[str, str]:
+    """Return what was generated to log in or to encrypt with, as it stands in the Secrets, by where it stands."""
+    return {place: value for value, place in _generated(await _listed(client, Secret.kind, namespace)).items()}
+
+
+def _generated(found: Iterable[JsonObject]) -> dict[str, str]:
+    """Return where each generated value stands."""
+    return {
+        value: f"{item['metadata']['name']}/{key}"
+        for item in found
+        if item["kind"] == "Secret" and _GENERATED & item["metadata"].get("annotations", {}).keys()
+        for key, value in _decoded(item).items()
+    }
+
+
+def _readable(found: list[JsonObject]) -> Iterable[JsonObject]:
+    """Yield Secrets as texts in which a generated value is where it comes from: it is another one in every run."""
+    places = sorted(_generated(found).items(), key=lambda entry: -len(entry[0]))
+    for item in found:
+        if item["kind"] != "Secret" or "release" in (item.get("data") or {}):
+            yield item
+            continue
+        texts = _decoded(item)
+        for value, place in places:
+            texts = {key: text.replace(value, f"THE-VALUE-OF-{place}") for key, text in texts.items()}
+        yield {**item, "data": texts}
+
+
+def _decoded(item: JsonObject) -> dict[str, str]:
+    return {key: base64.b64decode(value).decode() for key, value in (item.get("data") or {}).items()}
 
 
 def _ours(item: JsonObject) -> JsonObject:
@@ -105,8 +142,6 @@ def _read(key: str, value: Any) -> Any:
         # A release record: its size depends on how well names compress, its content on the namespace.
         record = json.loads(gzip.decompress(base64.b64decode(base64.b64decode(value))))
         return {"version": record["version"], "status": record["info"]["status"]}
-    if key == "data" and isinstance(value, dict):
-        return {name: _read(name, entry) if name == "release" else "DATA" for name, entry in value.items()}
     if key in {"name", "generateName"} and isinstance(value, str):
         return re.sub("(keystone)" + _TEMPLATE, r"\1-TEMPLATE", value)
     return _normal(value)

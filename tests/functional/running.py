@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 
 from prometheus_client import REGISTRY
 
+from stackwright.kube.metrics import reconcile_total
+from stackwright.kube.resource import Key, Resource
 from stackwright.kube.runtime import Runtime
 from tests.functional.watching import PATIENCE
 
@@ -34,6 +36,58 @@ async def idle(controller: str) -> None:
     async with asyncio.timeout(PATIENCE):
         while REGISTRY.get_sample_value("controller_runtime_active_workers", {"controller": controller}):
             await asyncio.sleep(0.01)
+
+
+async def quiet(runtime: Runtime) -> None:
+    """Wait until all that is due is done. What a controller does later, by a timer, is not waited for."""
+    async with asyncio.timeout(PATIENCE):
+        while busy := [workers for workers in runtime.workers if workers.queue or workers.queue._working]:
+            for workers in busy:
+                await workers.queue.drained()
+            await asyncio.sleep(0)
+
+
+async def worked_through(runtime: Runtime, written: Resource) -> None:
+    """Wait until the runtime knows what was written, and has done all of it: then look for what must not be."""
+    (informer, *_) = runtime.informers.caching(written.kind)
+    assert await informer.reached(written.metadata.resourceVersion, PATIENCE), f"{written.kind} is not followed"
+    await quiet(runtime)
+
+
+async def forgotten(runtime: Runtime, kind: type[Resource], key: Key) -> None:
+    """Wait until the runtime knows that an object is gone, and has done what comes of that."""
+    await runtime.informers.synced()
+    async with asyncio.timeout(PATIENCE):
+        while runtime.informers.store(kind).get(key) is not None:
+            await asyncio.sleep(0.01)  # A cache cannot be watched from outside of the runtime.
+    await quiet(runtime)
+
+
+class Passes:
+    """Counts the passes that a controller ends from now on: proof that it looked, for what it must not do then."""
+
+    def __init__(self, controller: str) -> None:
+        self._controller = controller
+        self._before = self._all()
+
+    def _all(self) -> float:
+        return sum(
+            sample.value
+            for family in reconcile_total.collect()
+            for sample in family.samples
+            if sample.labels.get("controller") == self._controller
+        )
+
+    @property
+    def ended(self) -> int:
+        return int(self._all() - self._before)
+
+    async def reach(self, times: int) -> None:
+        """Wait until so many have ended, and none is under way. The first may have begun before."""
+        async with asyncio.timeout(PATIENCE):
+            while self.ended < times:
+                await asyncio.sleep(0.01)  # A counter cannot be watched.
+        await idle(self._controller)
 
 
 def patches() -> float:

@@ -10,7 +10,7 @@ from stackwright.kube.conditions import Finding
 from stackwright.kube.plan import Wait
 from stackwright.kube.resource import JsonObject, ObjectMeta, Resource
 from stackwright.kube.shapes.composite import Child, child, composite
-from tests.functional.running import running
+from tests.functional.running import running, worked_through
 from tests.functional.test_shapes import Basket, Fruit, answered, fruit, kinds, one, put, until
 from tests.functional.watching import eventually
 
@@ -44,12 +44,15 @@ async def test_a_paused_parent_rests_with_all_that_it_owns_and_both_go_on_togeth
     client: Client, namespace: str
 ) -> None:
     made = await put(client, Basket, "b", namespace, {"fruits": {"apple": "green"}})
-    async with running(one(client, basket.controller(), namespace)):
+    runtime = one(client, basket.controller(), namespace)
+    async with running(runtime):
         await until(client, fruit("apple", namespace), lambda _: True)
         await _annotate(client, made, "true")
         await until(client, fruit("apple", namespace), lambda seen: seen.metadata.annotations.get(PAUSED) == "parent")
         changed = {"fruits": {"apple": "red", "pear": "yellow"}}
-        await put(client, Basket, "b", namespace, changed)
+        await worked_through(runtime, await put(client, Basket, "b", namespace, changed))
+        assert await client.find(Fruit, "pear", namespace) is None
+        assert (await client.get(Fruit, "apple", namespace)).spec.colour == "green"
         await _annotate(client, made, "false")
         await until(client, fruit("pear", namespace), lambda _: True)
         apple = await eventually(client, Fruit, "apple", namespace, lambda seen: seen.spec.colour == "red")

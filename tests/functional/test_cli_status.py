@@ -114,10 +114,11 @@ async def test_a_part_is_shown_as_json(client: Client, namespace: str, kubeconfi
 
 async def test_waiting_ends_when_all_is_ready(client: Client, namespace: str, kubeconfig: Path) -> None:
     waiting = asyncio.create_task(command(kubeconfig, namespace, "status", "keystone", "--wait", "--timeout", "60"))
-    # What does not exist yet is waited for too.
+    # What does not exist yet is waited for too. The command says nothing of it, so nothing tells when it has looked.
     await asyncio.sleep(0.5)
     _, keystone = await cloud(client, namespace)
     await tell(client, keystone, "False", "Info", "Job keystone-db-sync is not finished")
+    # It has to see this state, which what it printed shows in the end; until then its output is out of reach.
     await asyncio.sleep(1.0)
     assert not waiting.done()
     await tell(client, keystone, "True")

@@ -1,6 +1,8 @@
 """Keystone's blueprint on a real API server, with the real helm; workloads and neighbours are played."""
 
+import asyncio
 import base64
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +11,16 @@ import yaml
 
 from stackwright.api.annotations import PAUSED
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
-from stackwright.kube.builtin import ConfigMap, CronJob, Deployment, Job, Node, Secret, Service
+from stackwright.kube.builtin import ConfigMap, CronJob, Deployment, Job, Node, PodDisruptionBudget, Secret, Service
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import find
 from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.keystone.service import SERVICE
 from tests.functional import neighbours
-from tests.functional.cloud import cloud, environment
+from tests.functional.cloud import cloud, environment, operated
+from tests.functional.running import worked_through
 from tests.functional.test_service_controller import is_ready, kinds
-from tests.functional.watching import eventually
+from tests.functional.watching import PATIENCE, eventually
 
 __all__ = ["kinds"]
 
@@ -139,6 +142,50 @@ async def test_another_account_is_used_before_the_first_one_goes(
         await gone(client, Secret, "keystone-db-secret", namespace)
 
 
+async def test_what_a_user_made_stays_when_another_account_is_used(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    own = {"metadata": {"name": "keystone-db-secret", "namespace": namespace}, "stringData": {"DatabasePassword": "x"}}
+    await client.create(Secret, own)
+    labels = {"mariaDBDatabaseName": "keystone"}
+    mine = {"metadata": {"name": "mine", "namespace": namespace, "labels": labels}}
+    spec = {"userName": "mine", "secret": "keystone-db-secret"}
+    await client.apply(MariaDBAccount, {**mine, "spec": spec}, field_manager="user")
+    await ask(client, namespace)
+    async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
+        await until_ready(client, namespace)
+        await client.apply(KeystoneAPI, keystone(namespace, databaseAccount="keystone-2"), field_manager="user")
+        # Its Secret would go before the account, and an account of that name after none of ours.
+        await gone(client, MariaDBAccount, "keystone", namespace)
+        assert await decoded(client, "keystone-db-secret", namespace) == {"DatabasePassword": "x"}
+        kept = await client.get(MariaDBAccount, "mine", namespace)
+        assert (kept.spec.deletionPolicy, kept.deleting) == ("Retain", False)
+
+
+async def test_nothing_goes_while_something_is_waited_for(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    balanced = {"service": {"public": {"spec": {"type": "LoadBalancer"}}}}
+    await ask(client, namespace, replicas=2)
+    async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
+        await until_ready(client, namespace)
+        await client.apply(KeystoneAPI, keystone(namespace, replicas=2, override=balanced), field_manager="user")
+        await _said(client, namespace, "CreateServiceReady", "waits for a load balancer")
+        # One replica has no budget; it goes when it is known that all is there.
+        await client.apply(KeystoneAPI, keystone(namespace, replicas=1, override=balanced), field_manager="user")
+        await eventually(client, KeystoneAPI, "keystone", namespace, _is_seen)
+        await eventually(client, Deployment, "keystone", namespace, lambda seen: seen.spec["replicas"] == 1)
+        assert await client.find(PodDisruptionBudget, "keystone", namespace) is not None
+        address = {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.7"}]}}}
+        await client.patch(Service, "keystone-public", namespace, address, subresource="status")
+        await gone(client, PodDisruptionBudget, "keystone", namespace)
+        await until_ready(client, namespace)
+
+
+def _is_seen(resource: KeystoneAPI) -> bool:
+    return resource.status.observedGeneration == resource.metadata.generation
+
+
 async def test_keys_turn_once_for_an_action_and_are_mounted_as_they_are(
     client: Client, namespace: str, kubernetes: dict[str, Path]
 ) -> None:
@@ -165,7 +212,10 @@ async def test_a_paused_keystone_rests_with_what_it_keeps_and_goes_on(
     client: Client, namespace: str, kubernetes: dict[str, Path]
 ) -> None:
     await ask(client, namespace)
-    async with neighbours.schemas(client, namespace), cloud(client, namespace, (SERVICE,), environment(kubernetes)):
+    async with (
+        neighbours.schemas(client, namespace),
+        operated(client, namespace, (SERVICE,), environment(kubernetes)) as (_, runtime),
+    ):
         await until_ready(client, namespace)
         metadata = {"name": "keystone", "namespace": namespace}
         paused = {"metadata": {**metadata, "annotations": {PAUSED: "true"}}}
@@ -173,7 +223,10 @@ async def test_a_paused_keystone_rests_with_what_it_keeps_and_goes_on(
         for kind in (MariaDBDatabase, MariaDBAccount):
             await eventually(client, kind, "keystone", namespace, lambda seen: PAUSED in seen.metadata.annotations)
         before = await client.get(Deployment, "keystone", namespace)
-        await client.apply(KeystoneAPI, keystone(namespace, replicas=2), field_manager="user")
+        changed = await client.apply(KeystoneAPI, keystone(namespace, replicas=2), field_manager="user")
+        await worked_through(runtime, changed)
+        rested = await client.get(Deployment, "keystone", namespace)
+        assert (rested.spec["replicas"], rested.metadata.generation) == (1, before.metadata.generation)
         await client.apply(KeystoneAPI, {"metadata": metadata}, field_manager="user-pause")
         after = await eventually(client, Deployment, "keystone", namespace, lambda seen: seen.spec["replicas"] == 2)
         assert after.metadata.generation == before.metadata.generation + 1
@@ -251,12 +304,18 @@ async def test_a_keystone_that_runs_elsewhere_is_used_and_nothing_is_deployed(
 
 
 async def gone(client: Client, kind: type[Any], name: str, namespace: str) -> None:
-    """Return when an object is not there any more."""
-    if await client.find(kind, name, namespace) is None:
-        return
-    async for event in client.watch(kind, namespace, fields=f"metadata.name={name}", initial=True):
-        if event.type == "DELETED" or await client.find(kind, name, namespace) is None:
-            return
+    """Return when an object is not there any more; fail when it stays."""
+    events = client.watch(kind, namespace, fields=f"metadata.name={name}", initial=True)
+    try:
+        async with asyncio.timeout(PATIENCE), contextlib.aclosing(events):
+            if await client.find(kind, name, namespace) is None:
+                return
+            async for event in events:
+                if event.type == "DELETED" or await client.find(kind, name, namespace) is None:
+                    return
+    except TimeoutError:
+        pass
+    raise AssertionError(f"{kind.kind} {name} did not go within {PATIENCE:g} s")
 
 
 async def _said(client: Client, namespace: str, condition: str, text: str) -> None:

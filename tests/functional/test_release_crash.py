@@ -38,6 +38,8 @@ class Mortal:
     client: Client
     left: int
     dead: asyncio.Event = field(default_factory=asyncio.Event)
+    # The first write that did not arrive.
+    cut: str = ""
 
     def __post_init__(self) -> None:
         self._request = self.client.transport.request
@@ -47,6 +49,7 @@ class Mortal:
         if call.method == "GET" or "/events" in call.path:
             return await self._request(call)
         if self.left == 0:
+            self.cut = self.cut or f"{call.method} {call.kind.name if call.kind else call.path}"
             self.dead.set()
             raise Unreachable("killed")
         self.left -= 1

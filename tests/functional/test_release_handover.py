@@ -95,6 +95,8 @@ async def test_what_a_hand_asked_for_and_the_operator_does_not_goes(operator: No
     # What may hold data is left, and told.
     await told(client, hand.namespace, "small", "StrayLeft")
     assert await client.find(PersistentVolumeClaim, "small-extra", hand.namespace) is not None
+    # What helm itself would keep is kept.
+    assert await client.find(ConfigMap, "small-kept", hand.namespace) is not None
 
 
 async def test_helm_works_by_hand_on_what_was_given_back(operator: None, client: Client, hand: Hand) -> None:

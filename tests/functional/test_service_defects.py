@@ -113,8 +113,7 @@ async def test_the_secret_of_a_retired_account_goes_also_when_its_deletion_faile
         await until_ready(client, namespace)
         await client.apply(KeystoneAPI, keystone(namespace, databaseAccount="keystone-2"), field_manager="user")
         await gone(client, MariaDBAccount, "keystone", namespace)
-        async with asyncio.timeout(PATIENCE):
-            await gone(client, Secret, "keystone-db-secret", namespace)
+        await gone(client, Secret, "keystone-db-secret", namespace)
         assert cut.left == 0
 
 
@@ -255,8 +254,7 @@ async def test_the_login_to_a_broker_goes_when_no_bus_is_named_any_more(
         assert ready.status.transportURLSecret == "the-url"
         assert "mq.example:5672" in (await decoded(client, "keystone-config-data", namespace))["01-keystone.conf"]
         await client.apply(KeystoneAPI, keystone(namespace), field_manager="user")
-        async with asyncio.timeout(PATIENCE):
-            await gone(client, TransportURL, bus, namespace)
+        await gone(client, TransportURL, bus, namespace)
         assert (await until_ready(client, namespace)).status.transportURLSecret == ""
         assert "mq.example:5672" not in (await decoded(client, "keystone-config-data", namespace))["01-keystone.conf"]
 

@@ -23,7 +23,7 @@ from stackwright.kube.runtime import Runtime
 from stackwright.services.rabbitmq.kinds import RabbitMq
 from tests.fakes import rabbitmq
 from tests.functional.definitions import defined
-from tests.functional.running import patches, running
+from tests.functional.running import Passes, patches, running
 from tests.functional.watching import PATIENCE, eventually
 
 CONSUMER = "openstack.org/nova-transport-consumer"
@@ -239,7 +239,7 @@ async def test_another_user_name_rotates_and_the_old_one_waits_for_its_users(
     async with aiohttp.ClientSession(access.url) as session:
         await session.put("/fake/connections/nova/2")
         await client.apply(Secret, {"metadata": {"name": first, "namespace": namespace}}, field_manager="nova")
-        await asyncio.sleep(1.5)  # Several passes, in which nothing may happen.
+        await Passes("transporturl").reach(4)
         assert await broker.user("nova") is not None
         assert await client.find(Secret, first, namespace) is not None
         await session.put("/fake/connections/nova/0")
@@ -367,9 +367,9 @@ async def test_a_settled_one_makes_no_write(client: Client, namespace: str, acce
     await outside(client, namespace, access)
     await ask(client, namespace, username="nova", vhost="cell1")
     before = await settled(client, namespace)
-    await asyncio.sleep(0.5)
+    await Passes("transporturl").reach(2)
     written = patches()
-    await asyncio.sleep(1.5)  # Several passes.
+    await Passes("transporturl").reach(4)
     assert patches() == written
     after = await client.get(TransportURL, "nova-api", namespace)
     assert after.metadata.resourceVersion == before.metadata.resourceVersion

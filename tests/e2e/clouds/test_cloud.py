@@ -2,7 +2,9 @@
 
 import base64
 import json
+import os
 import subprocess
+import urllib.error
 
 import pytest
 
@@ -53,13 +55,27 @@ def test_the_urls_of_the_catalog_work_from_where_they_promise(cloud: Cloud) -> N
 
 
 def test_openrc_logs_in_from_this_machine(cloud: Cloud) -> None:
-    lines = dict(
-        line.removeprefix("export ").split("=", 1)
-        for line in cloud.stackwright("openrc").splitlines()
-        if line.startswith("export ")
+    # As a shell reads it; what the shell of this run says of a cloud must not help.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("OS_")}
+    printed = subprocess.run(
+        ["bash", "-c", "set -eu; source /dev/stdin; env -0"],
+        input=cloud.stackwright("openrc"),
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    said = dict(line.split("=", 1) for line in printed.split("\0") if line.startswith("OS_"))
+    cloud.reached()
+    token = clouds.log_in(
+        said["OS_AUTH_URL"],
+        user=(said["OS_USERNAME"], said["OS_USER_DOMAIN_NAME"]),
+        password=said["OS_PASSWORD"],
+        project=(said["OS_PROJECT_NAME"], said["OS_PROJECT_DOMAIN_NAME"]),
     )
-    assert lines["OS_AUTH_URL"].strip("'") == f"{cloud.endpoint('public')}/v3"
-    assert lines["OS_PASSWORD"].strip("'") == cloud.password()
+    assert cloud.is_valid(token)
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        clouds.log_in(said["OS_AUTH_URL"], password=f"not {said['OS_PASSWORD']}")
 
 
 def test_keys_turn_and_older_tokens_stay_valid(cloud: Cloud) -> None:
@@ -125,8 +141,8 @@ def test_a_wrong_image_is_told_and_heals(cloud: Cloud) -> None:
 
 
 def test_no_secret_is_told_to_anybody(cloud: Cloud) -> None:
-    found = list(leaking.leaks(leaking.values(cloud), leaking.places(cloud)))
-    assert found == []
+    # The services that come later look for themselves, while they are there.
+    assert leaking.found_beside(cloud, "keystone", "openstack") == []
 
 
 def test_a_planted_leak_is_found(cloud: Cloud) -> None:

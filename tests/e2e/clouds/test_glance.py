@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.e2e import leaking
 from tests.e2e.cloud import NAMESPACE, Cloud, eventually
 
 SIZE = 64 << 20
@@ -189,3 +190,7 @@ def test_images_are_in_s3_where_a_snippet_says_so(objects: Cloud) -> None:
     log = objects.kubectl("exec", "client", "--", "cat", "/tmp/s3.log")
     assert f"{image} has 2 parts" in log
     assert f"DELETE /images/{image}" in log
+
+
+def test_no_secret_is_told_to_anybody(images: Cloud) -> None:
+    assert leaking.found_beside(images, "keystone", "glance") == []

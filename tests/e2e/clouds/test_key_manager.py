@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.e2e import cloud as clouds
+from tests.e2e import leaking
 from tests.e2e.cloud import Cloud, eventually
 
 NODE_PORT = {"service": {"public": {"spec": {"type": "NodePort"}}}}
@@ -93,3 +94,7 @@ def test_a_barbican_that_is_made_again_finds_its_secrets(cloud: Cloud, secret: s
     # The cluster may have chosen another port.
     url = cloud.kubectl.get("barbican/barbican", "{.status.apiEndpoints.public}")
     eventually(lambda: payload(cloud, f"{url}/v1/secrets/{secret.rpartition('/')[2]}") == PAYLOAD, "it is read again")
+
+
+def test_no_secret_is_told_to_anybody(cloud: Cloud) -> None:
+    assert leaking.found_beside(cloud, "keystone", "barbican", "rabbitmq") == []

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.e2e import leaking
 from tests.e2e.cloud import Cloud, eventually
 
 NODE_PORT = {"override": {"service": {"public": {"spec": {"type": "NodePort"}}}}}
@@ -79,3 +80,7 @@ def test_the_same_by_jobs_of_the_chart_finds_its_data_again(cloud: Cloud) -> Non
     assert "another-of-the-users" not in log
     # Nobody takes back what a Job has made in Keystone; the next test's catalog is its own.
     cloud.kubectl("exec", "client", "--", "openstack", "service", "delete", "placement")
+
+
+def test_no_secret_is_told_to_anybody(cloud: Cloud) -> None:
+    assert leaking.found_beside(cloud, "keystone", "placement") == []

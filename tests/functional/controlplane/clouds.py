@@ -13,6 +13,7 @@ from stackwright.kube.builtin import Secret
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import find
 from stackwright.kube.resource import Condition, CustomResource, JsonObject, Kind, Resource
+from stackwright.kube.runtime import Runtime
 from tests.functional.watching import eventually, some
 
 # Tests ask for the specs of kinds that are found at run time.
@@ -26,6 +27,7 @@ class Cloud:
 
     client: Client
     namespace: str
+    runtime: Runtime
 
     async def ask(self, spec: JsonObject, name: str = "cloud") -> None:
         """Write a control plane, whole."""

@@ -41,5 +41,6 @@ def numbered() -> Callable[[int], str]:
 @pytest.fixture
 async def cloud(definitions: None, client: Client, namespace: str) -> AsyncIterator[Cloud]:
     """A namespace in which the umbrella's controller works."""
-    async with running(Runtime(client, (controller(numbered()),), namespace=namespace)):
-        yield Cloud(client, namespace)
+    runtime = Runtime(client, (controller(numbered()),), namespace=namespace)
+    async with running(runtime):
+        yield Cloud(client, namespace, runtime)

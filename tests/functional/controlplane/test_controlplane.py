@@ -1,6 +1,5 @@
 """The umbrella on a real API server; the services' operators are played."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,9 @@ from stackwright.kube.client import Client
 from stackwright.kube.conditions import is_true
 from stackwright.kube.errors import Invalid, Retry
 from stackwright.kube.resource import ObjectMeta
+from stackwright.kube.runtime import Runtime
 from tests.functional.controlplane.clouds import KINDS, UMBRELLA, Cloud
-from tests.functional.running import patches
+from tests.functional.running import Passes, patches, worked_through
 from tests.functional.watching import eventually
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "cloud" / "keystone.yaml"
@@ -57,12 +57,13 @@ async def test_a_settled_cloud_is_not_written_to(cloud: Cloud) -> None:
     await cloud.ask({"keystone": {"template": {"resources": {"requests": {"cpu": "0.5"}}}}})
     for kind, name in (("Galera", "openstack"), ("Memcached", "memcached"), ("KeystoneAPI", "keystone")):
         await cloud.report(kind, name)
-    await cloud.until(lambda umbrella: is_true(umbrella.status.conditions))
-    await asyncio.sleep(0.5)
+    umbrella = await cloud.until(lambda umbrella: is_true(umbrella.status.conditions))
+    await worked_through(cloud.runtime, umbrella)
 
-    before = patches()
-    await cloud.client.patch(Secret, "osp-secret", cloud.namespace, {"metadata": {"labels": {"wake": "up"}}})
-    await asyncio.sleep(1.0)
+    before, passes = patches(), Passes("openstackcontrolplane")
+    label = {"metadata": {"labels": {"wake": "up"}}}
+    await worked_through(cloud.runtime, await cloud.client.patch(Secret, "osp-secret", cloud.namespace, label))
+    assert passes.ended == 1
     assert patches() - before == 1
 
 
@@ -233,8 +234,7 @@ async def test_a_paused_control_plane_does_nothing(cloud: Cloud) -> None:
         "metadata": {"name": "cloud", "namespace": cloud.namespace, "annotations": {PAUSED: "true"}},
         "spec": {"secret": "osp-secret", "storageClass": "local", "passwordPolicy": "Generate", "keystone": {}},
     }
-    await cloud.client.apply(UMBRELLA, body, field_manager="user")
-    await asyncio.sleep(1.0)
+    await worked_through(cloud.runtime, await cloud.client.apply(UMBRELLA, body, field_manager="user"))
     assert await cloud.client.find(Secret, "osp-secret", cloud.namespace) is None
     assert await cloud.client.list(KINDS["KeystoneAPI"], cloud.namespace) == []
 
@@ -270,7 +270,7 @@ async def test_a_password_that_came_meanwhile_is_never_written_over(
     client: Client, namespace: str, version: str
 ) -> None:
     # No controller works here: it would be stopped while it still connects.
-    cloud = Cloud(client, namespace)
+    cloud = Cloud(client, namespace, Runtime(client, ()))
     await cloud.secret(AdminPassword="theirs")
     metadata = ObjectMeta(name="cloud", namespace=cloud.namespace)
     umbrella = UMBRELLA(metadata=metadata, spec=OpenStackControlPlaneSpec(secret="osp-secret", storageClass="local"))

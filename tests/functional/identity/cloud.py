@@ -17,10 +17,10 @@ from stackwright.controllers.identity.registration import LABEL
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import find, is_true
-from stackwright.kube.resource import CustomResource, JsonObject
+from stackwright.kube.resource import CustomResource, JsonObject, Key, Resource
 from stackwright.kube.runtime import Runtime
 from stackwright.services.keystone.kinds import KeystoneAPI
-from tests.functional.running import running
+from tests.functional.running import forgotten, running, worked_through
 from tests.functional.watching import PATIENCE, eventually
 
 ADMIN = Credentials("admin", "admin-password", "admin")
@@ -36,6 +36,8 @@ class Cloud:
     client: Client
     namespace: str
     url: str
+    # The operator that was started last.
+    runtime: Runtime | None = None
 
     @property
     def keystone(self) -> Keystone:
@@ -127,7 +129,18 @@ class Cloud:
         """Run the controllers for the time of a block; they look at Keystone again often enough for a test."""
         client = client or self.client
         made = controllers(Dialler(client, inside=True), every=EVERY, remembered=EVERY / 4)
-        return running(Runtime(client, made, namespace=self.namespace))
+        self.runtime = Runtime(client, made, namespace=self.namespace)
+        return running(self.runtime)
+
+    async def forgotten(self, kind: type[Any], name: str = "glance") -> None:
+        """Wait until the operator knows that a resource is gone, and has done what comes of that."""
+        assert self.runtime is not None
+        await forgotten(self.runtime, kind, Key(self.namespace, name))
+
+    async def worked_through(self, written: Resource) -> None:
+        """Wait until the operator knows what was written, and has done all of it."""
+        assert self.runtime is not None
+        await worked_through(self.runtime, written)
 
     async def notes(self) -> list[str]:
         """Return the names of all notes of what was made."""

@@ -1,6 +1,5 @@
 """KeystoneService on a real API server, with the fake Keystone behind it."""
 
-import asyncio
 import itertools
 from dataclasses import replace
 
@@ -10,6 +9,7 @@ from stackwright.adapters.identity import Credentials, Grant, Service
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.kube.conditions import find
 from tests.functional.identity.cloud import ADMIN, FIRST, SECOND, Cloud, until
+from tests.functional.running import Passes
 from tests.functional.watching import eventually, told
 
 API_READY, CLIENT_READY = "KeystoneAPIReady", "AdminServiceClientReady"
@@ -159,7 +159,7 @@ async def test_a_password_that_is_changed_in_the_secret_is_changed_in_keystone_o
     assert event.note == "The password of user glance is not that of Secret osp-secret and is changed in Keystone"
 
     before = await cloud.counts()
-    await asyncio.sleep(4.0)  # A loop would run several times in this time.
+    await Passes("keystoneservice").reach(3)
     after = await cloud.counts()
     assert (after["passwords"], after.get("refused glance", 0)) == (1, before.get("refused glance", 0))
     assert after["login"] == before["login"]
@@ -171,7 +171,7 @@ async def test_a_user_that_cannot_log_in_is_told_and_gets_its_password_once(clou
     await cloud.passwords(SECOND)
     message = "Keystone took the password of user glance, but does not let it in: see whether the account is locked"
     await cloud.says(KeystoneService, USER_READY, message)
-    await asyncio.sleep(3.0)  # A loop would run several times in this time.
+    await Passes("keystoneservice").reach(3)
     assert (await cloud.counts())["passwords"] == 1
     await cloud.lock("glance", locked=False)
     await cloud.ready(KeystoneService)
@@ -183,14 +183,15 @@ async def test_a_settled_cloud_logs_nobody_in_and_asks_little(cloud: Cloud) -> N
     for number in range(5):
         await cloud.service(f"service-{number}", serviceType=f"type-{number}")
         await cloud.ready(KeystoneService, f"service-{number}")
-    await asyncio.sleep(2.0)
-    before = await cloud.counts()
-    await asyncio.sleep(4.0)
+    # What is new is looked at more than once; then each of the six about once in a second.
+    await Passes("keystoneservice").reach(12)
+    before, passes = await cloud.counts(), Passes("keystoneservice")
+    await passes.reach(24)
     after = await cloud.counts()
     assert after["login"] == before["login"]
     assert all(after.get(method, 0) == before.get(method, 0) for method in ("POST", "PATCH", "PUT", "DELETE"))
-    # Six services and one endpoint, each looked at four to five times, two requests of their own and a few shared.
-    assert after["GET"] + after["HEAD"] - before["GET"] - before["HEAD"] < 6 * 5 * 4
+    # Two requests of its own in each pass, and a few that are shared, also with the endpoint's.
+    assert after["GET"] + after["HEAD"] - before["GET"] - before["HEAD"] < 4 * passes.ended
 
 
 async def test_two_resources_do_not_fight_for_a_user(cloud: Cloud) -> None:
@@ -238,7 +239,7 @@ async def test_two_resources_do_not_stand_for_one_service(cloud: Cloud) -> None:
     )
     assert "keystone.keystoneservice.other" not in await cloud.notes()
     await cloud.delete(KeystoneService, "other")
-    await asyncio.sleep(1.0)  # Whoever sweeps wrongly would have done it.
+    await cloud.forgotten(KeystoneService, "other")
     assert len(await cloud.keystone.services()) == 1
 
 
@@ -249,7 +250,7 @@ async def test_the_administrator_is_nobodys_service_user(cloud: Cloud) -> None:
     await cloud.says(KeystoneService, USER_READY, "spec.serviceUser: admin is Keystone's administrator")
     assert await cloud.notes() == []
     await cloud.delete(KeystoneService)
-    await asyncio.sleep(1.0)  # Whoever sweeps wrongly would have done it.
+    await cloud.forgotten(KeystoneService)
     assert await cloud.keystone.find_user("admin") is not None
 
 
@@ -274,10 +275,11 @@ async def test_a_paused_resource_is_left_alone(cloud: Cloud) -> None:
     body = {
         "metadata": {"name": "glance", "namespace": cloud.namespace, "annotations": {"openstack.org/paused": "true"}}
     }
-    await cloud.client.apply(KeystoneService, body, field_manager="pauser")
-    (service,) = await cloud.keystone.services()
     # The pass that is in hand may not have seen the annotation yet.
-    await asyncio.sleep(2.0)
+    await cloud.worked_through(await cloud.client.apply(KeystoneService, body, field_manager="pauser"))
+    (service,) = await cloud.keystone.services()
     await cloud.keystone.update_service(replace(service, description="by hand"))
-    await asyncio.sleep(3.0)
+    # What would wake it does not.
+    await cloud.service(serviceDescription="Other images")
+    await cloud.worked_through(await cloud.client.get(KeystoneService, "glance", cloud.namespace))
     assert (await cloud.keystone.services())[0].description == "by hand"

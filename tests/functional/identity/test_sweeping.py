@@ -1,6 +1,5 @@
 """What was made in Keystone goes with its resource, whether or not an operator was there when it went."""
 
-import asyncio
 import functools
 from typing import Any
 
@@ -8,13 +7,15 @@ import pytest
 
 from stackwright.adapters.identity import Service
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
+from stackwright.controllers.identity.registration import Registration, made_user
 from stackwright.controllers.identity.upgrade import FINALIZERS
 from stackwright.kube import finalizers
 from stackwright.kube.builtin import ConfigMap, Namespace, Secret
-from stackwright.kube.resource import owner_reference
+from stackwright.kube.resource import Key, owner_reference
 from stackwright.services.keystone.kinds import KeystoneAPI
 from tests.fakes.running import Fake
-from tests.functional.identity.cloud import FIRST, Cloud, until
+from tests.functional.identity.cloud import ADMIN, FIRST, Cloud, until
+from tests.functional.running import Passes
 from tests.functional.watching import eventually, told
 
 BOTH: tuple[type[Any], ...] = (KeystoneService, KeystoneEndpoint)
@@ -79,10 +80,11 @@ async def test_a_resource_that_was_made_again_takes_over_what_there_is(cloud: Cl
     await gone(cloud)
     await cloud.service()
     await cloud.endpoint()
+    passes = Passes("registrations")
     async with cloud.operator():
         for kind in BOTH:
             await cloud.ready(kind)
-        await asyncio.sleep(2.0)  # Whoever sweeps wrongly would have done it.
+        await passes.reach(1)
         after = (
             await cloud.keystone.services(),
             await cloud.keystone.endpoints(),
@@ -130,6 +132,20 @@ async def test_what_another_one_made_under_the_same_name_stays(cloud: Cloud) -> 
     assert await cloud.catalog() == ["user glance"]
 
 
+async def test_the_administrator_stays_whatever_is_noted(cloud: Cloud) -> None:
+    await put_up(cloud)
+    await gone(cloud)
+    administrator = await cloud.keystone.find_user(ADMIN.user)
+    assert administrator is not None
+    # As an operator would have noted it that took the administrator for a user of its own.
+    key = Key(cloud.namespace, "glance")
+    note = Registration("KeystoneService", key, "keystone", (made_user(administrator),))
+    await cloud.client.patch(ConfigMap, note.name, cloud.namespace, {"data": note.data})
+    async with cloud.operator():
+        await until(cloud.notes, lambda found: not found)
+    assert await cloud.keystone.find_user(ADMIN.user) == administrator
+
+
 async def test_a_user_goes_with_the_last_one_who_works_as_it(cloud: Cloud) -> None:
     async with cloud.operator():
         await cloud.whole()
@@ -138,7 +154,8 @@ async def test_a_user_goes_with_the_last_one_who_works_as_it(cloud: Cloud) -> No
         user = await cloud.keystone.find_user("glance")
         await gone(cloud)
         await until(cloud.catalog, lambda found: found == ["service other", "user glance"])
-        await asyncio.sleep(1.0)  # Whoever sweeps wrongly would have done it.
+        for kind in BOTH:
+            await cloud.forgotten(kind)
         assert await cloud.keystone.find_user("glance") == user
         await cloud.delete(KeystoneService, "other")
         await cloud.swept()
@@ -161,7 +178,8 @@ async def test_a_keystone_that_comes_back_is_swept_then(cloud: Cloud) -> None:
     await cloud.client.delete(KeystoneAPI, "keystone", cloud.namespace)
     async with cloud.operator():
         await gone(cloud)
-        await asyncio.sleep(1.0)
+        for kind in BOTH:
+            await cloud.forgotten(kind)
         assert await cloud.notes() == NOTES
         await cloud.api()
         await cloud.swept()
@@ -253,5 +271,6 @@ async def test_a_settled_cloud_writes_nothing(cloud: Cloud) -> None:
 
     async with cloud.operator():
         before = await versions()
-        await asyncio.sleep(3.0)
+        for controller in ("keystoneservice", "keystoneendpoint"):
+            await Passes(controller).reach(3)
         assert await versions() == before

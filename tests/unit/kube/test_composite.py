@@ -5,10 +5,10 @@ from typing import ClassVar
 import pytest
 
 from stackwright.kube import discovery, fields
-from stackwright.kube.builtin import ConfigMap
+from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.plan import Wait
-from stackwright.kube.resource import Condition, CustomResource, Kind, ObjectMeta, Status
-from stackwright.kube.shapes.children import Apply, Child, Prune, child, decide, fingerprint, waves
+from stackwright.kube.resource import CompositeStatus, Condition, CustomResource, Kind, ObjectMeta, Resource, Status
+from stackwright.kube.shapes.children import Applied, Apply, Child, Outcome, Prune, child, decide, fingerprint, waves
 from stackwright.kube.shapes.composite import composite
 from stackwright.kube.shapes.states import state_of
 
@@ -147,3 +147,26 @@ def test_a_composite_shows_what_others_overrode() -> None:
         @composite(of=Thing, owns=(ConfigMap,))
         def things(resource: Thing, facts: None) -> tuple[Child | Wait, ...]:
             return ()
+
+
+class Parent(CustomResource, frozen=True, kw_only=True):
+    """A made-up kind that has children."""
+
+    kind: ClassVar[Kind] = Kind("example.org", "v1", "Parent", "parents")
+
+    status: CompositeStatus = CompositeStatus()
+
+
+@pytest.mark.parametrize(
+    ("resource", "wanted"),
+    [
+        pytest.param(ConfigMap(metadata=ObjectMeta(name="a"), data={"text": "ours"}), '"ours"', id="of-a-config-map"),
+        pytest.param(Secret(metadata=ObjectMeta(name="a"), data={"text": "b3Vycw=="}), "", id="of-no-secret"),
+    ],
+)
+def test_the_status_tells_what_is_asked_for_in_place_of_what_others_set(resource: Resource, wanted: str) -> None:
+    item = child(resource)
+    parent = Parent(metadata=ObjectMeta(name="p", namespace="n"))
+    outcome = Outcome(parent, (item,), {}, {item.identity: Applied(resource, {".data.text": "somebody"})})
+    (entry,) = outcome.overridden()
+    assert (entry.field, entry.manager, entry.wanted) == (".data.text", "somebody", wanted)

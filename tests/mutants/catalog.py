@@ -1,0 +1,278 @@
+"""The mutants. Each stands for a mistake that a test must notice; keep their texts short, so that they last."""
+
+from tests.mutants.mutant import Mutant
+
+SERVICE = "stackwright/controllers/service"
+CHILDREN = "stackwright/kube/shapes/children.py"
+KEYSTONE = "tests/functional/test_keystone.py"
+ON_FAULTS = "tests/runtime/test_service_controller.py"
+COMPOSITE = "tests/unit/kube/test_composite.py"
+SWEEPING = "tests/functional/identity/test_sweeping.py"
+REMOVAL = "tests/unit/controllers/database/test_account_removal.py"
+
+# These survived all rings once.
+SURVIVORS = (
+    Mutant(
+        "a service that is paused is worked on",
+        f"{SERVICE}/controller.py",
+        "look), context):\n            return None",
+        "look), context):\n            pass",
+        (f"{ON_FAULTS}::test_nothing_is_written_for_a_service_that_is_paused",),
+    ),
+    Mutant(
+        "a key ring turns before all pods hold the staged key",
+        f"{SERVICE}/act.py",
+        "    if not isinstance(step, Drop):\n        await _held(",
+        "    if isinstance(step, Drop):\n        await _held(",
+        (f"{ON_FAULTS}::test_a_ring_turns_only_when_every_pod_holds_the_staged_key",),
+    ),
+    Mutant(
+        "a pod that only starts is taken for one that holds the staged key",
+        f"{SERVICE}/act.py",
+        "if not started or not await",
+        "if started and not await",
+        (f"{ON_FAULTS}::test_a_ring_turns_only_when_every_pod_holds_the_staged_key",),
+    ),
+    Mutant(
+        "a service's objects are pruned while something is waited for",
+        f"{SERVICE}/controller.py",
+        "prune = intent.values is not None and not waits",
+        "prune = intent.values is not None",
+        (f"{KEYSTONE}::test_nothing_goes_while_something_is_waited_for",),
+    ),
+    Mutant(
+        "a user's own Secret is deleted when another account is used",
+        f"{SERVICE}/act.py",
+        "if secret is not None and GENERATED_FOR in secret.metadata.annotations:",
+        "if secret is not None:",
+        (f"{KEYSTONE}::test_what_a_user_made_stays_when_another_account_is_used",),
+    ),
+    Mutant(
+        "helm.sh/resource-policy: keep is ignored",
+        "stackwright/controllers/release/handover.py",
+        ' or metadata.annotations.get(POLICY) == "keep"',
+        "",
+        ("tests/functional/test_release_handover.py::test_what_a_hand_asked_for_and_the_operator_does_not_goes",),
+    ),
+    Mutant(
+        "the content of a Secret stands in status.overridden",
+        CHILDREN,
+        "if item.of.kind == Secret.kind:",
+        "if False:",
+        (f"{COMPOSITE}::test_the_status_tells_what_is_asked_for_in_place_of_what_others_set",),
+    ),
+    Mutant(
+        "the server's own user is dropped with a MariaDBAccount",
+        "stackwright/controllers/database/account.py",
+        "        and account.spec.userName not in RESERVED\n",
+        "",
+        (f"{REMOVAL}::test_the_servers_own_users_stay",),
+    ),
+    Mutant(
+        "the user that we work as is dropped with a MariaDBAccount",
+        "stackwright/controllers/database/account.py",
+        " or account.spec.userName == seen.server.user:",
+        ":",
+        (f"{REMOVAL}::test_the_user_that_we_work_as_stays",),
+    ),
+    Mutant(
+        "Keystone's administrator is swept away",
+        "stackwright/controllers/identity/sweeping.py",
+        'if not one.id or one == Made(what="user", name=(self.access.credentials.user,), id=one.id):',
+        "if not one.id:",
+        (f"{SWEEPING}::test_the_administrator_stays_whatever_is_noted",),
+    ),
+    Mutant(
+        "enableSecureRBAC means the contrary",
+        "stackwright/services/keystone/settings.py",
+        "{} if secure else",
+        "{} if not secure else",
+        ("tests/unit/services/test_keystone.py::test_older_rules_hold_only_where_they_are_asked_for",),
+    ),
+    Mutant(
+        "Keystone serves before it has its rules",
+        "stackwright/services/keystone/settings.py",
+        "rules.load_rules()\n",
+        "",
+        ("tests/unit/services/test_keystone.py::test_every_process_has_its_rules_before_it_serves",),
+    ),
+    Mutant(
+        "what was made anew in the place of a pruned object is deleted",
+        CHILDREN,
+        "await context.client.delete(type(resource), metadata.name, metadata.namespace, uid=metadata.uid)",
+        "await context.client.delete(type(resource), metadata.name, metadata.namespace)",
+        (f"{ON_FAULTS}::test_what_was_made_anew_in_the_place_of_what_is_pruned_stays",),
+    ),
+)
+
+FURTHER = (
+    Mutant(
+        "a parent that is paused is worked on",
+        "stackwright/kube/shapes/composite.py",
+        "self.owns, context), context):\n            return None",
+        "self.owns, context), context):\n            pass",
+        (
+            "tests/functional/test_children.py"
+            "::test_a_paused_parent_rests_with_all_that_it_owns_and_both_go_on_together",
+        ),
+    ),
+    Mutant(
+        "what stands for something outside is worked on though it is paused",
+        "stackwright/kube/shapes/external.py",
+        "        if pausing.is_paused(self.pause, resource):\n            return None\n",
+        "",
+        ("tests/functional/identity/test_service.py::test_a_paused_resource_is_left_alone",),
+    ),
+    Mutant(
+        "a control plane that is paused makes up passwords",
+        "stackwright/controllers/controlplane/controller.py",
+        "if not pausing.is_paused(PAUSED, umbrella) and await",
+        "if await",
+        ("tests/functional/controlplane/test_controlplane.py::test_a_paused_control_plane_does_nothing",),
+    ),
+    Mutant(
+        "what was made for a resource is swept though another one asks for it",
+        "stackwright/controllers/identity/sweeping.py",
+        "if is_stood_for(one, noted.keystone, others))",
+        "if False)",
+        (f"{SWEEPING}::test_a_user_goes_with_the_last_one_who_works_as_it",),
+    ),
+    Mutant(
+        "a delete asks for no uid, whoever wants one",
+        "stackwright/kube/client.py",
+        'preconditions = {"uid": uid, "resourceVersion": resource_version}',
+        'preconditions = {"uid": "", "resourceVersion": resource_version}',
+        (f"{ON_FAULTS}::test_what_was_made_anew_in_the_place_of_what_is_pruned_stays",),
+    ),
+    Mutant(
+        "what others own by the parent is pruned",
+        CHILDREN,
+        "not resource.deleting and mark in resource.metadata.annotations",
+        "not resource.deleting",
+        (f"{COMPOSITE}::test_what_others_made_by_the_parent_is_not_pruned",),
+    ),
+    Mutant(
+        "a composite prunes whatever is waited for",
+        CHILDREN,
+        "if prune and identity not in wanted",
+        "if identity not in wanted",
+        (f"{COMPOSITE}::test_nothing_is_pruned_while_something_is_waited_for",),
+    ),
+    Mutant(
+        "a child of somebody else is taken",
+        CHILDREN,
+        "    _refuse_foreign(child, parent, context)\n",
+        "",
+        ("tests/functional/test_shapes.py::test_a_child_of_somebody_else_is_taken_once_it_is_free",),
+    ),
+    Mutant(
+        "two workers work on one key at once",
+        "stackwright/kube/queue.py",
+        "        if key in self._working:\n            self._again",
+        "        if False:\n            self._again",
+        ("tests/unit/kube/test_queue.py", "tests/unit/kube/test_queue_machine.py"),
+    ),
+    Mutant(
+        "a lease is taken before it is over",
+        "stackwright/kube/leader.py",
+        "if self.holder != self.identity and self._clock.monotonic() < self._expiry():",
+        "if False:",
+        ("tests/runtime/test_leader.py",),
+    ),
+    Mutant(
+        "a webhook lets through what its check refused",
+        "stackwright/kube/admission/reviews.py",
+        "allowed=False, status=status",
+        "allowed=True, status=status",
+        ("tests/unit/kube/admission/test_reviews.py",),
+    ),
+    Mutant(
+        "a status is written on one that was made anew",
+        "stackwright/kube/shapes/report.py",
+        '            "resourceVersion": resource.metadata.resourceVersion,\n',
+        "",
+        ("tests/functional/test_shapes.py::test_one_that_was_made_anew_does_not_get_the_status_of_the_one_before",),
+    ),
+    Mutant(
+        "a bug of ours is told with its text, which may hold a secret",
+        "stackwright/kube/conditions.py",
+        "Internal error ({type(error).__name__}); the operator's log has the details",
+        "Internal error ({error}); the operator's log has the details",
+        ("tests/unit/kube/test_conditions.py",),
+    ),
+    Mutant(
+        "Ready does not follow what was found now",
+        "stackwright/kube/conditions.py",
+        "    if not unmet:\n        return Condition(type=READY",
+        "    if unmet:\n        return Condition(type=READY",
+        ("tests/unit/kube/test_conditions.py",),
+    ),
+    Mutant(
+        "keys that something is written with are made anew without a word",
+        f"{SERVICE}/losses.py",
+        "    if stuck:\n",
+        "    if not stuck:\n",
+        ("tests/unit/controllers/test_service_decide.py",),
+    ),
+    Mutant(
+        "an account of the user's own goes when another one is used",
+        f"{SERVICE}/act.py",
+        "mark_of(context) in metadata.annotations and metadata.labels",
+        "metadata.labels",
+        (f"{KEYSTONE}::test_what_a_user_made_stays_when_another_account_is_used",),
+    ),
+    Mutant(
+        "a TransportURL of the user's own goes when no bus is named any more",
+        f"{SERVICE}/act.py",
+        " or mark_of(context) not in bus.metadata.annotations:",
+        ":",
+        (f"{ON_FAULTS}::test_a_login_to_a_broker_that_a_user_made_stays",),
+    ),
+    Mutant(
+        "passwords are added to a Secret that a user made",
+        "stackwright/controllers/controlplane/passwords.py",
+        " or (secret is not None and not secret.generated):",
+        ":",
+        ("tests/unit/controllers/controlplane/test_passwords.py",),
+    ),
+    Mutant(
+        "a turn forgets keys that tokens of today are written with",
+        f"{SERVICE}/act.py",
+        "source.random, needed=step.needed)",
+        "source.random)",
+        (
+            "tests/functional/test_service_defects.py"
+            "::test_keys_that_tokens_of_today_are_written_with_stay_however_often_the_ring_turns",
+        ),
+    ),
+    Mutant(
+        "a password reaches the shell unquoted",
+        "stackwright/cli/openrc.py",
+        "{shlex.quote(str(value))}",
+        "{value}",
+        ("tests/unit/cli/test_openrc.py",),
+    ),
+    Mutant(
+        "a chart asks the server while it renders",
+        "charts/library/templates/_pod.tpl",
+        "enableServiceLinks: false\n",
+        'enableServiceLinks: false\n{{- $_ := lookup "v1" "Namespace" "" "default" }}\n',
+        ("tests/charts/test_charts.py::test_it_depends_on_its_values_alone",),
+    ),
+    Mutant(
+        "every pod gets a token of the API server",
+        "charts/library/templates/_pod.tpl",
+        "automountServiceAccountToken: false",
+        "automountServiceAccountToken: true",
+        ("tests/charts/test_charts.py::test_its_pods_are_restricted_and_say_what_they_need[keystone]",),
+    ),
+    Mutant(
+        "a rollout takes a pod away before another is ready",
+        "charts/library/templates/_deployment.tpl",
+        "maxUnavailable: 0",
+        "maxUnavailable: 1",
+        ("tests/charts/test_keystone.py::test_a_rollout_takes_no_pod_away_before_another_is_ready",),
+    ),
+)
+
+ALL = (*SURVIVORS, *FURTHER)

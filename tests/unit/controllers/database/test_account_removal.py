@@ -1,0 +1,51 @@
+"""What becomes of a user at the server when its MariaDBAccount is deleted."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from stackwright.adapters.mariadb import everything_in
+from stackwright.api.mariadb import MariaDBAccount
+from stackwright.controllers.database.account import DropUser, Seen, remove
+from stackwright.controllers.database.server import Server
+
+GRANTS = (everything_in("keystone"),)
+
+
+def account(user: str = "keystone", **spec: Any) -> MariaDBAccount:
+    said = {"userName": user, "secret": "keystone-db-secret", "deletionPolicy": "Delete", **spec}
+    metadata = {"name": "keystone", "namespace": "openstack", "deletionTimestamp": "2026-11-15T00:00:00Z"}
+    return msgspec.convert({"metadata": metadata, "spec": said}, MariaDBAccount)
+
+
+def dropped(resource: MariaDBAccount, *, administrator: str = "root", elder: str = "") -> list[str]:
+    seen = Seen(server(administrator), elder=elder, schema="keystone", grants=GRANTS)
+    plan = remove(resource, seen)
+    assert not plan.waits
+    return [step.user for step in plan.steps if isinstance(step, DropUser)]
+
+
+def server(administrator: str) -> Server:
+    return Server("openstack", "openstack.openstack.svc", 3306, administrator, "root-password")
+
+
+def test_the_user_goes_with_the_resource_that_says_so() -> None:
+    assert dropped(account()) == ["keystone"]
+
+
+@pytest.mark.parametrize("user", ["root", "mysql", "mariadb.sys", "PUBLIC"])
+def test_the_servers_own_users_stay(user: str) -> None:
+    assert dropped(account(user)) == []
+
+
+def test_the_user_that_we_work_as_stays() -> None:
+    assert dropped(account("operator"), administrator="operator") == []
+
+
+def test_the_user_of_an_older_resource_stays() -> None:
+    assert dropped(account(), elder="other") == []
+
+
+def test_a_user_stays_by_default() -> None:
+    assert dropped(account(deletionPolicy="Retain")) == []

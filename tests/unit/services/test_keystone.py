@@ -1,0 +1,70 @@
+"""Keystone's settings as plain functions, and what its application does before it serves."""
+
+import sys
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+
+from stackwright.api.base import ObjectMeta
+from stackwright.blueprint.facts import CacheFacts, DatabaseFacts
+from stackwright.services.keystone.kinds import KeystoneAPI, KeystoneAPISpec
+from stackwright.services.keystone.settings import APPLICATION_TEXT, KeystoneFacts, settings
+
+FACTS = KeystoneFacts(
+    name="keystone",
+    namespace="openstack",
+    image="registry.example/openstack:1",
+    database=DatabaseFacts("openstack.openstack.svc", 3306, "keystone", "keystone", "password"),
+    cache=CacheFacts(("memcached-0.memcached.openstack.svc:11211",)),
+    notifications=None,
+)
+
+
+def keystone(**spec: Any) -> KeystoneAPI:
+    said = {"databaseInstance": "openstack", "secret": "osp-secret", **spec}
+    return KeystoneAPI(metadata=ObjectMeta(name="keystone"), spec=msgspec.convert(said, KeystoneAPISpec))
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        pytest.param({}, {}, id="keystones-own-rules-by-default"),
+        pytest.param({"enableSecureRBAC": True}, {}, id="keystones-own-rules"),
+        pytest.param(
+            {"enableSecureRBAC": False}, {"enforce_scope": False, "enforce_new_defaults": False}, id="older-rules"
+        ),
+    ],
+)
+def test_older_rules_hold_only_where_they_are_asked_for(spec: dict[str, Any], expected: dict[str, bool]) -> None:
+    assert settings(keystone(**spec), FACTS)["oslo_policy"] == expected
+
+
+def test_every_process_has_its_rules_before_it_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+
+    class Rules:
+        """Stands for oslo.policy's enforcer."""
+
+        suppress_deprecation_warnings = False
+
+        def load_rules(self) -> None:
+            done.append("loaded, and quiet" if self.suppress_deprecation_warnings else "loaded")
+
+    rules = Rules()
+
+    def module(name: str, **content: Any) -> None:
+        made = ModuleType(name)
+        vars(made).update(content)
+        monkeypatch.setitem(sys.modules, name, made)
+
+    for parent in ("keystone", "keystone.common", "keystone.common.rbac_enforcer", "keystone.wsgi"):
+        module(parent)
+    module("keystone.common.rbac_enforcer.enforcer", RBACEnforcer=lambda: SimpleNamespace(_enforcer=rules))
+    module("keystone.wsgi.api", application="Keystone")
+
+    served: dict[str, Any] = {}
+    exec(APPLICATION_TEXT, served)  # noqa: S102  it is our own text, and uWSGI runs it the same way
+    assert done == ["loaded, and quiet"]
+    assert served["application"] == "Keystone"
