@@ -151,12 +151,16 @@ async def test_an_exchange_that_does_not_end_is_ended_and_told(
     await place(client, namespace)
     await eventually(client, PlacementAPI, "placement", namespace, is_ready)
 
+    body = {
+        "metadata": {"name": "placement", "namespace": namespace, "labels": {DATABASE_LABEL: "theirs"}},
+        "spec": {"userName": "placement", "secret": "placement-db-secret"},
+    }
+
     async def contend() -> None:
-        # Under the operators' own name, as another of them would: the server sees no conflict.
+        # Under the operators' own name, as an older one of them would: the server sees no conflict.
         async for event in client.watch(MariaDBAccount, namespace, fields="metadata.name=placement", initial=True):
             if event.object.metadata.labels.get(DATABASE_LABEL) == "placement":
-                change = {"metadata": {"labels": {DATABASE_LABEL: "theirs"}}}
-                await client.patch(MariaDBAccount, "placement", namespace, change)
+                await client.apply(MariaDBAccount, body)
 
     contending = asyncio.create_task(contend())
 
