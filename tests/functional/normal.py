@@ -10,7 +10,7 @@ from typing import Any
 from stackwright import services
 from stackwright.controllers import release
 from stackwright.controllers.controlplane import passwords
-from stackwright.controllers.service import act
+from stackwright.controllers.ownership import GENERATED_FOR
 from stackwright.kube import paths
 from stackwright.kube.builtin import ReplicaSet, Secret
 from stackwright.kube.client import Client
@@ -46,7 +46,7 @@ _DROPPED = {
     "volume.kubernetes.io/selected-node",
 }
 # What is on a Secret whose content was made up.
-_GENERATED = {act.GENERATED_FOR, passwords.GENERATED}
+_GENERATED = {GENERATED_FOR, passwords.GENERATED}
 _DIGESTS = {"openstack.org/release-digest"}
 # The hash of a pod template at the end of a name: a number of up to ten digits, so it may be shorter, in the letters
 # in which Kubernetes writes it, of which no word is made.

@@ -87,7 +87,7 @@ async def test_clouds_in_two_namespaces_become_ready_and_no_request_is_refused(
     async with (
         Client(as_operator(connection, namespace)) as own,
         played(client, *clouds),
-        running(Runtime(own, world.controllers(own), namespace=clouds)),
+        running(Runtime(own, world.controllers(own, life=1), namespace=clouds)),
     ):
         for name in clouds:
             await until_ready(client, name)

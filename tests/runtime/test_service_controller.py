@@ -22,8 +22,9 @@ from stackwright.kube.client import Client
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Retry
 from stackwright.kube.events import EventRecorder
-from stackwright.kube.informer import Informers
+from stackwright.kube.informers import Informers
 from stackwright.kube.resource import CompositeStatus, CustomResource, JsonObject, Kind, ObjectMeta, owner_reference
+from stackwright.kube.shapes.belonging import MADE_FOR
 from stackwright.kube.shapes.children import mark_by
 from stackwright.kube.shapes.composite import Child, child, composite
 from stackwright.services.memcached.kinds import Memcached
@@ -157,12 +158,17 @@ async def test_what_was_made_anew_in_the_place_of_what_is_pruned_stays(client: C
 
 @pytest.mark.parametrize(
     ("annotations", "stays"),
-    [pytest.param({}, True, id="a-users"), pytest.param({"stackwright/applied-configuration": "x"}, False, id="ours")],
+    [
+        pytest.param({}, True, id="a-users"),
+        # An apply of ours to what a user made leaves its mark, too.
+        pytest.param({"stackwright/applied-configuration": "x"}, True, id="a-users-that-we-applied-to"),
+        pytest.param({MADE_FOR: "Memcached/other"}, True, id="another-resources"),
+        pytest.param({MADE_FOR: "Memcached/memcached"}, False, id="ours"),
+    ],
 )
 async def test_a_login_to_a_broker_that_a_user_made_stays(
     client: Client, server: FaultServer, annotations: dict[str, str], stays: bool
 ) -> None:
-    assert mark_by(client.field_manager) == "stackwright/applied-configuration"
     metadata = {"name": "keystone-notifications", "namespace": "one", "annotations": annotations}
     body = {"metadata": metadata, "spec": {"rabbitmqClusterName": "rabbitmq"}}
     bus = msgspec.convert(server.put(TransportURL, body), TransportURL)

@@ -58,7 +58,7 @@ async def run(kubeconfig: Path, namespace: str, helm: Path, folder: Path, port: 
         namespace,
         OLDEST_KUBERNETES,
         inside=False,
-        namespace=namespace,
+        namespaces=(namespace,),
         election=False,
         health_port=0,
         webhooks=Webhooks(port=port) if port else None,

@@ -10,7 +10,7 @@ import pytest
 from stackwright.api.base import ObjectMeta
 from stackwright.blueprint.facts import CacheFacts, DatabaseFacts
 from stackwright.services.keystone.kinds import KeystoneAPI, KeystoneAPISpec
-from stackwright.services.keystone.settings import APPLICATION_TEXT, KeystoneFacts, settings
+from stackwright.services.keystone.settings import PREPARE, KeystoneFacts, settings
 
 FACTS = KeystoneFacts(
     name="keystone",
@@ -59,12 +59,10 @@ def test_every_process_has_its_rules_before_it_serves(monkeypatch: pytest.Monkey
         vars(made).update(content)
         monkeypatch.setitem(sys.modules, name, made)
 
-    for parent in ("keystone", "keystone.common", "keystone.common.rbac_enforcer", "keystone.wsgi"):
+    for parent in ("keystone", "keystone.common.rbac_enforcer", "sqlalchemy"):
         module(parent)
+    module("keystone.common", sql=SimpleNamespace())
     module("keystone.common.rbac_enforcer.enforcer", RBACEnforcer=lambda: SimpleNamespace(_enforcer=rules))
-    module("keystone.wsgi.api", application="Keystone")
 
-    served: dict[str, Any] = {}
-    exec(APPLICATION_TEXT, served)  # noqa: S102  it is our own text, and uWSGI runs it the same way
-    assert done == ["loaded, and quiet"]
-    assert served["application"] == "Keystone"
+    exec(PREPARE, {"reach": lambda _: done.append("reaches")})  # noqa: S102  it is our own text, and uWSGI runs it the same way
+    assert done == ["loaded, and quiet", "reaches"]

@@ -5,12 +5,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from stackwright.adapters.mariadb import everything_in
+from stackwright.adapters.mariadb_grants import needed_in
 from stackwright.api.mariadb import MariaDBAccount
 from stackwright.controllers.database.account import DropUser, Seen, remove
 from stackwright.controllers.database.server import Server
+from stackwright.kube.errors import Blocked
 
-GRANTS = (everything_in("keystone"),)
+GRANTS = (needed_in("keystone"),)
 
 
 def account(user: str = "keystone", **spec: Any) -> MariaDBAccount:
@@ -19,8 +20,8 @@ def account(user: str = "keystone", **spec: Any) -> MariaDBAccount:
     return msgspec.convert({"metadata": metadata, "spec": said}, MariaDBAccount)
 
 
-def dropped(resource: MariaDBAccount, *, administrator: str = "root", elder: str = "") -> list[str]:
-    seen = Seen(server(administrator), elder=elder, schema="keystone", grants=GRANTS)
+def dropped(resource: MariaDBAccount, *, administrator: str = "root", foreign: Blocked | None = None) -> list[str]:
+    seen = Seen(server(administrator), foreign=foreign, schema="keystone", grants=GRANTS)
     plan = remove(resource, seen)
     assert not plan.waits
     return [step.user for step in plan.steps if isinstance(step, DropUser)]
@@ -44,7 +45,7 @@ def test_the_user_that_we_work_as_stays() -> None:
 
 
 def test_the_user_of_an_older_resource_stays() -> None:
-    assert dropped(account(), elder="other") == []
+    assert dropped(account(), foreign=Blocked("it belongs to MariaDBAccount other")) == []
 
 
 def test_a_user_stays_by_default() -> None:
