@@ -38,7 +38,7 @@ REFUSED = [
     (
         "OpenStackControlPlane",
         {"rabbitmq": {"templates": {"one": {"persistence": {"storage": "0"}}}}},
-        "spec.rabbitmq.templates[one].persistence.storage",
+        "persistence.storage",
     ),
     (
         "OpenStackControlPlane",
