@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from stackwright.local.apiserver.server import Shared
-from tests.charts.conftest import CHARTS, VALUES, Helm
+from tests.charts.conftest import CHARTS, VALUES, Helm, Render
 
 ALL = sorted(path.parent for path in CHARTS.glob("*/Chart.yaml"))
 # A library renders nothing by itself.
@@ -117,3 +117,16 @@ def test_it_depends_on_its_values_alone(chart: Path) -> None:
 )
 def test_what_depends_on_more_than_values_is_found(template: str, words: list[str]) -> None:
     assert foreign_words(template) == words
+
+
+def test_a_name_that_looks_like_a_number_stays_a_text(render: Render) -> None:
+    objects = render("mariadb", "--set-string", "rootSecret.name=-1,rootSecret.key=0")
+    volumes = [
+        volume["secret"]
+        for body in objects.values()
+        for pod in pods([body])
+        for volume in pod["volumes"]
+        if volume["name"] == "root"
+    ]
+    assert [(secret["secretName"], secret["items"][0]["key"]) for secret in volumes] == [("-1", "0")] * len(volumes)
+    assert volumes

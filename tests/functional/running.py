@@ -49,6 +49,8 @@ async def quiet(runtime: Runtime) -> None:
 
 async def worked_through(runtime: Runtime, written: Resource) -> None:
     """Wait until the runtime knows what was written, and has done all of it: then look for what must not be."""
+    # Before its caches are complete, a controller has not begun.
+    await asyncio.wait_for(runtime.informers.synced(), PATIENCE)
     (informer, *_) = runtime.informers.caching(written.kind)
     assert await informer.reached(written.metadata.resourceVersion, PATIENCE), f"{written.kind} is not followed"
     await quiet(runtime)

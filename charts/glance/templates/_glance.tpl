@@ -3,7 +3,7 @@
 - name: data
   {{- with .values.volume }}
   persistentVolumeClaim:
-    claimName: {{ .claim }}
+    claimName: {{ .claim | quote }}
   {{- else }}
   emptyDir: {}
   {{- end }}

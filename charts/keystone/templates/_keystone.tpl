@@ -3,7 +3,7 @@
 {{- range $ring, $secret := .Values.keyRings }}
 - name: {{ $ring }}
   secret:
-    secretName: {{ $secret }}
+    secretName: {{ $secret | quote }}
     defaultMode: 0440
 {{- end }}
 {{- end }}

@@ -8,7 +8,7 @@
 {{- define "stackwright.kollaVolumes" -}}
 - name: config
   secret:
-    secretName: {{ required (printf "%s: name the configuration Secret in config" .component) .values.config }}
+    secretName: {{ required (printf "%s: name the configuration Secret in config" .component) .values.config | quote }}
     defaultMode: 0440
 {{- with .values.extraVolumes }}
 {{ toYaml . }}

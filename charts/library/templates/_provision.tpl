@@ -60,8 +60,8 @@ spec:
 - name: {{ .name }}
   valueFrom:
     secretKeyRef:
-      name: {{ .secret }}
-      key: {{ .key }}
+      name: {{ .secret | quote }}
+      key: {{ .key | quote }}
 {{- end }}
 
 {{/* The Jobs that make what the values say in `provision`: a schema with its account, a place in Keystone. */}}

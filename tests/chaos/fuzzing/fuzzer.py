@@ -130,7 +130,8 @@ class Fuzzer:
     async def _send(self, verb: str, call: Call) -> None:
         reply = await self.client.transport.request(call)
         self.answers[f"{verb} {reply.code}"] += 1
-        if reply.code >= 500:
+        # So says Kubernetes of an apply that does not fit the schema.
+        if reply.code >= 500 and b"failed to create typed patch object" not in reply.body:
             said, sent = reply.body.decode()[:500], (call.body or b"").decode()[:2000]
             self.failures.append(f"{call.method} {call.path}: {reply.code} {said}\n{sent}")
 

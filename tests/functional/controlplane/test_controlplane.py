@@ -234,7 +234,9 @@ async def test_a_paused_control_plane_does_nothing(cloud: Cloud) -> None:
         "metadata": {"name": "cloud", "namespace": cloud.namespace, "annotations": {PAUSED: "true"}},
         "spec": {"secret": "osp-secret", "storageClass": "local", "passwordPolicy": "Generate", "keystone": {}},
     }
+    passes = Passes("openstackcontrolplane")
     await worked_through(cloud.runtime, await cloud.client.apply(UMBRELLA, body, field_manager="user"))
+    await passes.reach(1)
     assert await cloud.client.find(Secret, "osp-secret", cloud.namespace) is None
     assert await cloud.client.list(KINDS["KeystoneAPI"], cloud.namespace) == []
 
