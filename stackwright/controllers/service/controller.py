@@ -118,7 +118,7 @@ class ServiceController(Generic[C, F]):
             self.interests.forget(key)
             return None
         look = self.interests.begin(resource, context)
-        if await pausing.hand_down(PAUSED, resource, needs.kept(self.service.needs, resource, look), context):
+        if await pausing.hand_down(PAUSED, resource, self._kept(resource, look, context), context):
             return None
         try:
             return await self._pass(resource, look, context)
@@ -131,6 +131,12 @@ class ServiceController(Generic[C, F]):
             status = preview.told(resource.status, error)
             await report(resource, (finding,), status, context, looked=bool(finding.condition))
             raise
+
+    def _kept(self, resource: C, look: Looker, context: Context) -> Iterable[Resource]:
+        """Return what is kept for a resource; nothing where it is refused: then it is another's, or soon will be."""
+        if ownership.taken(resource, ownership.caches(context)):
+            return ()
+        return needs.kept(self.service.needs, resource, look)
 
     async def _pass(self, resource: C, look: Looker, context: Context) -> Result | None:
         if release.is_given(resource):

@@ -44,6 +44,7 @@ from stackwright.kube.builtin import Secret
 from stackwright.kube.conditions import Finding
 from stackwright.kube.plan import Ends, Wait
 from stackwright.kube.resource import CustomResource, Resource
+from stackwright.kube.shapes.belonging import not_anothers
 from stackwright.kube.shapes.children import child
 from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.mariadb.kinds import Galera
@@ -100,17 +101,17 @@ def kept(asked: Iterable[Need], resource: Any, look: Look) -> Iterable[Resource]
     for need in asked:
         match need:
             case Database():
-                found: tuple[Resource | None, ...] = (
-                    look(MariaDBDatabase, name),
-                    look(MariaDBAccount, resource.spec.databaseAccount),
-                )
+                account = look(MariaDBAccount, resource.spec.databaseAccount)
+                # The account of another schema is somebody else's to rest or to go on.
+                ours = account is not None and account.metadata.labels.get(DATABASE_LABEL) == name
+                found: tuple[Resource | None, ...] = (look(MariaDBDatabase, name), account if ours else None)
             case Notifications():
                 found = (look(TransportURL, names.notifications(resource)),)
             case Messaging():
                 found = (look(TransportURL, names.messaging(resource)),)
             case _:
                 found = ()
-        yield from (item for item in found if item is not None)
+        yield from (item for item in found if item is not None and not_anothers(item, resource))
 
 
 def _database(resource: Any, look: Look) -> Resolved:

@@ -30,6 +30,11 @@ def made_for(present: Resource | None, parent: Resource) -> bool:
     return present is None or present.metadata.annotations.get(MADE_FOR) == maker_of(parent)
 
 
+def not_anothers(present: Resource, parent: Resource) -> bool:
+    """Return whether a kept object was made for the parent, or for nobody that is known: by a user, say."""
+    return present.metadata.annotations.get(MADE_FOR, maker_of(parent)) == maker_of(parent)
+
+
 def refuse_elsewhere(what: str, body: JsonObject, parent: Resource) -> None:
     """Refuse what the garbage collector would take at once, or never, because it does not find the owner there."""
     namespace, place = parent.metadata.namespace, body["metadata"].get("namespace", "")

@@ -1,0 +1,50 @@
+"""What rests with a service that is paused: what is kept for it, and nothing of another."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from stackwright.api.mariadb import DATABASE_LABEL, MariaDBAccount, MariaDBDatabase
+from stackwright.blueprint.service import Database
+from stackwright.controllers.service import needs
+from stackwright.kube.resource import R, Resource
+from stackwright.kube.shapes.belonging import MADE_FOR
+from stackwright.services.placement.kinds import PlacementAPI
+
+
+def placement(name: str) -> PlacementAPI:
+    spec = {"secret": "s", "databaseInstance": "db", "databaseAccount": "placement"}
+    return msgspec.convert({"metadata": {"name": name, "namespace": "here"}, "spec": spec}, PlacementAPI)
+
+
+def account(schema: str, maker: str = "") -> MariaDBAccount:
+    metadata: dict[str, Any] = {"name": "placement", "namespace": "here", "labels": {DATABASE_LABEL: schema}}
+    metadata["annotations"] = {MADE_FOR: maker} if maker else {}
+    return msgspec.convert({"metadata": metadata, "spec": {"userName": "u", "secret": "s"}}, MariaDBAccount)
+
+
+def kept(resource: PlacementAPI, *there: Resource) -> list[str]:
+    def look(kind: type[R], name: str) -> R | None:
+        return next((item for item in there if isinstance(item, kind) and item.metadata.name == name), None)
+
+    return [item.kind.name for item in needs.kept((Database(),), resource, look)]
+
+
+@pytest.mark.parametrize(
+    ("there", "rests"),
+    [
+        pytest.param(account("placement", "PlacementAPI/placement"), True, id="made-for-it"),
+        pytest.param(account("placement"), True, id="a-users-or-of-a-version-before"),
+        pytest.param(account("placement", "PlacementAPI/other"), False, id="made-for-another"),
+        pytest.param(account("other"), False, id="of-the-schema-of-another"),
+    ],
+)
+def test_the_account_rests_only_with_the_service_that_it_is_kept_for(there: MariaDBAccount, rests: bool) -> None:
+    assert kept(placement("placement"), there) == (["MariaDBAccount"] if rests else [])
+
+
+def test_a_schema_of_another_maker_goes_on() -> None:
+    metadata = {"name": "placement", "namespace": "here", "annotations": {MADE_FOR: "Glance/placement"}}
+    schema = msgspec.convert({"metadata": metadata, "spec": {"name": "placement"}}, MariaDBDatabase)
+    assert kept(placement("placement"), schema) == []
