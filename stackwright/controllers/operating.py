@@ -92,15 +92,15 @@ async def _make_namespace(client: Client, name: str) -> None:
 
 
 async def require_kinds(client: Client, controllers: Iterable[Controller], namespace: str) -> None:
-    """Raise a ConfigError when the cluster does not know one of the kinds that are to be kept."""
+    """Raise a ConfigError when the cluster does not know one of the kinds that are to be kept or read."""
+    needed = (kind for controller in controllers for kind in controller.kinds if issubclass(kind, CustomResource))
     missing = []
-    for controller in controllers:
-        if not issubclass(controller.kind, CustomResource):
-            continue
+    # A controller works when all that it reads is in the cache: one definition that is missing would stop it.
+    for kind in dict.fromkeys(needed):
         try:
-            await anext(aiter(client.pages(controller.kind, namespace, page=1)))
+            await anext(aiter(client.pages(kind, namespace, page=1)))
         except KindNotInstalled:
-            missing.append(controller.kind.kind.crd_name)
+            missing.append(kind.kind.crd_name)
     if missing:
         raise ConfigError(
             f"The cluster at {client.connection.server} does not know {', '.join(missing)}; "
