@@ -97,9 +97,10 @@ async def _make_namespace(client: Client, name: str) -> None:
 
 
 async def require_kinds(client: Client, controllers: Iterable[Controller], namespaces: tuple[str, ...]) -> None:
-    """Raise a ConfigError when the cluster does not know one of the kinds that are to be kept."""
+    """Raise a ConfigError when the cluster does not know one of the kinds that are to be kept or read."""
     missing = []
-    kinds = {controller.kind for controller in controllers if issubclass(controller.kind, CustomResource)}
+    # A controller works when all that it reads is in the cache: one definition that is missing would stop it.
+    kinds = {kind for controller in controllers for kind in controller.kinds if issubclass(kind, CustomResource)}
     for kind in sorted(kinds, key=lambda kind: kind.kind.crd_name):
         try:
             await _look(client, kind, namespaces or ("",))

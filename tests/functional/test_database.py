@@ -24,12 +24,10 @@ from tests.functional.definitions import defined
 from tests.functional.running import running
 from tests.functional.watching import PATIENCE, eventually
 
-OURS = (Galera, MariaDBDatabase, MariaDBAccount)
-
 
 @pytest.fixture
 async def kinds(client: Client) -> None:
-    await defined(client, OURS)
+    await defined(client)
 
 
 @pytest.fixture

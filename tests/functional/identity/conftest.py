@@ -4,9 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.kube.client import Client
-from stackwright.services.keystone.kinds import KeystoneAPI
 from tests.fakes.running import Fake, fake
 from tests.functional.definitions import defined
 from tests.functional.identity.cloud import ADMIN, Cloud
@@ -20,8 +18,7 @@ def fake_keystone() -> Iterator[Fake]:
 
 @pytest.fixture
 async def cloud(client: Client, namespace: str, fake_keystone: Fake) -> Cloud:
-    kinds = (KeystoneAPI, KeystoneService, KeystoneEndpoint)
-    await defined(client, kinds)
+    await defined(client)
     return Cloud(client, namespace, fake_keystone.url)
 
 
