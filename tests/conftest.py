@@ -7,9 +7,11 @@ nobody asked is a failure too, of the test in which asyncio noticed it.
 import gc
 import logging
 import os
+import sys
 from collections.abc import Generator
 
 import pytest
+import structlog
 
 LOST = "exception was never retrieved"
 
@@ -36,6 +38,8 @@ LOST_TASKS = Lost()
 
 def pytest_configure() -> None:
     logging.getLogger("asyncio").addHandler(LOST_TASKS)
+    # A command that runs in this process has standard output to itself; what is played beside it logs elsewhere.
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.__stderr__))
 
 
 @pytest.hookimpl(tryfirst=True)

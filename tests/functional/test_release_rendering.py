@@ -42,6 +42,7 @@ async def test_objects_come_in_helms_order_and_carry_the_release(renderer: Rende
     assert [(body["kind"], body["metadata"]["name"]) for body in rendered.objects] == [
         ("ConfigMap", "small"),
         ("ConfigMap", "small-extra"),
+        ("ConfigMap", "small-kept"),
         ("PersistentVolumeClaim", "small-extra"),
         ("Service", "small"),
         ("Deployment", "small"),

@@ -111,10 +111,10 @@ async def test_a_map_that_is_empty_is_another_thing_than_an_absent_one(client: C
         pytest.param("KeystoneAPI", {"secret": ""}, "spec.secret", "at least 1 char", id="an-empty-name"),
         pytest.param("MariaDBDatabase", {"name": "a-b"}, "spec.name", "should match", id="a-schema-with-a-dash"),
         pytest.param("MariaDBDatabase", {"name": "a" * 65}, "spec.name", "may not be more than 64", id="a-long-schema"),
-        pytest.param("Galera", {"storageRequest": "big"}, "spec.storageRequest", "should match", id="no-quantity"),
+        pytest.param("Galera", {"storageRequest": "big"}, "spec.storageRequest", "must match", id="no-quantity"),
         pytest.param("KeystoneAPI", {"provisioning": "Magic"}, "spec.provisioning", "InProcess", id="no-such-way"),
         pytest.param(
-            "KeystoneAPI", {"trustFlushSchedule": "* * *"}, "spec.trustFlushSchedule", "should match", id="no-schedule"
+            "KeystoneAPI", {"trustFlushSchedule": "* * *"}, "spec.trustFlushSchedule", "is no cron", id="no-schedule"
         ),
         pytest.param(
             "KeystoneAPI",
