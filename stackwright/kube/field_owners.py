@@ -17,7 +17,7 @@ APPLY = "Apply"
 
 # Kubernetes' own components, and those of platforms on top of it: what they write is nobody's hand.
 _COMPONENTS = ("kube-", "openshift-")
-_OTHER_COMPONENTS = frozenset({"kubelet", "cloud-controller-manager", "k3s", "before-first-apply"})
+_OTHER_COMPONENTS = frozenset({"kubelet", "kubelite", "cloud-controller-manager", "k3s", "before-first-apply"})
 # What is no part of how an object is asked for: its status, and its own labels and annotations, on which many write.
 _BESIDE = frozenset({"f:apiVersion", "f:kind", "f:metadata", "f:status"})
 # Maps of a user's words; each of them is told on its own.

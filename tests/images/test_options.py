@@ -94,7 +94,8 @@ def test_values_are_taken_and_refused_as_by_oslo_config(openstack: Built) -> Non
 def test_a_process_that_cannot_read_an_option_ends_and_says_which(openstack: Built, name: str) -> None:
     service, file = name.removesuffix("-worker"), STARTS[name]
     sections = "[database]\nconnection = sqlite://\n[placement_database]\nconnection = sqlite://\n"
-    bad = f"[DEFAULT]\nlog_rotate_interval = s3cr3t\n{sections}"
+    # To read a deprecated option registers others, while all are read.
+    bad = f"[DEFAULT]\nshow_multiple_locations = true\nlog_rotate_interval = s3cr3t\n{sections}"
     folder = openstack.root / f"etc/{service}/{service}.conf.d"
     folder.mkdir(exist_ok=True)
     (folder / "99-bad.conf").write_text(bad)

@@ -15,8 +15,8 @@ SURVIVORS = (
     Mutant(
         "a service that is paused is worked on",
         f"{SERVICE}/controller.py",
-        "look), context):\n            return None",
-        "look), context):\n            pass",
+        "look, context), context):\n            return None",
+        "look, context), context):\n            pass",
         (f"{ON_FAULTS}::test_nothing_is_written_for_a_service_that_is_paused",),
     ),
     Mutant(

@@ -64,8 +64,9 @@ spec:
               sleep:
                 seconds: {{ $stop.drain }}
           {{- $probe := dict "httpGet" (dict "path" .path "port" "api") }}
+          {{- /* Some wait for their database; one that cannot work ends by itself, and need not be ended. */}}
           startupProbe:
-            {{- $startup := merge (dict "periodSeconds" 1 "timeoutSeconds" 5 "failureThreshold" 120) $probe }}
+            {{- $startup := merge (dict "periodSeconds" 1 "timeoutSeconds" 5 "failureThreshold" 600) $probe }}
             {{- include "stackwright.probe" (dict "name" "startup" "default" $startup "values" .values) | nindent 12 }}
           readinessProbe:
             {{- $readiness := merge (dict "periodSeconds" 10 "timeoutSeconds" 5 "failureThreshold" 3) $probe }}
@@ -80,7 +81,7 @@ spec:
             exec:
               command: [test, -e, {{ .values.started }}]
             periodSeconds: 1
-            failureThreshold: 120
+            failureThreshold: 600
           {{- end }}
           {{- range $name, $probe := .values.probes }}
           {{- with $probe }}

@@ -51,7 +51,11 @@ stackwright-operator-{{ .service }}
 {{- if not (or .Values.namespaces .Values.clusterWide) }}
 {{- fail "namespaces: name the namespaces of your clouds, for example with --set namespaces={openstack}; they must exist. Or set clusterWide=true, which lets the operators read the Secrets of all namespaces" }}
 {{- end }}
-{{- .Values.clusterWide | ternary list .Values.namespaces | toJson }}
+{{- if .Values.clusterWide }}
+{{- list | toJson }}
+{{- else }}
+{{- .Values.namespaces | toJson }}
+{{- end }}
 {{- end }}
 
 {{/*

@@ -32,11 +32,14 @@ def tell(sentence: str) -> None:
 
 
 def options(configuration: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield section and option of all that a configuration knows."""
-    for info in configuration._opts.values():  # noqa: SLF001  oslo.config lists its options nowhere else
+    """Yield section and option of all that a configuration knows.
+
+    They are listed first: to read one may register others, as the log of a deprecated one does.
+    """
+    for info in list(configuration._opts.values()):  # noqa: SLF001  oslo.config lists its options nowhere else
         yield None, info["opt"]
-    for group in configuration._groups.values():  # noqa: SLF001  likewise
-        for info in group._opts.values():  # noqa: SLF001  likewise
+    for group in list(configuration._groups.values()):  # noqa: SLF001  likewise
+        for info in list(group._opts.values()):  # noqa: SLF001  likewise
             yield group, info["opt"]
 
 

@@ -173,12 +173,20 @@ def _foreign(resource: TransportURL, world: World, look: Looker) -> str:
     """Return the name of a Secret that somebody else made where ours would be, "" where there is none."""
     name = secrets.url_name(resource.metadata.name, "", frozenset())
     present = world.secret(name, look)
-    return name if present is not None and not _is_owned(present, resource) and not _is_left(present) else ""
+    if present is None or _is_owned(present, resource) or _is_left(present) or _is_going(present, resource):
+        return ""
+    return name
 
 
 def _is_left(secret: Secret) -> bool:
     """Return whether a Secret was made for a TransportURL, of before a restore, say, and has no owner any more."""
     return secrets.USER in secret.metadata.annotations and secret.metadata.controller is None
+
+
+def _is_going(secret: Secret, resource: TransportURL) -> bool:
+    """Return whether a Secret goes with a resource of the same name that was deleted before this one was made."""
+    owner = secret.metadata.controller
+    return owner is not None and (owner.kind, owner.name) == (resource.kind.name, resource.metadata.name)
 
 
 def _shared(resource: TransportURL, world: World) -> frozenset[str]:

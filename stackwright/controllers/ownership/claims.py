@@ -224,7 +224,8 @@ def _entry(of_type: str, name: str, keystone: str, path: str) -> Claim:
 
 def _keystone_user(name: str, keystone: str, terms: tuple[str, ...]) -> Claim:
     advice = "name another user, or take its password from the same Secret and key"
-    return Claim("user", name, keystone, "spec.serviceUser", advice, terms)
+    # Keystone's tables take names that differ in case for the same.
+    return Claim("user", name.strip().casefold(), keystone, "spec.serviceUser", advice, terms)
 
 
 def _server_of(account: MariaDBAccount, around: Around) -> str:

@@ -133,10 +133,11 @@ class ServiceController(Generic[C, F]):
             raise
 
     def _kept(self, resource: C, look: Looker, context: Context) -> Iterable[Resource]:
-        """Return what is kept for a resource; nothing where it is refused: then it is another's, or soon will be."""
-        if ownership.taken(resource, ownership.caches(context)):
-            return ()
-        return needs.kept(self.service.needs, resource, look)
+        """Return what is kept for a resource and is to follow it; nothing where it is refused: then it is another's."""
+        paused = pausing.is_paused(PAUSED, resource)
+        kept = tuple(needs.kept(self.service.needs, resource, look))
+        stale = tuple(item for item in kept if pausing.changed(PAUSED, item, paused=paused) is not None)
+        return () if stale and ownership.taken(resource, ownership.caches(context)) else stale
 
     async def _pass(self, resource: C, look: Looker, context: Context) -> Result | None:
         if release.is_given(resource):

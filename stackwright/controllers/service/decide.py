@@ -203,11 +203,13 @@ def _in_secrets(service: Service[C, F], resource: C, look: Look, environment: En
 
 
 def _refuse_taken(resource: C, seen: Seen) -> None:
-    """Refuse to touch what is another resource's; it is looked at, so that we are woken when it goes."""
+    """Refuse to touch what is another resource's; both are looked at, so that we are woken when one of them goes."""
     found = ownership.taken(resource, seen.known)
     for each in found:
         if each.rival is not None:
             seen.look(type(each.rival), each.rival.metadata.name)
+        if each.claim.of is not None:
+            seen.look(each.claim.of, each.claim.name)
     if (error := ownership.blocked(found, _declared(resource, "InputReady"))) is not None:
         raise error
 

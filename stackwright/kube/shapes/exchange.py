@@ -26,10 +26,11 @@ REASON = "EndlessExchange"
 
 @dataclass
 class _Course:
-    """What was written of one object lately, when it was written again, and until when to rest."""
+    """What was written of one object lately, when it was written again, whether it was just made, when to go on."""
 
     written: deque[str] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     turns: deque[float] = field(default_factory=lambda: deque(maxlen=TURNS))
+    made: bool = False
     rests_until: float = 0.0
 
 
@@ -39,11 +40,18 @@ class Exchanges:
 
     courses: dict[Name, _Course] = field(default_factory=dict)
 
-    def note(self, name: Name, digest: str, now: float) -> bool:
-        """Note that a write of a content changed an object; return whether that was one turn too many."""
+    def note(self, name: Name, digest: str, now: float, *, absent: bool = False) -> bool:
+        """Note that a write of a content changed an object; return whether that was one turn too many.
+
+        Where the object was `absent`, somebody deleted it: that is healed each time, and what is written right after
+        it completes it.
+        """
         course = self.courses.setdefault(name, _Course())
+        healing, course.made = absent or course.made, absent
         if digest not in course.written:
             course.written.append(digest)
+            return False
+        if healing:
             return False
         course.turns.append(now)
         if len(course.turns) < TURNS or now - course.turns[0] > WITHIN_SECONDS:

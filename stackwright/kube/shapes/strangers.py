@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stackwright.kube import field_owners
-from stackwright.kube.builtin import Plain
+from stackwright.kube.builtin import ConfigMap, Plain, Secret
 from stackwright.kube.client import Client
 from stackwright.kube.managed import managed
 from stackwright.kube.resource import CustomResource, FieldManager, JsonObject, Key, Resource
@@ -23,9 +23,10 @@ LISTED = 50
 def strangers(resource: Resource, ours: str) -> tuple[FieldManager, ...]:
     """Return who else wrote to an object and may have put something into it. Pure.
 
-    A custom resource is the user's as well: what it says beside its parent is no addition.
+    A custom resource is the user's as well: what it says beside its parent is no addition. Nor is what stands in a
+    ConfigMap or a Secret beside our keys: pods keep their state there, as the nodes of a Galera do.
     """
-    if isinstance(resource, CustomResource):
+    if isinstance(resource, CustomResource | ConfigMap | Secret):
         return ()
     entries = resource.metadata.managedFields
     return tuple(entry for entry in entries if field_owners.is_stranger(entry.manager, entry.subresource, ours))

@@ -29,6 +29,15 @@ def test_who_changes_its_own_mind_to_and_fro_is_in_one_too() -> None:
     assert written(Exchanges(), "ab" * TURNS, every=0.1) != []
 
 
+def test_what_is_deleted_is_made_again_however_often() -> None:
+    # A Service is made with the port that it had, and then written without it.
+    exchanges = Exchanges()
+    for turn in range(3 * TURNS):
+        assert not exchanges.note(NAME, "with the port", turn * 1.0, absent=True)
+        assert not exchanges.note(NAME, "without", turn * 1.0 + 0.1)
+    assert exchanges.rest(NAME, 0.0) == 0.0
+
+
 def test_what_is_repaired_now_and_then_is_none() -> None:
     assert written(Exchanges(), "a" * 100, every=WITHIN_SECONDS / (TURNS - 2)) == []
 
