@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.controllers.service import refused
+from stackwright.controllers.service import missing_pods
 from stackwright.kube.builtin import StatefulSet
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import find
@@ -125,8 +125,8 @@ def overridden(resource: Memcached) -> dict[str, tuple[str, str]]:
 async def test_pods_that_are_refused_are_an_error_that_somebody_must_mend(
     client: Client, namespace: str, kubernetes: dict[str, Path], by_hand: Hand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(refused, "LOOK_AGAIN", 0.5)
-    monkeypatch.setattr(refused, "GRACE", 0.0)
+    monkeypatch.setattr(missing_pods, "LOOK_AGAIN", 0.5)
+    monkeypatch.setattr(missing_pods, "GRACE", 0.0)
     await by_hand("create", "quota", "none", "--hard=pods=0")
     await client.apply(Memcached, cache(namespace), field_manager="user")
     async with cloud(client, namespace, (MEMCACHED,), environment(kubernetes)):

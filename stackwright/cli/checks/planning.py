@@ -24,6 +24,7 @@ from stackwright.cli import edges, finding, imagined, places
 from stackwright.cli.checks.findings import Finding, Level
 from stackwright.cli.imagined import Missing, Outside
 from stackwright.cli.tree import Seen
+from stackwright.controllers import database_names
 from stackwright.controllers.controlplane import resolution
 from stackwright.controllers.controlplane.refusals import refusals
 from stackwright.controllers.controlplane.resolution import Identity, Instance
@@ -169,7 +170,10 @@ def _logins(resource: CustomResource, beside: Iterable[Resource]) -> list[Secret
 
 def wrong_with(blueprint: Service[Any, Any], resource: CustomResource, image: ComponentImage | None) -> str:
     """Return what the operator would refuse of a resource, whatever is there; "" where it is well. Pure."""
-    found = refused.problems(blueprint, resource, _some_world, image)
+    found = (
+        *database_names.problems(resource, lambda _: None),
+        *refused.problems(blueprint, resource, _some_world, image),
+    )
     return "; ".join(f"{path}: {sentence}" for path, sentence in found)
 
 

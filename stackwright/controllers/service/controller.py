@@ -21,11 +21,11 @@ from stackwright.controllers.service import (
     addresses,
     charts,
     labels,
+    missing_pods,
     needs,
     pods,
     preview,
     references,
-    refused,
     rendering,
     traces,
 )
@@ -242,9 +242,9 @@ class ServiceController(Generic[C, F]):
         for item in outcome.desired:
             workload = outcome.latest(item, context.store(item.of).get(item.key))
             beside = item.of is Job and not item.condition
-            if not beside and isinstance(workload, Plain) and refused.lacks_pods(workload, mine):
-                delays.append(refused.LOOK_AGAIN)
-                finding = await refused.told(workload, mine, context.client)
+            if not beside and isinstance(workload, Plain) and missing_pods.lacks_pods(workload, mine):
+                delays.append(missing_pods.LOOK_AGAIN)
+                finding = await missing_pods.told(workload, mine, context.client)
                 found.extend([replace(finding, condition=item.condition)] if finding is not None else ())
         return tuple(found)
 

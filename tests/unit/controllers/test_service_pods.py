@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.controllers.service import references, refused
+from stackwright.controllers.service import missing_pods, references
 from stackwright.kube.builtin import ConfigMap, CronJob, Deployment, Job, Plain, Pod, Secret, StatefulSet
 from stackwright.kube.resource import ObjectMeta, OwnerReference, R, Resource
 
@@ -111,4 +111,4 @@ SEEN = {"observedGeneration": 2}
     ],
 )
 def test_when_a_workload_lacks_pods(found: Plain, pods: list[Pod], lacks: bool) -> None:
-    assert refused.lacks_pods(found, pods) is lacks
+    assert missing_pods.lacks_pods(found, pods) is lacks
