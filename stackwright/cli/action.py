@@ -9,6 +9,7 @@ from typing import Any
 import click
 import msgspec
 
+from stackwright import services
 from stackwright.api.annotations import PAUSED
 from stackwright.api.base import CustomResource
 from stackwright.api.service import Action, ActionStatus
@@ -198,7 +199,7 @@ def entries_of(there: Iterable[JsonObject], kept: set[str], asked: Action) -> li
 
 def known_of(kind: type[CustomResource]) -> dict[str, Means]:
     """Return the actions of a kind by name. Pure."""
-    blueprint = finding.blueprint_of(kind)
+    blueprint = services.blueprint_of(kind)
     return blueprint.known_actions if blueprint is not None else {}
 
 

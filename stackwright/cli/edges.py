@@ -43,7 +43,7 @@ def services_needed(resource: CustomResource) -> tuple[Identity, ...]:
 
 def kept(resource: CustomResource, seen: "Seen") -> tuple[Identity, ...]:
     """Return what a service asks for and does not own, because it outlives the service."""
-    blueprint = next((service for service in services.blueprints() if service.kind is type(resource)), None)
+    blueprint = services.blueprint_of(type(resource))
     if blueprint is None or blueprint.elsewhere(resource):
         return ()
     resolved = (needs.resolve(need, resource, seen) for need in blueprint.needs)

@@ -7,13 +7,12 @@ word names several things, a service goes before what it keeps (`keystone` is th
 import asyncio
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 
 from stackwright import services
 from stackwright.api.base import CustomResource
-from stackwright.blueprint.service import Service
 from stackwright.cli import log_lines
 from stackwright.cli.connection import Where, client_of
 from stackwright.kube.client import Client
@@ -38,14 +37,9 @@ def service_kinds() -> tuple[type[CustomResource], ...]:
     return tuple(sorted(found, key=lambda kind: kind.kind.crd_name))
 
 
-def blueprint_of(kind: type[CustomResource]) -> Service[Any, Any] | None:
-    """Return what a service of the kind is; None for a kind that has no blueprint."""
-    return next((service for service in services.blueprints() if service.kind is kind), None)
-
-
 def chart_of(kind: type[CustomResource]) -> str:
     """Return the name of the chart whose objects are the resource's, which is the name of its folder."""
-    blueprint = blueprint_of(kind)
+    blueprint = services.blueprint_of(kind)
     return blueprint.name if blueprint is not None else kind.__module__.split(".")[-2]
 
 

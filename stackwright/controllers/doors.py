@@ -4,14 +4,13 @@ An umbrella is asked for each resource that it would make, so that a bad value i
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
 from stackwright import services
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.blueprint import node_ports, ranges, refused
-from stackwright.blueprint.service import Look, Service
+from stackwright.blueprint.service import Look
 from stackwright.controllers.controlplane.resolution import Instance, resolve
 from stackwright.controllers.known import Known
 from stackwright.kube import builtin
@@ -41,14 +40,10 @@ def _further(new: CustomResource, known: Known) -> Iterator[Problem]:
 
 
 def _of(resource: CustomResource, known: Known) -> Iterator[Problem]:
-    blueprint = _blueprints().get(type(resource))
+    blueprint = services.blueprint_of(type(resource))
     if blueprint is not None:
         yield from refused.of_service(blueprint, resource, _look(resource, known))
     yield from node_ports.taken(resource, known(builtin.Service, resource.metadata.namespace))
-
-
-def _blueprints() -> dict[type[CustomResource], Service[Any, Any]]:
-    return {blueprint.kind: blueprint for blueprint in services.blueprints()}
 
 
 def _look(resource: CustomResource, known: Known) -> Look:

@@ -29,14 +29,13 @@ def check(resource: CustomResource, images: Mapping[str, ComponentImage]) -> Fin
 
 def _specs(resource: CustomResource) -> Iterator[tuple[Service[Any, Any], str, Any]]:
     """Yield every spec of a service in a resource, with its path: its own, or those in the sections of the umbrella."""
-    by_kind = {service.kind: service for service in services.blueprints()}
     if isinstance(resource, OpenStackControlPlane):
         for section in services.sections():
-            said = getattr(resource.spec, section.name, None)
-            if said is not None and section.kind in by_kind:
-                yield from ((by_kind[section.kind], path, spec) for path, spec in _templates(section.name, said))
-    elif type(resource) in by_kind:
-        yield by_kind[type(resource)], "spec", resource.spec  # type: ignore[attr-defined]  # every service has a spec
+            said, service = getattr(resource.spec, section.name, None), services.blueprint_of(section.kind)
+            if said is not None and service is not None:
+                yield from ((service, path, spec) for path, spec in _templates(section.name, said))
+    elif (own := services.blueprint_of(type(resource))) is not None:
+        yield own, "spec", resource.spec  # type: ignore[attr-defined]  # every service has a spec
 
 
 def _templates(name: str, section: Any) -> Iterator[tuple[str, Any]]:

@@ -40,3 +40,13 @@ def blueprints() -> tuple[Service[Any, Any], ...]:
     """Return what each service's folder says the service is."""
     found = discovery.values_in(sys.modules[__name__], "service", "SERVICE")
     return tuple(sorted(found, key=lambda service: str(service.name)))
+
+
+def blueprint_of(kind: type[CustomResource]) -> Service[Any, Any] | None:
+    """Return what the service of a kind is, or None where the kind is no service's."""
+    return _by_kind().get(kind)
+
+
+@cache
+def _by_kind() -> dict[type[CustomResource], Service[Any, Any]]:
+    return {service.kind: service for service in blueprints()}

@@ -199,7 +199,7 @@ def test_the_users_own_kubeconfig_is_left_alone(
     monkeypatch.setenv("KUBECONFIG", str(named))
     bring_up(NAME)
     assert named.read_text() == text
-    # The one at home may not be there, and is not made by who brought the cluster up.
+    # The one at home may not be there, and bringing the cluster up does not make it.
     home = Path(os.environ.get("HOME", "/root")) / ".kube" / "config"
     assert not home.exists() or cluster.settings.url not in home.read_text()
     assert cluster.settings.url in cluster.layout.kubeconfig.read_text()

@@ -161,7 +161,7 @@ FURTHER = (
     Mutant(
         "a child of somebody else is taken",
         CHILDREN,
-        "    refuse_foreign(str(child), context.store(child.of).get(child.key), parent)\n",
+        "    refuse_foreign(str(child), present, parent)\n",
         "",
         ("tests/functional/test_shapes.py::test_a_child_of_somebody_else_is_taken_once_it_is_free",),
     ),

@@ -133,7 +133,7 @@ async def _release(
     resource: CustomResource, beside: Iterable[Resource], namespace: str, means: Means
 ) -> Release | Finding | None:
     """Return what a service would become, or why it would not, or why nobody knows."""
-    blueprint = finding.blueprint_of(type(resource))
+    blueprint = services.blueprint_of(type(resource))
     if blueprint is None or blueprint.elsewhere(resource):
         return None
     if wrong := wrong_with(blueprint, resource, means.images.get(blueprint.name)):

@@ -100,13 +100,8 @@ def claims(resource: CustomResource, around: Around) -> tuple[Claim, ...]:
             return _registered(resource, around)
         case KeystoneEndpoint():
             return _endpoints(resource, around)
-    service = _blueprints().get(type(resource))
+    service = services.blueprint_of(type(resource))
     return tuple(_made(service, resource, around)) if service is not None else ()
-
-
-@cache
-def _blueprints() -> dict[type[CustomResource], Service[Any, Any]]:
-    return {service.kind: service for service in services.blueprints()}
 
 
 @cache

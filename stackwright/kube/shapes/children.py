@@ -389,9 +389,9 @@ def mark_by(field_manager: str) -> str:
 async def apply_unforced(child: Child, parent: Resource, context: Context) -> Applied:
     """Apply a child, leaving out what others own of it; return it with what was left out."""
     refuse_elsewhere(str(child), child.body, parent)
-    refuse_foreign(str(child), context.store(child.of).get(child.key), parent)
-    marked = _with_annotation(child.body, mark_of(context), fields.digest(child.body))
     present = context.store(child.of).get(child.key)
+    refuse_foreign(str(child), present, parent)
+    marked = _with_annotation(child.body, mark_of(context), fields.digest(child.body))
     left_out = await strangers.scaled_to_zero(context.client, child.body, present)
     # Twice at most: the first answer names every conflict. A third manager in between is the next pass's matter.
     for _ in range(3):

@@ -38,7 +38,7 @@ WHO_ENDS = {
     "MemcachedMissing": {AUTHOR},
     "RabbitMqMissing": {AUTHOR},
     "SecretIncomplete": {GIVEN},
-    # A Service of ours comes by itself; a KeystoneService is named by who wrote the KeystoneEndpoint. A Secret with a
+    # A Service of ours comes by itself; the author of a KeystoneEndpoint names its KeystoneService. A Secret with a
     # snippet is the user's, whoever handed its name down.
     "ServiceMissing": {ITSELF, AUTHOR},
     "SecretMissing": {GIVEN, AUTHOR, USER},
