@@ -6,3 +6,6 @@ PAUSED = "openstack.org/paused"
 RELEASE_OWNER = "openstack.org/release-owner"
 # Accepts that Secrets which were deleted are made anew: the words that the condition named, with commas between them.
 ACCEPT_LOSS = "openstack.org/accept-loss"
+
+# By which operators know again what they made: on every Secret that was generated, for which resource.
+GENERATED_FOR = "openstack.org/generated-for"

@@ -6,15 +6,15 @@ SECTION = Section(
     instance="teapot",
     condition="OpenStackControlPlaneTeapotReady",
     handed_down=(HandedDown("secret"), HandedDown("kettle", value="copper")),
-    needs=(Need("database", "databaseInstance", default="openstack"),),
-    passwords=(Password("passwordSelectors.service", "TeapotPassword"),),
 )
+
+What the service needs of others, and which passwords it takes, stands in its blueprint.
 """
 
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 
@@ -30,23 +30,8 @@ from stackwright.api.base import (
 from stackwright.api.exposure import ApiOverride, RoutedOverride
 from stackwright.api.templates import part_of, template_of
 
-# What a service can need of another one, whoever provides it.
-NeedType = Literal["database", "broker", "cache", "identity"]
-
 # More instances than anybody runs; the server wants a bound where it counts the cost of rules.
 _MOST_INSTANCES = 32
-
-
-@dataclass(frozen=True)
-class Need:
-    """A resource that a service uses: what it is for, and at which path of the service's spec its name stands.
-
-    Without a name there, it is the `default`; without that either, nothing is needed.
-    """
-
-    type: NeedType
-    path: str
-    default: str = ""
 
 
 @dataclass(frozen=True)
@@ -64,20 +49,8 @@ class HandedDown:
 
 
 @dataclass(frozen=True)
-class Password:
-    """A password that a service takes from the umbrella's Secret, under the key that stands at this path.
-
-    Where it is `fernet`, it is no password but a key by which the service encrypts, in Fernet's form.
-    """
-
-    path: str
-    default: str
-    fernet: bool = False
-
-
-@dataclass(frozen=True)
 class Section:
-    """A service in the umbrella: what it is called there, what it makes, what it needs, what it reports.
+    """A service in the umbrella: what it is called there, what it makes, what it is handed down, what it reports.
 
     `several` sections have a map of templates by instance, the others one template. `instance` is what the one
     resource is called, or the one that is made when another service needs it. `external` is the path that says
@@ -96,10 +69,7 @@ class Section:
     description: str
     several: bool = False
     infrastructure: bool = False
-    provides: NeedType | None = None
-    needs: tuple[Need, ...] = ()
     handed_down: tuple[HandedDown, ...] = ()
-    passwords: tuple[Password, ...] = ()
     external: str = ""
     unsupported: tuple[str, ...] = ()
     kolla: Mapping[str, str] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from msgspec import structs
 from stackwright.api.base import JsonObject
 from stackwright.api.service import Action as Asked
 from stackwright.api.service import ActionStatus
-from stackwright.blueprint.configuration import digest
+from stackwright.blueprint.digests import digest
 from stackwright.blueprint.service import Action, Restart, RotateKeys, RunJob
 
 PENDING, RUNNING, SUCCEEDED, FAILED = "Pending", "Running", "Succeeded", "Failed"

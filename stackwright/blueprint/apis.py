@@ -10,7 +10,8 @@ from stackwright.api.base import CustomResource, JsonObject
 from stackwright.api.exposure import RoutedOverride
 from stackwright.api.keystone import KeystoneService
 from stackwright.blueprint.facts import DatabaseFacts, Endpoints
-from stackwright.blueprint.service import DB_SYNC, Job, Look, Told
+from stackwright.blueprint.look import Look
+from stackwright.blueprint.service import DB_SYNC, Job, Told
 
 # Types of Services that have ports at nodes.
 _AT_NODES = frozenset({"NodePort", "LoadBalancer"})

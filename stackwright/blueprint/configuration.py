@@ -1,14 +1,12 @@
 """A service's configuration as the Secret that its pods mount: its files, and a start contract for each part. Pure."""
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-import msgspec
-
-from stackwright.api.base import CustomResource, JsonObject
+from stackwright.api.base import CustomResource
 from stackwright.blueprint import ini, start
+from stackwright.blueprint.digests import digest
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.service import Component, ConfigFile, Job, Schedule, Service
 
@@ -105,8 +103,3 @@ def _contract(service: Service[C, F], component: Component[C, F], resource: C, f
         return ""
     own = start.own_of(component.template(resource))
     return start.contract(component.command(resource), files, service.user, own)
-
-
-def digest(content: JsonObject) -> str:
-    """Return a short name for a content, the same for the same content; secrets cannot be read from it."""
-    return hashlib.sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()[:10]

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from stackwright.blueprint.facts import Endpoints
-from stackwright.blueprint.service import INTERNAL, PUBLIC
 from stackwright.kube.builtin import Node, Service
 from stackwright.kube.plan import Wait
 
@@ -12,21 +11,21 @@ from stackwright.kube.plan import Wait
 def urls(
     services: Mapping[str, Service | None], overrides: Mapping[str, Any], nodes: Iterable[Node], port: int
 ) -> Endpoints | Wait:
-    """Return both URLs, or what they wait for. `overrides` are those of the spec, by interface."""
+    """Return the URLs of the interfaces that `services` has, or what they wait for; `overrides` are the spec's."""
     found: dict[str, str] = {}
-    for interface in (PUBLIC, INTERNAL):
+    for interface in services:
         override = overrides.get(interface)
         if override is not None and override.endpointURL:
             found[interface] = override.endpointURL
             continue
-        service = services.get(interface)
+        service = services[interface]
         if service is None:
             return Wait("ServiceMissing", f"The Service of the {interface} endpoint is not there yet", "")
         url = url_of(service, nodes, port)
         if isinstance(url, Wait):
             return url
         found[interface] = url
-    return Endpoints(public=found[PUBLIC], internal=found[INTERNAL])
+    return Endpoints(**found)
 
 
 def url_of(service: Service, nodes: Iterable[Node], port: int) -> str | Wait:

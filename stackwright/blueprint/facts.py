@@ -13,6 +13,8 @@ class DatabaseFacts:
     schema: str
     user: str
     password: str = field(repr=False)
+    # The resource that provides it; "" where it runs elsewhere and nothing here stands for it.
+    server: str = ""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class BrokerFacts:
     quorum_queues: bool = True
     # The Secret that has the URL.
     secret: str = ""
+    # The resource that provides it; "" where it runs elsewhere and nothing here stands for it.
+    server: str = ""
 
 
 @dataclass(frozen=True)
@@ -44,11 +48,28 @@ class IdentityFacts:
 
 
 @dataclass(frozen=True)
-class Endpoints:
-    """The URLs of a service, as its catalog entry has them."""
+class ApiFacts:
+    """Where another service's API is: `url` is for services, `public_url` for clients; `server` is its resource."""
 
-    public: str
-    internal: str
+    url: str
+    public_url: str
+    server: str
+    # What its pods are called.
+    pods: str
+
+
+@dataclass(frozen=True)
+class Endpoints:
+    """The URLs of an API; an interface that it does not have is empty."""
+
+    public: str = ""
+    internal: str = ""
+
+    @property
+    def by_interface(self) -> dict[str, str]:
+        """The URLs by interface, of those that it has."""
+        found = {"public": self.public, "internal": self.internal}
+        return {interface: url for interface, url in found.items() if url}
 
 
 @dataclass(frozen=True)
@@ -58,8 +79,10 @@ class Facts:
     name: str
     namespace: str
     image: str
-    # None before the cluster has given its Services addresses.
+    # Of the API that the catalog lists; None before the cluster has given its Services addresses.
     endpoints: Endpoints | None = None
+    # Of every API, by its name.
+    apis: Mapping[str, Endpoints] = field(default_factory=dict)
     # By the name of the selector that says under which key of spec.secret they stand.
     passwords: Mapping[str, str] = field(default_factory=dict, repr=False)
     # A short name for the keys of each ring that was turned since it was made, once all pods hold what is migrated to.

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from stackwright.api.base import CustomResource
-from stackwright.blueprint.service import INTERNAL, PUBLIC, Database, Identity, RunJob, Service
+from stackwright.blueprint.service import RunJob, Service
 
 # Helm's own bound.
 RELEASE = 53
@@ -47,7 +47,7 @@ def _becomes(service: Service[Any, Any], resource: CustomResource) -> Iterator[t
     """Yield what is named after a resource: what it is, what is added to the name, and how long it may be."""
     yield "the Helm release", "", RELEASE
     for endpoint in service.endpoints_of(resource):
-        yield from (("the Service", f"-{endpoint.key(interface)}", DNS_LABEL) for interface in (PUBLIC, INTERNAL))
+        yield from (("the Service", f"-{endpoint.key(interface)}", DNS_LABEL) for interface in endpoint.interfaces)
     for schedule in service.schedules:
         yield "the CronJob", f"-{schedule.name}", CRON_JOB
     for job in _jobs(service):
@@ -57,10 +57,7 @@ def _becomes(service: Service[Any, Any], resource: CustomResource) -> Iterator[t
 def _jobs(service: Service[Any, Any]) -> Iterator[str]:
     yield from (job.name for job in service.jobs)
     # Jobs of the chart that make what the operator makes otherwise.
-    if any(isinstance(need, Database) for need in service.needs):
-        yield "db-create"
-    if any(isinstance(need, Identity) for need in service.needs):
-        yield "identity-create"
+    yield from sorted(job for of in service.need_types for job in of.jobs)
     for name, means in service.known_actions.items():
         if isinstance(means, RunJob):
             yield f"action-{name}"

@@ -10,9 +10,9 @@ LONGEST_SCHEMA = 64
 LONGEST_USER = 80
 
 
-def schema(resource: CustomResource) -> str:
-    """Return the name of a resource's schema on its database server."""
-    return resource.metadata.name.replace("-", "_").replace(".", "_")[:LONGEST_SCHEMA]
+def schema(database: str) -> str:
+    """Return the name of the schema that a MariaDBDatabase stands for on its server."""
+    return database.replace("-", "_").replace(".", "_")[:LONGEST_SCHEMA]
 
 
 def database_user(account: str) -> str:

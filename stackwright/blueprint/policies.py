@@ -6,33 +6,22 @@ becomes a way in. All other ways are closed. Rules are in NetworkPolicy's own wo
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar, assert_never
-from urllib.parse import urlsplit
+from typing import Any, TypeVar
 
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.blueprint.facts import Facts
+from stackwright.blueprint.interfaces import INTERNAL, PUBLIC
+from stackwright.blueprint.needs.need import Need
 from stackwright.blueprint.network import Listen
-from stackwright.blueprint.service import (
-    INTERNAL,
-    PUBLIC,
-    Cache,
-    Database,
-    Endpoint,
-    Identity,
-    Messaging,
-    Need,
-    Notifications,
-    Password,
-    Service,
-    Snippets,
-)
+from stackwright.blueprint.providers import BROKER, CACHE, DATABASE
+from stackwright.blueprint.service import Endpoint, Service
 
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
 
-# The charts of what services need, by the word of the need: their pods carry the chart's name.
-_PROVIDERS = {"database": "mariadb", "cache": "memcached", "broker": "rabbitmq", "identity": "keystone"}
 NAME, INSTANCE, COMPONENT = "app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/component"
+# What lets in only the pods that carry the label of a need.
+LABELLED = frozenset({DATABASE, CACHE, BROKER})
 # The name that the pods of our operators carry.
 OPERATORS = "stackwright"
 
@@ -49,32 +38,23 @@ class Surroundings:
     api_server: tuple[int, ...] = (443, 6443)
 
 
-@dataclass(frozen=True)
-class Target:
-    """Something that a service needs and talks to: a resource of ours, and the places where it is, host and port."""
-
-    word: str
-    instance: str
-    places: tuple[tuple[str, int], ...]
-
-
 def values(service: Service[C, F], resource: C, facts: F, around: Surroundings | None) -> JsonObject:
     """Return the values of a chart for labels and policies; without surroundings nothing is closed.
 
     The labels are there in any case: who closes the ways later need not restart a pod.
     """
     found: JsonObject = {}
-    if labels := pod_labels(service, resource):
+    if labels := pod_labels(service, resource, facts):
         found["podLabels"] = labels
     if around is not None:
         found["networkPolicies"] = rules(service, resource, facts, around)
     return found
 
 
-def pod_labels(service: Service[C, F], resource: C) -> dict[str, str]:
-    """Return the labels that say what the pods of a service need."""
-    named = (_named(need, resource) for need in service.needs)
-    return {_label(word, instance): "true" for word, instance in named if instance and word != "identity"}
+def pod_labels(service: Service[C, F], resource: C, facts: F | None = None) -> dict[str, str]:
+    """Return the labels that say what the pods of a service need; an API is open to all, and needs none."""
+    named = ((need.word, need.server(resource, need.fact_of(facts))) for need in service.needs_of(resource))
+    return {_label(word, instance): "true" for word, instance in named if instance and word in LABELLED}
 
 
 def _label(word: str, instance: str) -> str:
@@ -90,7 +70,7 @@ def rules(service: Service[C, F], resource: C, facts: F, around: Surroundings) -
 
 
 def _egress(service: Service[C, F], resource: C, facts: F, around: Surroundings) -> Iterator[JsonObject]:
-    out = [rule for need in service.needs for rule in _to(need, resource, facts)]
+    out = [rule for need in service.needs_of(resource) for rule in _to(need, resource, facts)]
     if service.network.peers:
         out.append({"to": [_pods({NAME: service.name, INSTANCE: facts.name})]})
     if service.network.dials:
@@ -105,75 +85,21 @@ def _egress(service: Service[C, F], resource: C, facts: F, around: Surroundings)
 
 def _to(need: Need, resource: Any, facts: Any) -> Iterator[JsonObject]:
     """Yield the ways to what a need stands for."""
-    target = _target(need, resource, facts)
-    if target is None:
+    fact = need.fact_of(facts)
+    instance = need.server(resource, fact) if fact is not None else ""
+    places = need.places(fact) if fact is not None else ()
+    if not places:
         return
-    inside = all(host.endswith(f".{facts.namespace}.svc") for host, _ in target.places)
-    ports = [_port(port) for port in sorted({port for _, port in target.places})]
-    pods = _pods({NAME: _PROVIDERS[target.word], INSTANCE: target.instance})
+    inside = instance and all(host.endswith(f".{facts.namespace}.svc") for host, _ in places)
+    ports = [_port(port) for port in sorted({port for _, port in places})]
+    pods = _pods({NAME: need.pods(fact), INSTANCE: instance})
     if inside:
         yield {"to": [pods], "ports": ports}
         return
     # It is elsewhere, and a policy knows no names. Or it is here, and its address leads to pods at other ports.
-    yield {"to": [pods]}
+    if instance:
+        yield {"to": [pods]}
     yield {"ports": ports}
-
-
-def _target(need: Need, resource: Any, facts: Any) -> Target | None:
-    word, instance = _named(need, resource)
-    fact = getattr(facts, getattr(need, "fact", ""), None)
-    if not instance or fact is None:
-        return None
-    match need:
-        case Database():
-            return Target(word, instance, ((fact.hostname, fact.port),))
-        case Cache():
-            return Target(word, instance, tuple(_place(server) for server in fact.servers))
-        case Notifications() | Messaging():
-            return Target(word, instance, tuple(_brokers(fact.transport_url)))
-        case Identity():
-            return Target(word, instance, (_address(fact.url),))
-        case Password() | Snippets():
-            return None
-        case _:
-            assert_never(need)
-
-
-def _named(need: Need, resource: Any) -> tuple[str, str]:
-    """Return what a need is for, and the name of the resource that provides it; empty where there is none."""
-    spec = resource.spec
-    match need:
-        case Database():
-            return "database", spec.databaseInstance
-        case Cache():
-            return "cache", spec.memcachedInstance
-        case Notifications():
-            bus = spec.notificationsBus
-            return "broker", (bus.cluster if bus is not None else getattr(spec, "rabbitMqClusterName", None)) or ""
-        case Messaging():
-            return "broker", spec.messagingBus.cluster
-        case Identity():
-            return "identity", spec.keystoneInstance
-        case Password() | Snippets():
-            return "", ""
-        case _:
-            assert_never(need)
-
-
-def _place(server: str) -> tuple[str, int]:
-    host, _, port = server.rpartition(":")
-    return host, int(port)
-
-
-def _brokers(transport_url: str) -> Iterator[tuple[str, int]]:
-    """Yield the nodes of a broker; a URL names several, with a login before each."""
-    for entry in urlsplit(transport_url).netloc.split(","):
-        yield _place(entry.rpartition("@")[2])
-
-
-def _address(url: str) -> tuple[str, int]:
-    parts = urlsplit(url)
-    return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
 
 
 def _ingress(service: Service[C, F], resource: C, around: Surroundings) -> dict[str, list[JsonObject]]:
@@ -188,14 +114,19 @@ def _ingress(service: Service[C, F], resource: C, around: Surroundings) -> dict[
 def _apis(endpoints: Iterable[Endpoint], resource: CustomResource) -> Iterator[tuple[str, JsonObject]]:
     for endpoint in endpoints:
         ports = [_port(endpoint.port)]
+        if PUBLIC not in endpoint.interfaces:
+            yield endpoint.component(INTERNAL), _inside(endpoint, resource, ports)
+            continue
         # Users come from anywhere: by a node port, a load balancer, or an Ingress in another namespace.
         yield endpoint.component(PUBLIC), {"ports": ports}
         internal = endpoint.component(INTERNAL)
-        if internal != endpoint.component(PUBLIC):
-            yield (
-                internal,
-                {"ports": ports} if _is_exposed(endpoint, resource) else {"from": [_pods({})], "ports": ports},
-            )
+        if INTERNAL in endpoint.interfaces and internal != endpoint.component(PUBLIC):
+            yield internal, _inside(endpoint, resource, ports)
+
+
+def _inside(endpoint: Endpoint, resource: CustomResource, ports: list[JsonObject]) -> JsonObject:
+    """Return the way in to an internal interface: for the namespace's pods, unless the user leads others to it."""
+    return {"ports": ports} if _is_exposed(endpoint, resource) else {"from": [_pods({})], "ports": ports}
 
 
 def _is_exposed(endpoint: Endpoint, resource: CustomResource) -> bool:

@@ -6,7 +6,8 @@ from typing import Any
 from stackwright.api.base import CustomResource
 from stackwright.blueprint import admission, configuration, mounts, name_lengths, options, ranges
 from stackwright.blueprint.images import ComponentImage
-from stackwright.blueprint.service import Look, Service
+from stackwright.blueprint.look import Look
+from stackwright.blueprint.service import Service
 
 
 def problems(

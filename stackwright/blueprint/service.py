@@ -7,19 +7,20 @@ controller does the rest. If a service seems to need an `if` in the machinery, a
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from stackwright.api.base import CustomResource, JsonObject, Resource, Status
 from stackwright.api.exposure import RoutedOverride
 from stackwright.blueprint.facts import Facts
+from stackwright.blueprint.interfaces import INTERNAL, PUBLIC
+from stackwright.blueprint.look import Look
+from stackwright.blueprint.needs.need import Each, Need
 from stackwright.blueprint.network import Network
+from stackwright.blueprint.providers import Provides
 from stackwright.kube.conditions import Finding
-
-PUBLIC, INTERNAL = "public", "internal"
 
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
-R = TypeVar("R", bound=Resource)
 
 
 def _spec(resource: CustomResource) -> Any:
@@ -36,84 +37,6 @@ def _never(_: CustomResource) -> bool:
 
 def _no_files(_: CustomResource, __: Facts) -> "Iterable[ConfigFile]":
     return ()
-
-
-class Look(Protocol):
-    """Reads an object of the resource's own namespace, or a cluster-wide one, from the cache."""
-
-    def __call__(self, kind: type[R], name: str) -> R | None:
-        """Return the object, or None when it is not there; the resource is looked at again when it changes."""
-        ...
-
-
-# What a service can need. `fact` is the field of its facts that the need fills.
-
-
-@dataclass(frozen=True)
-class Database:
-    """A schema of the service's own: spec.databaseInstance names the server, spec.databaseAccount the account."""
-
-    fact: ClassVar[str] = "database"
-
-
-@dataclass(frozen=True)
-class Cache:
-    """A cache: spec.memcachedInstance names it."""
-
-    fact: ClassVar[str] = "cache"
-
-
-@dataclass(frozen=True)
-class Notifications:
-    """A broker for notifications, where spec.notificationsBus names one; the fact is None where it does not."""
-
-    fact: ClassVar[str] = "notifications"
-
-
-@dataclass(frozen=True)
-class Messaging:
-    """A broker by which the service's own parts call each other: spec.messagingBus names it."""
-
-    fact: ClassVar[str] = "messaging"
-
-
-@dataclass(frozen=True)
-class Identity:
-    """A user in Keystone to work as, and an entry in the catalog, with the type by which clients find the service.
-
-    spec.keystoneInstance names the Keystone, spec.serviceUser the user, spec.passwordSelectors.service the key of its
-    password. `path` comes behind the URLs of the endpoints in the catalog.
-    """
-
-    type: str
-    description: str
-    path: str = ""
-    fact: ClassVar[str] = "identity"
-
-
-@dataclass(frozen=True)
-class Password:
-    """A password from spec.secret, under the key that spec.passwordSelectors has for `selector`.
-
-    Where it is `fernet`, it is no password but a key by which the service encrypts, in Fernet's form.
-    """
-
-    selector: str
-    fernet: bool = False
-
-
-@dataclass(frozen=True)
-class Snippets:
-    """Configuration that the user keeps in Secrets; `secrets` names those that a resource reads.
-
-    The fact is their content, by Secret and key.
-    """
-
-    secrets: Callable[[Any], Iterable[str]]
-    fact: ClassVar[str] = "snippets"
-
-
-Need = Database | Cache | Notifications | Messaging | Identity | Password | Snippets
 
 
 @dataclass(frozen=True)
@@ -204,7 +127,7 @@ class Generated(Generic[C]):
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An API of the service: Services `<resource>-public` and `<resource>-internal` before a component that serves it.
+    """An API of the service: a Service `<resource>-<interface>` for each of its interfaces, before what serves it.
 
     A service with several APIs gives each a `name`, which then stands between (`<resource>-<name>-public`), and what
     the user overrides of its Services; without, that is spec.override.service. One of them is `listed` in the catalog.
@@ -216,6 +139,7 @@ class Endpoint:
     internal: str = "api"
     override: Mapping[str, RoutedOverride] | None = None
     listed: bool = True
+    interfaces: tuple[str, ...] = (PUBLIC, INTERNAL)
 
     def component(self, interface: str) -> str:
         """Return the component that serves an interface."""
@@ -294,6 +218,7 @@ class Service(Generic[C, F]):
     `problems` are what is wrong with a spec beyond what its schema can say. `elsewhere` says that the service runs
     somewhere else and is only used. `unread` are fields that upstream has and that nothing here reads yet. `options` is
     the file that lists the options of its configuration, where it has such a list.
+    `needs` are what it needs of others, and `provides` what others need of it.
     `parts` are names, behind that of the release, of objects in the chart that no other word here tells of; `fixed` are
     the objects of `resources` whose names do not depend on the resource's, so that a namespace has them once.
     """
@@ -303,7 +228,8 @@ class Service(Generic[C, F]):
     facts: type[F]
     user: str
     components: tuple[Component[C, F], ...] | Callable[[C], tuple[Component[C, F], ...]]
-    needs: tuple[Need, ...] = ()
+    needs: tuple[Need | Each, ...] = ()
+    provides: Provides[C] | None = None
     endpoints: tuple[Endpoint, ...] | Callable[[C], tuple[Endpoint, ...]] = ()
     volumes: Callable[[C], Iterable[Volume]] | None = None
     network: Network = field(default_factory=Network)
@@ -334,6 +260,18 @@ class Service(Generic[C, F]):
     def components_of(self, resource: C) -> tuple[Component[C, F], ...]:
         """Return the components that a resource has."""
         return self.components(resource) if callable(self.components) else self.components
+
+    def needs_of(self, resource: C) -> tuple[Need, ...]:
+        """Return the needs that a resource has."""
+        found: list[Need] = []
+        for need in self.needs:
+            found.extend(need.needs(resource) if isinstance(need, Each) else (need,))
+        return tuple(found)
+
+    @property
+    def need_types(self) -> frozenset[type[Need]]:
+        """The types of all needs that a resource can have."""
+        return frozenset(of for need in self.needs for of in (need.of if isinstance(need, Each) else (type(need),)))
 
     def endpoints_of(self, resource: C) -> tuple[Endpoint, ...]:
         """Return the APIs that a resource has."""

@@ -8,8 +8,9 @@ import msgspec
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.api.pods import ExtraMounts, Probe
 from stackwright.blueprint import configuration
+from stackwright.blueprint.digests import digest
 from stackwright.blueprint.facts import Facts
-from stackwright.blueprint.service import INTERNAL, PUBLIC, Component, Endpoint, Job, Service
+from stackwright.blueprint.service import Component, Endpoint, Job, Service
 
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
@@ -56,7 +57,7 @@ def job_values(job: Job[C, F], resource: C, facts: F) -> JsonObject | None:
         return None
     result = {
         "config": configuration.secret_name(resource),
-        "hash": configuration.digest(
+        "hash": digest(
             {"image": facts.image, "command": job.command(resource), "provisioning": _provisioning(resource), **inputs}
         ),
     }
@@ -109,7 +110,7 @@ def _services(endpoints: Iterable[Endpoint], resource: CustomResource) -> JsonOb
     found: JsonObject = {}
     for endpoint in endpoints:
         overrides = endpoint.overrides(resource)
-        for interface in (PUBLIC, INTERNAL):
+        for interface in endpoint.interfaces:
             # A chart with one API knows its component.
             served = {"component": endpoint.component(interface)} if endpoint.name else {}
             found[endpoint.key(interface)] = {**served, **_exposed(overrides.get(interface))}

@@ -15,9 +15,9 @@ from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.api.mariadb import DATABASE_LABEL, SERVER_LABEL, MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
-from stackwright.api.sections import NeedType, Section
-from stackwright.controllers.controlplane.resolution import Identity, Instance, found_at
-from stackwright.controllers.service import needs
+from stackwright.api.sections import Section
+from stackwright.controllers import needs
+from stackwright.controllers.controlplane.resolution import Identity, Instance, needs_of
 
 if TYPE_CHECKING:
     # The tree shows these edges; what it is made of is what they are read from.
@@ -35,10 +35,8 @@ def services_needed(resource: CustomResource) -> tuple[Identity, ...]:
     if section is None:
         return ()
     spec = msgspec.to_builtins(resource.spec)  # type: ignore[attr-defined]  # every kind with a section has one
-    if Instance(section, resource.metadata.name, spec).external:
-        return ()
-    found = ((need.type, found_at(spec, need.path) or need.default) for need in section.needs)
-    return tuple(dict.fromkeys((_provider(of), name) for of, name in found if name))
+    found = needs_of(Instance(section, resource.metadata.name, spec))
+    return tuple(dict.fromkeys((_provider(need.word), name) for need, name in found))
 
 
 def kept(resource: CustomResource, seen: "Seen") -> tuple[Identity, ...]:
@@ -46,7 +44,8 @@ def kept(resource: CustomResource, seen: "Seen") -> tuple[Identity, ...]:
     blueprint = services.blueprint_of(type(resource))
     if blueprint is None or blueprint.elsewhere(resource):
         return ()
-    resolved = (needs.resolve(need, resource, seen) for need in blueprint.needs)
+    sight = needs.sight(seen)
+    resolved = (need.resolve(resource, sight) for need in blueprint.needs_of(resource))
     return tuple((child.of.kind.name, child.key.name) for entry in resolved for child in entry.children)
 
 
@@ -58,9 +57,9 @@ def needed(resource: CustomResource, seen: "Seen") -> tuple[Identity, ...]:
     return tuple(dict.fromkeys(entry for entry in found if entry[1]))
 
 
-def _provider(of: NeedType) -> str:
+def _provider(word: str) -> str:
     """Return the kind that provides what can be needed."""
-    return next(section.kind.kind.name for section in services.sections() if section.provides == of)
+    return services.providers()[word].kind.kind.name
 
 
 def _of_shared(resource: CustomResource, seen: "Seen") -> Iterable[Identity]:

@@ -15,21 +15,17 @@ import msgspec
 
 from stackwright import services
 from stackwright.api.base import CustomResource, JsonObject
-from stackwright.api.mariadb import MariaDBAccount, MariaDBAccountStatus, MariaDBDatabase, MariaDBDatabaseStatus
-from stackwright.api.rabbitmq import TransportURL, TransportURLStatus
-from stackwright.blueprint.configuration import digest
-from stackwright.blueprint.facts import DatabaseFacts, Facts
+from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.images import ComponentImage
-from stackwright.blueprint.service import INTERNAL, PUBLIC, Cache, Database, Endpoint, Identity, Password, Service
-from stackwright.controllers.service import Environment, catalog, needs
+from stackwright.blueprint.needs.need import Outside, UnknownHere
+from stackwright.blueprint.service import Endpoint, Service
+from stackwright.controllers import needs
+from stackwright.controllers.service import Environment
 from stackwright.controllers.service.decide import Intent, Seen, decide
 from stackwright.kube import builtin, clock
 from stackwright.kube.builtin import ConfigMap, PersistentVolumeClaim, Secret, StorageClass
 from stackwright.kube.errors import Blocked
 from stackwright.kube.resource import Key, ObjectMeta, R, Resource, manifest
-from stackwright.services.keystone.kinds import KeystoneAPI
-from stackwright.services.mariadb.kinds import Galera
-from stackwright.services.memcached.kinds import Memcached
 
 C = TypeVar("C", bound=CustomResource)
 
@@ -41,17 +37,6 @@ class Missing(click.ClickException):
     """Something that only the user can say; the message names the field or the flag."""
 
     exit_code = 2
-
-
-@dataclass(frozen=True)
-class Outside:
-    """What a user says of the world beside the files."""
-
-    namespace: str
-    image: str = ""
-    database_host: str = ""
-    database_port: int = 0
-    cache_servers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,7 +53,7 @@ class Outcome:
 class World:
     """All objects of a namespace that is only imagined."""
 
-    namespace: str
+    outside: Outside
     objects: dict[tuple[type[Resource], str], Resource] = field(default_factory=dict)
 
     def __call__(self, kind: type[R], name: str) -> R | None:
@@ -77,6 +62,16 @@ class World:
         if found is None and kind is StorageClass:
             found = StorageClass(metadata=ObjectMeta(name=name))
         return found if isinstance(found, kind) else None
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that is imagined."""
+        return self.outside.namespace
+
+    def provider(self, word: str, name: str, spec: JsonObject, *, alone: bool = True) -> Any:
+        """Return a provider as a file has it, or with this spec; with what its service tells of it once it runs."""
+        kind = services.providers()[word].kind
+        return _told(self(kind, name) or _default(kind, name, spec), self, alone=alone)
 
     def add(self, resource: Resource) -> None:
         """Put an object into the namespace."""
@@ -89,7 +84,7 @@ def imagine(
     service: Service[Any, Any], resource: Any, beside: Iterable[Resource], outside: Outside, charts: Path
 ) -> Outcome:
     """Return what a resource becomes, with what the files have beside it."""
-    world = World(outside.namespace)
+    world = World(outside)
     for item in beside:
         world.add(_plain(item))
     world.add(resource)
@@ -97,7 +92,7 @@ def imagine(
     images = {service.name: ComponentImage(outside.image)} if outside.image else {}
     environment = Environment(images, charts)
     made = [*_passwords(service, resource, world, environment)]
-    _surround(service, resource, world, outside)
+    _surround(service, resource, world)
     intent = _decided(service, resource, world, environment, made)
     assert intent.values is not None  # noqa: S101  else it would not have been decided
     values = dict(intent.values)
@@ -121,7 +116,7 @@ def _decided(
             made.append(new.name)
         for child in intent.children:
             if child.kept and world(child.of, child.key.name) is None:
-                world.add(_ready(msgspec.convert(child.body, child.of), world))
+                world.add(_finished(service, resource, msgspec.convert(child.body, child.of), world))
         if intent.values is not None:
             break
     waits = "; ".join(wait.message for wait in intent.waits)
@@ -148,47 +143,22 @@ def _secret(name: str, content: Mapping[str, str]) -> Secret:
 
 def _passwords(service: Service[Any, Any], resource: Any, world: World, environment: Environment) -> Iterable[str]:
     """Make the Secret with the passwords of the service where no file has it, and yield its name."""
-    selectors = {need.selector: need.fernet for need in service.needs if isinstance(need, Password)}
-    if any(isinstance(need, Identity) for need in service.needs):
-        selectors["service"] = False
-    if not selectors or world(Secret, resource.spec.secret) is not None:
+    wanted = {password for need in service.needs_of(resource) for password in need.passwords(resource)}
+    if not wanted or world(Secret, resource.spec.secret) is not None:
         return
     source = environment.source(resource.spec.secret)
-    content = {
-        getattr(resource.spec.passwordSelectors, selector): source.fernet_key() if fernet else source.password()
-        for selector, fernet in selectors.items()
-    }
+    content = {entry.key: source.fernet_key() if entry.fernet else source.password() for entry in wanted}
     world.add(_secret(resource.spec.secret, content))
     yield resource.spec.secret
 
 
-def _surround(service: Service[Any, Any], resource: Any, world: World, outside: Outside) -> None:
+def _surround(service: Service[Any, Any], resource: Any, world: World) -> None:
     """Put what the service needs around it: as the files have it, else as it is by default."""
-    for need in service.needs:
-        match need:
-            case Database():
-                name = resource.spec.databaseInstance
-                server = world(Galera, name) or _default(Galera, name, {"storageClass": "", "storageRequest": "10G"})
-                told = _told(server, world)
-                host, port = outside.database_host or told.status.hostname, outside.database_port or told.status.port
-                world.add(_with_status(told, hostname=host, port=port, bootstrapped=True))
-            case Cache():
-                name = resource.spec.memcachedInstance
-                told = _told(world(Memcached, name) or _default(Memcached, name, {}), world)
-                world.add(_with_status(told, serverList=outside.cache_servers or told.status.serverList))
-            case Identity():
-                name = resource.spec.keystoneInstance
-                stated = {"secret": resource.spec.secret, "databaseInstance": "openstack"}
-                # Nothing is around it here; one that runs elsewhere says where it is all the same.
-                told = _told(world(KeystoneAPI, name) or _default(KeystoneAPI, name, stated), world, alone=False)
-                url = f"http://{name}-internal.{world.namespace}.svc:5000"
-                urls = told.status.apiEndpoints or {PUBLIC: url, INTERNAL: url}
-                world.add(_with_status(told, apiEndpoints=urls, region=told.spec.region))
-            case _:
-                continue
+    for need in service.needs_of(resource):
+        need.imagine(resource, world)
     endpoint = service.listed_endpoint(resource)
     if endpoint is not None:
-        for interface in (PUBLIC, INTERNAL):
+        for interface in endpoint.interfaces:
             _expose(resource, endpoint, interface, world)
 
 
@@ -209,10 +179,6 @@ def _told(resource: C, world: World, *, alone: bool = True) -> Any:
     )
 
 
-def _with_status(resource: Any, **changes: Any) -> Any:
-    return msgspec.structs.replace(resource, status=msgspec.structs.replace(resource.status, **changes))
-
-
 def _expose(resource: Any, endpoint: Endpoint, interface: str, world: World) -> None:
     """Put the Service of an endpoint there; which address one outside the cluster gets, only that cluster knows."""
     override = endpoint.overrides(resource).get(interface)
@@ -230,45 +196,21 @@ def _expose(resource: Any, endpoint: Endpoint, interface: str, world: World) -> 
     world.add(builtin.Service(metadata=ObjectMeta(name=name), spec={"type": kind}))
 
 
-def _ready(resource: Resource, world: World) -> Resource:
-    """Return what a service keeps as it is once its operator has made it."""
-    match resource:
-        case MariaDBDatabase():
-            return msgspec.structs.replace(resource, status=MariaDBDatabaseStatus(completed=True))
-        case MariaDBAccount():
-            return msgspec.structs.replace(resource, status=MariaDBAccountStatus(currentSecret=resource.spec.secret))
-        case TransportURL():
-            secret = f"rabbitmq-transport-url-{resource.metadata.name}"
-            if world(Secret, secret) is None:
-                calls = resource.metadata.name.endswith("-messaging")
-                field, other = ("messagingBus", "") if calls else ("notificationsBus", ", or remove notificationsBus")
-                raise Missing(
-                    f"spec.{field}: how to log in to {resource.spec.rabbitmqClusterName} is not known here; "
-                    f"put a Secret {secret} with the key {needs.TRANSPORT_URL} into a file{other}."
-                )
-            return msgspec.structs.replace(resource, status=TransportURLStatus(secretName=secret))
-    return resource
+def _finished(service: Service[Any, Any], resource: Any, made: Resource, world: World) -> Resource:
+    """Return what a service keeps as it is once an operator has made it."""
+    try:
+        for need in service.needs_of(resource):
+            made = need.finish(resource, made, world)
+    except UnknownHere as error:
+        raise Missing(str(error)) from None
+    return made
 
 
 def _provision(service: Service[Any, Any], resource: Any, facts: Any, world: World) -> JsonObject:
     """Return what the chart's Jobs make: schema and account, a place in the catalog. Without an operator they do."""
-    found: JsonObject = {}
-    for need in service.needs:
-        match need:
-            case Database():
-                found["database"] = _database(resource, facts.database, world)
-            case Identity() if facts.endpoints is not None:
-                found["identity"] = catalog.provisioned(need, resource, facts.identity, facts.endpoints, world)
-    return found
-
-
-def _database(resource: Any, database: DatabaseFacts, world: World) -> JsonObject:
-    server = world(Galera, resource.spec.databaseInstance)
-    account = world(MariaDBAccount, resource.spec.databaseAccount)
-    assert server is not None  # noqa: S101  it was put there
-    assert account is not None  # noqa: S101  likewise
-    stated = needs.provisioned(server, database, account.spec.secret)
-    return {**stated, "hash": digest(stated)}
+    sight = needs.sight(world)
+    found = (need.provision(resource, facts, sight) for need in service.needs_of(resource))
+    return {name: value for entry in found for name, value in entry.items()}
 
 
 def _objects(intent: Intent[Any], world: World) -> Iterable[JsonObject]:

@@ -11,9 +11,10 @@ import yaml
 from stackwright import services
 from stackwright.adapters.helm import Renderer
 from stackwright.api.base import CustomResource
+from stackwright.blueprint.needs.need import Outside
 from stackwright.blueprint.service import Service
 from stackwright.cli import exit_codes, finding, imagined, manifests, places
-from stackwright.cli.imagined import Outcome, Outside
+from stackwright.cli.imagined import Outcome
 from stackwright.controllers.translation import translated
 from stackwright.kube.crd import generate
 from stackwright.kube.resource import JsonObject, Resource

@@ -31,7 +31,7 @@ def problems(resource: CustomResource, account: Account) -> Iterator[tuple[str, 
 def _of_service(resource: CustomResource, account: Account) -> Iterator[tuple[str, str]]:
     spec = getattr(resource, "spec", None)
     name = resource.metadata.name
-    if hasattr(spec, ACCOUNT) and name and (problem := schema_problem(names.schema(resource))):
+    if hasattr(spec, ACCOUNT) and name and (problem := schema_problem(names.schema(name))):
         yield "metadata.name", f"the service's schema is called like the resource, and {problem}"
     for path, named in fields_called("spec", spec, ACCOUNT):
         if not isinstance(named, str) or not named:

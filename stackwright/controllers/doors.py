@@ -10,7 +10,7 @@ import msgspec
 from stackwright import services
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.blueprint import node_ports, ranges, refused
-from stackwright.blueprint.service import Look
+from stackwright.blueprint.look import Look
 from stackwright.controllers.controlplane.resolution import Instance, resolve
 from stackwright.controllers.known import Known
 from stackwright.kube import builtin

@@ -14,9 +14,8 @@ from typing import Any
 import yaml
 
 from stackwright import services
-from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
-from stackwright.api.rabbitmq import TransportURL
-from stackwright.blueprint.service import Database, Messaging, Notifications, Service
+from stackwright.blueprint.needs.need import KEEP, MAKE
+from stackwright.blueprint.service import Service
 from stackwright.controllers import operator
 from stackwright.controllers.controlplane import Operators, ServiceOperator
 from stackwright.controllers.dialling import Dialler
@@ -31,8 +30,6 @@ from stackwright.kube.resource import CustomResource, JsonObject, Kind, Resource
 HEADER = "# Generated from the controllers by `make crds`; do not edit.\n"
 
 READ = frozenset({"get", "list", "watch"})
-MAKE = frozenset({"create", "patch"})
-KEEP = MAKE | {"delete"}
 
 # By group and resource, subresources included.
 Rights = Mapping[tuple[str, str], frozenset[str]]
@@ -40,13 +37,6 @@ Rights = Mapping[tuple[str, str], frozenset[str]]
 # What Roles in the charts allow to pods of services, and the operators would not need themselves: nobody may hand on
 # what he does not have. By the service's name.
 HANDED_ON: Mapping[str, Rights] = {"mariadb": {("", Pod.kind.plural): frozenset({"patch"})}}
-# What a service's controller makes, and does not own, for each of its needs. An account that was rotated away
-# goes, and so does the login to a broker that is used no more; a schema never does.
-_KEPT: Mapping[type[Any], Mapping[type[Resource], frozenset[str]]] = {
-    Database: {MariaDBDatabase: MAKE, MariaDBAccount: KEEP},
-    Notifications: {TransportURL: KEEP},
-    Messaging: {TransportURL: MAKE},
-}
 
 
 def rights(controllers: Iterable[Controller], blueprints: Iterable[Service[Any, Any]]) -> tuple[Rights, Rights]:
@@ -80,8 +70,8 @@ def rights(controllers: Iterable[Controller], blueprints: Iterable[Service[Any, 
 
 def _made(blueprints: Iterable[Service[Any, Any]]) -> Iterator[tuple[type[Resource], frozenset[str]]]:
     for service in blueprints:
-        for need in service.needs:
-            yield from _KEPT.get(type(need), {}).items()
+        for need in service.need_types:
+            yield from need.keeps.items()
 
 
 def _own(kind: type[Resource]) -> Rights:

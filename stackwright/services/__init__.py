@@ -12,6 +12,8 @@ import stackwright.api
 from stackwright.api import discovery
 from stackwright.api.base import CustomResource
 from stackwright.api.controlplane import OpenStackControlPlane, Section, control_plane_type
+from stackwright.blueprint.needs import CatalogEntry
+from stackwright.blueprint.providers import ApiServer, Offerer
 from stackwright.blueprint.service import Service
 
 
@@ -45,6 +47,25 @@ def blueprints() -> tuple[Service[Any, Any], ...]:
 def blueprint_of(kind: type[CustomResource]) -> Service[Any, Any] | None:
     """Return what the service of a kind is, or None where the kind is no service's."""
     return _by_kind().get(kind)
+
+
+@cache
+def providers() -> dict[str, Offerer]:
+    """Return who provides what can be needed, by its word; an API by the type that the catalog has it by."""
+    found: dict[str, Offerer] = {}
+    for service in blueprints():
+        if (given := service.provides) is not None:
+            found[given.word] = Offerer(service.kind, service.name, given.offer)
+        for need in service.needs:
+            if isinstance(need, CatalogEntry):
+                found[need.type] = Offerer(service.kind, service.name, _urls_of)
+    return found
+
+
+def _urls_of(resource: Any) -> ApiServer:
+    """Return where an API is; kinds differ in what they call it."""
+    status = resource.status
+    return ApiServer(getattr(status, "apiEndpoints", None) or getattr(status, "apiEndpoint", None) or {})
 
 
 @cache

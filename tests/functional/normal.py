@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from stackwright import services
+from stackwright.api.annotations import GENERATED_FOR
 from stackwright.controllers import release
 from stackwright.controllers.controlplane import passwords
-from stackwright.controllers.ownership import GENERATED_FOR
 from stackwright.kube import paths
 from stackwright.kube.builtin import ReplicaSet, Secret
 from stackwright.kube.client import Client

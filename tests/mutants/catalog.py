@@ -42,9 +42,9 @@ SURVIVORS = (
     ),
     Mutant(
         "a user's own Secret is deleted when another account is used",
-        f"{SERVICE}/act.py",
-        "if secret is not None and secret.metadata.annotations.get(GENERATED_FOR) == maker_of(resource):",
-        "if secret is not None:",
+        "stackwright/blueprint/needs/database.py",
+        "secret is not None and secret.metadata.annotations.get(GENERATED_FOR) == maker_of(resource)",
+        "secret is not None",
         (f"{KEYSTONE}::test_what_a_user_made_stays_when_another_account_is_used",),
     ),
     Mutant(
@@ -216,15 +216,15 @@ FURTHER = (
     ),
     Mutant(
         "an account of the user's own goes when another one is used",
-        f"{SERVICE}/act.py",
+        "stackwright/blueprint/needs/database.py",
         "made_for(account, resource) and metadata.labels",
         "metadata.labels",
         (f"{KEYSTONE}::test_what_a_user_made_stays_when_another_account_is_used",),
     ),
     Mutant(
         "a TransportURL of the user's own goes when no bus is named any more",
-        f"{SERVICE}/act.py",
-        " or not made_for(bus, resource):",
+        "stackwright/blueprint/needs/broker.py",
+        " and made_for(bus, resource):",
         ":",
         (f"{ON_FAULTS}::test_a_login_to_a_broker_that_a_user_made_stays",),
     ),

@@ -15,6 +15,8 @@ from stackwright.adapters.helm import Renderer
 from stackwright.api.annotations import PAUSED
 from stackwright.api.rabbitmq import TransportURL
 from stackwright.blueprint.images import ComponentImage
+from stackwright.blueprint.needs import Notifications
+from stackwright.controllers.needs import sight
 from stackwright.controllers.service import Environment, act, controllers
 from stackwright.controllers.service.rings import Spread, Turn
 from stackwright.kube.builtin import ConfigMap, Pod, Secret
@@ -173,5 +175,11 @@ async def test_a_login_to_a_broker_that_a_user_made_stays(
     body = {"metadata": metadata, "spec": {"rabbitmqClusterName": "rabbitmq"}}
     bus = msgspec.convert(server.put(TransportURL, body), TransportURL)
     keeper = Memcached(metadata=ObjectMeta(name="memcached", namespace="one"))
-    await act.retire_bus(keeper, bus, context(client))
+
+    def look(kind: type[Any], name: str) -> Any:
+        return bus
+
+    need = Notifications(url=lambda _: "keystone-notifications")
+    for entry in need.retired(keeper, None, sight(look), ()):
+        await act.retire(entry, keeper, context(client))
     assert (server.object(TransportURL, "keystone-notifications", "one") is not None) is stays

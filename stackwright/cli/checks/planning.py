@@ -19,16 +19,17 @@ from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.api.rabbitmq import TransportURL
 from stackwright.blueprint import refused
 from stackwright.blueprint.images import ComponentImage
+from stackwright.blueprint.needs.broker import TRANSPORT_URL
+from stackwright.blueprint.needs.need import Outside
 from stackwright.blueprint.service import Service
 from stackwright.cli import edges, finding, imagined, places
 from stackwright.cli.checks.findings import Finding, Level
-from stackwright.cli.imagined import Missing, Outside
+from stackwright.cli.imagined import Missing
 from stackwright.cli.tree import Seen
 from stackwright.controllers import database_names
 from stackwright.controllers.controlplane import resolution
 from stackwright.controllers.controlplane.refusals import refusals
 from stackwright.controllers.controlplane.resolution import Identity, Instance
-from stackwright.controllers.service.needs import TRANSPORT_URL
 from stackwright.controllers.translation import translated
 from stackwright.kube.builtin import Secret, StorageClass
 from stackwright.kube.errors import Blocked, Retry

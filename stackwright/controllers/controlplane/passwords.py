@@ -9,10 +9,13 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from stackwright import services
+from stackwright.api import paths
 from stackwright.api.base import JsonObject
 from stackwright.api.controlplane import INPUT_READY, OpenStackControlPlane
 from stackwright.blueprint.key_rings import KEY_BYTES
-from stackwright.controllers.controlplane.resolution import Instance, found_at
+from stackwright.blueprint.needs.need import WantedPassword
+from stackwright.controllers.controlplane.resolution import Instance
 from stackwright.kube.builtin import Secret
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import Finding
@@ -63,14 +66,21 @@ def keys_of(instances: Iterable[Instance], secret: str, *, made_up: bool = False
 def _asked(instances: Iterable[Instance], secret: str, *, made_up: bool) -> Iterator[tuple[str, str, bool]]:
     """Yield the keys that the Secret needs, each with what needs it and whether it is one of Fernet."""
     return (
-        (found_at(instance.spec, password.path) or password.default, str(instance), password.fernet)
+        (password.key, str(instance), password.fernet)
         for instance in instances
         if not instance.foreign
-        and found_at(instance.spec, "secret") == secret
+        and paths.find(instance.spec, "secret") == secret
         # The password of what runs elsewhere is what it is.
         and not (made_up and instance.external)
-        for password in instance.section.passwords
+        for password in _passwords_of(instance)
     )
+
+
+def _passwords_of(instance: Instance) -> Iterator[WantedPassword]:
+    resource, blueprint = instance.resource, services.blueprint_of(instance.section.kind)
+    if resource is not None and blueprint is not None:
+        for need in blueprint.needs_of(resource):
+            yield from need.passwords(resource)
 
 
 def decide(umbrella: OpenStackControlPlane, instances: Iterable[Instance], secret: Seen | None) -> Add | None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
+from stackwright.api import paths
 from stackwright.api.controlplane import OpenStackControlPlaneSpec, Section
 from stackwright.api.sections import SectionOverride
 from stackwright.controllers.controlplane.operators import PER_SERVICE, SHARED
-from stackwright.controllers.controlplane.resolution import found_at
 
 _NO_TLS = "TLS is not supported yet; leave it out"
 
@@ -76,5 +76,5 @@ def _of_override(override: SectionOverride, place: str) -> Iterator[Refusal]:
 def _of_template(template: Any, section: Section, place: str) -> Iterator[Refusal]:
     said = msgspec.to_builtins(template)
     for path in ("tls", *((f"{section.api}.tls",) if section.api else ()), *section.unsupported):
-        if found_at(said, path):
+        if paths.find(said, path):
             yield Refusal(f"{place}.{path}", _NO_TLS)

@@ -2,12 +2,16 @@
 
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import msgspec
 
+from stackwright import services
+from stackwright.api import paths
 from stackwright.api.base import JsonObject
-from stackwright.api.controlplane import Need, OpenStackControlPlaneSpec, Section
+from stackwright.api.controlplane import OpenStackControlPlaneSpec, Section
+from stackwright.blueprint.needs.need import Need
 
 # Which resource: the name of its kind, and its own.
 Identity = tuple[str, str]
@@ -34,10 +38,19 @@ class Instance:
         """Which resource this is."""
         return self.section.kind.kind.name, self.name
 
+    @cached_property
+    def resource(self) -> Any:
+        """The resource itself; None where its spec is not valid, which the server will say."""
+        body = {"metadata": {"name": self.name}, "spec": self.spec}
+        try:
+            return msgspec.convert(body, self.section.kind)
+        except msgspec.ValidationError:
+            return None
+
     @property
     def external(self) -> bool:
         """Whether it stands for something that runs elsewhere."""
-        return bool(self.section.external and found_at(self.spec, self.section.external))
+        return bool(self.section.external and paths.find(self.spec, self.section.external))
 
     def __str__(self) -> str:
         return " ".join(self.identity)
@@ -62,8 +75,10 @@ def resolve(
     todo = list(wanted)
     while todo:
         identity = todo.pop(0)
-        for need, name in _needs(wanted[identity]):
-            provider = resolver.provider(need)
+        for need, name in needs_of(wanted[identity]):
+            provider = resolver.provider(need.word)
+            if provider is None:
+                continue
             needed = (provider.kind.kind.name, name)
             if needed not in wanted:
                 if unmet := resolver.unmet(provider, name, wanted[identity]):
@@ -89,12 +104,12 @@ def asked_for(section: Section, spec: OpenStackControlPlaneSpec) -> Iterator[tup
         yield from ((name, msgspec.to_builtins(template)) for name, template in templates.items())
         return
     said = msgspec.to_builtins(stated.template) if stated.template is not None else {}
-    if section.has_endpoints and (services := msgspec.to_builtins(stated.apiOverride.service)):
-        override = {"override": {"service": services}}
-        said = merged({section.api: override} if section.api else override, said)
+    if section.has_endpoints and (said_of := msgspec.to_builtins(stated.apiOverride.service)):
+        override = {"override": {"service": said_of}}
+        said = paths.merge({section.api: override} if section.api else override, said)
     for api, override in stated.apiOverrides.items() if section.apis else ():
-        if services := msgspec.to_builtins(override.service):
-            said = merged({section.apis: {api: {"override": {"service": services}}}}, said)
+        if said_of := msgspec.to_builtins(override.service):
+            said = paths.merge({section.apis: {api: {"override": {"service": said_of}}}}, said)
     yield section.instance, said
 
 
@@ -110,8 +125,10 @@ class _Resolver:
     sections: tuple[Section, ...]
     foreign: Container[Identity]
 
-    def provider(self, need: Need) -> Section:
-        return next(section for section in self.sections if section.provides == need.type)
+    def provider(self, word: str) -> Section | None:
+        """Return the section of what provides a need; None where the umbrella has none for it."""
+        known = services.providers().get(word)
+        return next((section for section in self.sections if known and section.kind is known.kind), None)
 
     def made(self, section: Section, name: str, said: JsonObject) -> Instance:
         foreign = (section.kind.kind.name, name) in self.foreign
@@ -144,12 +161,13 @@ class _Resolver:
         return ""
 
 
-def _needs(instance: Instance) -> Iterator[tuple[Need, str]]:
-    """Yield what a resource needs, and by which name; somebody else's has what it needs, or it is theirs to give."""
-    if instance.foreign or instance.external:
+def needs_of(instance: Instance) -> Iterator[tuple[Need, str]]:
+    """Yield what a resource needs of others, and by which name; somebody else's has what it needs, or it is theirs."""
+    resource, blueprint = instance.resource, services.blueprint_of(instance.section.kind)
+    if instance.foreign or instance.external or resource is None or blueprint is None:
         return
-    for need in instance.section.needs:
-        if name := found_at(instance.spec, need.path) or need.default:
+    for need in blueprint.needs_of(resource):
+        if need.word and (name := need.provided_by(resource)):
             yield need, name
 
 
@@ -157,11 +175,11 @@ def handed_down(section: Section, said: JsonObject, spec: OpenStackControlPlaneS
     """Return what a resource says: what the user says of it, and what the umbrella says where the user does not."""
     whole = _whole(spec)
     for given in section.handed_down:
-        if found_at(said, given.path) is not None or (given.unless and found_at(said, given.unless) is not None):
+        if paths.find(said, given.path) is not None or (given.unless and paths.find(said, given.unless) is not None):
             continue
         value = given.value if given.value is not None else whole.get(given.of or given.path)
         if value is not None:
-            said = _with(said, given.path.split("."), value)
+            said = paths.put(said, given.path, value)
     return said
 
 
@@ -170,26 +188,3 @@ def _whole(spec: OpenStackControlPlaneSpec) -> JsonObject:
     if spec.notificationsBusInstance and spec.notificationsBus is None:
         whole["notificationsBus"] = {"cluster": spec.notificationsBusInstance}
     return whole
-
-
-def found_at(value: Any, path: str) -> Any:
-    """Return what stands at a path of fields with dots between them, None where there is nothing."""
-    for step in path.split("."):
-        if not isinstance(value, dict):
-            return None
-        value = value.get(step)
-    return value
-
-
-def merged(below: JsonObject, above: JsonObject) -> JsonObject:
-    """Return both in one, field by field; what stands above wins."""
-    both = {**below, **above}
-    for name in below.keys() & above.keys():
-        if isinstance(below[name], dict) and isinstance(above[name], dict):
-            both[name] = merged(below[name], above[name])
-    return both
-
-
-def _with(body: JsonObject, steps: list[str], value: Any) -> JsonObject:
-    first, *rest = steps
-    return {**body, first: _with(body.get(first) or {}, rest, value) if rest else value}

@@ -16,6 +16,7 @@ from stackwright.api.mariadb import (
     MariaDBAccountStatus,
     MariaDBDatabase,
 )
+from stackwright.blueprint.secret_values import read_value
 from stackwright.controllers.database.schema import DATABASE_READY
 from stackwright.controllers.database.server import (
     SERVER_READY,
@@ -24,7 +25,7 @@ from stackwright.controllers.database.server import (
     find_server,
 )
 from stackwright.controllers.looking import Looker
-from stackwright.controllers.outside import Absent, read_value
+from stackwright.controllers.outside import Absent
 from stackwright.kube.builtin import Secret
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Ends, Plan, Step, Wait

@@ -4,10 +4,11 @@ from dataclasses import dataclass, field
 
 from stackwright.adapters.errors import AdapterError
 from stackwright.adapters.mariadb import Connect, Login, MariaDB
+from stackwright.blueprint.secret_values import read_value
 from stackwright.controllers import ownership
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.looking import Interests, Looker
-from stackwright.controllers.outside import Absent, explained, read_value
+from stackwright.controllers.outside import Absent, explained
 from stackwright.kube.builtin import Secret
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked, Retry

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from stackwright.adapters.errors import AdapterError
 from stackwright.adapters.identity import Credentials
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
+from stackwright.blueprint.secret_values import read_value
 from stackwright.controllers.looking import Looker
-from stackwright.controllers.outside import Absent, explained, read_value
+from stackwright.controllers.outside import Absent, explained
 from stackwright.kube.builtin import Secret
 from stackwright.kube.conditions import is_true
 from stackwright.kube.errors import Blocked, Retry

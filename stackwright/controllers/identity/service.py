@@ -10,6 +10,7 @@ from stackwright.adapters.errors import AdapterError
 from stackwright.adapters.identity import Grant, Keystone, Project, Service, User
 from stackwright.api.annotations import PAUSED
 from stackwright.api.keystone import KeystoneService, KeystoneServiceStatus
+from stackwright.blueprint.secret_values import read_value
 from stackwright.controllers.identity.access import Access, find_keystone, not_ready
 from stackwright.controllers.identity.passwords import Login
 from stackwright.controllers.identity.registration import Made, known, made_service, made_user
@@ -27,7 +28,7 @@ from stackwright.controllers.identity.service_steps import (
     take,
 )
 from stackwright.controllers.identity.world import KeystoneStep, Note, World, noting
-from stackwright.controllers.outside import Absent, read_value
+from stackwright.controllers.outside import Absent
 from stackwright.kube.builtin import Secret
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Plan, Wait

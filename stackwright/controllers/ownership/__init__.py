@@ -4,9 +4,9 @@ The rule of this folder: it is pure. Admission asks it about a newcomer, and eve
 before it touches anything ([decision 9](../../../docs/decisions/0009-what-is-somebodys.md)).
 """
 
-from stackwright.controllers.ownership.claims import ANOTHER_NAME, Around, Claim, claiming, claims
+from stackwright.blueprint.claims import ANOTHER_NAME, Claim
+from stackwright.controllers.ownership.claims import Around, claiming, claims
 from stackwright.controllers.ownership.rule import (
-    GENERATED_FOR,
     TAKEN,
     Taken,
     blocked,
@@ -18,7 +18,6 @@ from stackwright.controllers.ownership.rule import (
 
 __all__ = [
     "ANOTHER_NAME",
-    "GENERATED_FOR",
     "TAKEN",
     "Around",
     "Claim",

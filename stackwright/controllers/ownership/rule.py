@@ -8,11 +8,13 @@ same answer, so one of the two always goes on, and the other one touches nothing
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from stackwright.api.annotations import GENERATED_FOR
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
+from stackwright.blueprint.claims import Claim
 from stackwright.controllers.known import Known
-from stackwright.controllers.ownership.claims import Around, Claim, claiming, claims
+from stackwright.controllers.ownership.claims import Around, claiming, claims
 from stackwright.kube.admission.checks import FieldError, Findings
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked
@@ -20,8 +22,6 @@ from stackwright.kube.resource import CustomResource, R, Resource
 from stackwright.kube.shapes.belonging import MADE_FOR, maker_of, spoken
 from stackwright.kube.shapes.children import mark_by
 
-# On every Secret that was generated: for which resource.
-GENERATED_FOR = "openstack.org/generated-for"
 # Under which name all operators write.
 FIELD_MANAGER = "stackwright"
 # The reason of a condition that says so.

@@ -1,7 +1,6 @@
 """The generic controller of a service: one for every kind that has a blueprint.
 
 decide.py    what a resource comes to, given what is in the caches: children, waits, the release. Pure
-needs.py     what each need of a service asks for, and the fact that it yields. Pure
 charts.py    which chart is rendered: ours, or one that the user brings, and what that may hold
 preview.py   what would change if a release were taken over
 act.py       secrets, key rings, logs: what is done beside applying

@@ -6,22 +6,20 @@ import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
+from stackwright.api.annotations import GENERATED_FOR
 from stackwright.api.base import CustomResource, JsonObject
-from stackwright.api.mariadb import DATABASE_LABEL, MariaDBAccount
-from stackwright.api.rabbitmq import TransportURL
-from stackwright.blueprint import key_rings, names
-from stackwright.blueprint.service import Look
-from stackwright.controllers.ownership import GENERATED_FOR
+from stackwright.blueprint import key_rings
+from stackwright.blueprint.needs.need import Retirement
+from stackwright.blueprint.passwords import NewSecret
 from stackwright.controllers.service import labels, rings
 from stackwright.controllers.service.environment import Environment
-from stackwright.controllers.service.resolved import NewSecret
 from stackwright.controllers.service.rings import Drop, Spread, Turn
 from stackwright.kube import clock, pods
 from stackwright.kube.builtin import Job, Pod, Secret
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import AlreadyExists, Blocked, Conflict, Invalid, KubeError, Retry
 from stackwright.kube.resource import Resource
-from stackwright.kube.shapes.belonging import made_for, maker_of
+from stackwright.kube.shapes.belonging import maker_of
 
 # How long a Job that has failed, after all its own tries, stays to be looked at.
 AGAIN_SECONDS = 300.0
@@ -185,37 +183,19 @@ async def disown(resource: CustomResource, kinds: Iterable[type[Resource]], cont
             await context.client.patch(kind, item.metadata.name, item.metadata.namespace, change)
 
 
-async def retire_accounts(resource: CustomResource, current: str, look: Look, context: Context) -> None:
-    """Delete the accounts that the service used before, with the Secrets that were made for them.
-
-    The user at the server goes with its resource only when that says so, and only by the hand of its own controller: an
-    account is first told so, and deleted when its controller holds it.
-    """
-    for account in context.store(MariaDBAccount).list(resource.metadata.namespace):
-        metadata = account.metadata
-        # One that the user made is used, and stays the user's.
-        ours = made_for(account, resource) and metadata.labels.get(DATABASE_LABEL) == resource.metadata.name
-        if not ours or metadata.name == current or account.deleting:
-            continue
-        if look(MariaDBAccount, metadata.name) is not None and not metadata.finalizers:
-            change = {"spec": {"deletionPolicy": "Delete"}}
-            await context.client.patch(MariaDBAccount, metadata.name, metadata.namespace, change)
-            continue
-        # The Secret first: who is killed in between still finds the account, and by it what is left to do.
-        secret = context.store(Secret).get(account.key._replace(name=names.account_secret(metadata.name)))
-        if secret is not None and secret.metadata.annotations.get(GENERATED_FOR) == maker_of(resource):
-            await context.client.delete(Secret, secret.metadata.name, metadata.namespace, uid=secret.metadata.uid)
-        await context.client.delete(MariaDBAccount, metadata.name, metadata.namespace, uid=metadata.uid)
-        context.events.event(resource, "Normal", "AccountRetired", f"MariaDBAccount {metadata.name} is used no more")
-
-
-async def retire_bus(resource: CustomResource, bus: TransportURL | None, context: Context) -> None:
-    """Delete the login to a broker that the service used before, if it was made for it."""
-    if bus is None or bus.deleting or not made_for(bus, resource):
+async def retire(entry: Retirement, resource: CustomResource, context: Context) -> None:
+    """Let a credential go that is not used any more, with the Secret that was generated for it."""
+    gone, metadata = type(entry.resource), entry.resource.metadata
+    if entry.prepare is not None:
+        await context.client.patch(gone, metadata.name, metadata.namespace, entry.prepare)
         return
-    metadata = bus.metadata
-    await context.client.delete(TransportURL, metadata.name, metadata.namespace, uid=metadata.uid)
-    context.events.event(resource, "Normal", "BusRetired", f"TransportURL {metadata.name} is used no more")
+    # The Secret first: who is killed in between still finds the credential, and by it what is left to do.
+    if entry.secret is not None:
+        secret = entry.secret.metadata
+        await context.client.delete(Secret, secret.name, secret.namespace, uid=secret.uid)
+    await context.client.delete(gone, metadata.name, metadata.namespace, uid=metadata.uid)
+    said = f"{entry.resource.kind.name} {metadata.name} is used no more"
+    context.events.event(resource, "Normal", entry.reason, said)
 
 
 def _encoded(content: Mapping[str, str]) -> dict[str, str]:

@@ -9,11 +9,12 @@ from stackwright.adapters.errors import Rejected
 from stackwright.adapters.helm import Rendered
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.api.charts import ChartSource
-from stackwright.blueprint.service import Look, Service
+from stackwright.blueprint.look import Look
+from stackwright.blueprint.needs.need import Resolved
+from stackwright.blueprint.service import Service
 from stackwright.controllers import release
 from stackwright.controllers.service import labels
 from stackwright.controllers.service.environment import Environment
-from stackwright.controllers.service.resolved import Resolved
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked

@@ -1,6 +1,6 @@
 """The controller of every kind that has a blueprint: read, decide, act, report."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
@@ -9,12 +9,10 @@ import msgspec
 from stackwright.adapters.helm import Rendered
 from stackwright.api.annotations import PAUSED
 from stackwright.api.base import CustomResource, JsonObject, Status
-from stackwright.api.rabbitmq import TransportURL
-from stackwright.blueprint import names
 from stackwright.blueprint.endpoints import address_of
 from stackwright.blueprint.facts import Facts
-from stackwright.blueprint.service import Database, Identity, Notifications, Service
-from stackwright.controllers import ownership, release
+from stackwright.blueprint.service import Service
+from stackwright.controllers import needs, ownership, release
 from stackwright.controllers.looking import Interests, Looker
 from stackwright.controllers.service import (
     act,
@@ -22,7 +20,6 @@ from stackwright.controllers.service import (
     charts,
     labels,
     missing_pods,
-    needs,
     pods,
     preview,
     references,
@@ -59,7 +56,7 @@ _CONDITIONS: Mapping[type[Resource], str] = {
 _PROVISIONING = {"db-create": "DBReady", "identity-create": "KeystoneServiceReady"}
 _WORKLOADS: tuple[type[Plain], ...] = (Deployment, StatefulSet)
 _LOOKED_AT: tuple[type[Resource], ...] = (
-    *needs.READ,
+    Secret,
     builtin.Service,
     ConfigMap,
     Job,
@@ -83,25 +80,25 @@ class ServiceController(Generic[C, F]):
 
     @property
     def _owned(self) -> tuple[type[Resource], ...]:
-        listed = needs.LISTED if any(isinstance(need, Identity) for need in self.service.needs) else ()
-        return (*release.KINDS, *listed)
+        return (*release.KINDS, *needs.kinds_owned(self.service))
 
     def controller(self, *, workers: int = 4) -> Controller:
         """Return the controller."""
+        looked_at = tuple(dict.fromkeys((*needs.kinds_read(self.service), *_LOOKED_AT)))
         return Controller(
             name=self.service.kind.kind.name.lower(),
             kind=self.service.kind,
             reconcile=self._reconcile,
             owns=self._owned,
             watches=(
-                *self.interests.watches(_LOOKED_AT),
+                *self.interests.watches(looked_at),
                 # Whoever is refused for the sake of another is woken when that one says something else, or goes.
-                *(self.interests.watch(kind, asked_differently) for kind in _rivals()),
+                *(self.interests.watch(kind, asked_differently) for kind in _rivals(looked_at)),
                 Watch(Secret, release.woken_by),
                 Watch(Pod, self._works_for),
                 self.interests.watch(Node, _moved),
             ),
-            reads=needs.KEPT,
+            reads=needs.kinds_kept(self.service),
             when=asked_differently,
             workers=workers,
         )
@@ -135,7 +132,7 @@ class ServiceController(Generic[C, F]):
     def _kept(self, resource: C, look: Looker, context: Context) -> Iterable[Resource]:
         """Return what is kept for a resource and is to follow it; nothing where it is refused: then it is another's."""
         paused = pausing.is_paused(PAUSED, resource)
-        kept = tuple(needs.kept(self.service.needs, resource, look))
+        kept = tuple(needs.kept(self.service, resource, look))
         stale = tuple(item for item in kept if pausing.changed(PAUSED, item, paused=paused) is not None)
         return () if stale and ownership.taken(resource, ownership.caches(context)) else stale
 
@@ -338,8 +335,18 @@ class ServiceController(Generic[C, F]):
 
     async def _retire(self, resource: Any, facts: F, look: Looker, context: Context) -> None:
         """Let what was kept go that no pod uses any more: all pods were started with the present configuration."""
-        needed = {type(need) for need in self.service.needs}
-        if not needed & {Database, Notifications}:
+        sight = needs.sight(look)
+        known = [
+            item
+            for kind in needs.kinds_kept(self.service)
+            for item in context.store(kind).list(resource.metadata.namespace)
+        ]
+        retired = [
+            entry
+            for need in self.service.needs_of(resource)
+            for entry in need.retired(resource, need.fact_of(facts), sight, known)
+        ]
+        if not retired:
             return
         hashes = set(resource.status.hash.values())
         mine = self._pods(resource, context)
@@ -351,15 +358,13 @@ class ServiceController(Generic[C, F]):
         )
         if carried - hashes - {""} or working:
             return
-        if Database in needed:
-            await act.retire_accounts(resource, resource.spec.databaseAccount, look, context)
-        if Notifications in needed and getattr(facts, Notifications.fact) is None:
-            await act.retire_bus(resource, look(TransportURL, names.notifications(resource)), context)
+        for entry in retired:
+            await act.retire(entry, resource, context)
 
 
-def _rivals() -> Iterable[type[CustomResource]]:
+def _rivals(looked_at: Container[type[Resource]]) -> Iterable[type[CustomResource]]:
     """Return the kinds of those that may claim what a service makes, and that it does not look at anyway."""
-    return (kind for kind in ownership.claiming() if kind not in _LOOKED_AT)
+    return (kind for kind in ownership.claiming() if kind not in looked_at)
 
 
 def _moved(change: Change[Node]) -> bool:

@@ -4,21 +4,26 @@ import base64
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import reduce
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from stackwright.api import paths
 from stackwright.api.base import CustomResource, JsonObject, ObjectMeta
 from stackwright.api.mariadb import MariaDBAccount
 from stackwright.blueprint import actions, configuration, endpoints, options, policies, refused, values
 from stackwright.blueprint.actions import Course, Traces
 from stackwright.blueprint.facts import Endpoints, Facts
-from stackwright.blueprint.service import INTERNAL, PUBLIC, Generated, Identity, Look, Password, Service, Snippets
-from stackwright.controllers import database_names, ownership
+from stackwright.blueprint.look import Look
+from stackwright.blueprint.needs import Need, Password, Snippets
+from stackwright.blueprint.needs.need import Resolved
+from stackwright.blueprint.passwords import NewSecret
+from stackwright.blueprint.service import Generated, Service
+from stackwright.controllers import database_names, needs, ownership
 from stackwright.controllers.known import Known, nothing_known
-from stackwright.controllers.service import catalog, charts, losses, needs, rings, snippets, traces, volumes
+from stackwright.controllers.service import charts, losses, rings, snippets, traces, volumes
 from stackwright.controllers.service.environment import Environment
-from stackwright.controllers.service.resolved import NewSecret, Resolved
 from stackwright.controllers.service.rings import Drop, Spread, Turn
 from stackwright.kube import builtin, clock
 from stackwright.kube.builtin import Node, Plain, Secret
@@ -80,7 +85,8 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
         )
         return Intent(children=_elsewhere(service, resource, seen.look), findings=unread, course=refused)
     image = getattr(resource.spec, "containerImage", "") or _image(service, environment)  # type: ignore[attr-defined]  # every service has a spec
-    resolved = {need: needs.resolve(need, resource, seen.look) for need in service.needs}
+    sight = needs.sight(seen.look)
+    resolved = [(need, need.resolve(resource, sight)) for need in service.needs_of(resource)]
     course = actions.course(
         resource.spec.actions,  # type: ignore[attr-defined]  # every service has actions
         resource.status.actions,  # type: ignore[attr-defined]  # likewise
@@ -91,7 +97,7 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
     missing = (*_generated(service, resource, seen.look), *rings.missing(service, resource, seen.look))
     input_ready = _declared(resource, "InputReady") or _declared(resource, "ServiceConfigReady")
     new = losses.accounted(service, resource, missing, input_ready)
-    gathered = _gather((*resolved.values(), charts.resolve(resource, seen.look)))
+    gathered = _gather((*(found for _, found in resolved), charts.resolve(resource, seen.look)))
     common = Intent[F](
         children=gathered.children,
         waits=gathered.waits,
@@ -106,15 +112,15 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
             common, waits=(*common.waits, Wait("Waiting", message, _declared(resource, "ServiceConfigReady")))
         )
     facts = _facts(service, resource, seen, image, resolved)
-    further = gathered.values
-    match _reached(service, resource, seen):
-        case Endpoints() as urls:
-            facts = replace(facts, endpoints=urls)
-            children, provision = _listed(service, resource, facts, seen.look)
-            common = replace(common, children=(*common.children, *children))
-            further = {**further, "provision": {**further.get("provision", {}), **provision}} if provision else further
-        case Wait(reason, message):
-            common = replace(common, waits=(*common.waits, Wait(reason, message, "CreateServiceReady")))
+    facts, waits = _reached(service, resource, seen, facts)
+    completed = _gather(need.complete(resource, facts, sight) for need in service.needs_of(resource))
+    common = replace(
+        common,
+        children=(*common.children, *completed.children),
+        waits=(*common.waits, *waits, *completed.waits),
+        findings=(*common.findings, *completed.findings),
+    )
+    further = paths.merge(gathered.values, completed.values)
     further |= _sudo(service, environment) | policies.values(service, resource, facts, environment.around)
     return _deployed(service, resource, seen, facts, replace(common, values=further))
 
@@ -123,20 +129,10 @@ def _elsewhere(service: Service[C, F], resource: C, look: Look) -> tuple[Child, 
     """Return what is made for one that runs elsewhere, by those of its passwords that are known."""
     if service.resources_elsewhere is None:
         return ()
-    asked = {need: needs.resolve(need, resource, look) for need in service.needs if isinstance(need, Password)}
+    sight = needs.sight(look)
+    asked = {need: need.resolve(resource, sight) for need in service.needs_of(resource) if isinstance(need, Password)}
     passwords = {need.selector: entry.fact for need, entry in asked.items() if entry.ready}
     return tuple(child(item) for item in service.resources_elsewhere(resource, passwords))
-
-
-def _listed(service: Service[C, F], resource: Any, facts: F, look: Look) -> tuple[tuple[Child, ...], JsonObject]:
-    """Return how the endpoints enter the catalog: as a resource, or by the chart's Job."""
-    need = next((need for need in service.needs if isinstance(need, Identity)), None)
-    if need is None or facts.endpoints is None:
-        return (), {}
-    if resource.spec.provisioning != "Job":
-        return (catalog.listed(need, resource, facts.endpoints),), {}
-    fact = getattr(facts, need.fact)
-    return (), {"identity": catalog.provisioned(need, resource, fact, facts.endpoints, look)}
 
 
 def _sudo(service: Service[C, F], environment: Environment) -> JsonObject:
@@ -197,7 +193,7 @@ def _in_secrets(service: Service[C, F], resource: C, look: Look, environment: En
     """Yield what is wrong with options that the user keeps in Secrets, where it is known which there are."""
     known, spec = options.of(service), resource.spec  # type: ignore[attr-defined]  # every service has a spec
     if known is not None and options.certain(spec, environment.images.get(service.name)):
-        for need in service.needs:
+        for need in service.needs_of(resource):
             if isinstance(need, Snippets):
                 yield from snippets.problems(need.secrets(resource), known, look)
 
@@ -261,32 +257,42 @@ def _gather(found: Iterable[Resolved]) -> Resolved:
         waits=tuple(item for entry in entries for item in entry.waits),
         findings=tuple(item for entry in entries for item in entry.findings),
         secrets=tuple(item for entry in entries for item in entry.secrets),
-        values={name: value for entry in entries for name, value in entry.values.items()},
+        values=reduce(paths.merge, (entry.values for entry in entries), {}),
     )
 
 
-def _facts(service: Service[C, F], resource: C, seen: Seen, image: str, resolved: Mapping[Any, Resolved]) -> F:
-    passwords = {need.selector: entry.fact for need, entry in resolved.items() if isinstance(need, Password)}
-    others = {need.fact: entry.fact for need, entry in resolved.items() if not isinstance(need, Password)}
+def _facts(service: Service[C, F], resource: C, seen: Seen, image: str, resolved: Iterable[tuple[Need, Resolved]]) -> F:
+    """Return the facts of a service: each need fills a field, or an entry of a field that is a map."""
+    found: dict[str, Any] = {}
+    for need, entry in resolved:
+        if need.key:
+            found.setdefault(need.name, {})[need.key] = entry.fact
+        elif need.name:
+            found[need.name] = entry.fact
     return service.facts(
         name=resource.metadata.name,
         namespace=resource.metadata.namespace,
         image=image,
-        passwords=passwords,
         rings=rings.named(service, resource, seen.look),
-        **others,
+        **found,
     )
 
 
-def _reached(service: Service[C, F], resource: C, seen: Seen) -> Endpoints | Wait | None:
-    endpoint = service.listed_endpoint(resource)
-    if endpoint is None:
-        return None
-    services = {
-        interface: seen.look(builtin.Service, f"{resource.metadata.name}-{endpoint.key(interface)}")
-        for interface in (PUBLIC, INTERNAL)
-    }
-    return endpoints.urls(services, endpoint.overrides(resource), seen.nodes, endpoint.port)
+def _reached(service: Service[C, F], resource: C, seen: Seen, facts: F) -> tuple[F, tuple[Wait, ...]]:
+    """Return the facts with the URLs of all APIs that are known, and waits for those that are not."""
+    waits: list[Wait] = []
+    for endpoint in service.endpoints_of(resource):
+        services = {
+            interface: seen.look(builtin.Service, f"{resource.metadata.name}-{endpoint.key(interface)}")
+            for interface in endpoint.interfaces
+        }
+        match endpoints.urls(services, endpoint.overrides(resource), seen.nodes, endpoint.port):
+            case Endpoints() as urls:
+                facts = replace(facts, apis={**facts.apis, endpoint.name: urls})
+                facts = replace(facts, endpoints=urls) if endpoint.listed else facts
+            case Wait(reason, message) if endpoint.listed:
+                waits.append(Wait(reason, message, "CreateServiceReady"))
+    return facts, tuple(waits)
 
 
 def _declared(resource: CustomResource, condition: str) -> str:

@@ -1,14 +1,13 @@
 """What the service controllers of one operator have in common."""
 
-import base64
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackwright.adapters.helm import Renderer
-from stackwright.blueprint import key_rings
 from stackwright.blueprint.images import ComponentImage
+from stackwright.blueprint.passwords import Source
 from stackwright.blueprint.policies import Surroundings
 from stackwright.kube import pods
 from stackwright.kube.builtin import Pod
@@ -35,21 +34,6 @@ async def holds(client: Client, pod: Pod, path: str, digests: Mapping[str, str])
 
 def _urandom(_: str) -> Callable[[int], bytes]:
     return os.urandom
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where the passwords and keys of one Secret come from."""
-
-    random: Callable[[int], bytes] = field(repr=False)
-
-    def password(self, length: int = 32) -> str:
-        """Return a new password of letters, digits, dashes and underscores: it needs quoting nowhere."""
-        return base64.urlsafe_b64encode(self.random(length)).decode().replace("=", "")[:length]
-
-    def fernet_key(self) -> str:
-        """Return a new key in Fernet's form."""
-        return key_rings.new_key(self.random)
 
 
 @dataclass(frozen=True)

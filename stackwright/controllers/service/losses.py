@@ -10,11 +10,12 @@ from typing import Any, TypeVar
 
 from stackwright.api.annotations import ACCEPT_LOSS
 from stackwright.api.base import CustomResource
-from stackwright.blueprint import configuration
+from stackwright.blueprint.digests import digest
 from stackwright.blueprint.facts import Facts
-from stackwright.blueprint.service import Look, Service
+from stackwright.blueprint.look import Look
+from stackwright.blueprint.passwords import NewSecret
+from stackwright.blueprint.service import Service
 from stackwright.controllers.service import rings
-from stackwright.controllers.service.resolved import NewSecret
 from stackwright.kube.builtin import Secret
 from stackwright.kube.conditions import READY, Finding
 from stackwright.kube.errors import Blocked
@@ -26,7 +27,7 @@ F = TypeVar("F", bound=Facts)
 def noted(service: Service[C, F], resource: C, look: Look) -> dict[str, str]:
     """Return a short name for each Secret of the resource's own that is there: of which one it is, not what it has."""
     found = ((name, look(Secret, name)) for name in _renewable(service, resource))
-    return {name: configuration.digest({"uid": secret.metadata.uid}) for name, secret in found if secret is not None}
+    return {name: digest({"uid": secret.metadata.uid}) for name, secret in found if secret is not None}
 
 
 def accounted(service: Service[C, F], resource: Any, new: Iterable[NewSecret], condition: str) -> tuple[NewSecret, ...]:

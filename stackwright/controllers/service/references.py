@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from stackwright.blueprint.service import Look
+from stackwright.blueprint.look import Look
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.conditions import Finding
 from stackwright.kube.resource import JsonObject, Resource

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 from stackwright import tasks
 from stackwright.adapters.helm import Rendered
 from stackwright.api.base import CustomResource, JsonObject
-from stackwright.blueprint.service import Look, Service
+from stackwright.blueprint.look import Look
+from stackwright.blueprint.service import Service
 from stackwright.controllers.service import charts
 from stackwright.controllers.service.environment import Environment
 from stackwright.controllers.translation import translated

@@ -7,11 +7,13 @@ from datetime import datetime
 from typing import TypeVar
 
 from stackwright.api.base import CustomResource
-from stackwright.blueprint import configuration, key_rings, values
+from stackwright.blueprint import key_rings, values
 from stackwright.blueprint.actions import Course
+from stackwright.blueprint.digests import digest
 from stackwright.blueprint.facts import Facts
-from stackwright.blueprint.service import KeyRing, Look, Service
-from stackwright.controllers.service.resolved import NewSecret
+from stackwright.blueprint.look import Look
+from stackwright.blueprint.passwords import NewSecret
+from stackwright.blueprint.service import KeyRing, Service
 from stackwright.kube.builtin import Job, Secret
 from stackwright.kube.shapes.states import state_of
 
@@ -102,7 +104,7 @@ def named(service: Service[C, F], resource: C, look: Look) -> dict[str, str]:
 
 def name_of(secret: Secret) -> str:
     """Return a short name for the keys of a ring."""
-    return configuration.digest(dict(decoded(secret)))
+    return digest(dict(decoded(secret)))
 
 
 def missing(service: Service[C, F], resource: C, look: Look) -> Iterable[NewSecret]:

@@ -7,7 +7,8 @@ from stackwright.api.base import CustomResource
 from stackwright.blueprint import actions
 from stackwright.blueprint.actions import Ending, Traces
 from stackwright.blueprint.facts import Facts
-from stackwright.blueprint.service import Look, RotateKeys, RunJob, Service
+from stackwright.blueprint.look import Look
+from stackwright.blueprint.service import RotateKeys, RunJob, Service
 from stackwright.controllers.service.rings import TURNED_FOR
 from stackwright.kube.builtin import Job, Plain, Secret
 from stackwright.kube.shapes.states import state_of

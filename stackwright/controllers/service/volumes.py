@@ -1,7 +1,8 @@
 """The volumes that a service keeps: claims without an owner, so that the data outlives the resource. Pure."""
 
 from stackwright.api.base import CustomResource, ObjectMeta
-from stackwright.blueprint.service import Look, Volume
+from stackwright.blueprint.look import Look
+from stackwright.blueprint.service import Volume
 from stackwright.kube.builtin import PersistentVolumeClaim
 from stackwright.kube.conditions import Finding
 from stackwright.kube.resource import Resource

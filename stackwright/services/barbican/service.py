@@ -13,20 +13,9 @@ from stackwright.blueprint import apis, oslo, serving, start
 from stackwright.blueprint.configuration import oslo_files
 from stackwright.blueprint.facts import BrokerFacts, DatabaseFacts, Facts, IdentityFacts
 from stackwright.blueprint.ini import Ini
-from stackwright.blueprint.service import (
-    Component,
-    ConfigFile,
-    Database,
-    Endpoint,
-    Identity,
-    Job,
-    Look,
-    Messaging,
-    Password,
-    RunJob,
-    Service,
-    Told,
-)
+from stackwright.blueprint.look import Look
+from stackwright.blueprint.needs import CatalogEntry, Database, Login, Messaging, Password
+from stackwright.blueprint.service import Component, ConfigFile, Endpoint, Job, RunJob, Service, Told
 from stackwright.services.barbican.kinds import Barbican
 
 PORT = 9311
@@ -129,7 +118,13 @@ SERVICE = Service(
     kind=Barbican,
     facts=BarbicanFacts,
     user="barbican",
-    needs=(Password(KEY, fernet=True), Database(), Messaging(), Identity("key-manager", "Barbican")),
+    needs=(
+        Password(KEY, fernet=True),
+        Database(),
+        Messaging(),
+        Login(),
+        CatalogEntry(type="key-manager", description="Barbican"),
+    ),
     endpoints=endpoints,
     components=(
         Component("api", command=serve, files=partial(files, "api"), template=partial(template, "api")),

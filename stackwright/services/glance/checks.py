@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from stackwright.blueprint import configuration, ini
 from stackwright.blueprint.apis import url_problems
-from stackwright.blueprint.service import Look, Volume
+from stackwright.blueprint.look import Look
+from stackwright.blueprint.service import Volume
 from stackwright.kube.builtin import PersistentVolumeClaim, StorageClass
 from stackwright.services.glance import apis
 from stackwright.services.glance.apis import Api

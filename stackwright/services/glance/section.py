@@ -1,6 +1,6 @@
 """Glance in the umbrella."""
 
-from stackwright.api.controlplane import HandedDown, Need, Password, Section
+from stackwright.api.controlplane import HandedDown, Section
 from stackwright.services.glance.kinds import Glance
 
 SECTION = Section(
@@ -9,12 +9,6 @@ SECTION = Section(
     instance="glance",
     condition="OpenStackControlPlaneGlanceReady",
     description="Glance: the images that servers start from.",
-    needs=(
-        Need("database", "databaseInstance", default="openstack"),
-        Need("cache", "memcachedInstance", default="memcached"),
-        Need("identity", "keystoneInstance", default="keystone"),
-        Need("broker", "notificationsBus.cluster"),
-    ),
     handed_down=(
         HandedDown("secret"),
         HandedDown("databaseInstance", value="openstack"),
@@ -24,7 +18,6 @@ SECTION = Section(
         HandedDown("extraMounts"),
         HandedDown("notificationsBus"),
     ),
-    passwords=(Password("passwordSelectors.service", "GlancePassword"),),
     apis="glanceAPIs",
     kolla={"glance-api": "glanceAPIs.*"},
 )

@@ -9,20 +9,10 @@ import msgspec
 from stackwright.api.base import JsonObject
 from stackwright.api.keystone import KeystoneService
 from stackwright.blueprint.apis import db_sync
+from stackwright.blueprint.look import Look
+from stackwright.blueprint.needs import Cache, CatalogEntry, Database, Login, Notifications, Snippets
 from stackwright.blueprint.network import Network
-from stackwright.blueprint.service import (
-    Cache,
-    Component,
-    Database,
-    Identity,
-    Look,
-    Notifications,
-    RunJob,
-    Schedule,
-    Service,
-    Snippets,
-    Told,
-)
+from stackwright.blueprint.service import Component, RunJob, Schedule, Service, Told
 from stackwright.kube.builtin import Deployment
 from stackwright.kube.conditions import READY, Finding
 from stackwright.services.glance import apis
@@ -94,7 +84,14 @@ SERVICE = Service(
     kind=Glance,
     facts=GlanceFacts,
     user="glance",
-    needs=(Database(), Cache(), Notifications(), Identity("image", "Glance"), Snippets(snippet_secrets)),
+    needs=(
+        Database(),
+        Cache(),
+        Notifications(),
+        Login(),
+        CatalogEntry(type="image", description="Glance"),
+        Snippets(snippet_secrets),
+    ),
     endpoints=apis.endpoints,
     components=components,
     volumes=apis.volumes,

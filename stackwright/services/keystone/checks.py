@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from stackwright.blueprint import apis, ini
-from stackwright.blueprint.service import Look
+from stackwright.blueprint.look import Look
 from stackwright.services.keystone.kinds import KeystoneAPI
 
 # Keystone's own defaults, in seconds.

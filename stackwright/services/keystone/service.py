@@ -6,22 +6,10 @@ import msgspec
 
 from stackwright.api.base import JsonObject
 from stackwright.blueprint import apis
-from stackwright.blueprint.service import (
-    Cache,
-    Component,
-    Database,
-    Endpoint,
-    Job,
-    KeyRing,
-    Look,
-    Notifications,
-    Password,
-    RotateKeys,
-    RunJob,
-    Schedule,
-    Service,
-    Told,
-)
+from stackwright.blueprint.look import Look
+from stackwright.blueprint.needs import Cache, Database, Notifications, Password
+from stackwright.blueprint.providers import IDENTITY, IdentityServer, Provides
+from stackwright.blueprint.service import Component, Endpoint, Job, KeyRing, RotateKeys, RunJob, Schedule, Service, Told
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.services.keystone import clouds
 from stackwright.services.keystone.checks import problems, token_life
@@ -81,12 +69,25 @@ def tell(resource: KeystoneAPI, facts: KeystoneFacts | None, look: Look) -> Told
     return Told(msgspec.structs.replace(told, region=resource.spec.region, transportURLSecret=bus))
 
 
+def offer(resource: KeystoneAPI) -> IdentityServer:
+    """Return what services learn of a Keystone: where it is, and in which Secret its administrator is."""
+    spec = resource.spec
+    administrator = {
+        "username": spec.adminUser,
+        "project": spec.adminProject,
+        "secret": spec.secret,
+        "key": spec.passwordSelectors.admin,
+    }
+    return IdentityServer(resource.status.apiEndpoints, resource.status.region or spec.region, administrator)
+
+
 SERVICE = Service(
     name="keystone",
     kind=KeystoneAPI,
     facts=KeystoneFacts,
     user="keystone",
     needs=(Password("admin"), Database(), Cache(), Notifications()),
+    provides=Provides(IDENTITY, offer),
     endpoints=(Endpoint(port=PORT),),
     components=(Component("api", command=serve, files=files),),
     jobs=(

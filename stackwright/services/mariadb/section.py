@@ -11,7 +11,6 @@ SECTION = Section(
     description="The databases of the cloud.",
     several=True,
     infrastructure=True,
-    provides="database",
     handed_down=(
         HandedDown("storageClass"),
         # Enough for the services' own data of a small cloud; it can grow.

@@ -7,8 +7,10 @@ import msgspec
 
 from stackwright.api.base import JsonObject
 from stackwright.blueprint.facts import Facts
+from stackwright.blueprint.look import Look
 from stackwright.blueprint.network import Listen, Network
-from stackwright.blueprint.service import Component, ConfigFile, Generated, Look, Service, Told
+from stackwright.blueprint.providers import DATABASE, DatabaseServer, Provides
+from stackwright.blueprint.service import Component, ConfigFile, Generated, Service, Told
 from stackwright.kube.builtin import ConfigMap, StatefulSet, StorageClass
 from stackwright.kube.conditions import Finding
 from stackwright.services.mariadb.kinds import Galera, GaleraAttributes
@@ -48,6 +50,18 @@ def root_secret(resource: Galera) -> tuple[str, str]:
     if resource.spec.secret:
         return resource.spec.secret, "DbRootPassword"
     return f"{resource.metadata.name}-mariadb-root", "DatabasePassword"
+
+
+def offer(resource: Galera) -> DatabaseServer:
+    """Return what services learn of a server: where it is, and in which Secret its administrator is."""
+    status, external = resource.status, resource.spec.external
+    if external is None:
+        secret, key = root_secret(resource)
+        administrator = {"username": "root", "secret": secret, "key": key}
+        return DatabaseServer(status.hostname, status.port, status.bootstrapped, administrator)
+    administrator = {"secret": external.secret, "usernameKey": "username", "key": "password"}
+    address = f"{external.hostname.lower()}:{external.port}"
+    return DatabaseServer(status.hostname, status.port, status.bootstrapped, administrator, address)
 
 
 def values(resource: Galera, facts: Facts) -> JsonObject:
@@ -183,6 +197,7 @@ SERVICE = Service(
             renewable=True,
         ),
     ),
+    provides=Provides(DATABASE, offer),
     # The nodes copy from each other, and agree through a ConfigMap.
     network=Network(listens=(Listen(PORT, by="database"),), peers=True, kubernetes=True),
     values=values,

@@ -11,6 +11,5 @@ SECTION = Section(
     description="The caches of the cloud.",
     several=True,
     infrastructure=True,
-    provides="cache",
     handed_down=(HandedDown("nodeSelector"), HandedDown("topologyRef")),
 )

@@ -7,8 +7,10 @@ import msgspec
 from stackwright.api.base import JsonObject
 from stackwright.blueprint import quantities
 from stackwright.blueprint.facts import Facts
+from stackwright.blueprint.look import Look
 from stackwright.blueprint.network import Listen, Network
-from stackwright.blueprint.service import Component, Look, Service, Told
+from stackwright.blueprint.providers import CACHE, CacheServers, Provides
+from stackwright.blueprint.service import Component, Service, Told
 from stackwright.services.memcached.kinds import Memcached
 
 PORT = 11211
@@ -56,6 +58,7 @@ SERVICE = Service(
     facts=Facts,
     user="memcached",
     components=(Component("server"),),
+    provides=Provides(CACHE, lambda resource: CacheServers(resource.status.serverList)),
     network=Network(listens=(Listen(PORT, by="cache"),)),
     values=values,
     tell=tell,

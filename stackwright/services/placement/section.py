@@ -1,6 +1,6 @@
 """Placement in the umbrella."""
 
-from stackwright.api.controlplane import HandedDown, Need, Password, Section
+from stackwright.api.controlplane import HandedDown, Section
 from stackwright.services.placement.kinds import PlacementAPI
 
 SECTION = Section(
@@ -9,16 +9,11 @@ SECTION = Section(
     instance="placement",
     condition="OpenStackControlPlanePlacementAPIReady",
     description="Placement: what resources there are, and who has taken what of them.",
-    needs=(
-        Need("database", "databaseInstance", default="openstack"),
-        Need("identity", "keystoneInstance", default="keystone"),
-    ),
     handed_down=(
         HandedDown("secret"),
         HandedDown("databaseInstance", value="openstack"),
         HandedDown("nodeSelector"),
         HandedDown("topologyRef"),
     ),
-    passwords=(Password("passwordSelectors.service", "PlacementPassword"),),
     kolla={"placement-api": ""},
 )

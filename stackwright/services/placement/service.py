@@ -7,7 +7,8 @@ from stackwright.blueprint import apis, oslo, serving
 from stackwright.blueprint.configuration import oslo_files
 from stackwright.blueprint.facts import DatabaseFacts, Facts, IdentityFacts
 from stackwright.blueprint.ini import Ini
-from stackwright.blueprint.service import Component, ConfigFile, Database, Endpoint, Identity, Job, RunJob, Service
+from stackwright.blueprint.needs import CatalogEntry, Database, Login
+from stackwright.blueprint.service import Component, ConfigFile, Endpoint, Job, RunJob, Service
 from stackwright.services.placement.kinds import PlacementAPI
 
 PORT = 8778
@@ -56,7 +57,7 @@ SERVICE = Service(
     kind=PlacementAPI,
     facts=PlacementFacts,
     user="placement",
-    needs=(Database(), Identity("placement", "Placement")),
+    needs=(Database(), Login(), CatalogEntry(type="placement", description="Placement")),
     endpoints=(Endpoint(port=PORT),),
     components=(Component("api", command=serve, files=files),),
     jobs=(

@@ -11,7 +11,6 @@ SECTION = Section(
     description="The message brokers of the cloud.",
     several=True,
     infrastructure=True,
-    provides="broker",
     handed_down=(
         HandedDown("persistence.storageClassName", of="storageClass"),
         HandedDown("nodeSelector"),

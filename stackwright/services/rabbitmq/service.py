@@ -6,8 +6,10 @@ import msgspec
 
 from stackwright.api.base import JsonObject
 from stackwright.blueprint.facts import Facts
+from stackwright.blueprint.look import Look
 from stackwright.blueprint.network import Listen, Network
-from stackwright.blueprint.service import Component, ConfigFile, Generated, Look, Service, Told
+from stackwright.blueprint.providers import BROKER, BrokerServer, Provides
+from stackwright.blueprint.service import Component, ConfigFile, Generated, Service, Told
 from stackwright.kube.builtin import StorageClass
 from stackwright.services.rabbitmq import configuration
 from stackwright.services.rabbitmq.kinds import DefaultUser, RabbitMq, SecretReference, ServiceReference
@@ -112,6 +114,7 @@ SERVICE = Service(
         Generated(name=default_user, content=_user, wanted=_deployed),
         Generated(name=lambda resource: f"{resource.metadata.name}-erlang-cookie", content=_cookie, wanted=_deployed),
     ),
+    provides=Provides(BROKER, lambda _: BrokerServer()),
     # The nodes form a cluster, and ask the cluster how many they shall be.
     network=Network(
         listens=(Listen(configuration.PORT, by="broker"), Listen(MANAGEMENT, by="operators")),

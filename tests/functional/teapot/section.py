@@ -1,6 +1,6 @@
 """Teapot in the umbrella."""
 
-from stackwright.api.controlplane import HandedDown, Need, Password, Section
+from stackwright.api.controlplane import HandedDown, Section
 
 from .kinds import TeapotAPI
 
@@ -10,10 +10,5 @@ SECTION = Section(
     instance="teapot",
     condition="OpenStackControlPlaneTeapotAPIReady",
     description="Teapot: tea for everybody.",
-    needs=(
-        Need("database", "databaseInstance", default="openstack"),
-        Need("identity", "keystoneInstance", default="keystone"),
-    ),
     handed_down=(HandedDown("secret"), HandedDown("databaseInstance", value="openstack")),
-    passwords=(Password("passwordSelectors.service", "TeapotPassword"),),
 )

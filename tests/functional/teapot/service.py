@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from stackwright.blueprint import apis, oslo
 from stackwright.blueprint.configuration import oslo_files
 from stackwright.blueprint.facts import DatabaseFacts, Facts, IdentityFacts
-from stackwright.blueprint.service import Component, ConfigFile, Database, Endpoint, Identity, Service
+from stackwright.blueprint.needs import CatalogEntry, Database, Login
+from stackwright.blueprint.service import Component, ConfigFile, Endpoint, Service
 
 from .kinds import TeapotAPI
 
@@ -41,7 +42,7 @@ SERVICE = Service(
     kind=TeapotAPI,
     facts=TeapotFacts,
     user="teapot",
-    needs=(Database(), Identity("tea", "Tea for everybody", path="/v1")),
+    needs=(Database(), Login(), CatalogEntry(type="tea", description="Tea for everybody", path="/v1")),
     endpoints=(Endpoint(port=PORT),),
     components=(Component("api", command=serve, files=files),),
     jobs=(apis.db_sync("teapot-manage db sync"),),

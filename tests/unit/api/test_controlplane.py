@@ -25,6 +25,7 @@ from stackwright.api.base import (
 )
 from stackwright.api.controlplane import HandedDown, OpenStackControlPlane, Section, control_plane_type
 from stackwright.api.exposure import ApiOverride
+from stackwright.blueprint.needs import Need
 from stackwright.kube.crd import generate
 
 
@@ -162,8 +163,7 @@ def test_the_umbrella_that_we_serve_has_the_sections_of_all_folders() -> None:
 
 @pytest.mark.parametrize("section", services.sections(), ids=lambda section: section.name)
 def test_a_section_names_fields_that_its_kind_has(section: Section) -> None:
-    paths = [field.path for field in section.handed_down] + [need.path for need in section.needs]
-    paths += [password.path for password in section.passwords] + list(section.unsupported)
+    paths = [field.path for field in section.handed_down] + list(section.unsupported)
     paths += [field.unless for field in section.handed_down if field.unless]
     paths += [section.external] if section.external else []
     for path in paths:
@@ -176,9 +176,12 @@ def test_a_section_names_fields_that_its_kind_has(section: Section) -> None:
 
 
 @pytest.mark.parametrize("section", services.sections(), ids=lambda section: section.name)
-def test_what_a_section_needs_is_provided_by_one_other(section: Section) -> None:
-    provided = [other.provides for other in services.sections()]
-    assert all(provided.count(need.type) == 1 for need in section.needs)
+def test_what_a_service_needs_is_provided_by_one_that_the_umbrella_makes(section: Section) -> None:
+    blueprint = services.blueprint_of(section.kind)
+    assert blueprint is not None
+    words = [need.word for need in blueprint.needs if isinstance(need, Need) and need.word]
+    makes = [other.kind for other in services.sections()]
+    assert all(makes.count(services.providers()[word].kind) == 1 for word in words)
 
 
 def test_a_folder_without_a_section_adds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,4 +82,4 @@ def test_what_a_user_says_goes_before_what_the_service_is() -> None:
 
 
 def test_a_service_that_is_not_there_is_waited_for() -> None:
-    assert isinstance(endpoints.urls({}, {}, (), 5000), Wait)
+    assert isinstance(endpoints.urls({"public": None}, {}, (), 5000), Wait)

@@ -10,8 +10,9 @@ from stackwright import services
 from stackwright.api.base import JsonObject
 from stackwright.api.exposure import RoutedOverride
 from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Facts, IdentityFacts
+from stackwright.blueprint.needs import Login
 from stackwright.blueprint.policies import Surroundings, pod_labels, rules, values
-from stackwright.blueprint.service import Component, Endpoint, Identity, Service
+from stackwright.blueprint.service import Component, Endpoint, Service
 
 AROUND = Surroundings(operators="system", api_server=(443, 6443))
 DNS = {"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]}
@@ -124,7 +125,7 @@ def test_what_runs_elsewhere_is_reached_by_its_port(changes: dict[str, Any]) -> 
 )
 def test_a_service_reaches_its_keystone(url: str, ways: list[JsonObject]) -> None:
     identity = replace(IDENTITY, url=url)
-    teapot = _teapot(Identity("brewing", "Tea"))
+    teapot = _teapot(Login())
     found = rules(teapot, _named("keystone"), facts("teapot", identity=identity), AROUND)["egress"]
     assert found == [DNS, *ways]
 
@@ -162,7 +163,7 @@ def test_a_need_is_a_label_of_the_pods() -> None:
         "cache.needs.openstack.org/memcached": "true",
         "broker.needs.openstack.org/rabbit": "true",
     }
-    assert pod_labels(_teapot(Identity("brewing", "Tea")), _named("keystone")) == {}, "an API is open to all"
+    assert pod_labels(_teapot(Login()), _named("keystone")) == {}, "an API is open to all"
 
 
 def test_an_api_is_open_to_users_and_its_jobs_to_nobody() -> None:

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from stackwright import services
 from stackwright.cli import edges, tree
 from stackwright.cli.tree import Need, Seen, State
 from tests.unit.cli.clouds import control_plane, galera, keystone, kind, made, ready
@@ -92,12 +91,6 @@ def test_what_a_service_keeps_goes_before_the_server_that_it_is_on() -> None:
 def test_a_control_plane_needs_what_it_stands_for() -> None:
     entry = {"kind": "Galera", "name": "openstack", "ready": True}
     assert edges.needed(control_plane(status={**ready(), "services": [entry]}), Seen([])) == (("Galera", "openstack"),)
-
-
-def test_every_need_of_a_section_has_somebody_who_provides_it() -> None:
-    for section in services.sections():
-        for need in section.needs:
-            assert any(other.provides == need.type for other in services.sections()), f"{section.name}: {need}"
 
 
 def test_the_tree_tells_how_what_is_needed_is() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from stackwright import services
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
-from stackwright.blueprint.service import Database
+from stackwright.blueprint.needs import Database
 from stackwright.controllers import admission
 from stackwright.kube.resource import CustomResource
 from tests.known import listing

@@ -16,6 +16,7 @@ GIVEN = "ends"
 # A new wait gets a line here, and so a thought.
 WHO_ENDS = {
     # Others are at it.
+    "ApiNotReady": {ITSELF},
     "HelmAtWork": {ITSELF},
     "KeystoneGoing": {ITSELF},
     "KeystoneNotReady": {ITSELF},
@@ -32,6 +33,7 @@ WHO_ENDS = {
     "ServiceNotReady": {ITSELF},
     "Waiting": {ITSELF},
     # Whoever wrote the resource names what is not there: the user, or a parent that is about to make it.
+    "ApiMissing": {AUTHOR},
     "KeystoneMissing": {AUTHOR},
     "MariaDBDatabaseMissing": {AUTHOR},
     "MariaDBServerMissing": {AUTHOR},

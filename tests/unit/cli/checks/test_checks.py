@@ -194,7 +194,7 @@ def umbrella(policy: str = "Provide") -> Any:
 
 
 SECTION = next(section for section in services.sections() if section.name == "keystone")
-INSTANCE = Instance(SECTION, "keystone", {"secret": "osp-secret"})
+INSTANCE = Instance(SECTION, "keystone", {"secret": "osp-secret", "databaseInstance": "openstack"})
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,10 @@ import pytest
 import yaml
 
 from stackwright import services
+from stackwright.api.annotations import GENERATED_FOR
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.controllers.controlplane.resolution import resolve
-from stackwright.controllers.ownership import GENERATED_FOR, Around, Taken, check, claims, taken
+from stackwright.controllers.ownership import Around, Taken, check, claims, taken
 from stackwright.kube.builtin import Secret
 from stackwright.kube.resource import ObjectMeta
 from stackwright.kube.shapes.belonging import MADE_FOR

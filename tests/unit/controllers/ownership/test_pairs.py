@@ -12,12 +12,13 @@ from stackwright import services
 from stackwright.api.base import CustomResource
 from stackwright.api.mariadb import DATABASE_LABEL, SERVER_LABEL
 from stackwright.blueprint import configuration
-from stackwright.blueprint.service import Cache, Snippets
+from stackwright.blueprint.needs import Cache, Snippets
 from stackwright.controllers import admission
 from stackwright.controllers.admission import Known
+from stackwright.controllers.needs import sight
 from stackwright.controllers.ownership import TAKEN, Around, check, claiming, claims, taken
 from stackwright.controllers.ownership.rule import FIELD_MANAGER
-from stackwright.controllers.service import Environment, needs, rings, volumes
+from stackwright.controllers.service import Environment, rings, volumes
 from stackwright.controllers.service.decide import Seen, decide
 from stackwright.kube.builtin import PersistentVolumeClaim, Secret
 from stackwright.kube.errors import Blocked
@@ -91,7 +92,8 @@ def objects(resource: Any) -> set[tuple[str, str]]:
     service = blueprints.get(type(resource))
     if service is None or service.elsewhere(resource):
         return set()
-    found = [needs.resolve(need, resource, nothing) for need in service.needs if not isinstance(need, Cache | Snippets)]
+    asked = [need for need in service.needs_of(resource) if not isinstance(need, Cache | Snippets)]
+    found = [need.resolve(resource, sight(nothing)) for need in asked]
     children = [child for entry in found for child in entry.children]
     children += [volumes.claim(volume, resource, nothing) for volume in (service.volumes or (lambda _: ()))(resource)]
     new = [secret.name for entry in found for secret in entry.secrets]

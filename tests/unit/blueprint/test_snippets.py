@@ -4,7 +4,10 @@ import base64
 from typing import Any
 
 from stackwright.api.base import ObjectMeta
+from stackwright.blueprint.needs import Snippets
+from stackwright.blueprint.needs.need import Resolved
 from stackwright.blueprint.option_types import OptionType
+from stackwright.controllers.needs import sight
 from stackwright.controllers.service import snippets
 from stackwright.kube.builtin import Secret
 
@@ -19,20 +22,24 @@ def look_at(**secrets: dict[str, bytes]) -> Any:
     return look
 
 
+def resolved(names: tuple[str, ...], look: Any) -> Resolved:
+    return Snippets(lambda _: names).resolve(None, sight(look))
+
+
 def test_their_content_is_as_it_stands_there() -> None:
-    found = snippets.resolve(("a", "b"), look_at(a={"x.conf": b"[s3]\nkey = 1\n"}, b={}))
+    found = resolved(("a", "b"), look_at(a={"x.conf": b"[s3]\nkey = 1\n"}, b={}))
     assert found.ready
     assert found.fact == {"a": {"x.conf": "[s3]\nkey = 1\n"}, "b": {}}
 
 
 def test_without_any_there_is_nothing_to_wait_for() -> None:
-    found = snippets.resolve((), look_at())
+    found = resolved((), look_at())
     assert (found.ready, found.fact, found.waits) == (True, {}, ())
 
 
 def test_what_is_missing_and_what_is_broken_is_told_without_a_secret() -> None:
     broken = {"x": b"[s3]\nhush-hush\n", "y": b"\xff\xfe", "z": b"[s3]\nkey = 1\n"}
-    found = snippets.resolve(("gone", "a"), look_at(a=broken))
+    found = resolved(("gone", "a"), look_at(a=broken))
     assert not found.ready
     assert [wait.message for wait in found.waits] == [
         "Secret gone, which customServiceConfigSecrets names, does not exist; create it",

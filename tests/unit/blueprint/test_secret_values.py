@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from stackwright.controllers.outside import read_value
+from stackwright.blueprint.secret_values import read_value
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Wait
 

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from stackwright.api.mariadb import DATABASE_LABEL, MariaDBAccount, MariaDBDatabase
-from stackwright.blueprint.service import Database
-from stackwright.controllers.service import needs
+from stackwright.blueprint.needs import Database
+from stackwright.controllers.needs import sight
 from stackwright.kube.resource import R, Resource
 from stackwright.kube.shapes.belonging import MADE_FOR
 from stackwright.services.placement.kinds import PlacementAPI
@@ -28,7 +28,7 @@ def kept(resource: PlacementAPI, *there: Resource) -> list[str]:
     def look(kind: type[R], name: str) -> R | None:
         return next((item for item in there if isinstance(item, kind) and item.metadata.name == name), None)
 
-    return [item.kind.name for item in needs.kept((Database(),), resource, look)]
+    return [item.kind.name for item in Database().kept(resource, sight(look))]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,41 @@
+"""A thing that a resource makes, as a value: two resources that claim the same thing collide."""
+
+from dataclasses import dataclass, field
+
+from stackwright.api.base import Resource
+
+ANOTHER_NAME = "give this resource another name"
+NAME = "metadata.name"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One thing that a resource makes: what `sort` of thing, where, and by which name.
+
+    `path` is the field that names it, and `advice` what to do where it is another's. `terms`, where given, are how it
+    is made: those who make it by the same terms share it. `of` is the kind of a thing that is an object of the
+    namespace; one that is `owned` goes with the resource, so it cannot be one that a user made.
+    """
+
+    sort: str
+    name: str
+    scope: str = ""
+    path: str = field(default=NAME, compare=False)
+    advice: str = field(default=ANOTHER_NAME, compare=False)
+    terms: tuple[str, ...] = field(default=(), compare=False)
+    of: type[Resource] | None = field(default=None, compare=False)
+    owned: bool = field(default=False, compare=False)
+
+    def __str__(self) -> str:
+        return " ".join(word for word in (self.sort, self.name, f"of {self.scope}" if self.scope else "") if word)
+
+    def meets(self, other: "Claim") -> bool:
+        """Return whether two resources that make these would make the same thing, each in its own way."""
+        return self == other and not (self.terms and self.terms == other.terms)
+
+
+def claim_object(
+    of: type[Resource], name: str, path: str = NAME, advice: str = ANOTHER_NAME, *, owned: bool = False
+) -> Claim:
+    """Return the claim on an object of the namespace."""
+    return Claim(of.kind.name, name, path=path, advice=advice, of=of, owned=owned)

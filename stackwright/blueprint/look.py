@@ -1,0 +1,15 @@
+"""How a pure function reads objects: through a look into the caches, which remembers who looked."""
+
+from typing import Protocol, TypeVar
+
+from stackwright.api.base import Resource
+
+R = TypeVar("R", bound=Resource)
+
+
+class Look(Protocol):
+    """Reads an object of the resource's own namespace, or a cluster-wide one, from the cache."""
+
+    def __call__(self, kind: type[R], name: str) -> R | None:
+        """Return the object, or None when it is not there; the resource is looked at again when it changes."""
+        ...

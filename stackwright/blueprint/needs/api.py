@@ -1,0 +1,55 @@
+"""Another service's API, by its type in the catalog: Nova needs the API of type `placement`."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from stackwright.api import paths
+from stackwright.blueprint.facts import ApiFacts
+from stackwright.blueprint.interfaces import INTERNAL, PUBLIC
+from stackwright.blueprint.needs.need import Need, Places, Resolved
+from stackwright.blueprint.places import url_place
+from stackwright.blueprint.providers import ApiServer, Sight
+from stackwright.kube.plan import Ends, Wait
+
+
+@dataclass(frozen=True, kw_only=True)
+class Api(Need):
+    """The API of a `type`; the field at `instance` names the resource that serves it, by default the `usual` one."""
+
+    type: str
+    usual: str
+    instance: str = ""
+    condition: str = "InputReady"
+
+    @property
+    def word(self) -> str:
+        """What provides it."""
+        return self.type
+
+    def provided_by(self, resource: Any) -> str:
+        """Return the name of the other service's resource."""
+        return str((paths.find(resource.spec, self.instance) if self.instance else "") or self.usual)
+
+    def resolve(self, resource: Any, sight: Sight) -> Resolved:
+        """Return the URLs of the API, once the other service says them."""
+        other = sight.provider(self.type, self.provided_by(resource))
+        offer: ApiServer | None = other.offer
+        if offer is None:
+            advice = f", or name another one in spec.{self.instance}" if self.instance else ""
+            message = f"{other} does not exist; create it{advice}"
+            wait = Wait("ApiMissing", message, self.condition, ends=Ends.BY_AUTHOR)
+            return Resolved(ready=False, waits=(wait,))
+        if INTERNAL not in offer.urls:
+            message = f"{other} does not say its endpoints yet"
+            return Resolved(ready=False, waits=(Wait("ApiNotReady", message, self.condition),))
+        pods = sight.providers[self.type].pods
+        fact = ApiFacts(offer.urls[INTERNAL], offer.urls.get(PUBLIC, offer.urls[INTERNAL]), other.name, pods)
+        return Resolved(ready=True, fact=fact)
+
+    def places(self, fact: ApiFacts) -> Places:
+        """Return where the API is."""
+        return (url_place(fact.url),)
+
+    def pods(self, fact: ApiFacts) -> str:
+        """Return what the API's pods are called."""
+        return fact.pods

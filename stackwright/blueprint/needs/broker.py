@@ -1,0 +1,169 @@
+"""A message broker: for calls between the service's own parts, or for notifications to whoever listens.
+
+A TransportURL stands for the login; it outlives the service, and so does the broker's user.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import msgspec
+
+from stackwright.api import paths
+from stackwright.api.base import ObjectMeta, Resource
+from stackwright.api.rabbitmq import TransportURL, TransportURLSpec, TransportURLStatus
+from stackwright.api.service import RabbitMqConfig
+from stackwright.blueprint import names
+from stackwright.blueprint.claims import Claim, claim_object
+from stackwright.blueprint.facts import BrokerFacts
+from stackwright.blueprint.needs.need import (
+    KEEP,
+    MAKE,
+    Imagination,
+    Need,
+    Places,
+    Resolved,
+    Retirement,
+    UnknownHere,
+)
+from stackwright.blueprint.places import broker_places
+from stackwright.blueprint.providers import BROKER, Sight
+from stackwright.blueprint.secret_values import text_of
+from stackwright.kube.builtin import Secret
+from stackwright.kube.plan import Ends, Wait
+from stackwright.kube.shapes.belonging import made_for, not_anothers
+from stackwright.kube.shapes.children import child
+
+# The keys of the Secret that a TransportURL writes.
+TRANSPORT_URL = "transport_url"
+QUORUM_QUEUES = "quorumqueues"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Broker(Need):
+    """A login to the broker that the field at `bus` names; `url` is the name of the TransportURL."""
+
+    bus: str = ""
+    url: Callable[[Any], str] = names.messaging
+    condition: str = "RabbitMqTransportURLReady"
+    reads: ClassVar[tuple[type[Resource], ...]] = (Secret, TransportURL)
+
+    def bus_of(self, resource: Any) -> RabbitMqConfig | None:
+        """Return what the resource says of its broker; None where it asks for none."""
+        found: RabbitMqConfig | None = paths.find(resource.spec, self.bus)
+        return found
+
+    @property
+    def word(self) -> str:
+        """The word of what provides it."""
+        return BROKER
+
+    def provided_by(self, resource: Any) -> str:
+        """Return the name of the broker."""
+        bus = self.bus_of(resource)
+        return bus.cluster if bus is not None else ""
+
+    def resolve(self, resource: Any, sight: Sight) -> Resolved:
+        """Return the login, once the broker has let the service's user in."""
+        bus = self.bus_of(resource)
+        if bus is None:
+            return Resolved(ready=True)
+        name = self.url(resource)
+        wanted = TransportURL(
+            metadata=ObjectMeta(name=name),
+            spec=TransportURLSpec(rabbitmqClusterName=bus.cluster, username=bus.user, vhost=bus.vhost),
+        )
+        children = (child(wanted, condition=self.condition, kept=True),)
+        present = sight(TransportURL, name)
+        secret = sight(Secret, present.status.secretName) if present and present.status.secretName else None
+        fact = broker_facts(secret, bus.cluster)
+        waits: tuple[Wait, ...] = ()
+        broker = sight.provider(self.word, bus.cluster)
+        if fact is None and broker.offer is None:
+            message = f"{broker} does not exist; create it, or name another one where its cluster is named"
+            waits = (Wait("RabbitMqMissing", message, self.condition, ends=Ends.BY_AUTHOR),)
+        return Resolved(ready=fact is not None, fact=fact, children=children, waits=waits)
+
+    def kept(self, resource: Any, sight: Sight) -> Iterator[Resource]:
+        """Yield the TransportURL."""
+        found = sight(TransportURL, self.url(resource))
+        if found is not None and not_anothers(found, resource):
+            yield found
+
+    def claims(self, resource: Any, sight: Sight) -> Iterator[Claim]:
+        """Yield the TransportURL, where there is to be one."""
+        if self.bus_of(resource) is not None:
+            yield claim_object(TransportURL, self.url(resource))
+
+    def places(self, fact: BrokerFacts) -> Places:
+        """Return where the broker's nodes are."""
+        return tuple(broker_places(fact.transport_url))
+
+    def pods(self, fact: BrokerFacts) -> str:
+        """Return what the broker's pods are called."""
+        return "rabbitmq"
+
+    def finish(self, resource: Any, made: Resource, world: Imagination) -> Resource:
+        """Return the TransportURL with its Secret, which only a file can have."""
+        if not isinstance(made, TransportURL) or made.metadata.name != self.url(resource):
+            return made
+        secret = f"rabbitmq-transport-url-{made.metadata.name}"
+        if world(Secret, secret) is None:
+            raise UnknownHere(
+                f"spec.{self.bus}: how to log in to {made.spec.rabbitmqClusterName} is not known here; "
+                f"put a Secret {secret} with the key {TRANSPORT_URL} into a file{self._instead}."
+            )
+        return msgspec.structs.replace(made, status=TransportURLStatus(secretName=secret))
+
+    @property
+    def _instead(self) -> str:
+        return ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Messaging(_Broker):
+    """A broker by which the service's own parts call each other."""
+
+    name: str = "messaging"
+    bus: str = "messagingBus"
+    keeps: ClassVar[Mapping[type[Resource], frozenset[str]]] = {TransportURL: MAKE}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Notifications(_Broker):
+    """A broker for notifications, where the resource names one; the fact is None where it does not.
+
+    `cluster` is the older field, which not every kind has.
+    """
+
+    name: str = "notifications"
+    bus: str = "notificationsBus"
+    cluster: str = "rabbitMqClusterName"
+    url: Callable[[Any], str] = names.notifications
+    # One that is used no more goes.
+    keeps: ClassVar[Mapping[type[Resource], frozenset[str]]] = {TransportURL: KEEP}
+
+    def bus_of(self, resource: Any) -> RabbitMqConfig | None:
+        """Return what the resource says of its broker, by the field of today or the one of before."""
+        bus = super().bus_of(resource)
+        if bus is None and (cluster := paths.find(resource.spec, self.cluster)):
+            return RabbitMqConfig(cluster=cluster)
+        return bus
+
+    def retired(self, resource: Any, fact: Any, sight: Sight, known: Iterable[Resource]) -> Iterator[Retirement]:
+        """Yield the login of before, where no notifications are sent any more."""
+        bus = sight(TransportURL, self.url(resource))
+        if fact is None and bus is not None and not bus.deleting and made_for(bus, resource):
+            yield Retirement(bus, "BusRetired")
+
+    @property
+    def _instead(self) -> str:
+        return f", or remove {self.bus}"
+
+
+def broker_facts(secret: Secret | None, server: str) -> BrokerFacts | None:
+    """Return the login that a Secret has; None where it has none yet."""
+    url = text_of(secret, TRANSPORT_URL)
+    if secret is None or not url:
+        return None
+    return BrokerFacts(url, text_of(secret, QUORUM_QUEUES) == "true", secret.metadata.name, server)

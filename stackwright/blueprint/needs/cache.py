@@ -1,0 +1,62 @@
+"""A cache: a service that loses it is slower, and goes on."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from stackwright.api import paths
+from stackwright.blueprint.facts import CacheFacts
+from stackwright.blueprint.needs.need import Imagination, Need, Places, Resolved
+from stackwright.blueprint.places import place_of
+from stackwright.blueprint.providers import CACHE, CacheServers, Sight
+from stackwright.kube.conditions import Finding
+from stackwright.kube.plan import Ends, Wait
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cache(Need):
+    """A cache: the field at `instance` names it."""
+
+    name: str = "cache"
+    instance: str = "memcachedInstance"
+    condition: str = "MemcachedReady"
+
+    @property
+    def word(self) -> str:
+        """The word of what provides it."""
+        return CACHE
+
+    def provided_by(self, resource: Any) -> str:
+        """Return the name of the cache."""
+        return str(paths.find(resource.spec, self.instance) or "")
+
+    def resolve(self, resource: Any, sight: Sight) -> Resolved:
+        """Return the nodes of the cache, once they are known."""
+        cache = sight.provider(self.word, self.provided_by(resource))
+        offer: CacheServers | None = cache.offer
+        if offer is None:
+            message = f"{cache} does not exist; create it, or name another one in spec.{self.instance}"
+            wait = Wait("MemcachedMissing", message, self.condition, ends=Ends.BY_AUTHOR)
+            return Resolved(ready=False, waits=(wait,))
+        if not offer.servers:
+            return Resolved(ready=False, waits=(Wait("MemcachedNotReady", cache.why, self.condition),))
+        findings: tuple[Finding, ...] = ()
+        if not cache.ready:
+            # A cache that is away costs time, not answers: the service goes on and says so.
+            findings = (Finding(self.condition, "False", "MemcachedNotReady", cache.why, "Warning"),)
+        return Resolved(ready=True, fact=CacheFacts(offer.servers), findings=findings)
+
+    def places(self, fact: CacheFacts) -> Places:
+        """Return where the nodes are."""
+        return tuple(place_of(server) for server in fact.servers)
+
+    def pods(self, fact: CacheFacts) -> str:
+        """Return what the nodes' pods are called."""
+        return "memcached"
+
+    def imagine(self, resource: Any, world: Imagination) -> None:
+        """Put the cache there, with the nodes that the user names or that it would have."""
+        cache = world.provider(self.word, self.provided_by(resource), {})
+        servers = world.outside.cache_servers or cache.status.serverList
+        world.add(msgspec.structs.replace(cache, status=msgspec.structs.replace(cache.status, serverList=servers)))

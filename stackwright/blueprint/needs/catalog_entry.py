@@ -1,0 +1,128 @@
+"""A place in Keystone's catalog: the service with its user at once, its endpoints when they are known."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from stackwright.api import paths
+from stackwright.api.base import JsonObject, ObjectMeta, Resource
+from stackwright.api.keystone import KeystoneEndpoint, KeystoneEndpointSpec, KeystoneService, KeystoneServiceSpec
+from stackwright.blueprint.claims import ANOTHER_NAME, NAME, Claim, claim_object
+from stackwright.blueprint.digests import digest
+from stackwright.blueprint.facts import Endpoints, Facts, IdentityFacts
+from stackwright.blueprint.needs.need import Need, Resolved
+from stackwright.blueprint.needs.password import key_of
+from stackwright.blueprint.providers import IDENTITY, IdentityServer, Sight
+from stackwright.kube.shapes.children import child
+
+
+@dataclass(frozen=True, kw_only=True)
+class CatalogEntry(Need):
+    """An entry of the catalog, with the `type` by which clients find the service, and the user that it works as.
+
+    `path` comes behind the URLs of the endpoints. `login` is the name of the service's Login: it says at which
+    Keystone, and as whom.
+    """
+
+    owns: ClassVar[tuple[type[Resource], ...]] = (KeystoneService, KeystoneEndpoint)
+    jobs: ClassVar[tuple[str, ...]] = ("identity-create",)
+    type: str
+    description: str
+    path: str = ""
+    login: str = "identity"
+    instance: str = "keystoneInstance"
+    user: str = "serviceUser"
+    selector: str = "service"
+    registered: str = "KeystoneServiceReady"
+    listed: str = "KeystoneEndpointReady"
+
+    @property
+    def word(self) -> str:
+        """The word of what provides it."""
+        return IDENTITY
+
+    def provided_by(self, resource: Any) -> str:
+        """Return the name of the Keystone."""
+        return str(paths.find(resource.spec, self.instance) or "")
+
+    def resolve(self, resource: Any, sight: Sight) -> Resolved:
+        """Return the service's entry and its user; nothing waits for them."""
+        if resource.spec.provisioning == "Job":
+            return Resolved(ready=True)
+        return Resolved(ready=True, children=(child(self._service(resource), condition=self.registered),))
+
+    def _service(self, resource: Any) -> KeystoneService:
+        name, spec = resource.metadata.name, resource.spec
+        return KeystoneService(
+            metadata=ObjectMeta(name=name),
+            spec=KeystoneServiceSpec(
+                serviceType=self.type,
+                serviceName=name,
+                serviceDescription=self.description,
+                serviceUser=str(paths.find(spec, self.user)),
+                secret=spec.secret,
+                passwordSelector=key_of(resource, self.selector),
+                keystoneInstance=self.provided_by(resource),
+            ),
+        )
+
+    def complete(self, resource: Any, facts: Facts, sight: Sight) -> Resolved:
+        """Return the endpoints, once they are known: as a resource, or for the chart's Job."""
+        if not facts.endpoints:
+            return Resolved(ready=True)
+        urls = self._urls(facts.endpoints)
+        if resource.spec.provisioning == "Job":
+            return Resolved(ready=True, values={"provision": {"identity": self._job(resource, facts, sight)}})
+        name = resource.metadata.name
+        spec = KeystoneEndpointSpec(serviceName=name, endpoints=urls, keystoneInstance=self.provided_by(resource))
+        endpoint = KeystoneEndpoint(metadata=ObjectMeta(name=name), spec=spec)
+        return Resolved(ready=True, children=(child(endpoint, condition=self.listed),))
+
+    def claims(self, resource: Any, sight: Sight) -> Iterator[Claim]:
+        """Yield entry, endpoints and user, as resources and in Keystone."""
+        name, spec = resource.metadata.name, resource.spec
+        yield from (claim_object(of, name, owned=True) for of in self.owns)
+        keystone = str(sight.provider(self.word, self.provided_by(resource)))
+        yield claim_entry(self.type, name, keystone)
+        terms = (spec.secret, key_of(resource, self.selector))
+        yield claim_user(str(paths.find(spec, self.user)), keystone, terms)
+
+    def server(self, resource: Any, fact: Any) -> str:
+        """Return nothing: the operator, or a Job, talks to Keystone for it."""
+        return ""
+
+    def provision(self, resource: Any, facts: Any, sight: Sight) -> JsonObject:
+        """Return what the chart's Job makes where no operator does."""
+        return {"identity": self._job(resource, facts, sight)} if facts.endpoints else {}
+
+    def _job(self, resource: Any, facts: Any, sight: Sight) -> JsonObject:
+        """Return what a Job makes in Keystone: service, user, roles and endpoints; passwords by their Secrets."""
+        spec, login = resource.spec, getattr(facts, self.login)
+        offer: IdentityServer = sight.provider(self.word, self.provided_by(resource)).offer
+        assert isinstance(login, IdentityFacts)  # noqa: S101  the login is a need of the same service
+        made: JsonObject = {
+            "url": login.url,
+            "region": login.region,
+            "admin": offer.administrator,
+            "user": {"username": login.user, "secret": spec.secret, "key": key_of(resource, self.selector)},
+            "service": {"name": resource.metadata.name, "type": self.type, "description": self.description},
+            "endpoints": self._urls(facts.endpoints),
+        }
+        # Another password is another Job, and says nothing of itself by the name.
+        return {**made, "hash": digest({**made, "password": login.password})}
+
+    def _urls(self, endpoints: Endpoints) -> dict[str, str]:
+        return {interface: f"{url}{self.path}" for interface, url in endpoints.by_interface.items()}
+
+
+def claim_entry(of_type: str, name: str, keystone: str, path: str = NAME) -> Claim:
+    """Return the claim on an entry of a Keystone's catalog."""
+    advice = "choose another name" if path != NAME else ANOTHER_NAME
+    return Claim(f"service of type {of_type}", name, keystone, path, advice)
+
+
+def claim_user(name: str, keystone: str, terms: tuple[str, ...]) -> Claim:
+    """Return the claim on a user of a Keystone; those who give it the same password share it."""
+    advice = "name another user, or take its password from the same Secret and key"
+    # Keystone's tables take names that differ in case for the same.
+    return Claim("user", name.strip().casefold(), keystone, "spec.serviceUser", advice, terms)

@@ -1,0 +1,85 @@
+"""A login to Keystone: as which user the service works there. Who makes that user is another matter."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from stackwright.api import paths
+from stackwright.blueprint.facts import IdentityFacts
+from stackwright.blueprint.interfaces import INTERNAL, PUBLIC
+from stackwright.blueprint.needs.need import Imagination, Need, Places, Resolved, WantedPassword
+from stackwright.blueprint.needs.password import key_of, read_password
+from stackwright.blueprint.places import url_place
+from stackwright.blueprint.providers import IDENTITY, IdentityServer, Sight
+from stackwright.kube.plan import Ends, Wait
+
+
+@dataclass(frozen=True, kw_only=True)
+class Login(Need):
+    """A login to the Keystone that the field at `instance` names, as the user that the field at `user` names.
+
+    The password is in spec.secret, under the key that spec.passwordSelectors has for `selector`.
+    """
+
+    name: str = "identity"
+    instance: str = "keystoneInstance"
+    user: str = "serviceUser"
+    selector: str = "service"
+    condition: str = "KeystoneServiceReady"
+
+    @property
+    def word(self) -> str:
+        """The word of what provides it."""
+        return IDENTITY
+
+    def provided_by(self, resource: Any) -> str:
+        """Return the name of the Keystone."""
+        return str(paths.find(resource.spec, self.instance) or "")
+
+    def passwords(self, resource: Any) -> Iterator[WantedPassword]:
+        """Yield the key of the user's password."""
+        yield WantedPassword(key_of(resource, self.selector))
+
+    def resolve(self, resource: Any, sight: Sight) -> Resolved:
+        """Return where Keystone is, and how to log in, once both are known."""
+        password = read_password(resource, key_of(resource, self.selector), sight)
+        if not password.ready:
+            return password
+        keystone = sight.provider(self.word, self.provided_by(resource))
+        offer: IdentityServer | None = keystone.offer
+        if offer is None:
+            message = f"{keystone} does not exist; create it, or name another one in spec.{self.instance}"
+            wait = Wait("KeystoneMissing", message, self.condition, ends=Ends.BY_AUTHOR)
+            return Resolved(ready=False, waits=(wait,))
+        if INTERNAL not in offer.urls:
+            wait = Wait("KeystoneNotReady", f"{keystone} does not say its endpoints yet", self.condition)
+            return Resolved(ready=False, waits=(wait,))
+        fact = IdentityFacts(
+            url=offer.urls[INTERNAL],
+            public_url=offer.urls.get(PUBLIC, offer.urls[INTERNAL]),
+            region=offer.region,
+            user=str(paths.find(resource.spec, self.user)),
+            password=password.fact,
+        )
+        return Resolved(ready=True, fact=fact)
+
+    def places(self, fact: IdentityFacts) -> Places:
+        """Return where Keystone is."""
+        return (url_place(fact.url),)
+
+    def pods(self, fact: IdentityFacts) -> str:
+        """Return what Keystone's pods are called."""
+        return "keystone"
+
+    def imagine(self, resource: Any, world: Imagination) -> None:
+        """Put a Keystone there, where a file says that it is, or where it would be."""
+        name = self.provided_by(resource)
+        spec = {"secret": resource.spec.secret, "databaseInstance": "openstack"}
+        # Nothing is around it here; one that runs elsewhere says where it is all the same.
+        keystone = world.provider(self.word, name, spec, alone=False)
+        url = f"http://{name}-internal.{world.outside.namespace}.svc:5000"
+        urls = keystone.status.apiEndpoints or {PUBLIC: url, INTERNAL: url}
+        status = msgspec.structs.replace(keystone.status, apiEndpoints=urls, region=keystone.spec.region)
+        world.add(msgspec.structs.replace(keystone, status=status))

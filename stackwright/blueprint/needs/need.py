@@ -1,0 +1,193 @@
+"""What every need has in common, and the values in which a need answers. Pure.
+
+A need is one file of this folder. Each of its methods answers one question: what it is resolved to, what it keeps for
+the service, what it claims, what the pods must reach for it, which credentials are not used any more, and how a world
+looks in which it is met. All that deals with needs (the controller, ownership, NetworkPolicies, rights, the umbrella,
+`stackwright render`) asks these methods, so that a further need touches no other file.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from stackwright.api.base import JsonObject, Resource
+from stackwright.blueprint.claims import Claim
+from stackwright.blueprint.facts import Facts
+from stackwright.blueprint.passwords import NewSecret
+from stackwright.blueprint.providers import Sight
+from stackwright.kube.builtin import Secret
+from stackwright.kube.conditions import Finding
+from stackwright.kube.plan import Wait
+from stackwright.kube.shapes.children import Child
+
+# What a service's controller may do with what a need keeps.
+MAKE = frozenset({"create", "patch"})
+KEEP = MAKE | {"delete"}
+
+R = TypeVar("R", bound=Resource)
+
+Places = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """What a need comes to now.
+
+    `ready` says whether the need is met; `fact` may then still be None: an optional broker that nobody asked for.
+    """
+
+    ready: bool
+    fact: Any = None
+    children: tuple[Child, ...] = ()
+    waits: tuple[Wait, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    secrets: tuple[NewSecret, ...] = ()
+    # What the chart has to do about it, where its Jobs do it.
+    values: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Retirement:
+    """A credential that the service does not use any more, and how it goes.
+
+    `prepare` is a change to make first, in a pass before. `secret` was generated for it and goes before it does.
+    """
+
+    resource: Resource
+    reason: str
+    prepare: JsonObject | None = None
+    secret: Secret | None = None
+
+
+@dataclass(frozen=True)
+class WantedPassword:
+    """A password of spec.secret: its key there; a `fernet` key is one by which the service encrypts."""
+
+    key: str
+    fernet: bool = False
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What a user says of the world beside the files, where there is no cluster to ask."""
+
+    namespace: str
+    image: str = ""
+    database_host: str = ""
+    database_port: int = 0
+    cache_servers: tuple[str, ...] = ()
+
+
+class Imagination(Protocol):
+    """A world that is only imagined: what the files have, and what is put there beside."""
+
+    outside: Outside
+
+    def __call__(self, kind: type[R], name: str) -> R | None:
+        """Return the object of a name, None where nobody imagined it."""
+        ...
+
+    def add(self, resource: Resource) -> None:
+        """Put an object there."""
+        ...
+
+    def provider(self, word: str, name: str, spec: JsonObject, *, alone: bool = True) -> Any:
+        """Return a provider as a file has it, or with this spec; with what its service tells of it once it runs.
+
+        One that is not `alone` needs something itself before it could tell.
+        """
+        ...
+
+
+class UnknownHere(Exception):
+    """Something that only a file or a flag can say; the sentence names it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Need:
+    """Something that a service needs.
+
+    `name` is the field of the service's facts that it fills, and `key` the entry, where that field is a map. `reads`
+    are the kinds whose objects it looks at. `keeps` are those that it makes and that outlive the service, each with the
+    verbs for it; `owns` are those that go with the service. `jobs` are the Jobs of the chart that do what the operator
+    does otherwise.
+    """
+
+    name: str = ""
+    key: str = ""
+    reads: ClassVar[tuple[type[Resource], ...]] = (Secret,)
+    keeps: ClassVar[Mapping[type[Resource], frozenset[str]]] = {}
+    owns: ClassVar[tuple[type[Resource], ...]] = ()
+    jobs: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def word(self) -> str:
+        """The word of what provides it; "" where no other resource does."""
+        return ""
+
+    def provided_by(self, resource: Any) -> str:
+        """Return the name of the resource that provides it; "" where the resource asks for none."""
+        return ""
+
+    def passwords(self, resource: Any) -> Iterable[WantedPassword]:
+        """Yield the passwords of spec.secret that it takes."""
+        return ()
+
+    def resolve(self, resource: Any, sight: Sight) -> Resolved:
+        """Return what it comes to."""
+        raise NotImplementedError
+
+    def complete(self, resource: Any, facts: Facts, sight: Sight) -> Resolved:
+        """Return what it asks for once all facts are known."""
+        return Resolved(ready=True)
+
+    def kept(self, resource: Any, sight: Sight) -> Iterable[Resource]:
+        """Yield what it keeps for the resource and what is there of it: it has no owner by which it could be found."""
+        return ()
+
+    def claims(self, resource: Any, sight: Sight) -> Iterable[Claim]:
+        """Yield what it makes: nobody else may make the same."""
+        return ()
+
+    def server(self, resource: Any, fact: Any) -> str:
+        """Return the name of the server whose pods are talked to; "" where there is none in the cluster."""
+        return self.provided_by(resource)
+
+    def places(self, fact: Any) -> Places:
+        """Return the hosts and ports that the pods talk to."""
+        return ()
+
+    def pods(self, fact: Any) -> str:
+        """Return by which name the pods of the provider are labelled."""
+        return ""
+
+    def retired(self, resource: Any, fact: Any, sight: Sight, known: Iterable[Resource]) -> Iterable[Retirement]:
+        """Yield the credentials among what is `known` that the service used before."""
+        return ()
+
+    def imagine(self, resource: Any, world: Imagination) -> None:
+        """Put what provides it into a world that is only imagined."""
+
+    def finish(self, resource: Any, made: Resource, world: Imagination) -> Resource:
+        """Return something that it keeps as it is once an operator has made it; `UnknownHere` where nobody can know."""
+        return made
+
+    def provision(self, resource: Any, facts: Any, sight: Sight) -> JsonObject:
+        """Return what the chart's Jobs make where no operator does, by the name of the Job's values."""
+        return {}
+
+    def fact_of(self, facts: Any) -> Any:
+        """Return the fact that it filled."""
+        found = getattr(facts, self.name, None) if self.name else None
+        return found.get(self.key) if self.key and found is not None else found
+
+
+@dataclass(frozen=True)
+class Each:
+    """Needs that depend on the resource: one for each entry of a map, say. `of` are their types.
+
+    Each((Database,), lambda nova: (Database(name="cells", key=cell, …) for cell in nova.spec.cellTemplates))
+    """
+
+    of: tuple[type[Need], ...]
+    needs: Callable[[Any], Iterable[Need]]

@@ -1,0 +1,75 @@
+"""A password, or a key, that the user keeps in spec.secret."""
+
+import base64
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from stackwright.api import paths
+from stackwright.blueprint.key_rings import KEY_BYTES
+from stackwright.blueprint.needs.need import Need, Resolved, WantedPassword
+from stackwright.blueprint.providers import Sight
+from stackwright.blueprint.secret_values import read_value
+from stackwright.kube.builtin import Secret
+from stackwright.kube.plan import Ends, Wait
+
+_CONDITION = "InputReady"
+SELECTORS = "passwordSelectors"
+
+
+@dataclass(frozen=True)
+class Password(Need):
+    """A password from spec.secret, under the key that spec.passwordSelectors has for `selector`.
+
+    Where it is `fernet`, it is no password but a key by which the service encrypts, in Fernet's form. The facts have it
+    as `passwords[selector]`.
+    """
+
+    selector: str
+    fernet: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", "passwords")
+        object.__setattr__(self, "key", self.selector)
+
+    def passwords(self, resource: Any) -> Iterator[WantedPassword]:
+        """Yield its key in the Secret."""
+        yield WantedPassword(key_of(resource, self.selector), self.fernet)
+
+    def resolve(self, resource: Any, sight: Sight) -> Resolved:
+        """Return the password, if it is there and can be one."""
+        key = key_of(resource, self.selector)
+        found = read_password(resource, key, sight)
+        if not self.fernet or not found.ready or _is_fernet_key(found.fact):
+            return found
+        # What it says otherwise is shown to nobody.
+        message = (
+            f"what Secret {resource.spec.secret} has under {key} is no Fernet key: 32 bytes in URL-safe base64; make "
+            "one by: openssl rand -base64 32 | tr +/ -_"
+        )
+        return Resolved(ready=False, waits=(Wait("KeyInvalid", message, _CONDITION, ends=Ends.BY_USER),))
+
+
+def key_of(resource: Any, selector: str) -> str:
+    """Return the key of spec.secret for a selector."""
+    return str(paths.find(resource.spec, f"{SELECTORS}.{selector}"))
+
+
+def read_password(resource: Any, key: str, sight: Sight) -> Resolved:
+    """Return what spec.secret has under a key."""
+    name = resource.spec.secret
+    secret = sight(Secret, name)
+    if secret is None:
+        message = f"Secret {name}, which spec.secret names, does not exist; create it with the key {key}"
+        return Resolved(ready=False, waits=(Wait("SecretMissing", message, _CONDITION, ends=Ends.BY_AUTHOR),))
+    password = read_value(secret, name, key, _CONDITION)
+    if isinstance(password, Wait):
+        return Resolved(ready=False, waits=(password,))
+    return Resolved(ready=True, fact=password)
+
+
+def _is_fernet_key(text: str) -> bool:
+    try:
+        return len(base64.b64decode(text.encode(), altchars=b"-_", validate=True)) == KEY_BYTES
+    except ValueError:
+        return False

@@ -1,0 +1,120 @@
+"""What services provide for others, and how a need finds it: by a word, whoever provides what the word stands for.
+
+A service says `provides=Provides("database", offer)`. A need of the word `database` learns, from `offer`, where the
+server is and who administers it; it knows neither the kind nor the chart of the provider.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from stackwright.api.base import CustomResource, JsonObject, Resource
+from stackwright.blueprint.look import Look
+from stackwright.kube import conditions
+
+C = TypeVar("C", bound=CustomResource)
+R = TypeVar("R", bound=Resource)
+
+# What can be needed of which services talk to each other by; an API is needed by its type in the catalog.
+DATABASE, CACHE, BROKER, IDENTITY = "database", "cache", "broker", "identity"
+
+
+@dataclass(frozen=True)
+class Provides(Generic[C]):
+    """What a service provides: the `word` of the needs that it meets, and what they learn of one of its resources."""
+
+    word: str
+    offer: Callable[[C], Any]
+
+
+@dataclass(frozen=True)
+class Offerer:
+    """A service that provides something: the kind of its resources, the name of its pods, and what it offers."""
+
+    kind: type[CustomResource]
+    pods: str
+    offer: Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class DatabaseServer:
+    """A database server. `address` says where one is that runs elsewhere: two resources may stand for the same."""
+
+    hostname: str
+    port: int
+    started: bool
+    administrator: JsonObject = field(default_factory=dict)
+    address: str = ""
+
+
+@dataclass(frozen=True)
+class CacheServers:
+    """The nodes of a cache, each as host:port."""
+
+    servers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class BrokerServer:
+    """A message broker; a TransportURL says how to log in to it."""
+
+
+@dataclass(frozen=True)
+class IdentityServer:
+    """A Keystone: its URLs by interface, its region, and in which Secret its administrator is."""
+
+    urls: Mapping[str, str]
+    region: str
+    administrator: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ApiServer:
+    """An API of another service: its URLs by interface."""
+
+    urls: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Provider:
+    """A resource that a need names: `offer` is None where the resource is not there."""
+
+    kind: str
+    name: str
+    offer: Any = None
+    ready: bool = False
+    why: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What a need sees: objects of the namespace, and who provides what.
+
+    `privileges` are those that an account of a service has on its schema.
+    """
+
+    look: Look
+    providers: Mapping[str, Offerer]
+    privileges: tuple[str, ...] = ()
+
+    def __call__(self, kind: type[R], name: str) -> R | None:
+        """Return an object, None where it is not there."""
+        return self.look(kind, name)
+
+    def provider(self, word: str, name: str) -> Provider:
+        """Return the resource of a name that provides what a word stands for."""
+        known = self.providers[word]
+        resource = self.look(known.kind, name)
+        if resource is None:
+            return Provider(known.kind.kind.name, name)
+        ready = conditions.is_true(resource.status.conditions)
+        return Provider(known.kind.kind.name, name, known.offer(resource), ready, _why(resource))
+
+
+def _why(resource: CustomResource) -> str:
+    ready = conditions.find(resource.status.conditions, conditions.READY)
+    said = f": {ready.message}" if ready is not None and ready.status != "True" else " is not ready yet"
+    return f"{resource.kind.name} {resource.metadata.name}{said}"

@@ -1,0 +1,49 @@
+"""Values in Secrets: what stands under a key, or a wait that says what is missing or broken. Pure."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+
+from stackwright.kube.builtin import Secret
+from stackwright.kube.plan import Ends, Wait
+
+
+def text_of(secret: Secret | None, key: str) -> str | None:
+    """Return what stands under a key of a Secret, as it stands there; "" for nothing, None for what is no text."""
+    if secret is None:
+        return ""
+    try:
+        return base64.b64decode(secret.data.get(key, ""), validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+
+
+def read_value(
+    secret: Secret | None, name: str, key: str, condition: str, *, ends: Ends = Ends.BY_AUTHOR
+) -> str | Wait:
+    """Return a value of a Secret, or what is to be waited for; `ends` says who brings what is missing.
+
+    A file's last newline is easily taken for a part of the password. Pods get what is in the Secret, whole, so it can
+    be left out nowhere: it is refused.
+    """
+    if secret is None:
+        message = f"Secret {name} does not exist; create it with the key {key}"
+        return Wait("SecretMissing", message, condition, ends=ends)
+    value = text_of(secret, key)
+    if value is None:
+        message = f"Secret {name}: the value of the key {key} is no text; correct it"
+        return Wait("SecretInvalid", message, condition, ends=Ends.BY_USER)
+    if not value:
+        message = f"Secret {name} has no value under the key {key}; add it"
+        return Wait("SecretIncomplete", message, condition, ends=ends)
+    if value != value.strip():
+        message = (
+            f"Secret {name}: the value of the key {key} begins or ends with a blank or a newline; write it without"
+        )
+        return Wait("SecretInvalid", message, condition, ends=Ends.BY_USER)
+    return value
+
+
+def encode(content: Mapping[str, str]) -> dict[str, str]:
+    """Return texts as the `data` of a Secret has them."""
+    return {name: base64.b64encode(text.encode()).decode() for name, text in content.items()}

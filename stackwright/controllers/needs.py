@@ -1,0 +1,49 @@
+"""What the needs of services see, and what a controller that meets them reads, keeps and owns."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from stackwright import services
+from stackwright.adapters.mariadb_grants import NEEDED
+from stackwright.blueprint.look import Look
+from stackwright.blueprint.needs import Api
+from stackwright.blueprint.providers import BROKER, CACHE, DATABASE, IDENTITY, Sight
+from stackwright.blueprint.service import Service
+from stackwright.kube.resource import Resource
+
+# Every service is woken by these: which of them one needs may depend on its spec.
+_COMMON = (DATABASE, CACHE, BROKER, IDENTITY)
+
+
+def sight(look: Look) -> Sight:
+    """Return what needs see through a look."""
+    return Sight(look, services.providers(), tuple(NEEDED))
+
+
+def kinds_read(service: Service[Any, Any]) -> tuple[type[Resource], ...]:
+    """Return the kinds that the needs of a service look at, so that the service is woken when one of them changes."""
+    providers = services.providers()
+    words = dict.fromkeys((*_COMMON, *(need.type for need in service.needs if isinstance(need, Api))))
+    read = (kind for of in _types(service) for kind in of.reads)
+    return tuple(dict.fromkeys((*read, *(providers[word].kind for word in words if word in providers))))
+
+
+def kinds_kept(service: Service[Any, Any]) -> tuple[type[Resource], ...]:
+    """Return the kinds that the needs of a service keep."""
+    return tuple(dict.fromkeys(kind for of in _types(service) for kind in of.keeps))
+
+
+def kinds_owned(service: Service[Any, Any]) -> tuple[type[Resource], ...]:
+    """Return the kinds that go with a service because of its needs."""
+    return tuple(dict.fromkeys(kind for of in _types(service) for kind in of.owns))
+
+
+def kept(service: Service[Any, Any], resource: Any, look: Look) -> Iterable[Resource]:
+    """Yield what the needs of a resource keep and what is there of it."""
+    around = sight(look)
+    for need in service.needs_of(resource):
+        yield from need.kept(resource, around)
+
+
+def _types(service: Service[Any, Any]) -> list[type[Any]]:
+    return sorted(service.need_types, key=lambda of: of.__name__)

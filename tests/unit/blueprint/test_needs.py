@@ -1,0 +1,210 @@
+"""What needs have in common: each is said in one place, may be there several times, and may be given as a Secret."""
+
+import ast
+import base64
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from stackwright import services
+from stackwright.api.base import ObjectMeta
+from stackwright.blueprint import needs, policies
+from stackwright.blueprint.facts import ApiFacts, BrokerFacts, DatabaseFacts, Facts
+from stackwright.blueprint.needs import Api, Database, Each, Given, Messaging
+from stackwright.blueprint.needs.given import GIVEN_BROKER, GIVEN_DATABASE, broker_secret, database_secret
+from stackwright.blueprint.needs.need import Resolved
+from stackwright.blueprint.service import Component, Service
+from stackwright.controllers.needs import sight
+from stackwright.kube.builtin import Secret
+from stackwright.kube.resource import Resource
+from stackwright.services.placement.kinds import PlacementAPI
+
+ROOT = Path(__file__).parents[3] / "stackwright"
+WORDS = tuple(name for name in needs.__all__ if name not in ("Each", "Need"))
+
+DATABASE = DatabaseFacts("db.cloud.svc", 3306, "nova_cell1", "nova_cell1", "hush", "openstack")
+BROKER = BrokerFacts("rabbit://u:p@bus.cloud.svc:5672/", quorum_queues=True, secret="connections", server="rabbitmq")
+
+
+METADATA = ObjectMeta(name="nova", namespace="cloud")
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What a leaf kind says: where the Secret with its connections is, and the cells of its parent."""
+
+    secret: str = "connections"
+    provisioning: str = "Operator"
+    cells: dict[str, dict[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Leaf:
+    spec: Spec = Spec()
+    metadata: ObjectMeta = METADATA
+
+
+def look_at(*there: Resource) -> Any:
+    def look(kind: type[Any], name: str) -> Any:
+        return next((item for item in there if isinstance(item, kind) and item.metadata.name == name), None)
+
+    return look
+
+
+def secret(name: str, content: dict[str, str]) -> Secret:
+    data = {key: base64.b64encode(text.encode()).decode() for key, text in content.items()}
+    return Secret(metadata=ObjectMeta(name=name, namespace="cloud"), data=data)
+
+
+def importers(word: str) -> set[str]:
+    """The modules below services that name a need, but for the folder of the needs itself."""
+    found = set()
+    for path in (path for floor in ("blueprint", "controllers", "cli") for path in (ROOT / floor).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            named = isinstance(node, ast.ImportFrom) and (node.module or "").startswith("stackwright.blueprint.needs")
+            if named and any(alias.name == word for alias in getattr(node, "names", ())):
+                found.add(str(path.relative_to(ROOT)))
+    return {path for path in found if not path.startswith("blueprint/needs/")}
+
+
+# Questions that are asked of one need alone: the password of a service that runs elsewhere, the options in a user's
+# Secrets, and which kinds an API of another service is read from.
+ASKED = {
+    "Password": {"controllers/service/decide.py"},
+    "Snippets": {"controllers/service/decide.py"},
+    "Api": {"controllers/needs.py"},
+}
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_a_need_is_said_in_one_file(word: str) -> None:
+    assert importers(word) == ASKED.get(word, set())
+
+
+def resolved(need: needs.Need, *there: Resource, leaf: Any = None) -> Resolved:
+    return need.resolve(leaf or Leaf(), sight(look_at(*there)))
+
+
+@pytest.mark.parametrize(
+    ("of", "fact", "content"),
+    [
+        pytest.param(GIVEN_DATABASE, DATABASE, database_secret(DATABASE), id="a-database"),
+        pytest.param(GIVEN_BROKER, BROKER, broker_secret(BROKER), id="a-broker"),
+    ],
+)
+def test_a_connection_is_given_as_a_secret_and_yields_the_same_fact(
+    of: Any, fact: Any, content: dict[str, str]
+) -> None:
+    found = resolved(Given(name="connection", of=of), secret("connections", content))
+    assert found.ready
+    assert found.fact == fact
+
+
+def test_a_secret_may_give_several_connections_each_with_a_prefix() -> None:
+    content = {f"{before}-{key}": text for before in ("api", "cell") for key, text in database_secret(DATABASE).items()}
+    content["cell-database"] = "nova_cell1"
+    found = resolved(Given(name="cell", of=GIVEN_DATABASE, prefix="cell-"), secret("connections", content))
+    assert found.fact.schema == "nova_cell1"
+
+
+@pytest.mark.parametrize(
+    ("there", "words"),
+    [
+        pytest.param((), ("Secret connections, which spec.secret names, does not exist", "hostname, port"), id="none"),
+        pytest.param((secret("connections", {}),), ("no value under the key hostname",), id="empty"),
+        pytest.param(
+            (secret("connections", {**database_secret(DATABASE), "port": "hush"}),), ("the key port",), id="no-number"
+        ),
+    ],
+)
+def test_what_a_given_secret_lacks_is_named_and_nothing_of_it_is_shown(
+    there: tuple[Secret, ...], words: tuple[str, ...]
+) -> None:
+    found = resolved(Given(name="database", of=GIVEN_DATABASE), *there)
+    assert not found.ready
+    assert all(word in found.waits[0].message for word in words)
+    assert "hush" not in found.waits[0].message
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellFacts(Facts):
+    database: DatabaseFacts | None = None
+    cells: dict[str, DatabaseFacts] = field(default_factory=dict)
+
+
+def service(*asked: Any) -> Service[Any, Any]:
+    return Service[Any, Any](
+        name="nova", kind=Any, facts=CellFacts, user="nova", needs=asked, components=(Component("conductor"),)
+    )
+
+
+def test_the_firewall_opens_to_the_server_that_a_given_secret_names() -> None:
+    of = service(Given(name="database", of=GIVEN_DATABASE))
+    facts = CellFacts(name="nova", namespace="cloud", image="i", database=DATABASE)
+    leaf: Any = Leaf()
+    assert policies.pod_labels(of, leaf, facts) == {"database.needs.openstack.org/openstack": "true"}
+    ways = policies.rules(of, leaf, facts, policies.Surroundings())["egress"]
+    labels = {"app.kubernetes.io/name": "mariadb", "app.kubernetes.io/instance": "openstack"}
+    ports = [{"port": 3306, "protocol": "TCP"}]
+    assert {"to": [{"podSelector": {"matchLabels": labels}}], "ports": ports} in ways
+
+
+def cell_databases(resource: Any) -> Any:
+    return (
+        Database(
+            name="cells",
+            key=cell,
+            instance=f"cells.{cell}.database",
+            account=f"cells.{cell}.account",
+            database=partial(lambda cell, nova: f"{nova.metadata.name}-{cell}", cell),
+        )
+        for cell in resource.spec.cells
+    )
+
+
+def test_a_need_may_be_there_for_each_entry_of_a_map() -> None:
+    cells = {name: {"database": f"db-{name}", "account": f"nova-{name}"} for name in ("cell0", "cell1")}
+    nova: Any = Leaf(Spec(cells=cells))
+    of = service(Each((Database,), cell_databases))
+    assert of.need_types == {Database}
+    asked = of.needs_of(nova)
+    assert [need.provided_by(nova) for need in asked] == ["db-cell0", "db-cell1"]
+    children = [child for need in asked for child in resolved(need, leaf=nova).children]
+    assert [(child.of.kind.name, child.body["metadata"]["name"]) for child in children] == [
+        ("MariaDBDatabase", "nova-cell0"),
+        ("MariaDBAccount", "nova-cell0"),
+        ("MariaDBDatabase", "nova-cell1"),
+        ("MariaDBAccount", "nova-cell1"),
+    ]
+    assert children[0].body["spec"]["name"] == "nova_cell0"
+    facts = CellFacts(name="nova", namespace="cloud", image="i", cells={"cell1": DATABASE})
+    assert asked[1].fact_of(facts) == DATABASE
+    assert asked[0].fact_of(facts) is None
+
+
+def placement(**status: Any) -> PlacementAPI:
+    spec = {"secret": "s", "databaseInstance": "openstack"}
+    body = {"metadata": {"name": "placement", "namespace": "cloud"}, "spec": spec, "status": status}
+    return msgspec.convert(body, PlacementAPI)
+
+
+def test_another_service_is_needed_by_its_type_in_the_catalog() -> None:
+    need = Api(name="placement", type="placement", usual="placement")
+    assert "PlacementAPI placement does not exist" in resolved(need).waits[0].message
+    assert "does not say its endpoints yet" in resolved(need, placement()).waits[0].message
+    urls = {"internal": "http://placement-internal.cloud.svc:8778", "public": "http://10.0.0.1:30778"}
+    found = resolved(need, placement(apiEndpoints=urls))
+    assert found.fact == ApiFacts(urls["internal"], urls["public"], "placement", "placement")
+    assert need.places(found.fact) == (("placement-internal.cloud.svc", 8778),)
+
+
+def test_every_service_that_is_in_the_catalog_can_be_needed_by_its_type() -> None:
+    assert {"database", "cache", "broker", "identity", "image", "placement", "key-manager"} <= set(services.providers())
+
+
+def test_a_broker_is_asked_for_at_the_place_that_the_need_names() -> None:
+    assert Messaging(bus="cells.cell1.bus").provided_by(Leaf()) == ""
