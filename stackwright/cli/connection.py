@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from stackwright.cli.durations import Duration
+from stackwright.cli.parameters import Duration
 
 if TYPE_CHECKING:
     # A help text needs no certificates.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stackwright.cli.crds import OLDEST_KUBERNETES
+from stackwright.cli.commands.crds import OLDEST_KUBERNETES
 from stackwright.controllers.operating import Operation, Webhooks, operate, own_address
 from stackwright.controllers.operator import lease_of
 from stackwright.kube.builtin import Lease, Secret, StatefulSet, ValidatingWebhookConfiguration

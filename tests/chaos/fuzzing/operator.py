@@ -17,7 +17,7 @@ from stackwright.adapters.helm import Renderer
 from stackwright.adapters.mariadb import Login, MariaDB
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.cli import log_lines
-from stackwright.cli.crds import OLDEST_KUBERNETES
+from stackwright.cli.commands.crds import OLDEST_KUBERNETES
 from stackwright.controllers import database, operating, operator
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.operating import Operation, Webhooks

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from stackwright.cli import openrc
-from tests.unit.cli.clouds import keystone, ready
+from stackwright.cli.commands import openrc
+from tests.unit.foresight.clouds import keystone, ready
 
 PASSWORD = "secret-word"
 NASTY = """it's "so" $HOME `id` \\ ; | & é
