@@ -131,10 +131,10 @@ async def _until_ready(found: Mirror, identities: tuple[Identity, ...], progress
     def ready(nodes: tuple[Node, ...]) -> bool:
         return len(nodes) == len(identities) and all(node.state is State.READY for node in nodes)
 
-    await tell_until(ready, lambda: _parts(found, identities), found.changed, progress)
+    await tell_until(ready, lambda: _parts(found, identities), found.wait_for_change, progress)
 
 
 def _parts(found: Mirror, identities: Iterable[Identity]) -> tuple[Node, ...]:
     nodes = tree.build(found.seen)
-    parts = (tree.below(nodes, identity) for identity in identities)
+    parts = (tree.find(nodes, identity) for identity in identities)
     return tuple(part for part in parts if part is not None)

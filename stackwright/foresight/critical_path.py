@@ -103,7 +103,7 @@ class _Walk:
 
     def moments(self, resource: Resource) -> list[Moment]:
         """Return the moments of an object, in order."""
-        stated = list(self._stated(resource))
+        stated = list(self._list_times(resource))
         found = [
             Moment(at, rank, resource.kind.name, resource.metadata.name, what)
             for rank, (what, text) in enumerate(stated)
@@ -111,7 +111,7 @@ class _Walk:
         ]
         return sorted(found)
 
-    def _stated(self, resource: Resource) -> Iterator[tuple[str, str]]:
+    def _list_times(self, resource: Resource) -> Iterator[tuple[str, str]]:
         """Yield what became of an object and when, in the order in which it must have been."""
         yield CREATED, resource.metadata.creationTimestamp
         if isinstance(resource, CustomResource):

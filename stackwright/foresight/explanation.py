@@ -25,7 +25,7 @@ def explain(snapshot: Snapshot, target: Identity) -> Reason:
     """Return why a resource is as it is, and below it all that it waits for; what is ready waits for nothing."""
     nodes = {(node.kind, node.name): node for node in tree.flatten(tree.build(snapshot.seen))}
     resources = {identity_of(resource): resource for resource in snapshot.seen.all()}
-    return told_once(_Explainer(snapshot, nodes, resources).about(target), {})
+    return merge_repeats(_Explainer(snapshot, nodes, resources).about(target), {})
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class _Explainer:
         return self._workload(node, resource)
 
     def _custom(self, node: Node, resource: CustomResource) -> Reason:
-        held = self.holding(node, resource)
+        held = self.find_holding(node, resource)
         condition = _condition_behind(resource)
         message = "the work on it is paused" if node.paused and node.state is not State.READY else node.message
         return Reason(
@@ -63,7 +63,7 @@ class _Explainer:
             waits_for=tuple(sorted((self.about(entry) for entry in held), key=_only_waits)),
         )
 
-    def holding(self, node: Node, resource: CustomResource) -> list[Identity]:
+    def find_holding(self, node: Node, resource: CustomResource) -> list[Identity]:
         """Return what holds a resource up: what it needs or owns and is not ready.
 
         What another of these waits for stands below that one.
@@ -101,7 +101,7 @@ class _Explainer:
         return found - {start}
 
     def _workload(self, node: Node, resource: Resource) -> Reason:
-        found = list(self._below(node, resource)) if node.state is not State.READY else []
+        found = list(self._explain_pods(node, resource)) if node.state is not State.READY else []
         return Reason(
             node.kind,
             node.name,
@@ -109,23 +109,23 @@ class _Explainer:
             reason=node.reason,
             message=node.message if node.state is not State.READY else "",
             since=node.since,
-            waits_for=tuple(grouped(found)),
+            waits_for=tuple(group(found)),
         )
 
-    def _below(self, node: Node, resource: Resource) -> Iterable[Reason]:
+    def _explain_pods(self, node: Node, resource: Resource) -> Iterable[Reason]:
         """Yield why a workload's pods are not there, or not ready."""
         owners: tuple[Resource, ...] = (resource,)
         if isinstance(resource, Deployment):
-            owners = tuple(newest(self.snapshot.replica_sets, resource))
+            owners = tuple(find_newest(self.snapshot.replica_sets, resource))
         pods = self.snapshot.pods_of(*owners)
         if isinstance(resource, Job):
             pods = _of_job(pods, failed=node.state is State.ERROR)
         wanted = node.pods.wanted if node.pods is not None else 1
         if len([pod for pod in pods if not pod.deleting]) < wanted or not pods:
-            yield from (refused for owner in owners if (refused := self._refused(owner)) is not None)
+            yield from (refused for owner in owners if (refused := self._explain_refusal(owner)) is not None)
         yield from (reasons.of_pod(pod, self.snapshot) for pod in pods if not _is_well(pod))
 
-    def _refused(self, owner: Resource) -> Reason | None:
+    def _explain_refusal(self, owner: Resource) -> Reason | None:
         """Return why the API server lets an object make no pod: a quota, a profile, an account that is missing."""
         told = next(iter(self.snapshot.about(owner, "FailedCreate")), None)
         if told is None:
@@ -138,14 +138,14 @@ class _Explainer:
         )
 
 
-def newest(sets: Iterable[ReplicaSet], deployment: Deployment) -> list[ReplicaSet]:
+def find_newest(sets: Iterable[ReplicaSet], deployment: Deployment) -> list[ReplicaSet]:
     """Return the ReplicaSet of a Deployment's present template, if it is there."""
     own = [one for one in sets if any(owner.uid == deployment.metadata.uid for owner in one.metadata.ownerReferences)]
     own.sort(key=lambda one: int(one.metadata.annotations.get(_REVISION, "0") or "0"))
     return own[-1:]
 
 
-def grouped(found: Iterable[Reason]) -> Iterable[Reason]:
+def group(found: Iterable[Reason]) -> Iterable[Reason]:
     """Return reasons of which those that say the same of several pods stand once; those with a log go first."""
     by_text: dict[tuple[str, str, str], list[Reason]] = {}
     for reason in found:
@@ -161,7 +161,7 @@ def _only_waits(reason: Reason) -> bool:
     return not any(entry.to_do for entry in reasons.flatten(reason))
 
 
-def told_once(reason: Reason, before: dict[tuple[str, str], str]) -> Reason:
+def merge_repeats(reason: Reason, before: dict[tuple[str, str], str]) -> Reason:
     """Return a tree in which what one pod has told is not told again by another, be it of another workload."""
     text = (reason.reason, reason.message.replace(reason.name, ""))
     if reason.kind == Pod.kind.name and reason.to_do:
@@ -169,7 +169,7 @@ def told_once(reason: Reason, before: dict[tuple[str, str], str]) -> Reason:
             message = f"the same as of Pod {before[text]}"
             return msgspec.structs.replace(reason, message=message, to_do="", log=None, waits_for=())
         before[text] = reason.name
-    below = tuple(told_once(entry, before) for entry in reason.waits_for)
+    below = tuple(merge_repeats(entry, before) for entry in reason.waits_for)
     return msgspec.structs.replace(reason, waits_for=below)
 
 

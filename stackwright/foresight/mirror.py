@@ -39,7 +39,7 @@ class Mirror:
         troubles = (informer.trouble for informer in self._informers if informer.has_synced)
         return next(filter(None, troubles), "")
 
-    async def changed(self, within: float | None = None) -> None:
+    async def wait_for_change(self, within: float | None = None) -> None:
         """Wait until something changed, or for some seconds: times go on, and trouble comes without an event."""
         try:
             async with asyncio.timeout(within):

@@ -14,7 +14,7 @@ class Source(NamedTuple):
     container: str
 
 
-def behind(pods: Iterable[Pod]) -> list[Pod]:
+def choose_pods(pods: Iterable[Pod]) -> list[Pod]:
     """Return the pods worth reading: of Jobs the last one of each kind, then all others, each in the order of birth."""
     ordered = sorted(pods, key=lambda pod: (pod.metadata.creationTimestamp, pod.metadata.name))
     jobs = {_component(pod): pod for pod in ordered if _of_job(pod)}

@@ -20,7 +20,7 @@ from stackwright.kube.resource import R, Resource
 LINES = 12
 
 
-class Told(Event, frozen=True, kw_only=True):
+class DatedEvent(Event, frozen=True, kw_only=True):
     """An event with the times that those have which were told in the older form."""
 
     deprecatedLastTimestamp: str | None = None
@@ -50,11 +50,11 @@ class Snapshot:
     pods: tuple[Pod, ...] = ()
     replica_sets: tuple[ReplicaSet, ...] = ()
     claims: tuple[PersistentVolumeClaim, ...] = ()
-    events: tuple[Told, ...] = ()
+    events: tuple[DatedEvent, ...] = ()
     classes: frozenset[str] | None = None
     logs: Mapping[Log, tuple[str, ...]] = field(default_factory=dict)
 
-    def about(self, resource: Resource, *reasons: str) -> list[Told]:
+    def about(self, resource: Resource, *reasons: str) -> list[DatedEvent]:
         """Return what was told of an object for one of these reasons, or for any; the newest first."""
         metadata = resource.metadata
         found = [
@@ -81,14 +81,14 @@ async def read(client: Client, namespace: str) -> Snapshot:
         list_kind(client, Pod, namespace),
         list_kind(client, ReplicaSet, namespace),
         list_kind(client, PersistentVolumeClaim, namespace),
-        list_kind(client, Told, namespace),
-        _allowed(client, StorageClass),
+        list_kind(client, DatedEvent, namespace),
+        _list_allowed(client, StorageClass),
     )
     names = frozenset(item.metadata.name for item in classes) if classes is not None else None
     return Snapshot(seen, clock.now(), tuple(pods), tuple(sets), tuple(claims), tuple(events), names)
 
 
-async def _allowed(client: Client, kind: type[R]) -> list[R] | None:
+async def _list_allowed(client: Client, kind: type[R]) -> list[R] | None:
     """Return all objects of a kind outside of namespaces; None where nobody lets us look."""
     try:
         return await client.list(kind)

@@ -115,7 +115,7 @@ def flatten(nodes: Iterable[Node]) -> Iterable[Node]:
         yield from flatten(node.children)
 
 
-def below(nodes: Iterable[Node], wanted: Identity) -> Node | None:
+def find(nodes: Iterable[Node], wanted: Identity) -> Node | None:
     """Return the part of some trees that begins with a resource."""
     return next((node for node in flatten(nodes) if (node.kind, node.name) == wanted), None)
 
@@ -139,7 +139,7 @@ def _parents(seen: Seen) -> dict[Identity, Resource]:
         owner = resource.metadata.controller
         if owner is not None and owner.uid in by_uid:
             found[identity_of(resource)] = by_uid[owner.uid]
-        elif owner is None and isinstance(resource, Plain) and (parent := _labelled(resource, everything)):
+        elif owner is None and isinstance(resource, Plain) and (parent := _find_by_labels(resource, everything)):
             found[identity_of(resource)] = parent
     return found
 
@@ -156,7 +156,7 @@ def _accounts(everything: Iterable[Resource], parents: Mapping[Identity, Resourc
     return found
 
 
-def _labelled(workload: Plain, everything: Iterable[Resource]) -> Resource | None:
+def _find_by_labels(workload: Plain, everything: Iterable[Resource]) -> Resource | None:
     """Return whose a workload without an owner is by its labels: so it is in a release that is in helm's hands."""
     for resource in everything:
         if isinstance(resource, CustomResource) and type(resource) in service_kinds():
@@ -189,7 +189,7 @@ def _node(
     if isinstance(resource, Plain):
         return _workload(resource)
     assert isinstance(resource, CustomResource)  # noqa: S101  there is nothing else in a tree
-    resolved = _resolved(resource)
+    resolved = _list_resolved(resource)
     nodes = [_node(child, children, needed, resolved.get(identity_of(child), ())) for child in below_it]
     state, reason, message, since = _custom(resource)
     annotations = resource.metadata.annotations
@@ -278,7 +278,7 @@ def _since(resource: Plain, state: State) -> str:
     return str(entry.get("lastTransitionTime") or resource.metadata.creationTimestamp)
 
 
-def _resolved(resource: CustomResource) -> dict[Identity, tuple[str, ...]]:
+def _list_resolved(resource: CustomResource) -> dict[Identity, tuple[str, ...]]:
     """Return what a control plane added by itself, and for whom."""
     if not isinstance(resource, OpenStackControlPlane):
         return {}

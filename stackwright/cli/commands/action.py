@@ -105,10 +105,10 @@ async def _run(where: Where, word: str, asked: Action, timeout: float | None) ->
             )
         if timeout is None:
             return exit_codes.DONE
-        return await _told(client, resource, asked, timeout)
+        return await _tell_end(client, resource, asked, timeout)
 
 
-async def _told(client: Client, resource: CustomResource, asked: Action, timeout: float) -> int:
+async def _tell_end(client: Client, resource: CustomResource, asked: Action, timeout: float) -> int:
     """Wait for how an action goes, print that, and return how to end."""
     last = ActionStatus(name=asked.name, id=asked.id)
     try:
@@ -145,7 +145,7 @@ async def _statuses(client: Client, resource: CustomResource, identifier: str) -
 
 async def _ask(client: Client, resource: CustomResource, asked: Action) -> bool:
     """Write an action into a resource; return False where it was there already."""
-    of = _managed(type(resource))
+    of = _managed_type(type(resource))
     for _ in range(TRIES):
         present = await client.get(of, resource.metadata.name, resource.metadata.namespace)
         entries, told = present.spec.get("actions") or [], present.status.get("actions") or []
@@ -175,7 +175,7 @@ async def _ask(client: Client, resource: CustomResource, asked: Action) -> bool:
     raise KubeError(f"{resource_names.label(resource)} is being changed by others right now; try again.")
 
 
-def _managed(kind: type[CustomResource]) -> type[_Managed]:
+def _managed_type(kind: type[CustomResource]) -> type[_Managed]:
     made = msgspec.defstruct(
         kind.kind.name, [], bases=(_Managed,), namespace={"kind": kind.kind}, frozen=True, kw_only=True
     )

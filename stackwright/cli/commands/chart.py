@@ -31,11 +31,11 @@ def package(*, destination: Path, charts: Path | None) -> None:
     """
     folder = artifacts.charts(charts)
     destination.mkdir(parents=True, exist_ok=True)
-    for path in asyncio.run(_packed(sorted(found.parent for found in folder.glob("*/Chart.yaml")), destination)):
+    for path in asyncio.run(_pack(sorted(found.parent for found in folder.glob("*/Chart.yaml")), destination)):
         click.echo(path)
 
 
-async def _packed(charts: list[Path], destination: Path) -> list[Path]:
+async def _pack(charts: list[Path], destination: Path) -> list[Path]:
     from stackwright.adapters.helm import packing  # noqa: PLC0415  a help text needs none of it
 
     with translated():

@@ -107,7 +107,7 @@ def _refuse_broken(imported: Imported, unreadable: dict[str, str]) -> None:
     )
 
 
-def _agreed(shown: str, imported: Imported, unreadable: dict[str, str], *, yes: bool) -> bool:
+def _confirm(shown: str, imported: Imported, unreadable: dict[str, str], *, yes: bool) -> bool:
     """Show what would change, and return whether to do it."""
     for line in _remarks(imported, unreadable):
         click.echo(line, err=True)
@@ -136,13 +136,13 @@ def _into_file(path: Path, files: dict[str, str], unreadable: dict[str, str], *,
     imported = kolla_layout.read(files, plane.get("spec") or {}, services.sections())
     _refuse_broken(imported, unreadable)
     if imported.spec == plane.get("spec"):
-        _agreed("", imported, unreadable, yes=yes)
+        _confirm("", imported, unreadable, yes=yes)
         return
     plane["spec"] = imported.spec
     after = _yaml(documents)
     # A file that cannot be read back is not written.
     manifests.parse(after, str(path))
-    if _agreed(difference(text, after, path.name), imported, unreadable, yes=yes):
+    if _confirm(difference(text, after, path.name), imported, unreadable, yes=yes):
         path.write_text(after, encoding="utf-8")
         click.echo(f"{path} is written.", err=True)
 
@@ -159,7 +159,7 @@ async def _into_cluster(where: Where, files: dict[str, str], unreadable: dict[st
         imported = kolla_layout.read(files, before, services.sections())
         _refuse_broken(imported, unreadable)
         shown = difference(_yaml([before]), _yaml([imported.spec]), f"openstackcontrolplane/{plane.metadata.name}")
-        if not _agreed(shown, imported, unreadable, yes=yes):
+        if not _confirm(shown, imported, unreadable, yes=yes):
             return
         changed = {name: value for name, value in imported.spec.items() if before.get(name) != value}
         metadata = {"resourceVersion": plane.metadata.resourceVersion}

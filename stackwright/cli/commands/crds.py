@@ -41,7 +41,7 @@ def crds(
 
     Installing is all or nothing: definitions of another operator are never overwritten.
     """
-    kinds = _chosen(wanted)
+    kinds = _choose(wanted)
     if installs:
         asyncio.run(_install(kinds, config.load(kubeconfig, context), request_timeout))
         return
@@ -77,7 +77,7 @@ def write(directory: Path) -> None:
         (directory / name).write_text(text, encoding="utf-8")
 
 
-def _chosen(wanted: tuple[str, ...]) -> list[type[CustomResource]]:
+def _choose(wanted: tuple[str, ...]) -> list[type[CustomResource]]:
     """Return the kinds that were asked for, all when none was."""
     kinds = services.kinds()
     names = {name: kind for kind in kinds for name in _names(kind)}

@@ -40,20 +40,20 @@ async def _explain(where: Where, word: str, output: str) -> int:
     async with client_of(where) as client:
         namespace = await resource_names.namespace_of(client, where.namespace)
         found = await snapshot.read(client, namespace)
-        target = identity_of(status.chosen(found.seen, word))
+        target = identity_of(status.choose(found.seen, word))
         reason = explanation.explain(found, target)
         logs = [entry.log.log for entry in reasons.flatten(reason) if entry.log is not None]
         if logs:
             found = replace(found, logs=await snapshot.read_logs(client, namespace, logs))
             reason = explanation.explain(found, target)
     _print(namespace, found, target, reason, output)
-    return status.code_of(status.below(found.seen, target))
+    return status.code_of(status.trees_below(found.seen, target))
 
 
 def _print(namespace: str, found: Snapshot, target: Identity, reason: Reason, output: str) -> None:
     path = critical_path.trace(found, target)
     if output == JSON:
-        state = tree.worst(status.below(found.seen, target))
+        state = tree.worst(status.trees_below(found.seen, target))
         click.echo(explanation_report.report(namespace, state, reason, path))
         return
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else explanation_report.ENDLESS

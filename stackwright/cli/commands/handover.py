@@ -98,7 +98,7 @@ async def _give(where: Where, word: str, options: Options) -> int:
         click.echo(f"The release {name} (revision {history[-1].version}) goes to helm with its {objects} objects.")
         click.echo("No pod restarts. The operator does nothing more for it, rotates no keys and repairs nothing,")
         click.echo(f"until it is taken back: stackwright take {word}")
-        if not _agreed(options, "Give it to helm?"):
+        if not _confirm(options, "Give it to helm?"):
             return exit_codes.DONE
         await _annotate(client, resource, HELM)
         _tell_paused(resource)
@@ -118,7 +118,7 @@ async def _take(where: Where, word: str, options: Options) -> int:
         _show(resource, found)
         if not found and not is_helms(resource):
             return exit_codes.DONE
-        if not _agreed(options, "Take it back?"):
+        if not _confirm(options, "Take it back?"):
             return exit_codes.DONE
         _tell_paused(resource)
         if is_helms(resource):
@@ -144,11 +144,11 @@ async def _take_release(client: Client, resource: CustomResource, timeout: float
     said = resource.metadata.annotations.get(RELEASE_OWNER)
     await _annotate(client, resource, OPERATOR)
 
-    async def adopted() -> bool:
+    async def is_adopted() -> bool:
         return all(revision.owner == resource.metadata.uid for revision in await _history(client, resource))
 
     try:
-        taken = await wait_until(client, resource, lambda seen: not is_helms(seen), timeout, adopted)
+        taken = await wait_until(client, resource, lambda seen: not is_helms(seen), timeout, is_adopted)
     except Late as late:
         note = f"The annotation {RELEASE_OWNER}: {OPERATOR} stays, and the operator goes on by it."
         raise Late(f"{late.message} {note}") from None
@@ -161,10 +161,10 @@ async def _take_fields(client: Client, resource: CustomResource, found: list[Cha
     await take_back(client, resource, found)
     gone = {(change.entry.resource, change.entry.field, change.entry.manager) for change in found}
 
-    def taken(seen: CustomResource) -> bool:
+    def is_taken(seen: CustomResource) -> bool:
         return not gone & {(entry.resource, entry.field, entry.manager) for entry in overrides.entries_of(seen)}
 
-    return await wait_until(client, resource, taken, timeout)
+    return await wait_until(client, resource, is_taken, timeout)
 
 
 async def take_back(client: Client, resource: CustomResource, found: Iterable[Change]) -> None:
@@ -194,7 +194,7 @@ def _show(resource: CustomResource, found: list[Change]) -> None:
         click.echo(line)
 
 
-def _agreed(options: Options, question: str) -> bool:
+def _confirm(options: Options, question: str) -> bool:
     """Return whether to go on; where nobody can be asked, --yes has to be said."""
     if options.dry_run:
         return False

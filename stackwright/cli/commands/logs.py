@@ -72,7 +72,7 @@ async def _logs(where: Where, word: str, wanted: Wanted) -> None:
         resource = await resource_names.find(client, word, namespace, service_kinds())
         selector = selector_of(resource)
         there = await client.list(Pod, namespace, labels=selector)
-        chosen = pod_logs.behind(there)
+        chosen = pod_logs.choose_pods(there)
         if not chosen and not wanted.follow:
             raise resource_names.NotThere(
                 f"{resource_names.label(resource)} has no pods; `stackwright status` says what it waits for."

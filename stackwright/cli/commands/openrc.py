@@ -72,7 +72,7 @@ async def _cloud(where: Where, *, internal: bool) -> dict[str, Any]:
     if shown is None or hidden is None:
         raise NotReady(why_missing(keystones, namespace))
     secure = base64.b64decode(hidden.data.get(SECURE, "")).decode()
-    cloud = merged(shown.data.get(CLOUDS, ""), secure)
+    cloud = merge(shown.data.get(CLOUDS, ""), secure)
     if internal:
         cloud = inside(cloud, next(iter(keystones), None))
     return cloud
@@ -89,7 +89,7 @@ def why_missing(keystones: list[KeystoneAPI], namespace: str) -> str:
     return f"KeystoneAPI {keystones[0].metadata.name} is not that far: {why}"
 
 
-def merged(clouds: str, secure: str) -> dict[str, Any]:
+def merge(clouds: str, secure: str) -> dict[str, Any]:
     """Return the administrator's entry out of both files, the one that may be seen and the one that may not. Pure."""
     open_part = (yaml.safe_load(clouds) or {}).get("clouds", {}).get(CLOUD, {})
     hidden_part = (yaml.safe_load(secure) or {}).get("clouds", {}).get(CLOUD, {})

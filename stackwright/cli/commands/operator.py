@@ -11,7 +11,7 @@ from stackwright.cli.connection import connection_options
 
 if TYPE_CHECKING:
     # A help text needs none of it.
-    from stackwright.controllers.operating import Operation
+    from stackwright.controllers.operator_process import Operation
 
 SYSTEM = "stackwright-system"
 
@@ -20,7 +20,7 @@ SYSTEM = "stackwright-system"
 class Options:
     """What stands on the command line."""
 
-    words: str
+    services: str
     namespaces: tuple[str, ...]
     kubeconfig: Path | None
     context: str | None
@@ -40,7 +40,7 @@ class Options:
 
 @click.command()
 @click.option(
-    "--services", "words", default="", metavar="A,B", help="Only the controllers of these services; all when not given."
+    "--services", default="", metavar="A,B", help="Only the controllers of these services; all when not given."
 )
 @click.option(
     "--namespace",
@@ -98,11 +98,11 @@ def operator(**options: Any) -> None:
     --context or $KUBECONFIG names. Each service has a lease: several that run the same one agree on who works on it.
     """
     from stackwright.cli import log_lines  # noqa: PLC0415  a help text needs none of it
-    from stackwright.controllers import dialling, operating  # noqa: PLC0415  likewise
+    from stackwright.controllers import dialling, operator_process  # noqa: PLC0415  likewise
     from stackwright.kube import config  # noqa: PLC0415  likewise
 
     asked = Options(**options)
-    chosen = _services(asked.words)
+    chosen = _teams(asked.services)
     inside = dialling.is_inside() and asked.kubeconfig is None and asked.context is None
     connection = config.in_cluster() if inside else config.load(asked.kubeconfig, asked.context)
     if asked.operators is not None and (chosen != ("core",) or not inside):
@@ -111,7 +111,7 @@ def operator(**options: Any) -> None:
         )
     operation = _operation(asked, chosen, connection.namespace if inside else "")
     log_lines.configure(verbose=asked.verbose)
-    asyncio.run(operating.operate(connection, operation))
+    asyncio.run(operator_process.operate(connection, operation))
 
 
 def _operation(asked: Options, chosen: tuple[str, ...], own_namespace: str) -> "Operation":
@@ -120,8 +120,8 @@ def _operation(asked: Options, chosen: tuple[str, ...], own_namespace: str) -> "
     from stackwright.blueprint.policies import Surroundings  # noqa: PLC0415  likewise
     from stackwright.cli import artifacts  # noqa: PLC0415  likewise
     from stackwright.cli.commands.crds import OLDEST_KUBERNETES  # noqa: PLC0415  likewise
-    from stackwright.controllers.controlplane import prepared  # noqa: PLC0415  likewise
-    from stackwright.controllers.operating import Operation, Webhooks  # noqa: PLC0415  likewise
+    from stackwright.controllers.controlplane import read_prepared  # noqa: PLC0415  likewise
+    from stackwright.controllers.operator_process import Operation, Webhooks  # noqa: PLC0415  likewise
     from stackwright.controllers.service import Environment  # noqa: PLC0415  likewise
 
     images, charts = artifacts.component_images(asked.images), artifacts.charts(asked.charts)
@@ -137,7 +137,7 @@ def _operation(asked: Options, chosen: tuple[str, ...], own_namespace: str) -> "
         election=asked.leader_election,
         health_port=asked.health_port,
         webhooks=webhooks if asked.webhooks == "on" else None,
-        operators=prepared(asked.operators, own_namespace) if asked.operators is not None else None,
+        operators=read_prepared(asked.operators, own_namespace) if asked.operators is not None else None,
         patience=asked.request_timeout,
     )
 
@@ -147,14 +147,14 @@ def _namespaces(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name))
 
 
-def _services(words: str) -> tuple[str, ...]:
-    """Return the services that a list with commas names; a word that names none is a wrong call."""
+def _teams(names: str) -> tuple[str, ...]:
+    """Return the teams that a list with commas names; a name that is none is a wrong call."""
     from stackwright import services  # noqa: PLC0415  a help text needs none of it
-    from stackwright.controllers.words import word_of  # noqa: PLC0415  likewise
+    from stackwright.controllers.teams import team_of_kind  # noqa: PLC0415  likewise
 
-    chosen = tuple(word.strip() for word in words.split(",") if word.strip())
-    known = {word_of(kind) for kind in services.kinds()}
-    if unknown := [word for word in chosen if word not in known]:
+    chosen = tuple(name.strip() for name in names.split(",") if name.strip())
+    known = {team_of_kind(kind) for kind in services.kinds()}
+    if unknown := [name for name in chosen if name not in known]:
         raise click.BadParameter(
             f"there is no service {unknown[0]}; there are {', '.join(sorted(known))}", param_hint="--services"
         )

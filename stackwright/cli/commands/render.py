@@ -72,7 +72,7 @@ def render(  # noqa: PLR0913  its options
     """  # noqa: D301  click keeps the lines after its mark as they are
     blueprint = _blueprint(service)
     there = manifests.read(files)
-    resource = with_urls(chosen(blueprint, there), {"public": public_url, "internal": internal_url})
+    resource = with_urls(choose(blueprint, there), {"public": public_url, "internal": internal_url})
     place = namespace or resource.metadata.namespace or resource_names.DEFAULT_NAMESPACE
     known = image or getattr(resource.spec, "containerImage", "") or _image(blueprint.name)
     outside = Outside(place, known, database_host, database_port or 0, cache_servers)
@@ -91,11 +91,11 @@ def render(  # noqa: PLR0913  its options
         return
     objects = list(outcome.objects)
     if what == MANIFESTS:
-        objects += asyncio.run(_rendered(folder / blueprint.name, resource.metadata.name, place, outcome))
+        objects += asyncio.run(_render_chart(folder / blueprint.name, resource.metadata.name, place, outcome))
     click.echo(generate.text(objects), nl=False)
 
 
-async def _rendered(chart: Path, name: str, namespace: str, outcome: Outcome) -> list[JsonObject]:
+async def _render_chart(chart: Path, name: str, namespace: str, outcome: Outcome) -> list[JsonObject]:
     with translated():
         rendered = await Renderer(artifacts.helm()).render(chart, name, namespace, outcome.values)
     return [{**body, "metadata": {"namespace": namespace, **body["metadata"]}} for body in rendered.objects]
@@ -110,7 +110,7 @@ def _blueprint(word: str) -> Service[Any, Any]:
     return found
 
 
-def chosen(blueprint: Service[Any, Any], there: list[Resource]) -> Any:
+def choose(blueprint: Service[Any, Any], there: list[Resource]) -> Any:
     """Return the resource of a service in the files; without any file, the one that the umbrella would make. Pure."""
     kind = blueprint.kind
     found = [resource for resource in there if isinstance(resource, kind)]

@@ -56,7 +56,7 @@ async def _once(where: Where, word: str | None, output: str) -> int:
     async with client_of(where) as client:
         namespace = await resource_names.namespace_of(client, where.namespace)
         seen = await mirror.read(client, namespace)
-    nodes = part(seen, word)
+    nodes = select(seen, word)
     _print(namespace, nodes, output)
     return code_of(nodes)
 
@@ -83,16 +83,16 @@ async def _until_ready(found: Mirror, word: str | None, progress: Progress) -> N
 
     async def changed() -> None:
         nonlocal trouble
-        trouble = await _changed(found, trouble)
+        trouble = await _wait_for_change(found, trouble)
 
     await tell_until(
         lambda nodes: code_of(nodes) == exit_codes.DONE, lambda: _patient(found.seen, word), changed, progress
     )
 
 
-async def _changed(found: Mirror, trouble: str) -> str:
+async def _wait_for_change(found: Mirror, trouble: str) -> str:
     """Wait for a change; say on standard error when what is shown begins to be old, and return why."""
-    await found.changed(within=TICK)
+    await found.wait_for_change(within=TICK)
     if found.trouble and found.trouble != trouble:
         click.echo(found.trouble, err=True)
     return found.trouble
@@ -118,7 +118,7 @@ async def _watch_json(found: Mirror, word: str | None, namespace: str) -> None:
         if after != before:
             click.echo(after)
         before = after
-        trouble = await _changed(found, trouble)
+        trouble = await _wait_for_change(found, trouble)
 
 
 async def _watch_lines(found: Mirror, word: str | None) -> None:
@@ -126,7 +126,7 @@ async def _watch_lines(found: Mirror, word: str | None) -> None:
     click.echo("\n".join(cloud_report.lines(nodes, clock.now())))
     before, trouble = cloud_report.describe(nodes), ""
     while True:
-        trouble = await _changed(found, trouble)
+        trouble = await _wait_for_change(found, trouble)
         after = cloud_report.describe(_patient(found.seen, word))
         for line in cloud_report.compare(before, after):
             click.echo(f"{clock.now().astimezone():%H:%M:%S}  {line}")
@@ -140,15 +140,15 @@ async def _watch_live(found: Mirror, word: str | None) -> None:
             nodes = _patient(found.seen, word)
             footer = found.trouble or ("" if nodes else "There is no cloud here yet.")
             live.update(cloud_report.colour(nodes, clock.now(), live.console.width, footer), refresh=True)
-            await found.changed(within=TICK)
+            await found.wait_for_change(within=TICK)
 
 
-def part(seen: Seen, word: str | None) -> tuple[Node, ...]:
+def select(seen: Seen, word: str | None) -> tuple[Node, ...]:
     """Return the trees, or the one that begins with the resource that a word means. Pure."""
-    return tree.build(seen) if word is None else below(seen, identity_of(chosen(seen, word)))
+    return tree.build(seen) if word is None else trees_below(seen, identity_of(choose(seen, word)))
 
 
-def chosen(seen: Seen, word: str) -> CustomResource:
+def choose(seen: Seen, word: str) -> CustomResource:
     """Return the resource that a word means. Pure."""
     others = [kind for kind in services.kinds() if kind not in (*service_kinds(), services.control_plane())]
     order = [services.control_plane(), *service_kinds(), *others]
@@ -156,16 +156,16 @@ def chosen(seen: Seen, word: str) -> CustomResource:
     return resource_names.choose(word, there, order)
 
 
-def below(seen: Seen, wanted: Identity) -> tuple[Node, ...]:
+def trees_below(seen: Seen, wanted: Identity) -> tuple[Node, ...]:
     """Return the tree that begins with a resource. Pure."""
-    found = tree.below(tree.build(seen), wanted)
+    found = tree.find(tree.build(seen), wanted)
     return (found,) if found is not None else ()
 
 
 def _patient(seen: Seen, word: str | None) -> tuple[Node, ...]:
     """Return what is shown while it is waited for; what is not there yet is nothing."""
     try:
-        return part(seen, word)
+        return select(seen, word)
     except resource_names.NotThere:
         return ()
 

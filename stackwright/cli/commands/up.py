@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     # A help text needs none of it.
     from stackwright.cli.clouds import Cloud
     from stackwright.kube.resource import JsonObject
-    from stackwright.local.operators import Helm
+    from stackwright.local.operator_chart import Helm
     from stackwright.local.progress import Progress
 
 NONE = "none"
@@ -134,7 +134,7 @@ def _install(place: Place, asked: Options, cloud: "Cloud | None", progress: "Pro
 
     from stackwright.cli import artifacts, clouds  # noqa: PLC0415  likewise
     from stackwright.local import binaries, reach  # noqa: PLC0415  likewise
-    from stackwright.local.operators import Helm  # noqa: PLC0415  likewise
+    from stackwright.local.operator_chart import Helm  # noqa: PLC0415  likewise
 
     # Asked before anything is fetched or compiled for it.
     asyncio.run(_reach(place, asked.request_timeout))
@@ -164,10 +164,10 @@ async def _operators(place: Place, helm: "Helm", values: "JsonObject", progress:
     from stackwright.cli import artifacts  # noqa: PLC0415  a help text needs none of it
     from stackwright.kube import config  # noqa: PLC0415  likewise
     from stackwright.kube.client import Client  # noqa: PLC0415  likewise
-    from stackwright.local import operators  # noqa: PLC0415  likewise
+    from stackwright.local import operator_chart  # noqa: PLC0415  likewise
 
     async with Client(config.load(place.kubeconfig, place.context)) as client:
-        await operators.install(client, helm, artifacts.charts() / "stackwright", values, progress)
+        await operator_chart.install(client, helm, artifacts.charts() / "stackwright", values, progress)
 
 
 async def _deploy(place: Place, cloud: "Cloud", timeout: float, progress: "Progress") -> None:

@@ -97,14 +97,14 @@ def _notes(node: Node) -> Iterable[str]:
         yield f"operators: {', '.join(_operator(operator) for operator in node.operators)}"
     for entry in node.overridden:
         field = "as a whole" if entry.field == WHOLE else entry.field
-        yield f"overridden: {entry.resource} {field}, by {entry.manager}{_asked(entry)}"
+        yield f"overridden: {entry.resource} {field}, by {entry.manager}{_describe_wanted(entry)}"
     for action in node.actions:
         if action.state != SUCCEEDED:
             result = f": {action.result}" if action.result else ""
             yield f"action {action.name} {action.id}: {action.state}{result}"
 
 
-def _asked(entry: Overridden) -> str:
+def _describe_wanted(entry: Overridden) -> str:
     """Return what is asked for instead; what is in a Secret is not told."""
     if entry.wanted:
         return f"; asked for: {entry.wanted}"
@@ -136,11 +136,11 @@ def colour(nodes: Iterable[Node], now: datetime, width: int, footer: str = "") -
         style = COLOURS[State(row.state)] if row.state in _STATES else "bold" if row.state else ""
         cells = [cell.ljust(size) for cell, size in zip(row, widths, strict=False)]
         line = Text.assemble(cells[0], "  ", (cells[1], style), "  ", cells[2], "  ", cells[3], "  ")
-        found += [line, *_folded(line, row, beside, width)]
+        found += [line, *_fold(line, row, beside, width)]
     return Text("\n", no_wrap=True).join([*found, *([Text(footer, "bold red")] if footer else [])])
 
 
-def _folded(line: Text, row: Row, beside: int, width: int) -> list[Text]:
+def _fold(line: Text, row: Row, beside: int, width: int) -> list[Text]:
     """Put a sentence at the end of its line where it fits; return the lines below that it needs else."""
     if len(row.why) <= beside:
         line.append(row.why)

@@ -36,15 +36,13 @@ def lines(reason: Reason, now: datetime, width: int = ENDLESS) -> list[str]:
 
 def _lines(reason: Reason, now: datetime, width: int, first: str, further: str) -> Iterable[str]:
     guide = further + ("│  " if reason.waits_for else "   ")
-    yield from _folded(_sentence(reason, now), width, first, guide)
+    yield from _fold(_sentence(reason, now), width, first, guide)
     if reason.log is not None and reason.log.lines:
         before = " before its last restart" if reason.log.previous else ""
-        yield from _folded(
-            f"The log of {reason.log.pod}, container {reason.log.container}{before}:", width, guide, guide
-        )
+        yield from _fold(f"The log of {reason.log.pod}, container {reason.log.container}{before}:", width, guide, guide)
         yield from (f"{guide}> {line}" for line in reason.log.lines)
     if reason.to_do:
-        yield from _folded(f"To do: {reason.to_do}", width, guide, f"{guide}       ")
+        yield from _fold(f"To do: {reason.to_do}", width, guide, f"{guide}       ")
     for position, entry in enumerate(reason.waits_for):
         last = position == len(reason.waits_for) - 1
         branch, below = ("└─ ", "   ") if last else ("├─ ", "│  ")
@@ -63,7 +61,7 @@ def _sentence(reason: Reason, now: datetime) -> str:
     return f"{named}  {state}{f'  {condition}{told}' if told else ''}{more}"
 
 
-def _folded(text: str, width: int, first: str, further: str) -> list[str]:
+def _fold(text: str, width: int, first: str, further: str) -> list[str]:
     """Return a sentence in lines, none of its words cut: a reference or a command is copied whole."""
     return textwrap.wrap(
         text,

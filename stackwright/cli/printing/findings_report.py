@@ -39,7 +39,7 @@ def lines(found: Iterable[Finding], width: int = ENDLESS) -> list[str]:
     rows = [
         row
         for one in every
-        for row in _folded(f"{one.level:<{level}}  {one.topic:<{topic}}  ", one.message, level + topic + 4, width)
+        for row in _fold(f"{one.level:<{level}}  {one.topic:<{topic}}  ", one.message, level + topic + 4, width)
     ]
     counted = [
         f"{number} {word if number == 1 else f'{word}s'}"
@@ -51,7 +51,7 @@ def lines(found: Iterable[Finding], width: int = ENDLESS) -> list[str]:
     return [*rows, "", f"{', '.join(counted)}." if counted else "All is well."]
 
 
-def _folded(first: str, message: str, indent: int, width: int) -> list[str]:
+def _fold(first: str, message: str, indent: int, width: int) -> list[str]:
     """Return a row in lines, none of its words cut: a reference or a command is copied whole."""
     room = max(40, width - indent - 1)
     parts = textwrap.wrap(message, room, break_long_words=False, break_on_hyphens=False)

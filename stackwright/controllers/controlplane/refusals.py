@@ -8,8 +8,8 @@ import msgspec
 
 from stackwright.api.controlplane import OpenStackControlPlaneSpec, Section
 from stackwright.api.sections import SectionOverride
-from stackwright.controllers.controlplane.operators import PER_SERVICE, SHARED
 from stackwright.controllers.controlplane.resolution import found_at
+from stackwright.controllers.controlplane.service_operators import PER_SERVICE, SHARED
 
 _NO_TLS = "TLS is not supported yet; leave it out"
 

@@ -46,23 +46,23 @@ def request(pod: JsonObject) -> Room:
     steady = Room(pods=1)
     first = Room()
     for container in pod.get("initContainers") or ():
-        own = _asked(container)
+        own = _requests(container)
         if container.get("restartPolicy") == "Always":
             steady += own
         first = Room(max(first.cpu, own.cpu), max(first.memory, own.memory))
     for container in pod.get("containers") or ():
-        steady += _asked(container)
+        steady += _requests(container)
     return Room(max(steady.cpu, first.cpu), max(steady.memory, first.memory), 1)
 
 
-def _asked(container: JsonObject) -> Room:
+def _requests(container: JsonObject) -> Room:
     resources = container.get("resources") or {}
     # What is limited and does not say what it asks for, asks for its limit.
     said = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
     return Room(amount(said.get("cpu", 0)), amount(said.get("memory", 0)))
 
 
-def wanted(plan: Plan, nodes: int) -> list[tuple[str, Room]]:
+def list_wanted(plan: Plan, nodes: int) -> list[tuple[str, Room]]:
     """Return each pod that would run, with whose it is; of Jobs, which come one after another, the largest alone."""
     found: list[tuple[str, Room]] = []
     jobs: list[tuple[str, Room]] = []
@@ -119,7 +119,7 @@ def capacity(plan: Plan, world: World) -> Iterable[Finding]:
     if not left:
         yield Finding(Level.PROBLEM, TOPIC, "No node is ready; see why: kubectl describe nodes.")
         return
-    every = wanted(plan, len(left))
+    every = list_wanted(plan, len(left))
     total, there = sum((room for _, room in every), Room()), sum(left.values(), Room())
     sentence = f"{total.pods} pods ask for {total}; free are {there} on {_nodes(len(left))}"
     for label, room in sorted(every, key=lambda entry: (entry[1].memory, entry[1].cpu), reverse=True):

@@ -30,7 +30,7 @@ def images(plan: Plan, world: World | None) -> Iterable[Finding]:
     wanted = references(plan)
     nodes = (world.nodes if world else None) or ()
     present = {name for node in nodes for name in names_on(node.status)}
-    complete = bool(nodes) and all(len(_listed(node.status)) < LISTED for node in nodes)
+    complete = bool(nodes) and all(len(_entries(node.status)) < LISTED for node in nodes)
     unknown: list[str] = []
     for reference, label in sorted(wanted.items()):
         if reference == NO_IMAGE:
@@ -54,10 +54,10 @@ def images(plan: Plan, world: World | None) -> Iterable[Finding]:
 
 def names_on(status: dict[str, object]) -> Iterable[str]:
     """Yield all names of the images that a node has."""
-    for entry in _listed(status):
+    for entry in _entries(status):
         yield from entry.get("names") or ()
 
 
-def _listed(status: dict[str, object]) -> list[dict[str, list[str]]]:
+def _entries(status: dict[str, object]) -> list[dict[str, list[str]]]:
     found = status.get("images")
     return found if isinstance(found, list) else []

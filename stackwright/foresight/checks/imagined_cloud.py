@@ -118,7 +118,7 @@ async def imagine(
     """Return what control planes and files would become; `there` are resources that are used as they are."""
     instances, refused = instances_of(planes, there)
     resources, invalid = resources_of(instances, given)
-    placed = [_placed(resource, namespace) for resource in resources]
+    placed = [_place(resource, namespace) for resource in resources]
     made = (_release(one, (*given, *placed), namespace, means) for one in placed)
     # A bug in one of them is told when the others are done: helm is not left in the middle of its work.
     outcomes = await asyncio.gather(*made, return_exceptions=True)
@@ -215,7 +215,7 @@ def pods_of(release: Release) -> Iterable[tuple[JsonObject, JsonObject]]:
             yield body, template
 
 
-def _placed(resource: CustomResource, namespace: str) -> CustomResource:
+def _place(resource: CustomResource, namespace: str) -> CustomResource:
     metadata = msgspec.structs.replace(resource.metadata, namespace=namespace)
     return msgspec.structs.replace(resource, metadata=metadata)
 

@@ -71,20 +71,20 @@ class World:
 async def read(client: Client, namespace: str) -> World:
     """Return what is there, but for the objects that would be made."""
     definitions, operators, version, here = await asyncio.gather(
-        _definitions(client),
-        _listed(client, Deployment, labels=OPERATORS),
+        _list_definitions(client),
+        _list(client, Deployment, labels=OPERATORS),
         client.server_version(),
-        _here(client, namespace),
+        _find_namespace(client, namespace),
     )
     classes, nodes, pods, leases = await asyncio.gather(
-        _listed(client, StorageClass), _listed(client, Node), _listed(client, Pod), _listed(client, Lease)
+        _list(client, StorageClass), _list(client, Node), _list(client, Pod), _list(client, Lease)
     )
     secrets, configs, resources, upgraded, images_run = await asyncio.gather(
-        _listed(client, Secret, namespace),
-        _listed(client, ConfigMap, namespace),
+        _list(client, Secret, namespace),
+        _list(client, ConfigMap, namespace),
         list_kinds(client, services.kinds(), namespace),
-        _upgraded(client, definitions),
-        _images_run(client, operators),
+        _try_upgrade(client, definitions),
+        _find_images(client, operators),
     )
     return World(
         namespace=namespace,
@@ -104,16 +104,16 @@ async def read(client: Client, namespace: str) -> World:
     )
 
 
-async def _images_run(client: Client, operators: Iterable[Deployment] | None) -> ConfigMap | None:
+async def _find_images(client: Client, operators: Iterable[Deployment] | None) -> ConfigMap | None:
     """Return what says which images the operators run; it lies beside them."""
     for operator in operators or ():
-        beside = await _listed(client, ConfigMap, operator.metadata.namespace, labels=_CHART)
+        beside = await _list(client, ConfigMap, operator.metadata.namespace, labels=_CHART)
         if found := next((item for item in beside or () if _IMAGES in item.data), None):
             return found
     return None
 
 
-async def _here(client: Client, namespace: str) -> Namespace | None:
+async def _find_namespace(client: Client, namespace: str) -> Namespace | None:
     try:
         return await client.find(Namespace, namespace)
     except Denied:
@@ -121,14 +121,14 @@ async def _here(client: Client, namespace: str) -> Namespace | None:
         return Namespace()
 
 
-async def _listed(client: Client, kind: type[R], namespace: str = "", *, labels: str = "") -> tuple[R, ...] | None:
+async def _list(client: Client, kind: type[R], namespace: str = "", *, labels: str = "") -> tuple[R, ...] | None:
     try:
         return tuple(await client.list(kind, namespace, labels=labels))
     except Denied:
         return None
 
 
-async def _definitions(client: Client) -> tuple[Definition, ...] | None:
+async def _list_definitions(client: Client) -> tuple[Definition, ...] | None:
     names = {kind.kind.crd_name for kind in services.kinds()}
     try:
         return tuple(item for item in await client.list(Definition) if item.metadata.name in names)
@@ -136,7 +136,7 @@ async def _definitions(client: Client) -> tuple[Definition, ...] | None:
         return None
 
 
-async def _upgraded(client: Client, there: Iterable[Definition] | None) -> tuple[Definition, ...] | None:
+async def _try_upgrade(client: Client, there: Iterable[Definition] | None) -> tuple[Definition, ...] | None:
     """Return our definitions as the server would keep them: what it adds by itself is no difference."""
     if there is None:
         return None

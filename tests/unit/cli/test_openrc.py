@@ -26,7 +26,7 @@ clouds:
 
 
 def cloud(password: str = PASSWORD) -> dict[str, Any]:
-    return openrc.merged(CLOUDS, yaml.safe_dump({"clouds": {"default": {"auth": {"password": password}}}}))
+    return openrc.merge(CLOUDS, yaml.safe_dump({"clouds": {"default": {"auth": {"password": password}}}}))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from stackwright.foresight.objects import Seen
-from stackwright.foresight.snapshot import Snapshot, Told
+from stackwright.foresight.snapshot import DatedEvent, Snapshot
 from stackwright.kube.builtin import Deployment, PersistentVolumeClaim, Pod, ReplicaSet, StatefulSet
 from stackwright.kube.resource import Resource
 from tests.unit.foresight.clouds import galera, keystone, kind, made, ready
@@ -15,10 +15,10 @@ NOW = datetime(2026, 11, 15, 10, 5, tzinfo=UTC)
 WAITING = ready("False", "Info", "Galera openstack: StatefulSet openstack-galera has 0 of 1 pods ready", "Progressing")
 
 
-def told(of: Resource, reason: str, note: str, last: str = "2026-11-15T10:02:00Z", kind: str = "Warning") -> Told:
+def told(of: Resource, reason: str, note: str, last: str = "2026-11-15T10:02:00Z", kind: str = "Warning") -> DatedEvent:
     regarding = {"kind": of.kind.name, "name": of.metadata.name, "uid": of.metadata.uid}
     body = {"reason": reason, "note": note, "type": kind, "regarding": regarding, "deprecatedLastTimestamp": last}
-    return msgspec.convert({"metadata": {"name": f"{of.metadata.name}.{last}"}, **body}, Told)
+    return msgspec.convert({"metadata": {"name": f"{of.metadata.name}.{last}"}, **body}, DatedEvent)
 
 
 def container(state: Any, *, name: str = "api", **fields: Any) -> Any:
@@ -43,14 +43,14 @@ def pod(name: str, owner: Resource | None = None, **status: Any) -> Pod:
 
 def snapshot(*objects: Resource, **fields: Any) -> Snapshot:
     """Return a snapshot, the objects in their places."""
-    beside = (Pod, ReplicaSet, PersistentVolumeClaim, Told)
+    beside = (Pod, ReplicaSet, PersistentVolumeClaim, DatedEvent)
     return Snapshot(
         Seen(item for item in objects if not isinstance(item, beside)),
         NOW,
         pods=tuple(item for item in objects if isinstance(item, Pod)),
         replica_sets=tuple(item for item in objects if isinstance(item, ReplicaSet)),
         claims=tuple(item for item in objects if isinstance(item, PersistentVolumeClaim)),
-        events=tuple(item for item in objects if isinstance(item, Told)),
+        events=tuple(item for item in objects if isinstance(item, DatedEvent)),
         **{"classes": frozenset({"local"}), **fields},
     )
 

@@ -29,7 +29,7 @@ def test_of_jobs_the_last_pod_is_read_and_of_servers_all() -> None:
         pod("bootstrap", JOB, "bootstrap", 3),
         pod("api-1", SERVER, "api", 8),
     ]
-    assert [found.metadata.name for found in pod_logs.behind(pods)] == ["bootstrap", "sync-2", "api-1", "api-2"]
+    assert [found.metadata.name for found in pod_logs.choose_pods(pods)] == ["bootstrap", "sync-2", "api-1", "api-2"]
 
 
 def status(**fields: Any) -> dict[str, Any]:

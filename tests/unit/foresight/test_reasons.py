@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from stackwright.foresight import reasons
-from stackwright.foresight.snapshot import Log, Told
+from stackwright.foresight.snapshot import DatedEvent, Log
 from stackwright.foresight.tree import State
 from stackwright.kube.builtin import PersistentVolumeClaim, Pod
 from tests.unit.foresight.clouds import made
@@ -30,7 +30,7 @@ def waiting(reason: str, message: str = "", **fields: Any) -> Any:
     return container({"waiting": {"reason": reason, "message": message}}, **fields)
 
 
-def events(of: Pod, *entries: tuple[str, str]) -> tuple[Told, ...]:
+def events(of: Pod, *entries: tuple[str, str]) -> tuple[DatedEvent, ...]:
     return tuple(told(of, reason, note) for reason, note in entries)
 
 

@@ -125,7 +125,7 @@ def test_of_jobs_the_largest_counts_and_a_first_container_counts_alone() -> None
         }
 
     first: dict[str, Any] = {"initContainers": [container(cpu="3")]}
-    found = capacity.wanted(plan(deployment(container(cpu="1"), **first), job("a", "1"), job("b", "2")), 1)
+    found = capacity.list_wanted(plan(deployment(container(cpu="1"), **first), job("a", "1"), job("b", "2")), 1)
     assert [(label, room.cpu) for label, room in found] == [("Deployment keystone", 3), ("Job b", 2)]
 
 

@@ -30,28 +30,28 @@ class ServiceOperator(Deployment, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class Operators:
-    """The Deployments that can be started, by the word of their service, and the one that they all go with."""
+class ServiceOperators:
+    """The Deployments that can be started, by their team, and the one that they all go with."""
 
     namespace: str
     owner: str
     manifests: Mapping[str, JsonObject]
 
-    def key(self, word: str) -> Key:
+    def key(self, team: str) -> Key:
         """Return the Deployment of a service's operator."""
-        return Key(self.namespace, self.manifests[word]["metadata"]["name"])
+        return Key(self.namespace, self.manifests[team]["metadata"]["name"])
 
     @property
     def keys(self) -> tuple[Key, ...]:
         """All Deployments that there may be."""
-        return tuple(self.key(word) for word in self.manifests)
+        return tuple(self.key(team) for team in self.manifests)
 
-    def word(self, key: Key) -> str:
+    def team(self, key: Key) -> str:
         """Return whose operator a Deployment is; empty when it is not of these."""
-        return next((word for word in self.manifests if self.key(word) == key), "")
+        return next((team for team in self.manifests if self.key(team) == key), "")
 
 
-def prepared(folder: Path, namespace: str) -> Operators:
+def read_prepared(folder: Path, namespace: str) -> ServiceOperators:
     """Return what the chart has prepared: a folder with one file for each service."""
     manifests = {path.stem: _manifest(path) for path in sorted(folder.glob("*.yaml"))}
     if not manifests:
@@ -61,7 +61,7 @@ def prepared(folder: Path, namespace: str) -> Operators:
     owners = {body["metadata"]["ownerReferences"][0]["name"] for body in manifests.values()}
     if len(owners) != 1:
         raise ConfigError(f"The operators in {folder} belong to {', '.join(sorted(owners))}; all must have one owner")
-    return Operators(namespace, owners.pop(), manifests)
+    return ServiceOperators(namespace, owners.pop(), manifests)
 
 
 def _manifest(path: Path) -> JsonObject:
@@ -116,16 +116,16 @@ class Stop:
 
 
 def decide(
-    operators: Operators, key: Key, owner: Deployment, present: ServiceOperator | None, situation: Situation
+    operators: ServiceOperators, key: Key, owner: Deployment, present: ServiceOperator | None, situation: Situation
 ) -> Start | Stop | None:
     """Return what to do about one Deployment in the operators' namespace."""
-    word = operators.word(key)
-    if not word:
+    team = operators.team(key)
+    if not team:
         # Of a service that there is no more: what is ours is known by its owner.
         left = present is not None and DIGEST in present.metadata.annotations and _goes_with(present, owner)
         return Stop(present) if left and present is not None and not present.deleting else None
     if is_wanted(situation, present=present is not None):
-        body = _owned(operators.manifests[word], operators.namespace, owner)
+        body = _add_owner(operators.manifests[team], operators.namespace, owner)
         return None if present is not None and _is_applied(present, body) else Start(body)
     return Stop(present) if present is not None and not present.deleting else None
 
@@ -134,7 +134,7 @@ def _goes_with(present: ServiceOperator, owner: Deployment) -> bool:
     return any(reference.uid == owner.metadata.uid for reference in present.metadata.ownerReferences)
 
 
-def _owned(manifest: JsonObject, namespace: str, owner: Deployment) -> JsonObject:
+def _add_owner(manifest: JsonObject, namespace: str, owner: Deployment) -> JsonObject:
     """Return a manifest as it is applied: in its namespace, with its owner's identity, and with its own digest."""
     reference = {**manifest["metadata"]["ownerReferences"][0], "uid": owner.metadata.uid}
     metadata = {**manifest["metadata"], "namespace": namespace, "ownerReferences": [reference]}
@@ -149,11 +149,11 @@ def _is_applied(present: ServiceOperator, body: JsonObject) -> bool:
     return same and present.spec.get("replicas") == body["spec"].get("replicas", 1) and not present.deleting
 
 
-def states(operators: Operators, present: Iterable[ServiceOperator]) -> dict[str, Finding]:
-    """Return how far each operator is that was started, by the word of its service."""
-    found = {operators.word(one.key): one for one in present}
+def states(operators: ServiceOperators, present: Iterable[ServiceOperator]) -> dict[str, Finding]:
+    """Return how far each operator is that was started, by its team."""
+    found = {operators.team(one.key): one for one in present}
     return {
-        word: state_of(msgspec.convert(msgspec.to_builtins(one), Deployment))
-        for word, one in sorted(found.items())
-        if word
+        team: state_of(msgspec.convert(msgspec.to_builtins(one), Deployment))
+        for team, one in sorted(found.items())
+        if team
     }

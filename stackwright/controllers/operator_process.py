@@ -1,4 +1,4 @@
-"""Runs an operator: its controllers under a lease, its webhooks, and the server that answers probes."""
+"""A process that is an operator: its controllers under a lease, its webhooks, and the server that answers probes."""
 
 import contextlib
 import errno
@@ -10,10 +10,11 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from stackwright.controllers import operator
-from stackwright.controllers.controlplane import Operators, ServiceOperator
+from stackwright.controllers import roster
+from stackwright.controllers.controlplane import ServiceOperator, ServiceOperators
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.service import Environment
+from stackwright.controllers.teams import lease_of
 from stackwright.kube.admission import serving
 from stackwright.kube.admission.certificate_sources import SecretSettings
 from stackwright.kube.admission.checks import Webhook
@@ -67,7 +68,7 @@ class Operation:
     election: bool = True
     health_port: int = 8080
     webhooks: Webhooks | None = None
-    operators: Operators | None = None
+    operators: ServiceOperators | None = None
     # Seconds in which the server has to answer the first question.
     patience: float = 20.0
 
@@ -82,12 +83,12 @@ async def operate(connection: Connection, operation: Operation) -> None:
         # A renewal of a lease must never wait behind other requests.
         elector = await stack.enter_async_context(Client(connection, limit=ELECTOR_CONNECTIONS))
         dialler = Dialler(client, inside=operation.inside)
-        known = operator.assemble(dialler, operation.environment, operation.operators)
-        controllers = operator.choose(known, operation.services)
+        known = roster.assemble(dialler, operation.environment, operation.operators)
+        controllers = roster.choose(known, operation.services)
         await require_kinds(client, controllers, operation.namespaces)
         if not operation.inside:
             await _make_namespace(client, operation.system)
-            stack.push_async_callback(_unregister, client, registered_as(operation))
+            stack.push_async_callback(_unregister, client, registration_name(operation))
         await _serve(_runtime(client, elector, controllers, operation), operation)
 
 
@@ -125,13 +126,13 @@ async def _look(client: Client, kind: type[CustomResource], namespaces: tuple[st
 
 
 def _runtime(client: Client, elector: Client, controllers: tuple[Controller, ...], operation: Operation) -> Runtime:
-    def known(kind: type[R], namespace: str) -> list[R]:
+    def list_known(kind: type[R], namespace: str) -> list[R]:
         try:
             return runtime.informers.store(kind).list(namespace)
         except LookupError:
             return []
 
-    webhooks = operator.webhooks(controllers, known, operation.operators, operation.environment.images)
+    webhooks = roster.webhooks(controllers, list_known, operation.operators, operation.environment.images)
     served = _serving(client, operation, webhooks)
     runtime = Runtime(
         client,
@@ -151,14 +152,13 @@ def _elections(
     elector: Client, controllers: Iterable[Controller], operation: Operation
 ) -> Callable[[Controller], Election]:
     """Return the election of each controller: one for each service, so that only one works on it, whoever runs it."""
-    words = {operator.team_of(controller) for controller in controllers}
+    teams = {roster.team_of(controller) for controller in controllers}
     identity, system = socket.gethostname(), operation.system
     named = () if operation.inside else operation.namespaces
     found = {
-        word: Election(elector, operator.lease_of(word, named), system, identity, retry=RETRY_SECONDS)
-        for word in sorted(words)
+        team: Election(elector, lease_of(team, named), system, identity, retry=RETRY_SECONDS) for team in sorted(teams)
     }
-    return lambda controller: found[operator.team_of(controller)]
+    return lambda controller: found[roster.team_of(controller)]
 
 
 def _serving(client: Client, operation: Operation, webhooks: tuple[Webhook[Any], ...]) -> Serving | None:
@@ -175,7 +175,7 @@ def _serving(client: Client, operation: Operation, webhooks: tuple[Webhook[Any],
         target = UrlTarget(f"https://[{address}]:{port}" if ":" in address else f"https://{address}:{port}")
         names = (address,)
     registration = Settings(
-        name=registered_as(operation),
+        name=registration_name(operation),
         suffix=SUFFIX,
         target=target,
         timeout=WEBHOOK_SECONDS,
@@ -193,7 +193,7 @@ def selector(namespaces: tuple[str, ...]) -> JsonObject:
     return {"matchExpressions": [named]}
 
 
-def registered_as(operation: Operation) -> str:
+def registration_name(operation: Operation) -> str:
     """Return the name of the webhooks' registration, of which a cluster has one for each operator.
 
     Inside of the cluster it is part of the operators' chart, and goes with it.

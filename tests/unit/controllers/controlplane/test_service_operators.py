@@ -9,18 +9,18 @@ import pytest
 import yaml
 
 from stackwright.api.base import JsonObject
-from stackwright.controllers.controlplane import operators
+from stackwright.controllers.controlplane import service_operators
 from stackwright.controllers.controlplane.controller import Facts, children, tell
-from stackwright.controllers.controlplane.operators import (
+from stackwright.controllers.controlplane.service_operators import (
     DIGEST,
-    Operators,
     ServiceOperator,
+    ServiceOperators,
     Situation,
     Start,
     Stop,
     decide,
     is_wanted,
-    prepared,
+    read_prepared,
 )
 from stackwright.kube.builtin import Deployment
 from stackwright.kube.conditions import Finding
@@ -41,7 +41,7 @@ def manifest(word: str, image: str = "operator:1") -> JsonObject:
     }
 
 
-KNOWN = Operators("system", "operator-core", {"keystone": manifest("keystone"), "mariadb": manifest("mariadb")})
+KNOWN = ServiceOperators("system", "operator-core", {"keystone": manifest("keystone"), "mariadb": manifest("mariadb")})
 KEY = Key("system", "operator-keystone")
 
 
@@ -57,7 +57,7 @@ def applied(body: JsonObject, **status: Any) -> ServiceOperator:
     return msgspec.convert({**body, "status": status}, ServiceOperator)
 
 
-def started(situation: Situation = ASKED, known: Operators = KNOWN) -> JsonObject:
+def started(situation: Situation = ASKED, known: ServiceOperators = KNOWN) -> JsonObject:
     step = decide(known, KEY, CORE, None, situation)
     assert isinstance(step, Start)
     return step.body
@@ -133,11 +133,11 @@ class TestPrepared:
     def test_each_file_is_the_operator_of_a_service(self, tmp_path: Path) -> None:
         for word in ("keystone", "mariadb"):
             self.write(tmp_path, f"{word}.yaml", manifest(word))
-        assert prepared(tmp_path, "system") == KNOWN
+        assert read_prepared(tmp_path, "system") == KNOWN
 
     def test_a_folder_without_any_is_one_sentence(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match=r"install the chart with .*operatorMode=perService"):
-            prepared(tmp_path, "system")
+            read_prepared(tmp_path, "system")
 
     @pytest.mark.parametrize(
         "body",
@@ -150,7 +150,7 @@ class TestPrepared:
     def test_what_is_no_deployment_is_named(self, tmp_path: Path, body: object) -> None:
         self.write(tmp_path, "a.yaml", body)
         with pytest.raises(ConfigError, match=r"a\.yaml .* Deployment with a name and an owner"):
-            prepared(tmp_path, "system")
+            read_prepared(tmp_path, "system")
 
 
 def per_service(*present: Any, **states: Finding) -> Facts:
@@ -221,5 +221,5 @@ def test_the_status_has_a_line_for_each_operator() -> None:
 
 def test_states_are_those_of_the_deployments() -> None:
     ready = applied(started(), replicas=1, updatedReplicas=1, availableReplicas=1, observedGeneration=0)
-    seen = operators.states(KNOWN, [ready, msgspec.convert(deployment("coffee"), ServiceOperator)])
+    seen = service_operators.states(KNOWN, [ready, msgspec.convert(deployment("coffee"), ServiceOperator)])
     assert seen == {"keystone": READY}

@@ -1,4 +1,4 @@
-"""The operators in a cluster: their kinds and their chart, by the real helm. A second time nothing changes."""
+"""The operators' chart and our kinds, installed in a cluster by the real helm. A second time nothing changes."""
 
 import asyncio
 import contextlib
@@ -90,7 +90,7 @@ async def install(client: Client, helm: Helm, chart: Path, values: JsonObject, p
     asked |= await reach.find(client, {**told, **asked}, values.get(reach.NAMESPACES, ()), manifests)
     released, deployments = await _release(client, helm, chart, Release(state, told, asked), progress)
     for name in deployments:
-        await _available(client, name, progress)
+        await _await_available(client, name, progress)
     return released or bool(changed)
 
 
@@ -98,13 +98,13 @@ async def ensure_namespace(client: Client, name: str, progress: Progress) -> Non
     """Make a namespace whose pods are held to the restricted profile, if it is not there; one that goes is awaited."""
     found = await client.find(Namespace, name)
     if found is not None and found.deleting:
-        await _gone(client, name, progress)
+        await _await_end(client, name, progress)
         found = None
     if found is None:
         await client.apply(Namespace, {"metadata": {"name": name, "labels": RESTRICTED}})
 
 
-async def _gone(client: Client, name: str, progress: Progress) -> None:
+async def _await_end(client: Client, name: str, progress: Progress) -> None:
     """Wait until a namespace that is being deleted is gone, and say meanwhile what holds it."""
     said = ""
     with contextlib.suppress(TimeoutError):
@@ -189,7 +189,7 @@ def objects(manifest: str) -> dict[tuple[str, str, str], Any]:
     return {(body["kind"], body["metadata"].get("namespace", ""), body["metadata"]["name"]): {**body} for body in found}
 
 
-async def _available(client: Client, name: str, progress: Progress) -> None:
+async def _await_available(client: Client, name: str, progress: Progress) -> None:
     """Wait until a Deployment of the operators is there, and say meanwhile what is missing."""
     said = "nothing was heard of them"
     with contextlib.suppress(TimeoutError):

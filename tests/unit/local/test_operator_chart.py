@@ -6,14 +6,14 @@ import pytest
 
 from stackwright.kube.builtin import Pod
 from stackwright.kube.resource import ObjectMeta
-from stackwright.local import operators
+from stackwright.local import operator_chart
 
 
 def test_the_same_objects_in_another_order_are_the_same_release() -> None:
     one = "kind: A\nmetadata: {name: x}\n---\nkind: B\nmetadata: {name: y}\n"
     other = "# a comment\n---\nkind: B\nmetadata: {name: y}\n---\nkind: A\nmetadata: {name: x}\n"
-    assert operators.objects(one) == operators.objects(other)
-    assert operators.objects(one) != operators.objects(one.replace("x", "z"))
+    assert operator_chart.objects(one) == operator_chart.objects(other)
+    assert operator_chart.objects(one) != operator_chart.objects(one.replace("x", "z"))
 
 
 @pytest.mark.parametrize(
@@ -31,4 +31,4 @@ def test_the_same_objects_in_another_order_are_the_same_release() -> None:
 )
 def test_why_a_pod_does_not_run(state: dict[str, Any], said: list[str]) -> None:
     pod = Pod(metadata=ObjectMeta(name="pod"), status={"containerStatuses": [{"state": state}]})
-    assert list(operators.troubles([pod])) == said
+    assert list(operator_chart.troubles([pod])) == said

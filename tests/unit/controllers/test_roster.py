@@ -7,10 +7,11 @@ import pytest
 import yaml
 
 from stackwright import services
-from stackwright.controllers import operator, permissions
-from stackwright.controllers.controlplane import Operators
+from stackwright.controllers import permissions, roster
+from stackwright.controllers.controlplane import ServiceOperators
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.service import Environment
+from stackwright.controllers.teams import lease_of
 from stackwright.kube.client import Client
 from stackwright.kube.config import Connection
 from stackwright.kube.controller import Controller
@@ -23,7 +24,7 @@ CHART = Path(__file__).parents[3] / "charts" / "stackwright"
 @pytest.fixture
 def controllers() -> tuple[Controller, ...]:
     dialler = Dialler(Client(Connection("https://nowhere.invalid")), inside=True)
-    return operator.assemble(dialler, Environment(images={}, charts=Path()))
+    return roster.assemble(dialler, Environment(images={}, charts=Path()))
 
 
 def names(controllers: tuple[Controller, ...]) -> set[str]:
@@ -46,21 +47,21 @@ def test_every_kind_has_a_controller(controllers: tuple[Controller, ...]) -> Non
 def test_a_word_chooses_a_service_with_what_goes_with_it(
     controllers: tuple[Controller, ...], words: list[str], kinds: set[str]
 ) -> None:
-    assert names(operator.choose(controllers, words)) == kinds
+    assert names(roster.choose(controllers, words)) == kinds
 
 
 def test_an_unknown_word_is_answered_with_those_that_there_are(controllers: tuple[Controller, ...]) -> None:
     with pytest.raises(ConfigError, match=r"no controller of teapot; there are those of .*core, .*keystone, mariadb"):
-        operator.choose(controllers, ["core", "teapot"])
+        roster.choose(controllers, ["core", "teapot"])
 
 
 def test_webhooks_are_those_of_the_chosen_kinds(controllers: tuple[Controller, ...]) -> None:
     def served(*words: str) -> set[str]:
-        chosen = operator.choose(controllers, words)
-        return {webhook.kind.kind.name for webhook in operator.webhooks(chosen, nothing_known)}
+        chosen = roster.choose(controllers, words)
+        return {webhook.kind.kind.name for webhook in roster.webhooks(chosen, nothing_known)}
 
     assert {"OpenStackControlPlane", "KeystoneAPI"} <= served()
-    once = [webhook.kind for webhook in operator.webhooks(controllers, nothing_known)]
+    once = [webhook.kind for webhook in roster.webhooks(controllers, nothing_known)]
     assert len(once) == len(set(once)), "the server takes each name once"
     assert served("keystone") == {"KeystoneAPI", "KeystoneService", "KeystoneEndpoint"}
     assert served("memcached") == {"Memcached"}
@@ -76,23 +77,23 @@ def test_webhooks_are_those_of_the_chosen_kinds(controllers: tuple[Controller, .
     ],
 )
 def test_each_service_has_a_lease_of_its_own(word: str, namespaces: tuple[str, ...], lease: str) -> None:
-    assert operator.lease_of(word, namespaces) == lease
+    assert lease_of(word, namespaces) == lease
 
 
 def test_whoever_answers_for_the_operators_of_services_checks_all_kinds(controllers: tuple[Controller, ...]) -> None:
-    known = Operators("system", "core", {})
-    core = operator.choose(controllers, ["core"])
-    alone = operator.webhooks(core, nothing_known)
-    together = operator.webhooks(core, nothing_known, known)
+    known = ServiceOperators("system", "core", {})
+    core = roster.choose(controllers, ["core"])
+    alone = roster.webhooks(core, nothing_known)
+    together = roster.webhooks(core, nothing_known, known)
     assert {webhook.kind.kind.name for webhook in alone} == {"OpenStackControlPlane"}
     assert {"OpenStackControlPlane", "KeystoneAPI", "Galera"} <= {webhook.kind.kind.name for webhook in together}
 
 
 def test_who_starts_the_operators_of_services_goes_with_the_core() -> None:
     dialler = Dialler(Client(Connection("https://nowhere.invalid")), inside=True)
-    known = Operators("system", "core", {"keystone": {"metadata": {"name": "keystone"}}})
-    controllers = operator.assemble(dialler, Environment(images={}, charts=Path()), known)
-    assert [each.name for each in operator.choose(controllers, ["core"])] == [
+    known = ServiceOperators("system", "core", {"keystone": {"metadata": {"name": "keystone"}}})
+    controllers = roster.assemble(dialler, Environment(images={}, charts=Path()), known)
+    assert [each.name for each in roster.choose(controllers, ["core"])] == [
         "openstackcontrolplane",
         "serviceoperator",
     ]
@@ -109,7 +110,7 @@ def test_nothing_is_granted_by_a_wildcard() -> None:
             assert "*" not in (*rule["apiGroups"], *rule["resources"], *rule["verbs"])
 
 
-@pytest.mark.parametrize("word", permissions.words())
+@pytest.mark.parametrize("word", permissions.teams())
 def test_an_operator_of_one_service_may_no_more_than_one_of_all(word: str) -> None:
     for single, everything in zip(permissions.single(word), permissions.everything(), strict=True):
         for place, verbs in single.items():
