@@ -206,7 +206,11 @@ def _main() -> None:
     runs = [Run(tuple(entry["words"]), entry["kubeconfig"]) for entry in json.load(sys.stdin)]
     # Imported once, for all of them: also what a command imports only when it runs.
     list(paths(main.cli))
-    for module in ("stackwright.controllers.operating", "stackwright.cli.log_lines", "stackwright.cli.places"):
+    for module in (
+        "stackwright.controllers.operator_process",
+        "stackwright.cli.log_lines",
+        "stackwright.cli.artifacts",
+    ):
         importlib.import_module(module)
     services.control_plane()
     json.dump([asdict(done) for done in _run_all(runs, folder, at_once)], sys.stdout)

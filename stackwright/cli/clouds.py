@@ -10,9 +10,12 @@ import yaml
 
 from stackwright import services
 from stackwright.api.controlplane import OpenStackControlPlane
-from stackwright.cli import exit_codes, tree
-from stackwright.cli.following import Following, following, tell_until
-from stackwright.cli.tree import Identity, Node, State
+from stackwright.cli import exit_codes, log_lines
+from stackwright.cli.printing.progress import tell_until
+from stackwright.foresight import tree
+from stackwright.foresight.mirror import Mirror, follow
+from stackwright.foresight.objects import Identity
+from stackwright.foresight.tree import Node, State
 from stackwright.kube import discovery
 from stackwright.kube.client import Client, Conflicts
 from stackwright.kube.errors import ConfigError
@@ -113,7 +116,8 @@ async def _apply(client: Client, kind: type[Resource], body: JsonObject, cloud: 
 async def wait(client: Client, namespace: str, wanted: Iterable[Identity], timeout: float, progress: Progress) -> None:
     """Wait until resources are ready, and say meanwhile what they wait for; raise NotReady when that takes too long."""
     identities = tuple(wanted)
-    async with following(client, namespace) as found:
+    log_lines.silence()
+    async with follow(client, namespace) as found:
         try:
             async with asyncio.timeout(timeout):
                 await _until_ready(found, identities, progress)
@@ -123,14 +127,14 @@ async def wait(client: Client, namespace: str, wanted: Iterable[Identity], timeo
             raise NotReady(f"The cloud is not ready after {duration(timeout)}: {said}") from None
 
 
-async def _until_ready(found: Following, identities: tuple[Identity, ...], progress: Progress) -> None:
+async def _until_ready(found: Mirror, identities: tuple[Identity, ...], progress: Progress) -> None:
     def ready(nodes: tuple[Node, ...]) -> bool:
         return len(nodes) == len(identities) and all(node.state is State.READY for node in nodes)
 
-    await tell_until(ready, lambda: _parts(found, identities), found.changed, progress)
+    await tell_until(ready, lambda: _parts(found, identities), found.wait_for_change, progress)
 
 
-def _parts(found: Following, identities: Iterable[Identity]) -> tuple[Node, ...]:
+def _parts(found: Mirror, identities: Iterable[Identity]) -> tuple[Node, ...]:
     nodes = tree.build(found.seen)
-    parts = (tree.below(nodes, identity) for identity in identities)
+    parts = (tree.find(nodes, identity) for identity in identities)
     return tuple(part for part in parts if part is not None)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from stackwright.cli.durations import Duration
+from stackwright.cli.parameters import Duration
 
 if TYPE_CHECKING:
     # A help text needs no certificates.
@@ -61,7 +61,7 @@ def cloud_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add --name, --kubeconfig, --context and --namespace, and hand all of them to the command as one `where`."""
 
     @functools.wraps(command)
-    def gathered(
+    def gather(
         *,
         cluster: str | None,
         kubeconfig: Path | None,
@@ -84,7 +84,7 @@ def cloud_options(command: Callable[..., None]) -> Callable[..., None]:
         "--namespace",
         help="The cloud's namespace; else the only one with an OpenStackControlPlane, or openstack.",
     )
-    return connection_options(names(namespaces(gathered)))
+    return connection_options(names(namespaces(gather)))
 
 
 def client_of(where: Where, *, field_manager: str = FIELD_MANAGER) -> "Client":

@@ -53,6 +53,11 @@ def only_warnings() -> None:
     )
 
 
+def silence() -> None:
+    """Have a command log nothing: it shows in its own words what there is to say."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+
+
 def _machine() -> list[Processor]:
     return [structlog.processors.format_exc_info, _named_message, structlog.processors.JSONRenderer()]
 

@@ -45,7 +45,7 @@ def chart_page(chart: Path) -> str:
     schema = json.loads((chart / "values.schema.json").read_text(encoding="utf-8"))
     lines = [f"# Values of the chart {chart.name}", "", schema.get("description", ""), ""]
     lines += [f"How to install it by hand is in [its README](../../charts/{chart.name}/README.md).", ""]
-    return _page([*lines, *_table(_resolved(schema, schema), "")])
+    return _page([*lines, *_table(_resolve(schema, schema), "")])
 
 
 def _index(charts: Iterable[Path]) -> str:
@@ -112,19 +112,19 @@ def _means(field: JsonObject) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def _resolved(schema: JsonObject, root: JsonObject) -> JsonObject:
+def _resolve(schema: JsonObject, root: JsonObject) -> JsonObject:
     """Return a JSON schema with its references put in."""
     if reference := schema.get("$ref"):
         target = root
         for step in reference.removeprefix("#/").split("/"):
             target = target[step]
-        return _resolved({**target, **{name: value for name, value in schema.items() if name != "$ref"}}, root)
+        return _resolve({**target, **{name: value for name, value in schema.items() if name != "$ref"}}, root)
     result = dict(schema)
     if "properties" in schema:
-        result["properties"] = {name: _resolved(field, root) for name, field in schema["properties"].items()}
+        result["properties"] = {name: _resolve(field, root) for name, field in schema["properties"].items()}
     for key in ("items", "additionalProperties"):
         if isinstance(schema.get(key), dict):
-            result[key] = _resolved(schema[key], root)
+            result[key] = _resolve(schema[key], root)
     return result
 
 

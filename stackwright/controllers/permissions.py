@@ -16,11 +16,11 @@ import yaml
 from stackwright import services
 from stackwright.blueprint.needs.need import KEEP, MAKE
 from stackwright.blueprint.service import Service
-from stackwright.controllers import operator
-from stackwright.controllers.controlplane import Operators, ServiceOperator
+from stackwright.controllers import roster
+from stackwright.controllers.controlplane import ServiceOperator, ServiceOperators
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.service import Environment
-from stackwright.controllers.words import CORE, word_of
+from stackwright.controllers.teams import CORE, team_of_kind
 from stackwright.kube.builtin import Event, Pod
 from stackwright.kube.client import Client
 from stackwright.kube.config import Connection
@@ -116,31 +116,31 @@ def everything() -> tuple[Rights, Rights]:
     return rights(_controllers(None), services.blueprints())
 
 
-def words() -> tuple[str, ...]:
-    """Return the words of all operators that there can be, the core first."""
-    return (CORE, *sorted({word_of(kind) for kind in services.kinds()} - {CORE}))
+def teams() -> tuple[str, ...]:
+    """Return the teams of all operators that there can be, the core first."""
+    return (CORE, *sorted({team_of_kind(kind) for kind in services.kinds()} - {CORE}))
 
 
-def single(word: str) -> tuple[Rights, Rights]:
+def single(team: str) -> tuple[Rights, Rights]:
     """Return the rights of an operator that runs one service alone; the core also sees who has work for the others."""
-    known = Operators("", "", {word: {"metadata": {"name": word}} for word in words() if word != CORE})
-    chosen = operator.choose(_controllers(known), (word,))
-    return rights(chosen, (service for service in services.blueprints() if word_of(service.kind) == word))
+    known = ServiceOperators("", "", {team: {"metadata": {"name": team}} for team in teams() if team != CORE})
+    chosen = roster.choose(_controllers(known), (team,))
+    return rights(chosen, (service for service in services.blueprints() if team_of_kind(service.kind) == team))
 
 
-def _controllers(operators: Operators | None) -> tuple[Controller, ...]:
+def _controllers(operators: ServiceOperators | None) -> tuple[Controller, ...]:
     # Nothing is dialled and nothing is rendered: only what the controllers say of themselves is looked at.
     dialler = Dialler(Client(Connection("https://nowhere.invalid")), inside=True)
-    return operator.assemble(dialler, Environment(images={}, charts=Path()), operators)
+    return roster.assemble(dialler, Environment(images={}, charts=Path()), operators)
 
 
 def text() -> str:
     """Return the file that the operators' chart takes its rules from."""
-    granted = {**_ruled(everything()), "services": {word: _ruled(single(word)) for word in words()}}
+    granted = {**_rules_of(everything()), "services": {team: _rules_of(single(team)) for team in teams()}}
     return HEADER + yaml.dump(granted, Dumper=_Plain, sort_keys=False, default_flow_style=None, width=110)
 
 
-def _ruled(granted: tuple[Rights, Rights]) -> dict[str, list[JsonObject]]:
+def _rules_of(granted: tuple[Rights, Rights]) -> dict[str, list[JsonObject]]:
     inside, outside = granted
     return {"namespaced": rules(inside), "cluster": rules(outside)}
 

@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from stackwright import services
-from stackwright.controllers import operator, permissions
-from stackwright.controllers.words import word_of
+from stackwright.controllers import permissions
+from stackwright.controllers.teams import lease_of, team_of_kind
 from stackwright.kube.crd.generate import manifest
 from tests.charts.conftest import CHARTS, VALUES, Helm, Refuse, Render
 from tests.charts.test_charts import INSTALLED
@@ -42,7 +42,7 @@ def test_nothing_is_held_only_to_be_handed_on_without_a_chart_that_does(helm: He
 def test_names_are_those_that_the_operator_knows(render: Render) -> None:
     objects = render("stackwright", "--namespace", "system")
     for word in ("keystone", "core"):
-        assert ("Lease", operator.lease_of(word)) in objects
+        assert ("Lease", lease_of(word)) in objects
     assert ("Service", "stackwright-webhook") in objects
     assert ("Secret", "stackwright-webhook") in objects
     assert ("ValidatingWebhookConfiguration", "stackwright-webhook.system") in objects
@@ -59,9 +59,7 @@ def container(objects: dict[tuple[str, str], Any], name: str) -> dict[str, Any]:
 
 def test_one_operator_for_all_namespaces_has_its_rights_everywhere(render: Render) -> None:
     objects = render("stackwright", "--namespace", "system", *ONE)
-    assert {name for kind, name in objects if kind == "Lease"} == {
-        operator.lease_of(word) for word in permissions.words()
-    }
+    assert {name for kind, name in objects if kind == "Lease"} == {lease_of(word) for word in permissions.teams()}
     rules = objects["ClusterRole", "system-stackwright-operator"]["rules"]
     inside, outside = permissions.everything()
     for rule in (*permissions.rules(inside), *permissions.rules(outside)):
@@ -100,10 +98,10 @@ def test_operators_of_some_namespaces_have_rights_there_alone(helm: Helm) -> Non
 
 
 def test_commands_in_pods_are_run_only_by_operators_whose_services_keep_keys() -> None:
-    keeps = {word_of(service.kind) for service in services.blueprints() if service.key_rings}
-    granted = {word for word in permissions.words() if ("", "pods/exec") in permissions.single(word)[0]}
+    keeps = {team_of_kind(service.kind) for service in services.blueprints() if service.key_rings}
+    granted = {word for word in permissions.teams() if ("", "pods/exec") in permissions.single(word)[0]}
     assert granted == keeps
-    assert granted < set(permissions.words())
+    assert granted < set(permissions.teams())
 
 
 def test_all_namespaces_are_a_choice_that_goes_before_a_list(helm: Helm) -> None:
@@ -170,7 +168,7 @@ def test_with_an_operator_for_each_service_the_chart_deploys_the_core_alone(rend
 def test_what_can_be_started_names_an_account_that_is_there_and_who_starts_it(render: Render) -> None:
     objects = render("stackwright", *PER_SERVICE)
     deployments = started(objects)
-    assert set(deployments) == set(permissions.words()) - {"core"}
+    assert set(deployments) == set(permissions.teams()) - {"core"}
     for word, body in deployments.items():
         assert body["metadata"]["name"] == f"stackwright-operator-{word}"
         (owner,) = body["metadata"]["ownerReferences"]
@@ -183,7 +181,7 @@ def test_what_can_be_started_names_an_account_that_is_there_and_who_starts_it(re
         assert body["spec"]["selector"]["matchLabels"]["openstack.org/service"] == word
 
 
-@pytest.mark.parametrize("word", permissions.words())
+@pytest.mark.parametrize("word", permissions.teams())
 def test_each_operator_has_the_rights_of_its_service_and_the_lease_of_it(render: Render, word: str) -> None:
     objects = render("stackwright", *PER_SERVICE)
     name = f"system-stackwright-operator-{word}"
@@ -194,7 +192,7 @@ def test_each_operator_has_the_rights_of_its_service_and_the_lease_of_it(render:
     (subject,) = objects["ClusterRoleBinding", name]["subjects"]
     assert subject["name"] == f"stackwright-operator-{word}"
     own = objects["Role", f"stackwright-operator-{word}-self"]["rules"]
-    assert own[0]["resourceNames"] == [operator.lease_of(word)]
+    assert own[0]["resourceNames"] == [lease_of(word)]
     # Only who starts the others may deploy, and only beside itself; only it answers webhooks.
     resources = {resource for rule in own for resource in rule["resources"]}
     assert resources == ({"leases", "secrets", "deployments"} if word == "core" else {"leases"})
@@ -205,7 +203,7 @@ def test_operators_for_each_service_in_some_namespaces_have_rights_there_alone(r
     objects = render("stackwright", *some, "--namespace", "system")
     for body in started(objects).values():
         assert "--namespace=default" in body["spec"]["template"]["spec"]["containers"][0]["args"]
-    for word in permissions.words():
+    for word in permissions.teams():
         name = f"system-stackwright-operator-{word}"
         inside, outside = permissions.single(word)
         assert objects["Role", name]["metadata"]["namespace"] == "default"

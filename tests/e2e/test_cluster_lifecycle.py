@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from stackwright.cli.local import local
+from stackwright.cli.commands.local import local
 from stackwright.local.cluster import layout, status
 from stackwright.local.cluster.lifecycle import Cluster
 from stackwright.local.errors import Collision

@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from stackwright.local.cluster.lifecycle import Cluster
-from stackwright.local.operators import NAMESPACE as SYSTEM
+from stackwright.local.operator_chart import NAMESPACE as SYSTEM
 from tests.e2e.conftest import NAME, Kubectl
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "cloud" / "openstack.yaml"

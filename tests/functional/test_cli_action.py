@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stackwright.api.service import Action
-from stackwright.cli.action import FIELD_MANAGER, _ask
+from stackwright.cli.commands.action import FIELD_MANAGER, _ask
 from stackwright.kube.client import Client
 from stackwright.local.apiserver.server import Shared
 from stackwright.services.memcached.kinds import Memcached

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from stackwright.cli.render import render
+from stackwright.cli.commands.render import render
 from stackwright.kube.client import Client
 from stackwright.local.apiserver.server import Shared
 

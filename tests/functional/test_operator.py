@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from stackwright.cli.crds import OLDEST_KUBERNETES
-from stackwright.controllers.operating import Operation, Webhooks, operate, own_address
-from stackwright.controllers.operator import lease_of
+from stackwright.cli.commands.crds import OLDEST_KUBERNETES
+from stackwright.controllers.operator_process import Operation, Webhooks, operate, own_address
+from stackwright.controllers.teams import lease_of
 from stackwright.kube.builtin import Lease, Secret, StatefulSet, ValidatingWebhookConfiguration
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import is_true

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
-from stackwright.controllers.operating import Operation, Webhooks, operate
+from stackwright.controllers.operator_process import Operation, Webhooks, operate
 from stackwright.kube.builtin import StorageClass, ValidatingWebhookConfiguration
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import is_true

@@ -7,10 +7,9 @@ import pytest
 
 from stackwright import services
 from stackwright.api.sections import Section
-from stackwright.controllers.controlplane import prepared
-from stackwright.controllers.operating import Operation
-from stackwright.controllers.operator import lease_of
-from stackwright.controllers.words import word_of
+from stackwright.controllers.controlplane import read_prepared
+from stackwright.controllers.operator_process import Operation
+from stackwright.controllers.teams import lease_of, team_of_kind
 from stackwright.kube.builtin import ConfigMap, Deployment, Lease
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import find, is_true
@@ -43,7 +42,7 @@ async def core(client: Client, namespace: str, operation: Operation, folder: Pat
     found = await client.get(ConfigMap, f"{RELEASE}-operators", namespace)
     for name, content in found.data.items():
         (folder / name).write_text(content)
-    return dataclasses.replace(operation, services=("core",), operators=prepared(folder, namespace))
+    return dataclasses.replace(operation, services=("core",), operators=read_prepared(folder, namespace))
 
 
 async def ask(client: Client, namespace: str, spec: JsonObject) -> None:
@@ -164,7 +163,7 @@ async def test_an_operator_of_one_service_works_with_the_rights_of_that_service_
 ) -> None:
     await deploy(client, helm, namespace, "perService")
     umbrella = await core(client, namespace, operation, tmp_path)
-    word = word_of(section.kind)
+    word = team_of_kind(section.kind)
     alone = dataclasses.replace(operation, services=(word,))
     async with (
         operating(as_operator(connection, namespace, "core"), umbrella),

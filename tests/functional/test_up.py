@@ -15,10 +15,10 @@ from stackwright.cli.clouds import Cloud, NotReady
 from stackwright.kube.builtin import Deployment, Namespace, Role, Secret
 from stackwright.kube.client import Client
 from stackwright.kube.errors import ConfigError
-from stackwright.local import operators
+from stackwright.local import operator_chart
 from stackwright.local.apiserver.server import ApiServer
 from stackwright.local.errors import OperatorsFailed
-from stackwright.local.operators import NAMESPACE, RELEASE, Helm
+from stackwright.local.operator_chart import NAMESPACE, RELEASE, Helm
 from stackwright.local.progress import Silent
 from stackwright.services.memcached.kinds import Memcached
 from stackwright.simulator import Script, simulated
@@ -40,7 +40,7 @@ def helm(private_apiserver: ApiServer, kubernetes: dict[str, Path]) -> Helm:
 @pytest.fixture
 async def played(private_client: Client) -> AsyncIterator[None]:
     """The operators' namespace, whose pods are played."""
-    await operators.ensure_namespace(private_client, NAMESPACE, Silent())
+    await operator_chart.ensure_namespace(private_client, NAMESPACE, Silent())
     async with simulated(private_client, NAMESPACE, Script()):
         yield
 
@@ -54,45 +54,45 @@ async def test_operators_are_installed_once_and_upgraded_when_something_differs(
     private_client: Client, helm: Helm
 ) -> None:
     client = private_client
-    assert await operators.install(client, helm, CHART, VALUES, Silent())
-    assert not await operators.install(client, helm, CHART, VALUES, Silent())
+    assert await operator_chart.install(client, helm, CHART, VALUES, Silent())
+    assert not await operator_chart.install(client, helm, CHART, VALUES, Silent())
     assert revision(helm) == 1
-    assert await operators.install(client, helm, CHART, {**VALUES, "replicas": 2}, Silent())
+    assert await operator_chart.install(client, helm, CHART, {**VALUES, "replicas": 2}, Silent())
     assert revision(helm) == 2
     # What helm was told before stays, as it was said: this text looks like a number. What is said of images is ours.
     told = {"nodeSelector": {"commit": "7e4"}, "images": {"components": {"memcached": {"name": "mine", "sudo": True}}}}
     helm.must("upgrade", "--reuse-values", "--skip-crds", "--values=-", RELEASE, CHART, given=json.dumps(told))
     images = {"components": {"memcached": {"reference": "registry.example/memcached:1"}}}
-    assert await operators.install(client, helm, CHART, {**VALUES, "images": images}, Silent())
+    assert await operator_chart.install(client, helm, CHART, {**VALUES, "images": images}, Silent())
     kept = json.loads(helm.must("get", "values", RELEASE, "--output=json"))
     assert kept == {**VALUES, "images": images, "replicas": 2, "nodeSelector": {"commit": "7e4"}}
-    assert not await operators.install(client, helm, CHART, {**VALUES, "images": images}, Silent())
+    assert not await operator_chart.install(client, helm, CHART, {**VALUES, "images": images}, Silent())
     # What somebody scaled by hand is no reason to fail.
     scaled = {"metadata": {"name": DEPLOYMENT, "namespace": NAMESPACE}, "spec": {"replicas": 3}}
     await client.apply(Deployment, scaled, field_manager="somebody")
-    assert await operators.install(client, helm, CHART, {**VALUES, "verbose": True, "replicas": 2}, Silent())
+    assert await operator_chart.install(client, helm, CHART, {**VALUES, "verbose": True, "replicas": 2}, Silent())
     # What somebody took away comes back: a Deployment, or with a namespace the rights that the operators had there.
     await client.delete(Deployment, DEPLOYMENT, NAMESPACE)
-    assert await operators.install(client, helm, CHART, {**VALUES, "replicas": 2}, Silent())
+    assert await operator_chart.install(client, helm, CHART, {**VALUES, "replicas": 2}, Silent())
     await client.delete(Role, ROLE, CLOUD)
-    assert await operators.install(client, helm, CHART, {**VALUES, "replicas": 2}, Silent())
+    assert await operator_chart.install(client, helm, CHART, {**VALUES, "replicas": 2}, Silent())
     assert await client.find(Role, ROLE, CLOUD) is not None
     assert (await client.get(Deployment, DEPLOYMENT, NAMESPACE)).spec["replicas"] == 2
     # Helm that was killed in the middle leaves a release that it would not touch again.
     (latest,) = await client.list(Secret, NAMESPACE, labels=f"name={RELEASE},status=deployed")
     await client.patch(Secret, latest.metadata.name, NAMESPACE, pending(latest))
-    assert await operators.install(client, helm, CHART, VALUES, Silent())
+    assert await operator_chart.install(client, helm, CHART, VALUES, Silent())
     labels = (await client.get(Namespace, NAMESPACE)).metadata.labels
     assert labels["pod-security.kubernetes.io/enforce"] == "restricted"
 
 
 @pytest.mark.usefixtures("played")
 async def test_a_value_that_the_chart_does_not_know_any_more_is_named(private_client: Client, helm: Helm) -> None:
-    await operators.install(private_client, helm, CHART, VALUES, Silent())
+    await operator_chart.install(private_client, helm, CHART, VALUES, Silent())
     # As a chart of before might have had it.
     helm.must("upgrade", "--reuse-values", "--skip-schema-validation", "--skip-crds", "--set=old=1", RELEASE, CHART)
     with pytest.raises(OperatorsFailed, match=r"'old' not allowed[\s\S]*`helm get values stackwright --namespace"):
-        await operators.install(private_client, helm, CHART, VALUES, Silent())
+        await operator_chart.install(private_client, helm, CHART, VALUES, Silent())
 
 
 async def test_no_answer_of_helm_is_not_taken_for_no_release(
@@ -102,16 +102,16 @@ async def test_no_answer_of_helm_is_not_taken_for_no_release(
     text = helm.kubeconfig.read_text() if helm.kubeconfig is not None else ""
     nowhere.write_text(re.sub(r"server: .*", "server: https://127.0.0.1:9", text))
     with pytest.raises(OperatorsFailed, match="Helm cannot say whether the operators are installed"):
-        await operators.install(private_client, Helm(helm.program, nowhere), CHART, VALUES, Silent())
+        await operator_chart.install(private_client, Helm(helm.program, nowhere), CHART, VALUES, Silent())
 
 
 @pytest.mark.usefixtures("played")
 async def test_an_operator_for_each_service_is_installed_and_stays(private_client: Client, helm: Helm) -> None:
     client = private_client
-    assert await operators.install(client, helm, CHART, {**VALUES, "operatorMode": "perService"}, Silent())
+    assert await operator_chart.install(client, helm, CHART, {**VALUES, "operatorMode": "perService"}, Silent())
     assert [one.metadata.name for one in await client.list(Deployment, NAMESPACE)] == [f"{DEPLOYMENT}-core"]
-    assert not await operators.install(client, helm, CHART, VALUES, Silent())
-    assert await operators.install(client, helm, CHART, {**VALUES, "operatorMode": "shared"}, Silent())
+    assert not await operator_chart.install(client, helm, CHART, VALUES, Silent())
+    assert await operator_chart.install(client, helm, CHART, {**VALUES, "operatorMode": "shared"}, Silent())
     assert await client.find(Deployment, DEPLOYMENT, NAMESPACE) is not None
 
 
@@ -125,24 +125,24 @@ async def test_operators_have_rights_in_the_namespaces_of_clouds_and_further_one
     private_client: Client, helm: Helm
 ) -> None:
     client = private_client
-    await operators.install(client, helm, CHART, VALUES, Silent())
+    await operator_chart.install(client, helm, CHART, VALUES, Silent())
     assert await client.find(Role, ROLE, CLOUD) is not None
-    assert await operators.install(client, helm, CHART, {**VALUES, "namespaces": ["second"]}, Silent())
+    assert await operator_chart.install(client, helm, CHART, {**VALUES, "namespaces": ["second"]}, Silent())
     assert namespaces(helm) == [CLOUD, "second"]
     assert await client.find(Role, ROLE, "second") is not None
     # Whoever comes back to the first takes nothing from the second.
-    assert not await operators.install(client, helm, CHART, VALUES, Silent())
+    assert not await operator_chart.install(client, helm, CHART, VALUES, Silent())
     # Nobody can have rights in a namespace that goes.
     await client.delete(Namespace, "second")
-    assert await operators.install(client, helm, CHART, VALUES, Silent())
+    assert await operator_chart.install(client, helm, CHART, VALUES, Silent())
     assert namespaces(helm) == [CLOUD]
 
 
 @pytest.mark.usefixtures("played")
 async def test_operators_of_all_namespaces_are_a_choice_that_stays(private_client: Client, helm: Helm) -> None:
     client = private_client
-    await operators.install(client, helm, CHART, {**VALUES, "clusterWide": True}, Silent())
-    assert not await operators.install(client, helm, CHART, {**VALUES, "namespaces": ["second"]}, Silent())
+    await operator_chart.install(client, helm, CHART, {**VALUES, "clusterWide": True}, Silent())
+    assert not await operator_chart.install(client, helm, CHART, {**VALUES, "namespaces": ["second"]}, Silent())
     assert await client.find(Role, ROLE, CLOUD) is None
     # The namespace of the cloud is made all the same.
     assert await client.find(Namespace, "second") is not None
@@ -153,8 +153,8 @@ async def test_a_release_of_before_gets_the_namespaces_that_have_something_of_ou
     private_client: Client, helm: Helm
 ) -> None:
     client = private_client
-    await operators.install(client, helm, CHART, VALUES, Silent())
-    await operators.ensure_namespace(client, "inhabited", Silent())
+    await operator_chart.install(client, helm, CHART, VALUES, Silent())
+    await operator_chart.ensure_namespace(client, "inhabited", Silent())
     await client.apply(Memcached, {"metadata": {"name": "cache", "namespace": "inhabited"}, "spec": {}})
     # As a chart of before was told: of namespaces nothing, so it worked on all of them.
     before = {"image": VALUES["image"]}
@@ -170,7 +170,7 @@ async def test_a_release_of_before_gets_the_namespaces_that_have_something_of_ou
     )
     (latest,) = await client.list(Secret, NAMESPACE, labels=f"name={RELEASE},status=deployed")
     await client.patch(Secret, latest.metadata.name, NAMESPACE, {"data": {"release": repacked(latest, told(before))}})
-    assert await operators.install(client, helm, CHART, VALUES, Silent())
+    assert await operator_chart.install(client, helm, CHART, VALUES, Silent())
     assert namespaces(helm) == ["inhabited", CLOUD]
 
 

@@ -247,7 +247,7 @@ FURTHER = (
     ),
     Mutant(
         "a password reaches the shell unquoted",
-        "stackwright/cli/openrc.py",
+        "stackwright/cli/commands/openrc.py",
         "{shlex.quote(str(value))}",
         "{value}",
         ("tests/unit/cli/test_openrc.py",),

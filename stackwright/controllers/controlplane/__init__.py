@@ -4,23 +4,23 @@
     refusals.py    what is asked for and cannot be served yet
     passwords.py   which passwords the services take from the Secret, and who makes them
     controller.py  the composite, and what wakes it
-    operators.py   the operators of single services: which are wanted
-    starting.py    the controller that starts and stops these
+    service_operators.py            the operators of single services: which are wanted
+    service_operator_controller.py  the controller that starts and stops these
     admission.py   the early answer to who writes a control plane
 
 The rule of this folder: it names no service; all that it knows of one stands in the section of the service's folder.
 """
 
-from stackwright.controllers.controlplane import starting
+from stackwright.controllers.controlplane import service_operator_controller
 from stackwright.controllers.controlplane.admission import check
 from stackwright.controllers.controlplane.controller import controller
-from stackwright.controllers.controlplane.operators import Operators, ServiceOperator, prepared
+from stackwright.controllers.controlplane.service_operators import ServiceOperator, ServiceOperators, read_prepared
 from stackwright.kube.controller import Controller
 
-__all__ = ["Operators", "ServiceOperator", "check", "controller", "controllers", "prepared"]
+__all__ = ["ServiceOperator", "ServiceOperators", "check", "controller", "controllers", "read_prepared"]
 
 
-def controllers(operators: Operators | None = None) -> tuple[Controller, ...]:
+def controllers(operators: ServiceOperators | None = None) -> tuple[Controller, ...]:
     """Return the controllers of this folder; with `operators`, that of the services' own operators is among them."""
-    own = (starting.controller(operators),) if operators is not None else ()
+    own = (service_operator_controller.controller(operators),) if operators is not None else ()
     return (controller(operators=operators), *own)

@@ -21,10 +21,10 @@ from stackwright.api.controlplane import (
 )
 from stackwright.controllers import ownership
 from stackwright.controllers.controlplane import passwords
-from stackwright.controllers.controlplane.operators import Operators, ServiceOperator, states
 from stackwright.controllers.controlplane.refusals import refusals, wrong_mode
 from stackwright.controllers.controlplane.resolution import Identity, Instance, is_disabled, resolve
-from stackwright.controllers.words import word_of
+from stackwright.controllers.controlplane.service_operators import ServiceOperator, ServiceOperators, states
+from stackwright.controllers.teams import team_of_kind
 from stackwright.kube.builtin import Secret
 from stackwright.kube.conditions import READY, Finding, finding_of
 from stackwright.kube.controller import Context, Controller, Result, Watch
@@ -45,7 +45,7 @@ class Facts:
 
     The resources of the sections' kinds, which of them are somebody else's, the Secret without its values, and the
     name of the control plane that was here first, if this one was not. `operators` are the states of the services'
-    own operators by their words, None where all services have one operator.
+    own operators by their teams, None where all services have one operator.
     """
 
     present: Mapping[Identity, CustomResource] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Facts:
     operators: Mapping[str, Finding] | None = None
 
 
-def read(umbrella: OpenStackControlPlane, context: Context, operators: Operators | None = None) -> Facts:
+def read(umbrella: OpenStackControlPlane, context: Context, operators: ServiceOperators | None = None) -> Facts:
     """Take from the caches what there is."""
     namespace = umbrella.metadata.namespace
     present = {
@@ -145,11 +145,11 @@ def _unattended(instances: Iterable[Instance], facts: Facts) -> Iterable[Finding
 def _starting(instance: Instance, facts: Facts) -> str:
     """Return why the operator of a resource does not work yet; an empty text when it does."""
     assert facts.operators is not None  # noqa: S101  asked by the callers
-    word = word_of(instance.section.kind)
-    state = facts.operators.get(word)
+    team = team_of_kind(instance.section.kind)
+    state = facts.operators.get(team)
     if state is None:
-        return f"The operator of {word} is being started"
-    return "" if state.status == "True" else f"The operator of {word} is not ready: {state.message}"
+        return f"The operator of {team} is being started"
+    return "" if state.status == "True" else f"The operator of {team} is not ready: {state.message}"
 
 
 def _idle(umbrella: OpenStackControlPlane, instances: Iterable[Instance]) -> Iterable[Finding]:
@@ -204,12 +204,12 @@ def tell(umbrella: OpenStackControlPlane, facts: Facts) -> OpenStackControlPlane
 
 def _attending(instances: Iterable[Instance], facts: Facts) -> Iterable[OperatorState]:
     """Return the operators of the control plane's own services, where each has its own."""
-    words = {word_of(instance.section.kind) for instance in instances} if facts.operators is not None else set()
-    for word in sorted(words):
-        state = (facts.operators or {}).get(word)
+    teams = {team_of_kind(instance.section.kind) for instance in instances} if facts.operators is not None else set()
+    for team in sorted(teams):
+        state = (facts.operators or {}).get(team)
         ready = state is not None and state.status == "True"
         message = "" if ready else state.message if state is not None else "it is being started"
-        yield OperatorState(service=word, ready=ready, message=message)
+        yield OperatorState(service=team, ready=ready, message=message)
 
 
 def _told(instance: Instance, facts: Facts) -> tuple[Identity, ServiceState]:
@@ -242,7 +242,9 @@ class Roster:
         return [key for key in self.beside(secret) if self.secrets[key] == secret.metadata.name]
 
 
-def controller(generate: passwords.Generate = passwords.random, operators: Operators | None = None) -> Controller:
+def controller(
+    generate: passwords.Generate = passwords.random, operators: ServiceOperators | None = None
+) -> Controller:
     """Return the controller of the umbrella; `generate` makes a password with that many bytes of randomness.
 
     `operators` are those of single services, where they are installed so.

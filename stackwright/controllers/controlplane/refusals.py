@@ -9,7 +9,7 @@ import msgspec
 from stackwright.api import paths
 from stackwright.api.controlplane import OpenStackControlPlaneSpec, Section
 from stackwright.api.sections import SectionOverride
-from stackwright.controllers.controlplane.operators import PER_SERVICE, SHARED
+from stackwright.controllers.controlplane.service_operators import PER_SERVICE, SHARED
 
 _NO_TLS = "TLS is not supported yet; leave it out"
 

@@ -17,10 +17,10 @@ from stackwright.adapters.helm import Renderer
 from stackwright.adapters.mariadb import Login, MariaDB
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.cli import log_lines
-from stackwright.cli.crds import OLDEST_KUBERNETES
-from stackwright.controllers import database, operating, operator
+from stackwright.cli.commands.crds import OLDEST_KUBERNETES
+from stackwright.controllers import database, operator_process, roster
 from stackwright.controllers.dialling import Dialler
-from stackwright.controllers.operating import Operation, Webhooks
+from stackwright.controllers.operator_process import Operation, Webhooks
 from stackwright.controllers.service import Environment
 from stackwright.kube import config
 from stackwright.kube.client import Client
@@ -69,10 +69,10 @@ async def run(kubeconfig: Path, namespace: str, helm: Path, folder: Path, port: 
         dialler = Here(client, inside=True)
         played = (MariaDBDatabase, MariaDBAccount)
         controllers = (
-            *(one for one in operator.assemble(dialler, environment) if one.kind not in played),
+            *(one for one in roster.assemble(dialler, environment) if one.kind not in played),
             *database.controllers(dialler, Trusting().connect),
         )
-        runtime = operating._runtime(client, client, controllers, operation)
+        runtime = operator_process._runtime(client, client, controllers, operation)
         counting = asyncio.create_task(_count(folder / COUNTERS))
         try:
             await serve(runtime)

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from stackwright import services
-from stackwright.cli import crds
+from stackwright.cli.commands import crds
 from stackwright.kube.crd import generate
 from stackwright.kube.resource import CustomResource, JsonObject, Value
 

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from stackwright.blueprint import images
-from stackwright.cli import places
+from stackwright.cli import artifacts
 from stackwright.kube.errors import ConfigError
 
 BUILT = {"openstack": "stackwright.local/openstack:abc", "mariadb": "stackwright.local/mariadb:def"}
@@ -70,7 +70,7 @@ def test_an_image_is_ours_where_it_is_built_here_or_said_to_be() -> None:
     found = images.resolve(images.parse(text, "x"), BUILT)
     assert {name: image.ours for name, image in found.items()} == {"a": True, "b": False, "c": True}
     found["operator"] = images.ComponentImage("operator:1")
-    said = places.chart_values(found)["images"]["components"]
+    said = artifacts.chart_values(found)["images"]["components"]
     again = images.resolve(images.parse(yaml.safe_dump({"components": said}), "x"), {})
     assert {name: image.ours for name, image in again.items()} == {"a": True, "b": False, "c": True}
 

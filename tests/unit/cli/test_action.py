@@ -6,8 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 from stackwright.api.service import Action, ActionStatus
-from stackwright.cli.action import action, entries_of, known_of, listing, ours
-from tests.unit.cli.clouds import kind
+from stackwright.cli.commands.action import action, entries_of, known_of, listing, ours
+from tests.unit.foresight.clouds import kind
 
 KEYSTONE = known_of(kind("KeystoneAPI"))
 

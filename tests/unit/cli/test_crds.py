@@ -7,7 +7,7 @@ import yaml
 from click.testing import CliRunner
 
 from stackwright import services
-from stackwright.cli.crds import crds, files
+from stackwright.cli.commands.crds import crds, files
 
 
 def test_all_definitions_are_printed() -> None:

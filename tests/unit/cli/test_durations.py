@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 import click
 import pytest
 
-from stackwright.cli.durations import Duration, said, since
+from stackwright.cli.parameters import Duration
+from stackwright.foresight.durations import spell, spell_since
 
 
 @pytest.mark.parametrize(
@@ -26,10 +27,10 @@ def test_what_is_no_time_is_refused_with_an_example(text: str) -> None:
     [(-3, "0 s"), (8, "8 s"), (60, "1 min"), (252, "4 min 12 s"), (11100, "3 h 5 min"), (187200, "2 d 4 h")],
 )
 def test_a_time_is_said_in_at_most_two_units(seconds: float, text: str) -> None:
-    assert said(seconds) == text
+    assert spell(seconds) == text
 
 
 def test_a_moment_that_is_not_known_is_no_time() -> None:
     now = datetime(2026, 11, 15, 10, tzinfo=UTC)
-    assert since("", now) == ""
-    assert since("2026-11-15T09:59:00Z", now) == "1 min"
+    assert spell_since("", now) == ""
+    assert spell_since("2026-11-15T09:59:00Z", now) == "1 min"

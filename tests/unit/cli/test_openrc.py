@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from stackwright.cli import openrc
-from tests.unit.cli.clouds import keystone, ready
+from stackwright.cli.commands import openrc
+from tests.unit.foresight.clouds import keystone, ready
 
 PASSWORD = "secret-word"
 NASTY = """it's "so" $HOME `id` \\ ; | & é
@@ -26,7 +26,7 @@ clouds:
 
 
 def cloud(password: str = PASSWORD) -> dict[str, Any]:
-    return openrc.merged(CLOUDS, yaml.safe_dump({"clouds": {"default": {"auth": {"password": password}}}}))
+    return openrc.merge(CLOUDS, yaml.safe_dump({"clouds": {"default": {"auth": {"password": password}}}}))
 
 
 @pytest.mark.parametrize(

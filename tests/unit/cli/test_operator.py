@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import structlog
 
-from stackwright.cli import log_lines, operator, places
+from stackwright.cli import artifacts, log_lines
+from stackwright.cli.commands import operator
 from stackwright.kube.errors import ConfigError
 from tests.unit.cli.test_main import run
 
@@ -51,31 +52,31 @@ def test_a_cluster_that_does_not_answer_is_one_sentence(tmp_path: Path) -> None:
 
 class TestPlaces:
     def test_charts_are_found_in_the_checkout(self) -> None:
-        assert (places.charts() / "keystone" / "Chart.yaml").is_file()
+        assert (artifacts.charts() / "keystone" / "Chart.yaml").is_file()
 
     def test_a_folder_without_charts_is_named_in_the_sentence(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match=f"no charts in {tmp_path}; name their folder with --charts"):
-            places.charts(tmp_path)
+            artifacts.charts(tmp_path)
 
     def test_without_a_checkout_a_file_must_say_which_images_are_run(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="Nothing says which images to run"):
-            places.component_images(checkout=tmp_path)
+            artifacts.component_images(checkout=tmp_path)
 
     def test_in_the_operators_image_the_file_says_it_all(self, tmp_path: Path) -> None:
         file = tmp_path / "images.yaml"
         file.write_text("components: {keystone: {reference: 'registry.example/keystone:1', sudo: true}}")
-        found = places.component_images(file, checkout=tmp_path)
+        found = artifacts.component_images(file, checkout=tmp_path)
         assert found["keystone"].reference == "registry.example/keystone:1"
         assert found["keystone"].sudo
 
     def test_images_that_are_built_here_are_no_use_elsewhere(self) -> None:
         with pytest.raises(ConfigError, match="push them to a registry and name it with --images"):
-            places.component_images(built={})
+            artifacts.component_images(built={})
 
     def test_a_registry_serves_all_components(self, tmp_path: Path) -> None:
         file = tmp_path / "images.yaml"
         file.write_text("registry: registry.example\ntag: '2'\n")
-        values = places.chart_values(places.component_images(file, built={}))
+        values = artifacts.chart_values(artifacts.component_images(file, built={}))
         assert values["image"] == "registry.example/operator:2"
         assert values["images"]["components"]["keystone"] == {"reference": "registry.example/openstack:2"}
         assert "operator" not in values["images"]["components"]

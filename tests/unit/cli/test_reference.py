@@ -17,5 +17,5 @@ def test_a_reference_within_a_schema_is_followed() -> None:
         "$defs": {"tea": {"type": "string", "description": "Which | tea."}},
         "properties": {"tea": {"$ref": "#/$defs/tea"}, "pots": {"type": "array", "items": {"$ref": "#/$defs/tea"}}},
     }
-    rows = list(reference._rows(reference._resolved(schema, schema), ""))
+    rows = list(reference._rows(reference._resolve(schema, schema), ""))
     assert rows == ["| `tea` | string |  | Which \\| tea. |", "| `pots` | list of string |  |  |"]

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from stackwright.cli.render import render
+from stackwright.cli.commands.render import render
 
 KEYSTONE = """
 apiVersion: keystone.openstack.org/v1beta1

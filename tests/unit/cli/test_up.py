@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stackwright.cli import clouds
-from stackwright.cli.up import Place, hints
+from stackwright.cli.commands.up import Place, hints
 from stackwright.kube.errors import ConfigError
 from tests.unit.cli.test_main import run
 

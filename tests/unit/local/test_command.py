@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from stackwright.cli.local import local
+from stackwright.cli.commands.local import local
 from stackwright.local import binaries, versions
 from stackwright.local.programs import ALL
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from stackwright.cli.image import image as command
+from stackwright.cli.commands.image import image as command
 from stackwright.local.errors import ImageFailed, PackagesMissing
 from stackwright.local.images import archives, building, loading
 from stackwright.local.images.archives import Image

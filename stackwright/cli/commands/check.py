@@ -1,0 +1,138 @@
+"""`stackwright check`: what would go wrong with a deployment, said before it."""
+
+import asyncio
+import shutil
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import click
+import yaml
+
+from stackwright.adapters.helm import Renderer
+from stackwright.api.controlplane import OpenStackControlPlane
+from stackwright.blueprint.images import ComponentImage
+from stackwright.cli import artifacts, manifests, resource_names
+from stackwright.cli.commands.crds import OLDEST_KUBERNETES
+from stackwright.cli.connection import Where, client_on, cloud_options, connection_of
+from stackwright.cli.printing import findings_report
+from stackwright.foresight.checks import images, imagined_cloud, suite
+from stackwright.foresight.checks import world as worlds
+from stackwright.foresight.checks.findings import Finding, Level
+from stackwright.foresight.checks.imagined_cloud import Means
+from stackwright.foresight.checks.world import World
+from stackwright.kube.errors import ConfigError
+from stackwright.kube.resource import JsonObject, Resource
+
+TEXT, JSON = "text", "json"
+TOPIC = imagined_cloud.TOPIC
+
+
+@click.command()
+@click.option(
+    "-f",
+    "--file",
+    "files",
+    multiple=True,
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="A file with what you want to deploy; repeatable, - is standard input. Else what is in the namespace.",
+)
+@click.option("-o", "--output", type=click.Choice([TEXT, JSON]), default=TEXT, show_default=True)
+@cloud_options
+def check(*, where: Where, files: tuple[Path, ...], output: str) -> None:
+    """Say before a deployment what would go wrong. Nothing is changed.
+
+    Looked at are: the files against our kinds and, as a trial, against the server; the cluster's version, our kinds
+    and an operator in it; storage classes, images, room on the nodes, names, Helm releases, passwords, and what pods
+    read. What cannot be known is said. It ends with 0 when there is no problem, and with 1 when there is one.
+    """
+    namespace, found = asyncio.run(_check(where, files))
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else findings_report.ENDLESS
+    click.echo(
+        findings_report.report(namespace, found) if output == JSON else "\n".join(findings_report.lines(found, width))
+    )
+    if code := findings_report.code_of(found):
+        raise click.exceptions.Exit(code)
+
+
+async def _check(where: Where, files: tuple[Path, ...]) -> tuple[str, tuple[Finding, ...]]:
+    given, bodies, invalid = read(files)
+    try:
+        connection = connection_of(where)
+    except ConfigError:
+        # Files can be read without a cluster, unless one was meant.
+        if not files or where != Where(namespace=where.namespace):
+            raise
+        return await _offline(where.namespace or "", given, invalid)
+    async with client_on(connection, where.patience) as client:
+        namespace = where.namespace or _namespace_of(given) or await resource_names.namespace_of(client, None)
+        world = await worlds.read(client, namespace)
+        planes = tuple(item for item in (given if files else world.planes) if isinstance(item, OpenStackControlPlane))
+        if not files and not planes:
+            raise click.ClickException(f"Namespace {namespace} has no OpenStackControlPlane; name a file with -f.")
+        known, unsure = _images(world)
+        plan = await imagined_cloud.imagine(namespace, given, planes, suite.find_foreign(world, planes), _means(known))
+        rendered = [body for release in plan.releases for body in release.rendered.objects]
+        world = replace(world, objects=await worlds.read_objects(client, namespace, rendered))
+        tried = await suite.try_manifests(client, world, bodies)
+    of_cluster = suite.check_cluster(world, OLDEST_KUBERNETES)
+    return namespace, (*of_cluster, *invalid, *plan.findings, *tried, *unsure, *suite.check_plan(plan, world))
+
+
+async def _offline(
+    asked: str, given: tuple[Resource, ...], invalid: tuple[Finding, ...]
+) -> tuple[str, tuple[Finding, ...]]:
+    """Return what can be said of files without a cluster."""
+    namespace = asked or _namespace_of(given) or resource_names.DEFAULT_NAMESPACE
+    planes = tuple(item for item in given if isinstance(item, OpenStackControlPlane))
+    known, unsure = _images(None)
+    plan = await imagined_cloud.imagine(namespace, given, planes, (), _means(known))
+    return namespace, tuple(suite.check_files(given, invalid, plan, unsure))
+
+
+def read(
+    files: Iterable[Path],
+) -> tuple[tuple[Resource, ...], tuple[tuple[Resource, JsonObject], ...], tuple[Finding, ...]]:
+    """Return what files have: as resources, each with its manifest, and what is wrong with them."""
+    found: list[tuple[Resource, JsonObject]] = []
+    wrong: list[Finding] = []
+    for path in files:
+        try:
+            text = manifests.text_of(path)
+            documents = [body for body in yaml.safe_load_all(text) if body is not None]
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            where = f" (line {mark.line + 1})" if mark else ""
+            wrong.append(Finding(Level.PROBLEM, TOPIC, f"{path} is not YAML{where}; correct it."))
+            continue
+        except manifests.BadManifest as error:
+            wrong.append(Finding(Level.PROBLEM, TOPIC, error.message))
+            continue
+        for body in documents:
+            try:
+                found += [(item, body) for item in manifests.parse(yaml.safe_dump(body), str(path))]
+            except manifests.BadManifest as error:
+                wrong.append(Finding(Level.PROBLEM, TOPIC, error.message))
+    return tuple(item for item, _ in found), tuple(found), tuple(wrong)
+
+
+def _namespace_of(given: Iterable[Resource]) -> str:
+    """Return the namespace that files name."""
+    return next((item.metadata.namespace for item in given if item.metadata.namespace), "")
+
+
+def _images(world: World | None) -> tuple[dict[str, ComponentImage], tuple[Finding, ...]]:
+    """Return which images would be run: those that the cluster's operators say, else those of this checkout."""
+    stated = worlds.images_of(world) if world is not None else None
+    if stated is not None:
+        return stated, ()
+    try:
+        return artifacts.component_images(), ()
+    except ConfigError as error:
+        return {}, (Finding(Level.UNKNOWN, images.TOPIC, str(error)),)
+
+
+def _means(known: dict[str, ComponentImage]) -> Means:
+    """Return the charts and the helm of this machine."""
+    return Means(known, artifacts.charts(), Renderer(artifacts.helm()))

@@ -1,0 +1,63 @@
+"""`stackwright explain`: what a resource waits for, down to a pod's own reason; or, if it is ready, what took long."""
+
+import asyncio
+import shutil
+import sys
+from dataclasses import replace
+
+import click
+
+from stackwright.cli import exit_codes, resource_names
+from stackwright.cli.commands import status
+from stackwright.cli.connection import Where, client_of, cloud_options
+from stackwright.cli.printing import explanation_report
+from stackwright.foresight import critical_path, explanation, reasons, snapshot, tree
+from stackwright.foresight.objects import Identity, identity_of
+from stackwright.foresight.reasons import Reason
+from stackwright.foresight.snapshot import Snapshot
+
+TEXT, JSON = "text", "json"
+
+
+@click.command(epilog=exit_codes.TABLE)
+@click.argument("resource", shell_complete=resource_names.complete_resource)
+@click.option("-o", "--output", type=click.Choice([TEXT, JSON]), default=TEXT, show_default=True)
+@cloud_options
+def explain(*, where: Where, resource: str, output: str) -> None:
+    """Say what a resource waits for, down to a pod's own reason.
+
+    Of one that is ready it says what took the time. RESOURCE is such as keystone, galera/openstack or
+    openstackcontrolplane/openstack. What it waits for is followed through the resources that it needs to Jobs and pods:
+    an image that cannot be had, a volume that is not bound, a probe that fails, the last lines of what a container
+    wrote before it ended.
+    """
+    code = asyncio.run(_explain(where, resource, output))
+    if code:
+        raise click.exceptions.Exit(code)
+
+
+async def _explain(where: Where, word: str, output: str) -> int:
+    async with client_of(where) as client:
+        namespace = await resource_names.namespace_of(client, where.namespace)
+        found = await snapshot.read(client, namespace)
+        target = identity_of(status.choose(found.seen, word))
+        reason = explanation.explain(found, target)
+        logs = [entry.log.log for entry in reasons.flatten(reason) if entry.log is not None]
+        if logs:
+            found = replace(found, logs=await snapshot.read_logs(client, namespace, logs))
+            reason = explanation.explain(found, target)
+    _print(namespace, found, target, reason, output)
+    return status.code_of(status.trees_below(found.seen, target))
+
+
+def _print(namespace: str, found: Snapshot, target: Identity, reason: Reason, output: str) -> None:
+    path = critical_path.trace(found, target)
+    if output == JSON:
+        state = tree.worst(status.trees_below(found.seen, target))
+        click.echo(explanation_report.report(namespace, state, reason, path))
+        return
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else explanation_report.ENDLESS
+    shown = explanation_report.lines(reason, found.now, width)
+    if path is not None:
+        shown += ["", *explanation_report.path_lines(path, *target)]
+    click.echo("\n".join(shown))

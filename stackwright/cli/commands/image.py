@@ -1,0 +1,115 @@
+"""`stackwright image`: the container images, from the recipes in images/."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from stackwright.cli.questions import asker
+
+F = Callable[..., None]
+
+
+def debian_option(command: F) -> F:
+    """Add --from to a command that has to know which images there are."""
+    return click.option(
+        "--from",
+        "debian",
+        envvar="STACKWRIGHT_DEBIAN_IMAGE",
+        default="",
+        metavar="REFERENCE",
+        help="Build on this image of Debian 13 from a registry, such as debian:trixie-slim, "
+        "instead of one from the machine's package archive. Also $STACKWRIGHT_DEBIAN_IMAGE.",
+    )(command)
+
+
+@click.group()
+def image() -> None:
+    """Build the container images and load them into the local cluster."""
+
+
+@image.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@debian_option
+@click.option("--yes", is_flag=True, help="Install missing packages of the distribution without asking.")
+def build(names: tuple[str, ...], debian: str, yes: bool) -> None:  # noqa: FBT001  click's way
+    """Build the images that are missing or whose recipe changed, in the right order.
+
+    They are kept in the cache (~/.cache/stackwright/images) under the hash of all that goes into them.
+    """
+    from stackwright.local.images import building  # noqa: PLC0415  not needed to print a help text
+    from stackwright.local.progress import Shown  # noqa: PLC0415  likewise
+
+    with Shown() as progress:
+        for made in building.build(names, building.catalogue(debian=debian), ask=asker(yes=yes), progress=progress):
+            click.echo(made.reference)
+
+
+@image.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@debian_option
+@click.option("--name", "instance", default="default", help="The cluster's name, as in `stackwright local up --name`.")
+def load(names: tuple[str, ...], debian: str, instance: str) -> None:
+    """Load the images into the cluster on this machine; those that it has are left alone."""
+    from stackwright.local.images import building, loading  # noqa: PLC0415  not needed to print a help text
+    from stackwright.local.progress import Shown  # noqa: PLC0415  likewise
+
+    first = loading.node_of(instance)
+    with Shown() as progress:
+        wanted = building.chosen(building.catalogue(debian=debian), names)
+        for loaded in loading.load(wanted, first, progress=progress):
+            click.echo(loaded.reference)
+
+
+@image.command(name="list")
+@debian_option
+def list_images(debian: str) -> None:
+    """List the images: name, tag, whether it was built and how large it is, and what it is."""
+    from stackwright.local.images import building  # noqa: PLC0415  not needed to print a help text
+
+    known = building.catalogue(debian=debian)
+    rows = [("NAME", "TAG", "BUILT", "SIZE", "WHAT")]
+    for one in sorted(known.images.values(), key=lambda one: (one.intermediate, one.name)):
+        size = f"{one.archive.stat().st_size / 1e6:,.0f} MB" if one.built else ""
+        built = "yes" if one.built else "for others" if one.intermediate else "no"
+        rows.append((one.name, one.hash, built, size, known.recipes[one.name].description))
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    for row in rows:
+        cells = [
+            text.rjust(width) if column == 3 else text.ljust(width)
+            for column, (text, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        click.echo("  ".join(cells).rstrip())
+
+
+@image.command()
+@debian_option
+@click.option(
+    "--images",
+    "overlay",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A file in the form of images/manifest.yaml; what it says goes before.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "values"]),
+    default="table",
+    show_default=True,
+    help="As a table, or as values of the operators' chart.",
+)
+def manifest(debian: str, overlay: Path | None, output: str) -> None:
+    """Print which image each component runs."""
+    from stackwright.cli import artifacts  # noqa: PLC0415  not needed to print a help text
+    from stackwright.local.images import building  # noqa: PLC0415  likewise
+
+    built = {one.name: one.reference for one in building.catalogue(debian=debian).images.values()}
+    resolved = artifacts.component_images(overlay, built=built)
+    if output == "values":
+        import yaml  # noqa: PLC0415  only this needs it
+
+        click.echo(yaml.safe_dump(artifacts.chart_values(resolved), sort_keys=False), nl=False)
+        return
+    width = max(len(component) for component in resolved)
+    for component, found in resolved.items():
+        click.echo(f"{component:{width}}  {found.reference}{'  (starts with sudo)' if found.sudo else ''}")

@@ -1,0 +1,132 @@
+"""`stackwright local`: a Kubernetes on this machine."""
+
+from pathlib import Path
+
+import click
+
+from stackwright.cli.questions import asker
+
+
+@click.group()
+def local() -> None:
+    """Run Kubernetes on this machine."""
+
+
+named = click.option(
+    "--name", default="default", show_default=True, metavar="NAME", help="Which cluster; several live side by side."
+)
+
+
+@local.command()
+@named
+@click.option("--yes", is_flag=True, help="Install what is missing without asking.")
+def up(name: str, yes: bool) -> None:  # noqa: FBT001  click's way
+    """Bring up a Kubernetes with one node; a second time, bring back what of it has ended.
+
+    It has namespaces, addresses and folders of its own, and writes a kubeconfig of its own. The node and its pods
+    reach this machine; they reach what is beyond it only if this machine forwards packets for them.
+    """
+    import time  # noqa: PLC0415  only to say how long it took
+
+    from stackwright.local import binaries as search  # noqa: PLC0415  a help text needs none of it
+    from stackwright.local.cluster import lifecycle  # noqa: PLC0415  likewise
+    from stackwright.local.progress import Shown, duration  # noqa: PLC0415  likewise
+
+    began = time.monotonic()
+    with Shown() as progress:
+        cluster = lifecycle.up(name, progress=progress, ask=asker(yes=yes))
+    took = duration(time.monotonic() - began)
+    click.echo(f"The cluster {name} is up{f' after {took}' if cluster.new else ''}, at {cluster.settings.url}.")
+    click.echo(f"Use it:  export KUBECONFIG={cluster.layout.kubeconfig}")
+    kubectl = search.find(["kubectl"])["kubectl"]
+    click.echo(f"kubectl: {kubectl}")
+
+
+@local.command()
+@named
+@click.option("--keep-data", is_flag=True, help="Keep etcd, volumes and images for the next time.")
+def down(name: str, keep_data: bool) -> None:  # noqa: FBT001  click's way
+    """End a cluster, and remove everything that it made."""
+    from stackwright.local.cluster import lifecycle  # noqa: PLC0415  a help text needs none of it
+    from stackwright.local.progress import Shown  # noqa: PLC0415  likewise
+
+    with Shown() as progress:
+        there = lifecycle.down(name, keep_data=keep_data, progress=progress)
+    if not there:
+        click.echo(f"There is no cluster {name}.")
+    elif keep_data:
+        click.echo(f"The cluster {name} is down; its data waits for the next up.")
+    else:
+        click.echo(f"The cluster {name} is gone.")
+
+
+@local.command()
+@named
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def status(name: str, output: str) -> None:
+    """Show each program of a cluster: its health, memory and log. Exit with 1 unless all are ready."""
+    import msgspec  # noqa: PLC0415  a help text needs none of it
+
+    from stackwright.local.cluster import status as statuses  # noqa: PLC0415  likewise
+
+    found = statuses.read(name)
+    if output == "json":
+        click.echo(msgspec.json.format(msgspec.json.encode(found)).decode())
+    else:
+        click.echo("\n".join(statuses.lines(found)))
+    if not found.ready:
+        raise click.exceptions.Exit(1)
+
+
+@local.command()
+@click.argument("names", nargs=-1, metavar="[PROGRAM]...")
+@click.option(
+    "--directory",
+    type=click.Path(path_type=Path),
+    help="Use the programs of this folder; only those that it lacks come from elsewhere.",
+)
+@click.option(
+    "--missing", is_flag=True, help="Fetch and build nothing; list what is missing, and exit with 1 if any is."
+)
+def binaries(names: tuple[str, ...], directory: Path | None, missing: bool) -> None:  # noqa: FBT001  click's way
+    """Get Kubernetes' programs and print where they are.
+
+    They come from the first place that has them: --directory or $STACKWRIGHT_KUBERNETES_BINARIES, $KUBEBUILDER_ASSETS,
+    the cache (~/.cache/stackwright/kubernetes), the official releases, or a build with Go.
+    """
+    # Compilers and downloads are not needed to print a help text.
+    from stackwright.local import binaries as search  # noqa: PLC0415  see above
+    from stackwright.local.programs import ALL  # noqa: PLC0415  see above
+    from stackwright.local.progress import Shown  # noqa: PLC0415  see above
+
+    if unknown := [name for name in names if name not in ALL]:
+        raise click.BadParameter(f"there is no program {unknown[0]}; there are {', '.join(ALL)}", param_hint="PROGRAM")
+    wanted = names or tuple(ALL)
+    if missing:
+        found = search.find(wanted, directory=directory)
+    else:
+        with Shown() as progress:
+            found = search.ensure(wanted, directory=directory, progress=progress)
+    _table(wanted, found)
+    if len(found) < len(set(wanted)):
+        raise click.exceptions.Exit(1)
+
+
+def _table(wanted: tuple[str, ...], found: dict[str, Path]) -> None:
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  only to print
+
+    from stackwright.local import binaries as search  # noqa: PLC0415  only to print
+    from stackwright.local import versions  # noqa: PLC0415  only to print
+    from stackwright.local.programs import ALL  # noqa: PLC0415  only to print
+
+    pinned = versions.pinned()
+    with ThreadPoolExecutor() as pool:
+        said = dict(zip(found, pool.map(search.version_of, found, found.values()), strict=True))
+    width = max(len(name) for name in wanted)
+    for name in wanted:
+        if name not in found:
+            click.echo(f"{name:{width}}  missing")
+            continue
+        expected = pinned.of(ALL[name].component)
+        note = "" if said[name] == expected else f"  (tested with {expected})"
+        click.echo(f"{name:{width}}  {said[name]:8}  {found[name]}{note}")

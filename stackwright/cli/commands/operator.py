@@ -1,0 +1,161 @@
+"""`stackwright operator`: the controllers, in one process or in one for each service."""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stackwright.cli.connection import connection_options
+
+if TYPE_CHECKING:
+    # A help text needs none of it.
+    from stackwright.controllers.operator_process import Operation
+
+SYSTEM = "stackwright-system"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What stands on the command line."""
+
+    services: str
+    namespaces: tuple[str, ...]
+    kubeconfig: Path | None
+    context: str | None
+    request_timeout: float
+    images: Path | None
+    charts: Path | None
+    operators: Path | None
+    leader_election: bool
+    health_port: int
+    webhooks: str
+    webhook_port: int
+    webhook_service: str
+    network_policies: str
+    api_server_ports: tuple[int, ...]
+    verbose: bool
+
+
+@click.command()
+@click.option(
+    "--services", default="", metavar="A,B", help="Only the controllers of these services; all when not given."
+)
+@click.option(
+    "--namespace",
+    "namespaces",
+    multiple=True,
+    metavar="NAME",
+    help="Only resources of this namespace; several times for several; of all namespaces when not given.",
+)
+@connection_options
+@click.option(
+    "--images",
+    type=click.Path(path_type=Path, dir_okay=False),
+    envvar="STACKWRIGHT_IMAGES",
+    help="Which image each component runs: a file in the form of images/manifest.yaml. Also $STACKWRIGHT_IMAGES.",
+)
+@click.option(
+    "--charts",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="STACKWRIGHT_CHARTS",
+    help="The folder of the charts; else the one of the checkout or of the image. Also $STACKWRIGHT_CHARTS.",
+)
+@click.option(
+    "--operators",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="With --services core, in a cluster: the services' own operators to start, as the operators' chart made them.",
+)
+@click.option("--leader-election/--no-leader-election", default=True, help="Work only while holding the leases.")
+@click.option("--health-port", default=8080, show_default=True, help="Where /healthz, /readyz and /metrics answer.")
+@click.option(
+    "--webhooks", type=click.Choice(["on", "off"]), default="on", show_default=True, help="Check what is written."
+)
+@click.option("--webhook-port", default=9443, show_default=True, help="Where the API server asks.")
+@click.option("--webhook-service", default="stackwright-webhook", help="The Service before it, inside of a cluster.")
+@click.option(
+    "--network-policies",
+    type=click.Choice(["on", "off"]),
+    default="on",
+    show_default=True,
+    help="Close all ways between pods but those that services need.",
+)
+@click.option(
+    "--api-server-port",
+    "api_server_ports",
+    type=click.IntRange(1, 65535),
+    multiple=True,
+    default=(443, 6443),
+    show_default=True,
+    help="Where pods may reach the cluster's own API; several times for several.",
+)
+@click.option("--verbose", is_flag=True, help="Log more.")
+def operator(**options: Any) -> None:
+    """Run the controllers of all services, or of some.
+
+    A signal ends it. In a pod it works with the pod's service account; elsewhere on the cluster that --kubeconfig,
+    --context or $KUBECONFIG names. Each service has a lease: several that run the same one agree on who works on it.
+    """
+    from stackwright.cli import log_lines  # noqa: PLC0415  a help text needs none of it
+    from stackwright.controllers import dialling, operator_process  # noqa: PLC0415  likewise
+    from stackwright.kube import config  # noqa: PLC0415  likewise
+
+    asked = Options(**options)
+    chosen = _teams(asked.services)
+    inside = dialling.is_inside() and asked.kubeconfig is None and asked.context is None
+    connection = config.in_cluster() if inside else config.load(asked.kubeconfig, asked.context)
+    if asked.operators is not None and (chosen != ("core",) or not inside):
+        raise click.UsageError(
+            "--operators starts the services' own operators in a cluster; it goes with --services core"
+        )
+    operation = _operation(asked, chosen, connection.namespace if inside else "")
+    log_lines.configure(verbose=asked.verbose)
+    asyncio.run(operator_process.operate(connection, operation))
+
+
+def _operation(asked: Options, chosen: tuple[str, ...], own_namespace: str) -> "Operation":
+    """Return what to do; an operator without a namespace of its own is outside of the cluster."""
+    from stackwright.adapters.helm import Renderer  # noqa: PLC0415  a help text needs none of it
+    from stackwright.blueprint.policies import Surroundings  # noqa: PLC0415  likewise
+    from stackwright.cli import artifacts  # noqa: PLC0415  likewise
+    from stackwright.cli.commands.crds import OLDEST_KUBERNETES  # noqa: PLC0415  likewise
+    from stackwright.controllers.controlplane import read_prepared  # noqa: PLC0415  likewise
+    from stackwright.controllers.operator_process import Operation, Webhooks  # noqa: PLC0415  likewise
+    from stackwright.controllers.service import Environment  # noqa: PLC0415  likewise
+
+    images, charts = artifacts.component_images(asked.images), artifacts.charts(asked.charts)
+    around = Surroundings(own_namespace, asked.api_server_ports) if asked.network_policies == "on" else None
+    webhooks = Webhooks(asked.webhook_service if own_namespace else "", asked.webhook_port)
+    return Operation(
+        environment=Environment(images, charts, renderer=Renderer(artifacts.helm()), around=around),
+        system=own_namespace or SYSTEM,
+        oldest=OLDEST_KUBERNETES,
+        inside=bool(own_namespace),
+        services=chosen,
+        namespaces=_namespaces(asked.namespaces),
+        election=asked.leader_election,
+        health_port=asked.health_port,
+        webhooks=webhooks if asked.webhooks == "on" else None,
+        operators=read_prepared(asked.operators, own_namespace) if asked.operators is not None else None,
+        patience=asked.request_timeout,
+    )
+
+
+def _namespaces(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the namespaces, each once; an empty name stands for none, as it always did."""
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def _teams(names: str) -> tuple[str, ...]:
+    """Return the teams that a list with commas names; a name that is none is a wrong call."""
+    from stackwright import services  # noqa: PLC0415  a help text needs none of it
+    from stackwright.controllers.teams import team_of_kind  # noqa: PLC0415  likewise
+
+    chosen = tuple(name.strip() for name in names.split(",") if name.strip())
+    known = {team_of_kind(kind) for kind in services.kinds()}
+    if unknown := [name for name in chosen if name not in known]:
+        raise click.BadParameter(
+            f"there is no service {unknown[0]}; there are {', '.join(sorted(known))}", param_hint="--services"
+        )
+    return chosen

@@ -1,0 +1,185 @@
+"""`stackwright render`: what a resource becomes, for who installs the charts by hand."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+import yaml
+
+from stackwright import services
+from stackwright.adapters.helm import Renderer
+from stackwright.api.base import CustomResource
+from stackwright.blueprint.needs.need import Outside
+from stackwright.blueprint.service import Service
+from stackwright.cli import artifacts, exit_codes, manifests, resource_names
+from stackwright.controllers.translation import translated
+from stackwright.foresight import imagined_release
+from stackwright.foresight.imagined_release import Missing, Outcome
+from stackwright.kube.crd import generate
+from stackwright.kube.resource import JsonObject, Resource
+
+SECRETS, VALUES, MANIFESTS = "secrets", "values", "manifests"
+# What the Secret with the passwords is called where no file says it.
+PASSWORDS = "osp-secret"
+
+
+@click.command(epilog=exit_codes.TABLE)
+@click.argument("service")
+@click.option(
+    "-f",
+    "--file",
+    "files",
+    multiple=True,
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="A file with the resource, and what there is beside it; repeatable, - is standard input.",
+)
+@click.option("--secrets", "what", flag_value=SECRETS, default=True, help="Secrets and ConfigMaps (the default).")
+@click.option("--values", "what", flag_value=VALUES, help="The values of the chart.")
+@click.option("--manifests", "what", flag_value=MANIFESTS, help="Both, the chart rendered by helm.")
+@click.option("-n", "--namespace", default="", help="Where it will be; else what the file says, or openstack.")
+@click.option("--image", default="", help="The image; else what the resource says, or the image manifest.")
+@click.option("--database-host", default="", help="Where the database is; else where its Galera would be.")
+@click.option("--database-port", type=click.IntRange(1, 65535), help="The database's port.")
+@click.option("--cache-server", "cache_servers", multiple=True, metavar="HOST:PORT", help="A memcached; repeatable.")
+@click.option("--public-url", default="", help="The public endpoint, where only your cluster knows it.")
+@click.option("--internal-url", default="", help="The internal endpoint.")
+@click.option("--charts", type=click.Path(path_type=Path, file_okay=False), help="The folder of the charts.")
+def render(  # noqa: PLR0913  its options
+    *,
+    service: str,
+    files: tuple[Path, ...],
+    what: str,
+    namespace: str,
+    image: str,
+    database_host: str,
+    database_port: int | None,
+    cache_servers: tuple[str, ...],
+    public_url: str,
+    internal_url: str,
+    charts: Path | None,
+) -> None:
+    """Print what a resource becomes, for who installs by hand. No cluster is asked.
+
+    \b
+    stackwright render keystone -f keystone.yaml > secrets.yaml
+    kubectl apply -f secrets.yaml
+    helm install keystone charts/keystone -n openstack \\
+        -f <(stackwright render keystone -f keystone.yaml -f secrets.yaml --values)
+
+    Passwords and keys that no file has are generated, anew by each call: keep what you applied, and give it as a file
+    the next time. They are printed, so mind where they go.
+    """  # noqa: D301  click keeps the lines after its mark as they are
+    blueprint = _blueprint(service)
+    there = manifests.read(files)
+    resource = with_urls(choose(blueprint, there), {"public": public_url, "internal": internal_url})
+    place = namespace or resource.metadata.namespace or resource_names.DEFAULT_NAMESPACE
+    known = image or getattr(resource.spec, "containerImage", "") or _image(blueprint.name)
+    outside = Outside(place, known, database_host, database_port or 0, cache_servers)
+    beside = [item for item in there if item.key != resource.key or type(item) is not type(resource)]
+    folder = artifacts.charts(charts)
+    if what == MANIFESTS and getattr(resource.spec, "chart", None) is not None:
+        message = "spec.chart names a chart of your own; give --values to `helm template` with that chart"
+        raise click.UsageError(message)
+    try:
+        outcome = imagined_release.imagine(blueprint, with_our_chart(resource), beside, outside, folder)
+    except Missing as error:
+        raise manifests.BadManifest(str(error)) from None
+    if what == VALUES:
+        _hint(outcome)
+        click.echo(yaml.safe_dump(outcome.values, sort_keys=True), nl=False)
+        return
+    objects = list(outcome.objects)
+    if what == MANIFESTS:
+        objects += asyncio.run(_render_chart(folder / blueprint.name, resource.metadata.name, place, outcome))
+    click.echo(generate.text(objects), nl=False)
+
+
+async def _render_chart(chart: Path, name: str, namespace: str, outcome: Outcome) -> list[JsonObject]:
+    with translated():
+        rendered = await Renderer(artifacts.helm()).render(chart, name, namespace, outcome.values)
+    return [{**body, "metadata": {"namespace": namespace, **body["metadata"]}} for body in rendered.objects]
+
+
+def _blueprint(word: str) -> Service[Any, Any]:
+    known = {service.name: service for service in services.blueprints()}
+    by_kind = {word: service for service in known.values() for word in resource_names.words_of(service.kind)}
+    found = by_kind.get(word.lower())
+    if found is None:
+        raise click.BadParameter(f"there is no service {word}; there are {', '.join(known)}", param_hint="SERVICE")
+    return found
+
+
+def choose(blueprint: Service[Any, Any], there: list[Resource]) -> Any:
+    """Return the resource of a service in the files; without any file, the one that the umbrella would make. Pure."""
+    kind = blueprint.kind
+    found = [resource for resource in there if isinstance(resource, kind)]
+    if len(found) > 1:
+        names = ", ".join(resource.metadata.name for resource in found)
+        raise manifests.BadManifest(f"The files have several {kind.kind.name}: {names}; leave one of them.")
+    if found:
+        return found[0]
+    if others := [item for item in there if isinstance(item, CustomResource)]:
+        names = ", ".join(f"{item.kind.name} {item.metadata.name}" for item in others)
+        raise manifests.BadManifest(f"The files have no {kind.kind.name}; they have {names}.")
+    return default_of(kind)
+
+
+def default_of(kind: type[CustomResource]) -> Any:
+    """Return a resource as the umbrella would make it where it says nothing of it. Pure."""
+    section = next((entry for entry in services.sections() if entry.kind is kind), None)
+    if section is None:
+        raise manifests.BadManifest(f"Which {kind.kind.name} is meant? Name a file with -f.")
+    spec: JsonObject = {}
+    for entry in section.handed_down:
+        value = PASSWORDS if entry.path == "secret" else entry.value
+        if value is not None and "." not in entry.path:
+            spec[entry.path] = value
+    return msgspec.convert({"metadata": {"name": section.instance}, "spec": spec}, kind)
+
+
+def with_urls(resource: Any, urls: dict[str, str]) -> Any:
+    """Return a resource that names its endpoints as a user said them. Pure."""
+    said = {interface: url for interface, url in urls.items() if url}
+    if not said:
+        return resource
+    body = msgspec.to_builtins(resource)
+    part = body["spec"]
+    for name in _api_of(resource):
+        part = part.setdefault(name, {})
+    override = part.setdefault("override", {}).setdefault("service", {})
+    for interface, url in said.items():
+        override.setdefault(interface, {})["endpointURL"] = url
+    return msgspec.convert(body, type(resource))
+
+
+def _api_of(resource: Any) -> tuple[str, ...]:
+    """Return where in a spec the template of the API stands that the catalog lists; nothing where it is the spec."""
+    section = next((entry for entry in services.sections() if entry.kind is type(resource)), None)
+    if section is None or not section.apis:
+        return (section.api,) if section is not None and section.api else ()
+    blueprint = next(entry for entry in services.blueprints() if entry.kind is type(resource))
+    listed = blueprint.listed_endpoint(resource)
+    return (section.apis, listed.name) if listed is not None else ()
+
+
+def with_our_chart(resource: Any) -> Any:
+    """Return a resource without its own chart: the values are the same, and where the chart lies is no matter. Pure."""
+    if getattr(resource.spec, "chart", None) is None:
+        return resource
+    return msgspec.structs.replace(resource, spec=msgspec.structs.replace(resource.spec, chart=None))
+
+
+def _image(component: str) -> str:
+    found = artifacts.component_images().get(component)
+    if found is None:
+        raise click.BadParameter(f"the image manifest has no {component}; name one", param_hint="--image")
+    return found.reference
+
+
+def _hint(outcome: Outcome) -> None:
+    """Say that values and Secrets go together, where they were made apart."""
+    if outcome.generated:
+        names = ", ".join(outcome.generated)
+        click.echo(f"No file has {names}: give those that you applied with -f, so that the hashes fit.", err=True)

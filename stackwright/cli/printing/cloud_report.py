@@ -1,0 +1,178 @@
+"""The tree of a cloud as people and programs read it: a table, lines of what changed, JSON. Pure."""
+
+import textwrap
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import NamedTuple
+
+import msgspec
+from rich.text import Text
+
+from stackwright.api.controlplane import OperatorState
+from stackwright.blueprint.actions import SUCCEEDED
+from stackwright.controllers.release import WHOLE
+from stackwright.foresight import tree
+from stackwright.foresight.durations import spell_since
+from stackwright.foresight.objects import Identity
+from stackwright.foresight.tree import Need, Node, State
+from stackwright.kube.builtin import Secret
+from stackwright.kube.resource import Overridden
+
+HEADER = ("RESOURCE", "STATE", "PODS", "SINCE", "WHY")
+COLOURS = {State.READY: "green", State.WAITING: "yellow", State.WARNING: "magenta", State.ERROR: "bold red"}
+_STATES = frozenset(map(str, State))
+
+
+class Row(NamedTuple):
+    """A line of the table; what is said beside a resource has a line of its own, without a state."""
+
+    resource: str
+    state: str = ""
+    pods: str = ""
+    spell_since: str = ""
+    why: str = ""
+    guide: str = ""
+    """The branches of the tree that go on below this line."""
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What `-o json` prints. Fields may be added; none changes its meaning."""
+
+    namespace: str
+    state: State
+    resources: tuple[Node, ...]
+
+
+def rows(nodes: Iterable[Node], now: datetime) -> list[Row]:
+    """Return the table of some trees."""
+    return [row for node in nodes for row in _rows(node, now, "", "")]
+
+
+def _rows(node: Node, now: datetime, first: str, further: str) -> Iterable[Row]:
+    pods = f"{node.pods.ready} of {node.pods.wanted}" if node.pods is not None else ""
+    # What all is well with has room for it beside; else what is wrong comes first.
+    beside = _needs(node) if node.state is State.READY else ()
+    why = "; ".join((*_why(node), *beside))
+    guide = further + ("│  " if node.children else "   ")
+    yield Row(f"{first}{node.kind} {node.name}", str(node.state), pods, spell_since(node.since, now), why, guide)
+    for note in _notes(node):
+        yield Row(guide, why=note, guide=guide)
+    for position, child in enumerate(node.children):
+        last = position == len(node.children) - 1
+        branch, below = ("└─ ", "   ") if last else ("├─ ", "│  ")
+        yield from _rows(child, now, further + branch, further + below)
+
+
+def _why(node: Node) -> Iterable[str]:
+    if node.paused:
+        yield "paused"
+    if node.release_owner == "helm":
+        yield "given to helm"
+    if node.chart:
+        yield f"chart of {node.chart}"
+    if node.state is not State.READY and node.message:
+        yield node.message
+    if node.needed_by:
+        verb = "needs" if len(node.needed_by) == 1 else "need"
+        yield f"here because {', '.join(node.needed_by)} {verb} it"
+
+
+def _needs(node: Node) -> Iterable[str]:
+    """Yield which services a service needs; of those that are not ready it is told how they are."""
+    found = [need for need in node.needs if need.service]
+    if found:
+        yield f"needs {', '.join(f'{need.kind} {need.name}{_unready(need)}' for need in found)}"
+
+
+def _unready(need: Need) -> str:
+    if need.state is None:
+        return " (is not there)"
+    return "" if need.state is State.READY else f" ({need.state})"
+
+
+def _notes(node: Node) -> Iterable[str]:
+    if node.state is not State.READY:
+        yield from _needs(node)
+    if node.operators:
+        yield f"operators: {', '.join(_operator(operator) for operator in node.operators)}"
+    for entry in node.overridden:
+        field = "as a whole" if entry.field == WHOLE else entry.field
+        yield f"overridden: {entry.resource} {field}, by {entry.manager}{_describe_wanted(entry)}"
+    for action in node.actions:
+        if action.state != SUCCEEDED:
+            result = f": {action.result}" if action.result else ""
+            yield f"action {action.name} {action.id}: {action.state}{result}"
+
+
+def _describe_wanted(entry: Overridden) -> str:
+    """Return what is asked for instead; what is in a Secret is not told."""
+    if entry.wanted:
+        return f"; asked for: {entry.wanted}"
+    silent = entry.field == WHOLE or entry.resource.startswith(f"{Secret.kind.name}/")
+    return "" if silent else "; not asked for"
+
+
+def _operator(operator: OperatorState) -> str:
+    return operator.service if operator.ready else f"{operator.service} ({operator.message or 'not ready'})"
+
+
+def lines(nodes: Iterable[Node], now: datetime) -> list[str]:
+    """Return the table as text, in whole lines."""
+    table = [Row(*HEADER), *rows(nodes, now)]
+    widths = [max(len(row[column]) for row in table) for column in range(len(HEADER) - 1)]
+    return [
+        "  ".join((*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row.why)).rstrip()
+        for row in table
+    ]
+
+
+def colour(nodes: Iterable[Node], now: datetime, width: int, footer: str = "") -> Text:
+    """Return the table for a terminal of that width: states in colour, long sentences folded beside or below."""
+    table = [Row(*HEADER), *rows(nodes, now)]
+    widths = [max(len(row[column]) for row in table) for column in range(len(HEADER) - 1)]
+    beside = width - sum(widths) - 2 * len(widths)
+    found: list[Text] = []
+    for row in table:
+        style = COLOURS[State(row.state)] if row.state in _STATES else "bold" if row.state else ""
+        cells = [cell.ljust(size) for cell, size in zip(row, widths, strict=False)]
+        line = Text.assemble(cells[0], "  ", (cells[1], style), "  ", cells[2], "  ", cells[3], "  ")
+        found += [line, *_fold(line, row, beside, width)]
+    return Text("\n", no_wrap=True).join([*found, *([Text(footer, "bold red")] if footer else [])])
+
+
+def _fold(line: Text, row: Row, beside: int, width: int) -> list[Text]:
+    """Put a sentence at the end of its line where it fits; return the lines below that it needs else."""
+    if len(row.why) <= beside:
+        line.append(row.why)
+        return []
+    indent = f"{row.guide}   "
+    return [Text(f"{indent}{part}") for part in textwrap.wrap(row.why, max(20, width - len(indent) - 1))]
+
+
+def report(namespace: str, nodes: tuple[Node, ...], *, one_line: bool = False) -> str:
+    """Return the trees as JSON."""
+    encoded = msgspec.json.encode(Report(namespace, tree.worst(nodes), nodes))
+    return (encoded if one_line else msgspec.json.format(encoded)).decode()
+
+
+Sentences = Mapping[Identity, str]
+
+
+def describe(nodes: Iterable[Node]) -> dict[Identity, str]:
+    """Return what there is to say of each resource, without times."""
+    return {(node.kind, node.name): _sentence(node) for node in tree.flatten(nodes)}
+
+
+def _sentence(node: Node) -> str:
+    pods = f" ({node.pods.ready} of {node.pods.wanted})" if node.pods is not None else ""
+    why = "; ".join(_why(node))
+    return f"{node.state}{pods}{f': {why}' if why else ''}"
+
+
+def compare(before: Sentences, after: Sentences) -> list[str]:
+    """Return a line for each resource of which there is something new to say."""
+    gone = [(kind, name) for kind, name in before if (kind, name) not in after]
+    return [
+        *(f"{kind} {name}: {said}" for (kind, name), said in after.items() if before.get((kind, name)) != said),
+        *(f"{kind} {name}: gone" for kind, name in gone),
+    ]

@@ -1,0 +1,63 @@
+"""Waiting until a resource is as somebody wants it, woken by a watch."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from typing import TypeVar
+
+import click
+
+from stackwright.cli import exit_codes, resource_names
+from stackwright.kube.client import Client
+from stackwright.kube.errors import Gone, Unreachable
+from stackwright.kube.resource import CustomResource
+
+C = TypeVar("C", bound=CustomResource)
+
+# How long until a watch that broke is opened again.
+AGAIN = 1.0
+
+
+class Late(click.ClickException):
+    """It did not come in time; the message says so."""
+
+    exit_code = exit_codes.NOT_READY
+
+
+async def _always() -> bool:
+    return True
+
+
+async def wait_until(
+    client: Client,
+    resource: C,
+    holds: Callable[[C], bool],
+    timeout: float,
+    further: Callable[[], Awaitable[bool]] = _always,
+) -> C:
+    """Return the resource as soon as it is so, and what else is asked is too; raise Late when that takes too long."""
+    try:
+        async with asyncio.timeout(timeout), aclosing(_watch(client, resource)) as states:
+            async for seen in states:
+                if holds(seen) and await further():
+                    return seen
+    except TimeoutError:
+        pass
+    message = f"{resource_names.label(resource)}: the operator has not done it within {timeout:g} s; does one run?"
+    raise Late(message)
+
+
+async def _watch(client: Client, resource: C) -> AsyncGenerator[C]:
+    """Yield a resource each time that it changes."""
+    metadata = resource.metadata
+    while True:
+        events = client.watch(type(resource), metadata.namespace, fields=f"metadata.name={metadata.name}", initial=True)
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    if event.type == "DELETED":
+                        raise resource_names.NotThere(f"{resource_names.label(resource)} was deleted meanwhile.")
+                    if event.type != "BOOKMARK":
+                        yield event.object
+        except (Gone, Unreachable):
+            await asyncio.sleep(AGAIN)

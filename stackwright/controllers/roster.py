@@ -1,0 +1,61 @@
+"""The roster: all controllers that there are, those of some teams, and the webhooks of their kinds."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from stackwright import services
+from stackwright.blueprint.images import ComponentImage
+from stackwright.controllers import admission, broker, controlplane, database, identity, service
+from stackwright.controllers.admission import Known
+from stackwright.controllers.controlplane import ServiceOperator, ServiceOperators
+from stackwright.controllers.dialling import Dialler
+from stackwright.controllers.service import Environment
+from stackwright.controllers.teams import CORE, team_of_kind
+from stackwright.kube.admission.checks import Webhook
+from stackwright.kube.controller import Controller
+from stackwright.kube.errors import ConfigError
+from stackwright.kube.resource import CustomResource
+
+
+def assemble(
+    dialler: Dialler, environment: Environment, operators: ServiceOperators | None = None
+) -> tuple[Controller, ...]:
+    """Return all controllers that there are; `operators` are those of single services, where they are started here."""
+    return (
+        *controlplane.controllers(operators),
+        *service.controllers(services.blueprints(), environment),
+        *database.controllers(dialler),
+        *broker.controllers(dialler),
+        *identity.controllers(dialler),
+    )
+
+
+def team_of(controller: Controller) -> str:
+    """Return the team of a controller; that of the services' own operators goes with the core."""
+    return CORE if controller.kind is ServiceOperator else team_of_kind(controller.kind)
+
+
+def choose(controllers: Iterable[Controller], teams: Iterable[str]) -> tuple[Controller, ...]:
+    """Return the controllers of these teams, all when there are none."""
+    controllers, wanted = tuple(controllers), set(teams)
+    known = {team_of(controller) for controller in controllers}
+    if unknown := sorted(wanted - known):
+        raise ConfigError(f"There is no controller of {unknown[0]}; there are those of {', '.join(sorted(known))}.")
+    return tuple(controller for controller in controllers if not wanted or team_of(controller) in wanted)
+
+
+def webhooks(
+    controllers: Iterable[Controller],
+    known: Known,
+    operators: ServiceOperators | None = None,
+    images: Mapping[str, ComponentImage] | None = None,
+) -> tuple[Webhook[Any], ...]:
+    """Return the webhooks of the kinds that these controllers keep; `known` lists what a namespace has.
+
+    Who starts the operators of single services answers for all of their kinds: a check needs no rights, and is there
+    before they are.
+    """
+    # A kind may have several controllers, and has one webhook.
+    kept = dict.fromkeys(each.kind for each in controllers if issubclass(each.kind, CustomResource))
+    kinds = list(kept) if operators is None else list(services.kinds())
+    return admission.webhooks(kinds, known, {services.control_plane(): controlplane.check}, images)

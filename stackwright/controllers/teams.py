@@ -1,0 +1,32 @@
+"""A team is the controllers of one service: `--services` chooses it, and a lease and an account are its own. Pure."""
+
+import hashlib
+from collections.abc import Iterable
+
+from stackwright.kube.resource import Resource
+
+# What the name of every lease begins with.
+NAME = "stackwright-operator"
+# The team of what belongs to no service: the control plane.
+CORE = "core"
+
+
+def team_of_kind(kind: type[Resource]) -> str:
+    """Return the team that keeps a kind: the service whose group it is in, `core` for no service.
+
+    So who asks for a database server also gets its schemas and accounts.
+    """
+    return kind.kind.group.partition(".")[0]
+
+
+def lease_of(team: str, namespaces: Iterable[str] = ()) -> str:
+    """Return the lease under which a team works: each has its own, whoever else does what.
+
+    So an operator of all services and one of a single service divide the work, and never do the same. Operators in a
+    cluster are told apart by their own namespace, where the leases are: a list of namespaces that changes changes no
+    lease, and the new pod waits for the old one. Those beside a cluster share one, and name theirs.
+    """
+    names = sorted(namespaces)
+    # Of several names a digest: a name has room for 253 characters.
+    several = hashlib.sha256(" ".join(names).encode()).hexdigest()[:8]
+    return "-".join((NAME, team, *(names if len(names) < 2 else (several,))))

@@ -1,0 +1,133 @@
+"""Whether the cluster is one that a cloud can be deployed to: its version, our kinds, an operator. Pure."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from stackwright import services
+from stackwright.foresight.checks.findings import Finding, Level
+from stackwright.foresight.checks.world import World
+from stackwright.foresight.durations import spell
+from stackwright.kube.builtin import Deployment
+from stackwright.kube.crd.generate import OWNER, OWNER_LABEL
+from stackwright.kube.crd.install import differences
+from stackwright.kube.shapes.states import state_of
+
+_VERSION = "app.kubernetes.io/version"
+# What the leases begin with that operators compete for.
+_LEASE = "stackwright-"
+# Who has not renewed a lease for so long does not work any more.
+_ALIVE = timedelta(seconds=60)
+
+
+def kubernetes(world: World, oldest: tuple[int, int]) -> Finding:
+    """Return whether the server is new enough."""
+    version = world.version
+    needed = f"{oldest[0]}.{oldest[1]} or newer is needed"
+    if (version.major, version.minor) < oldest:
+        return Finding(Level.PROBLEM, "kubernetes", f"The server is Kubernetes {version}, and {needed}; upgrade it.")
+    return Finding(Level.OK, "kubernetes", f"The server is Kubernetes {version}; {needed}.")
+
+
+def definitions(world: World) -> Iterable[Finding]:
+    """Yield whether the cluster knows our kinds as this version has them."""
+    topic = "definitions"
+    if world.definitions is None:
+        yield Finding(Level.UNKNOWN, topic, "You may not look at CustomResourceDefinitions.")
+        return
+    there = {item.metadata.name: item for item in world.definitions}
+    names = [kind.kind.crd_name for kind in services.kinds()]
+    missing = [name for name in names if name not in there]
+    foreign = [name for name, item in there.items() if item.metadata.labels.get(OWNER_LABEL) != OWNER]
+    if missing:
+        which = "none of our kinds" if len(missing) == len(names) else f"no {', '.join(missing)}"
+        message = f"The cluster knows {which}; install them: stackwright crds --install (stackwright up does it)."
+        yield Finding(Level.PROBLEM, topic, message)
+    if foreign:
+        message = f"{', '.join(foreign)}: another operator's; remove it from the cluster, or use another cluster."
+        yield Finding(Level.PROBLEM, topic, message)
+    if missing or foreign:
+        return
+    if world.upgraded is None:
+        yield Finding(Level.UNKNOWN, topic, f"All {len(names)} kinds are there; whether of this version, nobody told.")
+        return
+    changed = [
+        item.metadata.name
+        for item in world.upgraded
+        if next(iter(differences(there[item.metadata.name].spec, item.spec)), "")
+    ]
+    if changed:
+        message = f"{', '.join(changed)}: of another version; upgrade them: stackwright crds --install."
+        yield Finding(Level.WARNING, topic, message)
+    else:
+        yield Finding(Level.OK, topic, f"All {len(names)} kinds are there, of this version.")
+
+
+def operators(world: World, version: str, now: datetime) -> Iterable[Finding]:
+    """Yield whether somebody works on what is written, and of which version that is."""
+    topic = "operator"
+    if world.operators is None:
+        yield Finding(Level.UNKNOWN, topic, "You may not look at the operators.")
+        return
+    if not world.operators:
+        yield _outside(world, now)
+    elif not any(_sees(item, world.namespace) for item in world.operators):
+        named = ", ".join(sorted({place for item in world.operators for place in works_in(item)}))
+        message = (
+            f"The operators work in namespace {named} alone, and would not see a cloud in {world.namespace}; add it to "
+            f"their chart's namespaces (stackwright up --namespace {world.namespace} does it)."
+        )
+        yield Finding(Level.PROBLEM, topic, message)
+    for item in world.operators:
+        name = f"{item.metadata.name} in namespace {item.metadata.namespace}"
+        state, other = state_of(item), item.metadata.labels.get(_VERSION, "")
+        if state.status != "True":
+            hint = f"kubectl -n {item.metadata.namespace} describe pods"
+            yield Finding(Level.PROBLEM, topic, f"{state.message} ({name}); see why: {hint}.")
+        elif other != version:
+            message = f"{name} is of version {other}, and this is {version}; upgrade it (stackwright up does it)."
+            yield Finding(Level.WARNING, topic, message)
+        else:
+            yield Finding(Level.OK, topic, f"{name} runs, of version {version}.")
+
+
+def _sees(operator: Deployment, namespace: str) -> bool:
+    return namespace in (works_in(operator) or (namespace,))
+
+
+def works_in(operator: Deployment) -> list[str]:
+    """Return the namespaces that an operator was told to work in; none stands for all."""
+    option = "--namespace="
+    containers = operator.spec.get("template", {}).get("spec", {}).get("containers", ())
+    words = (word for container in containers for word in container.get("args", ()))
+    return [word.removeprefix(option) for word in words if word.startswith(option)]
+
+
+def _outside(world: World, now: datetime) -> Finding:
+    """Return whether an operator works on the cluster from outside: its lease tells."""
+    for lease in world.leases or ():
+        if not lease.metadata.name.startswith(_LEASE) or not lease.spec.renewTime or not lease.spec.holderIdentity:
+            continue
+        age = now - datetime.fromisoformat(lease.spec.renewTime)
+        if age < _ALIVE:
+            heard = spell(age.total_seconds())
+            message = f"{lease.spec.holderIdentity} works outside of the cluster, last heard of {heard} ago."
+            return Finding(Level.OK, "operator", message)
+    message = "No operator runs: nobody would deploy anything. Install it (stackwright up does it), or run one."
+    return Finding(Level.PROBLEM, "operator", message)
+
+
+def namespace(world: World) -> Finding:
+    """Return whether the namespace is there, and holds its pods to the profile that ours keep."""
+    name, topic = world.namespace, "namespace"
+    if world.here is None:
+        message = f"Namespace {name} does not exist; create it: kubectl create namespace {name}."
+        return Finding(Level.WARNING, topic, message)
+    if not world.here.metadata.name:
+        return Finding(Level.UNKNOWN, topic, f"You may not look at namespace {name}.")
+    if world.here.deleting:
+        return Finding(Level.PROBLEM, topic, f"Namespace {name} is being deleted; wait until it is gone.")
+    label, wanted = "pod-security.kubernetes.io/enforce", "restricted"
+    if world.here.metadata.labels.get(label) != wanted:
+        message = f"Namespace {name} does not hold pods to the {wanted} profile, which ours keep; have it do so: "
+        return Finding(Level.WARNING, topic, f"{message}kubectl label namespace {name} {label}={wanted}.")
+    return Finding(Level.OK, topic, f"Namespace {name} is there, and holds pods to the {wanted} profile.")

@@ -1,0 +1,63 @@
+"""Whether the images that would be run can be had, as far as that can be known without pulling them. Pure."""
+
+from collections.abc import Iterable
+
+from stackwright.blueprint.images import REFERENCE
+from stackwright.controllers.service.references import containers_of
+from stackwright.foresight.checks.findings import Finding, Level
+from stackwright.foresight.checks.imagined_cloud import NO_IMAGE, Plan, pods_of
+from stackwright.foresight.checks.world import World
+
+TOPIC = "images"
+# How many images a node tells of, unless it was told otherwise.
+LISTED = 50
+# Registries of these names are none: such images are brought to the nodes.
+LOCAL = ("localhost/", "stackwright.local/")
+
+
+def references(plan: Plan) -> dict[str, str]:
+    """Return the images that would be run, each with who needs it first."""
+    found: dict[str, str] = {}
+    for release in plan.releases:
+        for _, pod in pods_of(release):
+            for container in containers_of(pod):
+                found.setdefault(container.get("image", ""), release.label)
+    return found
+
+
+def images(plan: Plan, world: World | None) -> Iterable[Finding]:
+    """Yield which images are there, which cannot be, and of which nobody knows."""
+    wanted = references(plan)
+    nodes = (world.nodes if world else None) or ()
+    present = {name for node in nodes for name in names_on(node.status)}
+    complete = bool(nodes) and all(len(_entries(node.status)) < LISTED for node in nodes)
+    unknown: list[str] = []
+    for reference, label in sorted(wanted.items()):
+        if reference == NO_IMAGE:
+            yield Finding(Level.UNKNOWN, TOPIC, f"{label}: nothing says here which image it runs.")
+        elif not REFERENCE.fullmatch(reference):
+            message = f'{label}: "{reference}" is no reference of an image; correct spec.containerImage.'
+            yield Finding(Level.PROBLEM, TOPIC, message)
+        elif reference in present:
+            continue
+        elif reference.startswith(LOCAL) and complete:
+            message = f"{label}: no node has {reference}, and no registry has it; load it: stackwright image load."
+            yield Finding(Level.PROBLEM, TOPIC, message)
+        else:
+            unknown.append(reference)
+    if seen := present & wanted.keys():
+        yield Finding(Level.OK, TOPIC, f"{len(seen)} of {len(wanted)} images are on a node already.")
+    if unknown:
+        message = f"Whether these can be pulled; registries are not asked: {', '.join(unknown)}."
+        yield Finding(Level.UNKNOWN, TOPIC, message)
+
+
+def names_on(status: dict[str, object]) -> Iterable[str]:
+    """Yield all names of the images that a node has."""
+    for entry in _entries(status):
+        yield from entry.get("names") or ()
+
+
+def _entries(status: dict[str, object]) -> list[dict[str, list[str]]]:
+    found = status.get("images")
+    return found if isinstance(found, list) else []

@@ -1,0 +1,225 @@
+"""What a cloud would become: its resources, and the objects that their charts render, without any cluster.
+
+The operators' own decisions are asked, with a world around them that is only imagined, as `stackwright render` does.
+"""
+
+import asyncio
+import base64
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from stackwright import services
+from stackwright.adapters.helm import Rendered, Renderer
+from stackwright.api.base import CustomResource
+from stackwright.api.controlplane import OpenStackControlPlane
+from stackwright.api.rabbitmq import TransportURL
+from stackwright.blueprint import refused
+from stackwright.blueprint.images import ComponentImage
+from stackwright.blueprint.needs.broker import TRANSPORT_URL
+from stackwright.blueprint.needs.need import Outside
+from stackwright.blueprint.service import Service
+from stackwright.controllers import database_names
+from stackwright.controllers.controlplane import resolution
+from stackwright.controllers.controlplane.refusals import refusals
+from stackwright.controllers.controlplane.resolution import Identity, Instance
+from stackwright.controllers.translation import translated
+from stackwright.foresight import dependencies, imagined_release
+from stackwright.foresight.checks.findings import Finding, Level
+from stackwright.foresight.imagined_release import Missing
+from stackwright.foresight.kinds import service_kinds
+from stackwright.foresight.objects import Seen
+from stackwright.kube.builtin import Secret, StorageClass
+from stackwright.kube.errors import Blocked, Retry
+from stackwright.kube.resource import JsonObject, ObjectMeta, R, Resource
+
+TOPIC = "manifest"
+# What stands for an image that nobody here knows.
+NO_IMAGE = "unknown.invalid/image"
+# What stands for a URL that only the cluster knows.
+_SOME_URL = "http://unknown.invalid"
+_SOME_BROKER = "rabbit://unknown.invalid:5672/"
+
+
+@dataclass(frozen=True)
+class Release:
+    """What a resource's chart renders, and the Secrets and ConfigMaps that its operator makes for it."""
+
+    resource: CustomResource
+    rendered: Rendered
+    made: frozenset[str]
+
+    @property
+    def label(self) -> str:
+        """What its resource is called."""
+        return f"{self.resource.kind.name} {self.resource.metadata.name}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a cloud would become in a namespace; `given` is all that the files have."""
+
+    namespace: str
+    given: tuple[Resource, ...] = ()
+    planes: tuple[OpenStackControlPlane, ...] = ()
+    instances: tuple[Instance, ...] = ()
+    releases: tuple[Release, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True)
+class Means:
+    """By what a plan is made: which images are run, the charts, and a helm."""
+
+    images: Mapping[str, ComponentImage]
+    charts: Path
+    renderer: Renderer
+
+
+def instances_of(
+    planes: Iterable[OpenStackControlPlane], foreign: Iterable[Identity]
+) -> tuple[tuple[Instance, ...], tuple[Finding, ...]]:
+    """Return what control planes stand for, and what of it they cannot have. Pure."""
+    found: list[Instance] = []
+    told: list[Finding] = []
+    for plane in planes:
+        instances = resolution.resolve(plane.spec, services.sections(), frozenset(foreign))
+        found += [instance for instance in instances if not instance.foreign]
+        sentences = [*map(str, refusals(plane.spec, services.sections()))]
+        sentences += [sentence for instance in instances for sentence in instance.unmet]
+        told += [Finding(Level.PROBLEM, TOPIC, f"{_label(plane)}: {sentence}.") for sentence in sentences]
+    return tuple(found), tuple(told)
+
+
+def resources_of(
+    instances: Iterable[Instance], given: Iterable[Resource]
+) -> tuple[tuple[CustomResource, ...], tuple[Finding, ...]]:
+    """Return the services that would be deployed: those of control planes, and those that the files have. Pure."""
+    found = [item for item in given if isinstance(item, CustomResource) and type(item) in service_kinds()]
+    told: list[Finding] = []
+    for instance in instances:
+        body = {"metadata": {"name": instance.name}, "spec": instance.spec}
+        try:
+            found.append(msgspec.convert(body, instance.section.kind))
+        except msgspec.ValidationError as error:
+            told.append(Finding(Level.PROBLEM, TOPIC, f"{instance}: {error}."))
+    return tuple(found), tuple(told)
+
+
+async def imagine(
+    namespace: str,
+    given: tuple[Resource, ...],
+    planes: tuple[OpenStackControlPlane, ...],
+    there: Iterable[Identity],
+    means: Means,
+) -> Plan:
+    """Return what control planes and files would become; `there` are resources that are used as they are."""
+    instances, refused = instances_of(planes, there)
+    resources, invalid = resources_of(instances, given)
+    placed = [_place(resource, namespace) for resource in resources]
+    made = (_release(one, (*given, *placed), namespace, means) for one in placed)
+    # A bug in one of them is told when the others are done: helm is not left in the middle of its work.
+    outcomes = await asyncio.gather(*made, return_exceptions=True)
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
+    releases = tuple(item for item in outcomes if isinstance(item, Release))
+    told = tuple(item for item in outcomes if isinstance(item, Finding))
+    return Plan(namespace, given, planes, instances, releases, (*refused, *invalid, *told))
+
+
+async def _release(
+    resource: CustomResource, beside: Iterable[Resource], namespace: str, means: Means
+) -> Release | Finding | None:
+    """Return what a service would become, or why it would not, or why nobody knows."""
+    blueprint = services.blueprint_of(type(resource))
+    if blueprint is None or blueprint.elsewhere(resource):
+        return None
+    if wrong := wrong_with(blueprint, resource, means.images.get(blueprint.name)):
+        return Finding(Level.PROBLEM, TOPIC, f"{_label(resource)}: {wrong}.")
+    image = getattr(resource.spec, "containerImage", "")  # type: ignore[attr-defined]  # every service has a spec
+    known = means.images.get(blueprint.name, ComponentImage(NO_IMAGE)).reference
+    others = [item for item in beside if item.key.name != resource.key.name or type(item) is not type(resource)]
+    others += _logins(resource, others)
+    outside = Outside(namespace, image or known)
+    try:
+        outcome = imagined_release.imagine(blueprint, with_urls(resource), others, outside, means.charts)
+        with translated():
+            chart = means.charts / blueprint.name
+            rendered = await means.renderer.render(chart, resource.metadata.name, namespace, outcome.values)
+    except Missing as error:
+        said = f"{_label(resource)}: what it becomes is not known here: {error}"
+        return Finding(Level.UNKNOWN, TOPIC, said)
+    except (Blocked, Retry) as error:
+        return Finding(Level.PROBLEM, TOPIC, f"{_label(resource)}: {error}.")
+    names = {body["metadata"]["name"] for body in (*outcome.objects, *rendered.objects)} | set(outcome.generated)
+    # The one with the passwords is the user's to bring, or the umbrella's to make; here it was only imagined.
+    names.discard(getattr(resource.spec, "secret", ""))  # type: ignore[attr-defined]  # every service has a spec
+    return Release(resource, rendered, frozenset(names))
+
+
+def _logins(resource: CustomResource, beside: Iterable[Resource]) -> list[Secret]:
+    """Return what stands for the logins at brokers that operators will make: what is in them changes nothing here."""
+    there = {item.metadata.name for item in beside if isinstance(item, Secret)}
+    urls = (name for kind, name in dependencies.list_kept(resource, Seen(())) if kind == TransportURL.kind.name)
+    names = (f"rabbitmq-transport-url-{name}" for name in urls)
+    data = {TRANSPORT_URL: base64.b64encode(_SOME_BROKER.encode()).decode()}
+    return [Secret(metadata=ObjectMeta(name=name), data=data) for name in names if name not in there]
+
+
+def wrong_with(blueprint: Service[Any, Any], resource: CustomResource, image: ComponentImage | None) -> str:
+    """Return what the operator would refuse of a resource, whatever is there; "" where it is well. Pure."""
+    found = (
+        *database_names.problems(resource, lambda _: None),
+        *refused.problems(blueprint, resource, _some_world, image),
+    )
+    return "; ".join(f"{path}: {sentence}" for path, sentence in found)
+
+
+def _some_world(kind: type[R], name: str) -> R | None:
+    """Return nothing but storage classes: those are checked apart, with what there is in place of them."""
+    found = StorageClass(metadata=ObjectMeta(name=name)) if kind is StorageClass else None
+    return found if isinstance(found, kind) else None
+
+
+def with_urls(resource: CustomResource) -> Any:
+    """Return a resource of which every API has a URL: which one a cluster gives, changes nothing that is checked."""
+    body = msgspec.to_builtins(resource)
+    _fill(body.get("spec"))
+    return msgspec.convert(body, type(resource))
+
+
+def _fill(part: Any) -> None:
+    if not isinstance(part, dict):
+        return
+    for name, value in part.items():
+        override = value.get("service") if name == "override" and isinstance(value, dict) else None
+        for interface in override.values() if isinstance(override, dict) else ():
+            if (
+                isinstance(interface, dict)
+                and ((interface.get("spec") or {}).get("type") or "ClusterIP") != "ClusterIP"
+            ):
+                interface.setdefault("endpointURL", _SOME_URL)
+        _fill(value)
+
+
+def pods_of(release: Release) -> Iterable[tuple[JsonObject, JsonObject]]:
+    """Yield what of a release has pods, each with the spec of such a pod. Pure."""
+    for body in release.rendered.objects:
+        spec = body.get("spec") or {}
+        scheduled = (spec.get("jobTemplate") or {}).get("spec") or spec
+        template: JsonObject = (scheduled.get("template") or {}).get("spec") or {}
+        if "containers" in template:
+            yield body, template
+
+
+def _place(resource: CustomResource, namespace: str) -> CustomResource:
+    metadata = msgspec.structs.replace(resource.metadata, namespace=namespace)
+    return msgspec.structs.replace(resource, metadata=metadata)
+
+
+def _label(resource: Resource) -> str:
+    return f"{resource.kind.name} {resource.metadata.name}"

@@ -1,0 +1,114 @@
+"""Whether the Secrets and ConfigMaps are there that a user must bring; of Secrets the names of keys count. Pure."""
+
+import base64
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from stackwright.controllers.controlplane import passwords
+from stackwright.controllers.controlplane.passwords import Seen
+from stackwright.controllers.controlplane.resolution import Instance
+from stackwright.controllers.service.references import OF_KUBERNETES, Reference, pull_secrets, referenced
+from stackwright.foresight import dependencies
+from stackwright.foresight.checks.findings import Finding, Level
+from stackwright.foresight.checks.imagined_cloud import Plan, pods_of
+from stackwright.foresight.checks.world import World
+from stackwright.kube.builtin import ConfigMap, Secret
+
+TOPIC = "passwords"
+
+
+def umbrella(plan: Plan, world: World) -> Iterable[Finding]:
+    """Yield whether the Secret of a control plane has the passwords of all services."""
+    for plane in plan.planes:
+        name = plane.spec.secret
+        if world.secrets is None and not any(isinstance(item, Secret) for item in plan.given):
+            yield Finding(Level.UNKNOWN, TOPIC, f"You may not look at Secret {name}.")
+            continue
+        seen = passwords.seen(_secret(name, plan, world))
+        if (new := passwords.decide(plane, plan.instances, seen)) is not None:
+            yield Finding(Level.OK, TOPIC, f"{', '.join(new.keys)}: will be made, in Secret {name}.")
+            seen = Seen((seen.keys if seen else frozenset()) | set(new.keys), generated=True, version="")
+        if (complaint := passwords.complaint(plane, plan.instances, seen)) is not None:
+            yield Finding(Level.PROBLEM, TOPIC, complaint.message)
+        elif new is None:
+            yield Finding(Level.OK, TOPIC, f"Secret {name} has all keys that the services need.")
+
+
+def own_passwords(plan: Plan, world: World) -> Iterable[Finding]:
+    """Yield whether services that no control plane makes have the passwords that they name."""
+    if world.secrets is None:
+        return
+    of_planes = {instance.identity for instance in plan.instances}
+    for release in plan.releases:
+        section = dependencies.section_of(release.resource)
+        if section is None:
+            continue
+        spec = msgspec.to_builtins(release.resource.spec)  # type: ignore[attr-defined]  # every service has a spec
+        instance = Instance(section, release.resource.metadata.name, spec)
+        if instance.identity in of_planes:
+            continue
+        name = spec.get("secret", "")
+        seen = passwords.seen(_secret(name, plan, world))
+        missing = sorted(passwords.keys_of([instance], name).keys() - (seen.keys if seen else ()))
+        if missing:
+            what = "lacks" if seen else "does not exist; create it with"
+            message = f"{release.label}: Secret {name}, which spec.secret names, {what} {', '.join(missing)}."
+            yield Finding(Level.PROBLEM, TOPIC, message)
+
+
+def _secret(name: str, plan: Plan, world: World) -> Secret | None:
+    """Return a Secret as it is after the files were applied: what they say goes over what is there."""
+    there = next((item for item in world.secrets or () if item.metadata.name == name), None)
+    given = [item for item in plan.given if isinstance(item, Secret) and item.metadata.name == name]
+    if not given:
+        return there
+    texts = {key: base64.b64encode(text.encode()).decode() for key, text in given[-1].stringData.items()}
+    data = {**(there.data if there else {}), **given[-1].data, **texts}
+    return Secret(metadata=there.metadata if there else given[-1].metadata, data=data)
+
+
+def references(plan: Plan, world: World | None) -> Iterable[Finding]:
+    """Yield the Secrets and ConfigMaps that pods read and that nobody makes."""
+    made = {name for release in plan.releases for name in release.made}
+    made |= {plane.spec.secret for plane in plan.planes} | {OF_KUBERNETES}
+    wanted: dict[Reference, str] = {}
+    for release in plan.releases:
+        for _, pod in pods_of(release):
+            for reference in (*pull_secrets(pod), *referenced(pod)):
+                if reference.name not in made:
+                    wanted.setdefault(reference, release.label)
+    there = _keys(plan, world)
+    unknown = world is None or world.secrets is None or world.configs is None
+    found = [_missing(reference, label, there, unknown=unknown) for reference, label in wanted.items()]
+    told = [entry for entry in found if entry is not None]
+    yield from told
+    if wanted and not told:
+        message = f"All that pods read and you bring is there: {', '.join(sorted(map(str, wanted)))}."
+        yield Finding(Level.OK, "references", message)
+
+
+def _missing(
+    wanted: Reference, label: str, there: Mapping[tuple[str, str], set[str]], *, unknown: bool
+) -> Finding | None:
+    keys = there.get((wanted.kind, wanted.name))
+    if keys is None and unknown:
+        message = f"{label} reads {wanted}; whether it is there is not known."
+        return Finding(Level.UNKNOWN, "references", message)
+    if keys is None:
+        key = f" with the key {wanted.key}" if wanted.key else ""
+        return Finding(Level.PROBLEM, "references", f"{label} reads {wanted}, which does not exist; create it{key}.")
+    if wanted.key and wanted.key not in keys:
+        return Finding(Level.PROBLEM, "references", f"{label} reads {wanted.key} of {wanted}, which lacks it; add it.")
+    return None
+
+
+def _keys(plan: Plan, world: World | None) -> dict[tuple[str, str], set[str]]:
+    found: dict[tuple[str, str], set[str]] = {}
+    there = (*((world.secrets if world else None) or ()), *((world.configs if world else None) or ()), *plan.given)
+    for item in there:
+        if isinstance(item, Secret):
+            found.setdefault(("Secret", item.metadata.name), set()).update(item.data, item.stringData)
+        elif isinstance(item, ConfigMap):
+            found.setdefault(("ConfigMap", item.metadata.name), set()).update(item.data, item.binaryData)
+    return found

@@ -1,0 +1,49 @@
+"""Whether every volume has somebody who makes it. Pure."""
+
+from collections.abc import Iterable
+
+from stackwright.foresight.checks.findings import Finding, Level
+from stackwright.foresight.checks.imagined_cloud import Plan
+from stackwright.foresight.checks.world import World
+from stackwright.kube.resource import JsonObject
+
+TOPIC = "storage"
+DEFAULT = "storageclass.kubernetes.io/is-default-class"
+
+
+def claims(plan: Plan) -> Iterable[tuple[str, JsonObject]]:
+    """Yield the claims of volumes, each with whose it is."""
+    for release in plan.releases:
+        for body in release.rendered.objects:
+            if body["kind"] == "PersistentVolumeClaim":
+                yield release.label, body["spec"]
+            for template in (body.get("spec") or {}).get("volumeClaimTemplates") or ():
+                yield release.label, template["spec"]
+
+
+def storage(plan: Plan, world: World) -> Iterable[Finding]:
+    """Yield for each storage class whether it is there; volumes that name none need a default."""
+    wanted: dict[str, list[str]] = {}
+    for label, spec in claims(plan):
+        wanted.setdefault(spec.get("storageClassName") or "", []).append(label)
+    if not wanted:
+        return
+    if world.classes is None:
+        names = ", ".join(sorted(name or "the default one" for name in wanted))
+        yield Finding(Level.UNKNOWN, TOPIC, f"You may not look at storage classes; needed: {names}.")
+        return
+    there = sorted(item.metadata.name for item in world.classes)
+    known = f"there {'is' if len(there) == 1 else 'are'} {', '.join(there)}" if there else "there is none at all"
+    default = [item.metadata.name for item in world.classes if item.metadata.annotations.get(DEFAULT) == "true"]
+    for name, labels in sorted(wanted.items()):
+        users = ", ".join(dict.fromkeys(labels))
+        if name in there:
+            yield Finding(Level.OK, TOPIC, f"StorageClass {name} is there, for {users}.")
+        elif name:
+            message = f"StorageClass {name}, which {users} needs, does not exist; create it, or name another ({known})."
+            yield Finding(Level.PROBLEM, TOPIC, message)
+        elif default:
+            yield Finding(Level.OK, TOPIC, f"{users}: volumes of the default StorageClass {default[0]}.")
+        else:
+            message = f"{users} names no storage class, and no one is the default; name one ({known})."
+            yield Finding(Level.PROBLEM, TOPIC, message)

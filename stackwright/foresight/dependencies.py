@@ -1,0 +1,81 @@
+"""Who needs whom: the dependencies between the resources of a cloud. Pure.
+
+They are read from what says them: the needs in a service's section of the umbrella, what the needs of its blueprint
+make, and the field or label by which what was made names its server.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from stackwright import services
+from stackwright.api.base import CustomResource
+from stackwright.api.controlplane import OpenStackControlPlane
+from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
+from stackwright.api.mariadb import DATABASE_LABEL, SERVER_LABEL, MariaDBAccount, MariaDBDatabase
+from stackwright.api.rabbitmq import TransportURL
+from stackwright.api.sections import Section
+from stackwright.controllers import needs
+from stackwright.controllers.controlplane.resolution import Identity, Instance, needs_of
+from stackwright.foresight.objects import Seen
+
+
+def section_of(resource: CustomResource) -> Section | None:
+    """Return the section of the umbrella that makes resources of this kind."""
+    return next((section for section in services.sections() if section.kind is type(resource)), None)
+
+
+def list_services(resource: CustomResource) -> tuple[Identity, ...]:
+    """Return the services that a service stands on: a database's server, a cache, a broker, who knows its users."""
+    section = section_of(resource)
+    if section is None:
+        return ()
+    spec = msgspec.to_builtins(resource.spec)  # type: ignore[attr-defined]  # every kind with a section has one
+    found = needs_of(Instance(section, resource.metadata.name, spec))
+    return tuple(dict.fromkeys((_provider(need.word), name) for need, name in found))
+
+
+def list_kept(resource: CustomResource, seen: Seen) -> tuple[Identity, ...]:
+    """Return what a service asks for and does not own, because it outlives the service."""
+    blueprint = services.blueprint_of(type(resource))
+    if blueprint is None or blueprint.elsewhere(resource):
+        return ()
+    sight = needs.sight(seen)
+    resolved = (need.resolve(resource, sight) for need in blueprint.needs_of(resource))
+    return tuple((child.of.kind.name, child.key.name) for entry in resolved for child in entry.children)
+
+
+def list_needed(resource: CustomResource, seen: Seen) -> tuple[Identity, ...]:
+    """Return all that a resource needs before it can be ready, beside what it owns; the nearest first."""
+    if isinstance(resource, OpenStackControlPlane):
+        return tuple((entry.kind, entry.name) for entry in resource.status.services)
+    found = (*list_kept(resource, seen), *list_services(resource), *_of_shared(resource, seen))
+    return tuple(dict.fromkeys(entry for entry in found if entry[1]))
+
+
+def _provider(word: str) -> str:
+    """Return the kind that provides what can be needed."""
+    return services.providers()[word].kind.kind.name
+
+
+def _of_shared(resource: CustomResource, seen: Seen) -> Iterable[Identity]:
+    """Yield what the kinds need by which services get something of another service."""
+    labels = resource.metadata.labels
+    match resource:
+        case MariaDBDatabase():
+            yield _provider("database"), labels.get(SERVER_LABEL, "")
+        case MariaDBAccount():
+            yield MariaDBDatabase.kind.name, labels.get(DATABASE_LABEL, "")
+        case TransportURL():
+            yield _provider("broker"), resource.spec.rabbitmqClusterName
+        case KeystoneService():
+            yield _provider("identity"), resource.spec.keystoneInstance or _only(_provider("identity"), seen)
+        case KeystoneEndpoint():
+            yield KeystoneService.kind.name, resource.spec.serviceName
+
+
+def _only(kind: str, seen: Seen) -> str:
+    """Return the name of the only resource of a kind; "" where there is none or more than one."""
+    names: list[Any] = [item.metadata.name for item in seen.all() if item.kind.name == kind]
+    return str(names[0]) if len(names) == 1 else ""

@@ -1,0 +1,64 @@
+"""Which containers' logs stand for a resource. Pure."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from stackwright.controllers.service import labels
+from stackwright.kube.builtin import Job, Pod
+
+
+class Source(NamedTuple):
+    """A container whose log is read."""
+
+    pod: str
+    container: str
+
+
+def choose_pods(pods: Iterable[Pod]) -> list[Pod]:
+    """Return the pods worth reading: of Jobs the last one of each kind, then all others, each in the order of birth."""
+    ordered = sorted(pods, key=lambda pod: (pod.metadata.creationTimestamp, pod.metadata.name))
+    jobs = {_component(pod): pod for pod in ordered if _of_job(pod)}
+    return [*sorted(jobs.values(), key=ordered.index), *(pod for pod in ordered if not _of_job(pod))]
+
+
+def sources(pod: Pod, container: str = "") -> list[Source]:
+    """Return the containers of a pod: the one that is named, else those that serve and those that it waits for."""
+    name = pod.metadata.name
+    everyone = [entry["name"] for entry in (*_initial(pod), *pod.spec.get("containers", ()))]
+    if container:
+        return [Source(name, container)] if container in everyone else []
+    serving = [entry["name"] for entry in pod.spec.get("containers", ())]
+    return [Source(name, entry) for entry in (*_unfinished(pod), *serving)]
+
+
+def has_begun(pod: Pod, container: str) -> bool:
+    """Return whether a container has written, or could have: before that its log cannot be asked for."""
+    statuses = (*(pod.status.get("initContainerStatuses") or ()), *(pod.status.get("containerStatuses") or ()))
+    for status in statuses:
+        if status.get("name") == container:
+            state = status.get("state") or {}
+            return "running" in state or "terminated" in state or bool(status.get("restartCount"))
+    return False
+
+
+def _component(pod: Pod) -> str:
+    return pod.metadata.labels.get(labels.COMPONENT, "") or pod.metadata.name
+
+
+def _of_job(pod: Pod) -> bool:
+    owner = pod.metadata.controller
+    return owner is not None and owner.kind == Job.kind.name
+
+
+def _initial(pod: Pod) -> Iterable[dict[str, str]]:
+    return pod.spec.get("initContainers") or ()
+
+
+def _unfinished(pod: Pod) -> Iterable[str]:
+    """Yield the containers that a pod still waits for before it serves: that is where it hangs."""
+    done = {
+        status.get("name")
+        for status in pod.status.get("initContainerStatuses") or ()
+        if ((status.get("state") or {}).get("terminated") or {}).get("exitCode") == 0
+    }
+    return (entry["name"] for entry in _initial(pod) if entry["name"] not in done)

@@ -1,0 +1,296 @@
+"""A cloud as a tree: the control plane, its services, and what each of them owns or keeps. Pure."""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from stackwright import services
+from stackwright.api.annotations import PAUSED, RELEASE_OWNER
+from stackwright.api.base import Condition, CustomResource
+from stackwright.api.controlplane import OpenStackControlPlane, OperatorState
+from stackwright.api.mariadb import DATABASE_LABEL, MariaDBAccount, MariaDBDatabase
+from stackwright.api.service import ActionStatus
+from stackwright.controllers.service import labels
+from stackwright.foresight import dependencies
+from stackwright.foresight.kinds import WORKLOADS, chart_of, service_kinds
+from stackwright.foresight.objects import Identity, Seen, identity_of
+from stackwright.kube import conditions
+from stackwright.kube.builtin import DaemonSet, Job, Plain
+from stackwright.kube.resource import Overridden, Resource
+from stackwright.kube.shapes import pausing
+from stackwright.kube.shapes.states import state_of
+
+_WORKLOAD_VERSIONS = frozenset(kind.kind.api_version for kind in WORKLOADS)
+
+
+class State(StrEnum):
+    """How something is, from the best to the worst."""
+
+    READY = "Ready"
+    WAITING = "Waiting"
+    WARNING = "Warning"
+    ERROR = "Error"
+
+
+_WORSE = list(State)
+
+
+class Pods(msgspec.Struct, frozen=True):
+    """How many pods of a workload, or ends of a Job, there are, and how many there should be."""
+
+    ready: int
+    wanted: int
+
+
+class Need(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A resource that another one needs; without a state it is not there. `service` tells one that is a service."""
+
+    kind: str
+    name: str
+    state: State | None = None
+    service: bool = False
+
+
+class Node(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """One resource in the tree. `since` is when its state became what it is."""
+
+    kind: str
+    name: str
+    api_version: str
+    state: State
+    reason: str = ""
+    message: str = ""
+    since: str = ""
+    pods: Pods | None = None
+    paused: bool = False
+    chart: str = ""
+    """Where its chart comes from, where that is not ours."""
+    release_owner: str = ""
+    """Whose its Helm release is, where somebody said: operator or helm."""
+    needed_by: tuple[str, ...] = ()
+    """Why it is there although nobody asked for it."""
+    needs: tuple["Need", ...] = ()
+    """The resources of ours that it needs."""
+    overridden: tuple[Overridden, ...] = ()
+    actions: tuple[ActionStatus, ...] = ()
+    operators: tuple[OperatorState, ...] = ()
+    """The services' own operators, where a control plane has such."""
+    children: tuple["Node", ...] = ()
+
+
+def build(seen: Seen) -> tuple[Node, ...]:
+    """Return the trees of a namespace: its control plane first, then what belongs to none."""
+    children: dict[str, list[Resource]] = {}
+    roots: list[Resource] = []
+    parents = _parents(seen)
+    for resource in seen.all():
+        parent = parents.get(identity_of(resource))
+        if parent is not None:
+            children.setdefault(parent.metadata.uid, []).append(resource)
+        elif isinstance(resource, CustomResource):
+            roots.append(resource)
+    known = {
+        identity_of(resource): _custom(resource)[0] for resource in seen.all() if isinstance(resource, CustomResource)
+    }
+    found = {
+        identity_of(resource): _needs(resource, seen, known)
+        for resource in seen.all()
+        if isinstance(resource, CustomResource)
+    }
+    return tuple(_node(root, children, found, ()) for root in sorted(roots, key=_order))
+
+
+def worst(nodes: Iterable[Node]) -> State:
+    """Return the worst state of all resources of ours; what runs for them has a voice through them alone."""
+    states = (node.state for node in flatten(nodes) if node.api_version not in _WORKLOAD_VERSIONS)
+    return max(states, key=_WORSE.index, default=State.READY)
+
+
+def flatten(nodes: Iterable[Node]) -> Iterable[Node]:
+    """Yield all nodes of some trees, from the top."""
+    for node in nodes:
+        yield node
+        yield from flatten(node.children)
+
+
+def find(nodes: Iterable[Node], wanted: Identity) -> Node | None:
+    """Return the part of some trees that begins with a resource."""
+    return next((node for node in flatten(nodes) if (node.kind, node.name) == wanted), None)
+
+
+# Who belongs to whom.
+
+
+def _parents(seen: Seen) -> dict[Identity, Resource]:
+    """Return the parent of everything that has one: its owner, or who keeps or uses it."""
+    everything = seen.all()
+    by_uid = {resource.metadata.uid: resource for resource in everything}
+    found: dict[Identity, Resource] = {}
+    for plane in everything:
+        if isinstance(plane, OpenStackControlPlane):
+            found |= {(entry.kind, entry.name): plane for entry in plane.status.services}
+    for resource in everything:
+        if isinstance(resource, CustomResource):
+            found |= dict.fromkeys(dependencies.list_kept(resource, seen), resource)
+    found |= _accounts(everything, found)
+    for resource in everything:
+        owner = resource.metadata.controller
+        if owner is not None and owner.uid in by_uid:
+            found[identity_of(resource)] = by_uid[owner.uid]
+        elif owner is None and isinstance(resource, Plain) and (parent := _find_by_labels(resource, everything)):
+            found[identity_of(resource)] = parent
+    return found
+
+
+def _accounts(everything: Iterable[Resource], parents: Mapping[Identity, Resource]) -> dict[Identity, Resource]:
+    """Return whose the accounts are that a service used before, or somebody made for its database."""
+    found: dict[Identity, Resource] = {}
+    for account in everything:
+        if not isinstance(account, MariaDBAccount) or identity_of(account) in parents:
+            continue
+        database = (MariaDBDatabase.kind.name, account.metadata.labels.get(DATABASE_LABEL, ""))
+        if database in parents:
+            found[identity_of(account)] = parents[database]
+    return found
+
+
+def _find_by_labels(workload: Plain, everything: Iterable[Resource]) -> Resource | None:
+    """Return whose a workload without an owner is by its labels: so it is in a release that is in helm's hands."""
+    for resource in everything:
+        if isinstance(resource, CustomResource) and type(resource) in service_kinds():
+            key = labels.instance_of(workload, chart_of(type(resource)))
+            if key is not None and key.name == resource.metadata.name:
+                return resource
+    return None
+
+
+def _order(resource: Resource) -> tuple[Any, ...]:
+    """Sort the control plane first, then what others stand on, then the rest; Jobs as they were made, then servers."""
+    if isinstance(resource, Plain):
+        created = resource.metadata.creationTimestamp if isinstance(resource, Job) else ""
+        return 9, WORKLOADS.index(type(resource)), created, resource.metadata.name
+    below_others = {section.kind for section in services.sections() if section.infrastructure}
+    rank = 0 if isinstance(resource, OpenStackControlPlane) else 1 if type(resource) in below_others else 2
+    return rank, 0, resource.kind.name, resource.metadata.name
+
+
+# How one of them is.
+
+
+def _node(
+    resource: Resource,
+    children: Mapping[str, list[Resource]],
+    needed: Mapping[Identity, tuple[Need, ...]],
+    needed_by: tuple[str, ...],
+) -> Node:
+    below_it = sorted(children.get(resource.metadata.uid, ()), key=_order)
+    if isinstance(resource, Plain):
+        return _workload(resource)
+    assert isinstance(resource, CustomResource)  # noqa: S101  there is nothing else in a tree
+    resolved = _list_resolved(resource)
+    nodes = [_node(child, children, needed, resolved.get(identity_of(child), ())) for child in below_it]
+    state, reason, message, since = _custom(resource)
+    annotations = resource.metadata.annotations
+    return Node(
+        kind=resource.kind.name,
+        name=resource.metadata.name,
+        api_version=resource.kind.api_version,
+        state=state,
+        reason=reason,
+        message=message,
+        since=since,
+        paused=pausing.is_paused(PAUSED, resource),
+        chart=getattr(resource.status, "chart", ""),
+        release_owner=annotations.get(RELEASE_OWNER, ""),
+        needed_by=needed_by,
+        needs=needed.get(identity_of(resource), ()),
+        overridden=getattr(resource.status, "overridden", ()),
+        actions=getattr(resource.status, "actions", ()),
+        operators=getattr(resource.status, "operators", ()),
+        children=(*nodes, *_absent(resource, {(node.kind, node.name) for node in nodes})),
+    )
+
+
+def _needs(resource: CustomResource, seen: Seen, known: Mapping[Identity, State]) -> tuple[Need, ...]:
+    """Return what a resource needs; a control plane has what it stands for below it, and that is enough."""
+    if isinstance(resource, OpenStackControlPlane):
+        return ()
+    of_services = dependencies.list_services(resource)
+    return tuple(
+        Need(*entry, known.get(entry), service=entry in of_services)
+        for entry in dependencies.list_needed(resource, seen)
+    )
+
+
+def _custom(resource: CustomResource) -> tuple[State, str, str, str]:
+    ready = conditions.find(resource.status.conditions, conditions.READY)
+    if resource.deleting:
+        left = ", ".join(resource.metadata.finalizers)
+        message = f"is being deleted{f'; {left} are left to do' if left else ''}"
+        return State.WAITING, "Deleting", message, resource.metadata.deletionTimestamp
+    if ready is None or resource.status.observedGeneration < resource.metadata.generation:
+        # That it is paused is told beside.
+        message = "" if pausing.is_paused(PAUSED, resource) else "its operator has not looked at it yet"
+        since = "" if ready is not None else resource.metadata.creationTimestamp
+        return State.WAITING, "Requested", message, since
+    return _state_of(ready), ready.reason, ready.message, ready.lastTransitionTime
+
+
+def _state_of(ready: Condition) -> State:
+    if ready.status == "True":
+        return State.READY
+    return {"Error": State.ERROR, "Warning": State.WARNING}.get(ready.severity, State.WAITING)
+
+
+def _workload(resource: Plain) -> Node:
+    said = state_of(resource)
+    state = State.READY if said.status == "True" else State.ERROR if said.severity == "Error" else State.WAITING
+    return Node(
+        kind=resource.kind.name,
+        name=resource.metadata.name,
+        api_version=resource.kind.api_version,
+        state=state,
+        reason=said.reason,
+        message=said.message.removeprefix(f"{resource.kind.name} {resource.metadata.name} "),
+        since=_since(resource, state),
+        pods=_pods(resource),
+    )
+
+
+def _pods(resource: Plain) -> Pods:
+    spec, status = resource.spec, resource.status
+    if isinstance(resource, Job):
+        return Pods(status.get("succeeded", 0), spec.get("completions", 1))
+    if isinstance(resource, DaemonSet):
+        return Pods(status.get("numberAvailable", 0), status.get("desiredNumberScheduled", 0))
+    # Those that serve, be they of before a change: whether it got through is told beside.
+    wanted = spec.get("replicas", 1)
+    return Pods(min(wanted, status.get("availableReplicas", 0)), wanted)
+
+
+def _since(resource: Plain, state: State) -> str:
+    """Return since when a workload is as it is; where Kubernetes does not tell, since when it is there."""
+    stated = {entry.get("type"): entry for entry in resource.status.get("conditions") or ()}
+    wanted = "Failed" if isinstance(resource, Job) and state is State.ERROR else "Complete"
+    entry = stated.get(wanted if isinstance(resource, Job) else "Available", {})
+    return str(entry.get("lastTransitionTime") or resource.metadata.creationTimestamp)
+
+
+def _list_resolved(resource: CustomResource) -> dict[Identity, tuple[str, ...]]:
+    """Return what a control plane added by itself, and for whom."""
+    if not isinstance(resource, OpenStackControlPlane):
+        return {}
+    return {(entry.kind, entry.name): entry.neededBy for entry in resource.status.resolved}
+
+
+def _absent(resource: CustomResource, there: set[Identity]) -> Iterable[Node]:
+    """Yield what a control plane speaks of and what is not there yet."""
+    if not isinstance(resource, OpenStackControlPlane):
+        return
+    versions = {kind.kind.name: kind.kind.api_version for kind in services.kinds()}
+    for entry in resource.status.services:
+        if (entry.kind, entry.name) not in there:
+            message = entry.message or "is not there yet"
+            yield Node(entry.kind, entry.name, versions.get(entry.kind, ""), State.WAITING, entry.reason, message)

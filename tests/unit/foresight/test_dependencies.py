@@ -1,0 +1,103 @@
+"""Who needs whom in a cloud."""
+
+from typing import Any
+
+import pytest
+
+from stackwright.foresight import dependencies, tree
+from stackwright.foresight.objects import Seen
+from stackwright.foresight.tree import Need, State
+from tests.unit.foresight.clouds import control_plane, galera, keystone, kind, made, ready
+
+BUS = {"secret": "osp-secret", "databaseInstance": "cell1", "notificationsBus": {"cluster": "bus"}}
+ELSEWHERE = {
+    "secret": "osp-secret",
+    "databaseInstance": "openstack",
+    "externalKeystoneAPI": True,
+    "override": {"service": {name: {"endpointURL": "http://elsewhere:5000"} for name in ("public", "internal")}},
+}
+
+
+@pytest.mark.parametrize(
+    ("resource", "needed"),
+    [
+        pytest.param(keystone(), {("Galera", "openstack"), ("Memcached", "memcached")}, id="by-default"),
+        pytest.param(
+            keystone(spec=BUS),
+            {("Galera", "cell1"), ("Memcached", "memcached"), ("RabbitMq", "bus")},
+            id="as-the-spec-names-them",
+        ),
+        pytest.param(keystone(spec=ELSEWHERE), set(), id="what-runs-elsewhere-needs-nothing"),
+        pytest.param(galera(), set(), id="infrastructure-needs-nothing"),
+    ],
+)
+def test_which_services_a_service_stands_on(resource: Any, needed: set[tuple[str, str]]) -> None:
+    assert set(dependencies.list_services(resource)) == needed
+
+
+@pytest.mark.parametrize(
+    ("resource", "needed"),
+    [
+        pytest.param(
+            made(kind("MariaDBDatabase"), "keystone", metadata={"labels": {"dbName": "cell1"}}, spec={"name": "k"}),
+            ("Galera", "cell1"),
+            id="a-schema-its-server",
+        ),
+        pytest.param(
+            made(
+                kind("MariaDBAccount"),
+                "keystone",
+                metadata={"labels": {"mariaDBDatabaseName": "keystone"}},
+                spec={"userName": "k", "secret": "s"},
+            ),
+            ("MariaDBDatabase", "keystone"),
+            id="an-account-its-schema",
+        ),
+        pytest.param(
+            made(kind("TransportURL"), "x", spec={"rabbitmqClusterName": "bus"}),
+            ("RabbitMq", "bus"),
+            id="a-url-a-broker",
+        ),
+        pytest.param(
+            made(
+                kind("KeystoneService"),
+                "teapot",
+                spec={
+                    "serviceType": "tea",
+                    "serviceName": "teapot",
+                    "serviceUser": "teapot",
+                    "secret": "s",
+                    "passwordSelector": "p",
+                },
+            ),
+            ("KeystoneAPI", "keystone"),
+            id="an-entry-of-the-catalog-the-only-keystone",
+        ),
+        pytest.param(
+            made(kind("KeystoneEndpoint"), "teapot", spec={"serviceName": "teapot", "endpoints": {}}),
+            ("KeystoneService", "teapot"),
+            id="endpoints-their-service",
+        ),
+    ],
+)
+def test_what_was_made_for_a_service_names_its_server(resource: Any, needed: tuple[str, str]) -> None:
+    assert dependencies.list_needed(resource, Seen([keystone(), resource])) == (needed,)
+
+
+def test_what_a_service_keeps_goes_before_the_server_that_it_is_on() -> None:
+    found = dependencies.list_needed(keystone(), Seen([keystone()]))
+    assert found.index(("MariaDBDatabase", "keystone")) < found.index(("Galera", "openstack"))
+
+
+def test_a_control_plane_needs_what_it_stands_for() -> None:
+    entry = {"kind": "Galera", "name": "openstack", "ready": True}
+    assert dependencies.list_needed(control_plane(status={**ready(), "services": [entry]}), Seen([])) == (
+        ("Galera", "openstack"),
+    )
+
+
+def test_the_tree_tells_how_what_is_needed_is() -> None:
+    (database, identity) = tree.build(Seen([keystone(), galera(status=ready("False", "Info"))]))
+    assert database.needs == ()
+    assert Need("Galera", "openstack", State.WAITING, service=True) in identity.needs
+    assert Need("Memcached", "memcached", None, service=True) in identity.needs

@@ -1,0 +1,76 @@
+"""Which logs stand for a resource."""
+
+from typing import Any
+
+import pytest
+
+from stackwright.cli.commands import logs
+from stackwright.foresight import pod_logs
+from stackwright.foresight.pod_logs import Source
+from stackwright.kube.builtin import Deployment, Job, Pod
+from tests.unit.foresight.clouds import made
+
+JOB, SERVER = made(Job, "db-sync"), made(Deployment, "keystone")
+INITIAL = {"initContainers": [{"name": "wait"}], "containers": [{"name": "api"}]}
+
+
+def pod(name: str, owner: Any, component: str, created: int = 0) -> Pod:
+    labels = {"app.kubernetes.io/component": component}
+    born = f"2026-11-15T10:00:{created:02}Z"
+    found: Pod = made(Pod, name, owner=owner, metadata={"labels": labels, "creationTimestamp": born}, spec=INITIAL)
+    return found
+
+
+def test_of_jobs_the_last_pod_is_read_and_of_servers_all() -> None:
+    pods = [
+        pod("api-2", SERVER, "api", 9),
+        pod("sync-1", JOB, "db-sync", 1),
+        pod("sync-2", JOB, "db-sync", 5),
+        pod("bootstrap", JOB, "bootstrap", 3),
+        pod("api-1", SERVER, "api", 8),
+    ]
+    assert [found.metadata.name for found in pod_logs.choose_pods(pods)] == ["bootstrap", "sync-2", "api-1", "api-2"]
+
+
+def status(**fields: Any) -> dict[str, Any]:
+    return {"initContainerStatuses": [{"name": "wait", **fields}]}
+
+
+@pytest.mark.parametrize(
+    ("state", "container", "expected"),
+    [
+        pytest.param(status(state={"terminated": {"exitCode": 0}}), "", ["api"], id="what-serves"),
+        pytest.param(status(state={"running": {}}), "", ["wait", "api"], id="and-what-it-waits-for"),
+        pytest.param(status(state={"terminated": {"exitCode": 1}}), "", ["wait", "api"], id="or-failed-in"),
+        pytest.param(status(state={"terminated": {"exitCode": 0}}), "wait", ["wait"], id="the-one-that-is-named"),
+        pytest.param({}, "teapot", [], id="none-of-that-name"),
+    ],
+)
+def test_the_containers_of_a_pod(state: Any, container: str, expected: list[str]) -> None:
+    found = pod_logs.sources(made(Pod, "p", spec=INITIAL, status=state), container)
+    assert found == [Source("p", name) for name in expected]
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        pytest.param(status(state={"waiting": {"reason": "ContainerCreating"}}), False, id="not-yet"),
+        pytest.param(status(state={"running": {}}), True, id="it-runs"),
+        pytest.param(status(state={"waiting": {"reason": "CrashLoopBackOff"}}, restartCount=2), True, id="it-ran"),
+        pytest.param({}, False, id="nothing-known"),
+    ],
+)
+def test_whether_a_container_could_have_written(state: Any, expected: bool) -> None:
+    assert pod_logs.has_begun(made(Pod, "p", status=state), "wait") is expected
+
+
+@pytest.mark.parametrize(
+    ("sources", "expected"),
+    [
+        pytest.param([("a", "api")], [""], id="one-needs-no-name"),
+        pytest.param([("a", "api"), ("b", "api")], ["[a] ", "[b] "], id="pods-are-told-apart"),
+        pytest.param([("a", "wait"), ("a", "api")], ["[a/wait] ", "[a/api] "], id="and-containers-of-one-pod"),
+    ],
+)
+def test_lines_are_told_apart(sources: list[tuple[str, str]], expected: list[str]) -> None:
+    assert list(logs.prefixes(Source(*source) for source in sources).values()) == expected
