@@ -21,12 +21,11 @@ def kinds_in(package: ModuleType, *, module: str = "") -> tuple[type[CustomResou
 
 
 def values_in(package: ModuleType, module: str, name: str) -> tuple[Any, ...]:
-    """Return the value `name` of each folder's module of that name; a folder without that module has none."""
+    """Return the value `name` of each folder's module `module`; a folder without the module, or the value, has none."""
     folders = (entry.name for entry in pkgutil.iter_modules(package.__path__, f"{package.__name__}.") if entry.ispkg)
     modules = (f"{folder}.{module}" for folder in folders)
-    return tuple(
-        getattr(importlib.import_module(path), name) for path in modules if importlib.util.find_spec(path) is not None
-    )
+    found = (importlib.import_module(path) for path in modules if importlib.util.find_spec(path) is not None)
+    return tuple(getattr(module, name) for module in found if hasattr(module, name))
 
 
 def sections_in(package: ModuleType) -> tuple[Section, ...]:

@@ -52,7 +52,7 @@ def problems(service: Service[C, F], resource: C) -> Iterable[tuple[str, str]]:
     overwrite: Mapping[str, str] = getattr(resource.spec, "defaultConfigOverwrite", {})  # type: ignore[attr-defined]  # every service has a spec
     parts: tuple[Component[C, F] | Job[C, F] | Schedule[C, F], ...] = (
         *service.components_of(resource),
-        *service.jobs,
+        *service.jobs_of(resource),
         *service.schedules,
     )
     ours = {f"{part.name}.json" for part in parts}
@@ -79,7 +79,7 @@ def secret_data(service: Service[C, F], resource: C, facts: F) -> dict[str, str]
         files = tuple(component.files(resource, facts))
         data |= {file.key: file.content for file in files}
         data[f"{component.name}.json"] = _contract(service, component, resource, files)
-    parts: tuple[Job[C, F] | Schedule[C, F], ...] = (*service.jobs, *service.schedules)
+    parts: tuple[Job[C, F] | Schedule[C, F], ...] = (*service.jobs_of(resource), *service.schedules)
     for part in parts:
         files = service.files_of(part, resource, facts)
         data |= {file.key: file.content for file in files}

@@ -50,12 +50,12 @@ def _becomes(service: Service[Any, Any], resource: CustomResource) -> Iterator[t
         yield from (("the Service", f"-{endpoint.key(interface)}", DNS_LABEL) for interface in endpoint.interfaces)
     for schedule in service.schedules:
         yield "the CronJob", f"-{schedule.name}", CRON_JOB
-    for job in _jobs(service):
+    for job in _jobs(service, resource):
         yield "the Job", f"-{job}-{'#' * (DIGEST - 1)}", DNS_LABEL
 
 
-def _jobs(service: Service[Any, Any]) -> Iterator[str]:
-    yield from (job.name for job in service.jobs)
+def _jobs(service: Service[Any, Any], resource: CustomResource) -> Iterator[str]:
+    yield from (job.name for job in service.jobs_of(resource))
     # Jobs of the chart that make what the operator makes otherwise.
     yield from sorted(job for of in service.need_types for job in of.jobs)
     for name, means in service.known_actions.items():

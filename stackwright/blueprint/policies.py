@@ -75,7 +75,7 @@ def _egress(service: Service[C, F], resource: C, facts: F, around: Surroundings)
         out.append({"to": [_pods({NAME: service.name, INSTANCE: facts.name})]})
     if service.network.dials:
         out.append({"ports": [_port(port) for port in service.network.dials]})
-    if service.network.kubernetes or service.jobs:
+    if service.network.kubernetes or service.jobs_of(resource):
         # Pods wait until Jobs are done, and ask the cluster for it. It is no pod, and no selector finds it.
         out.append({"ports": [_port(port) for port in around.api_server]})
     if out:

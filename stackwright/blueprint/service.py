@@ -18,6 +18,7 @@ from stackwright.blueprint.needs.need import Each, Need
 from stackwright.blueprint.network import Network
 from stackwright.blueprint.providers import Provides
 from stackwright.kube.conditions import Finding
+from stackwright.kube.shapes.children import Child
 
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
@@ -177,6 +178,21 @@ class Volume:
         return "ReadWriteMany" if self.shared else "ReadWriteOnce"
 
 
+@dataclass(frozen=True)
+class Export:
+    """A Secret for others: for a child, for another service, or for machines outside of the cluster.
+
+    `content` is what it has, by key. It goes with the resource. `readers` are the resources of which it is known that
+    they read it, as kind and name: what a credential in it was before is retired only when all of them have taken the
+    present content (see `use.py`).
+    """
+
+    name: str
+    content: Mapping[str, str] = field(repr=False)
+    condition: str = ""
+    readers: tuple[tuple[str, str], ...] = ()
+
+
 # What a user can ask for by spec.actions.
 
 
@@ -212,13 +228,16 @@ class Told(Generic[C]):
 
 @dataclass(frozen=True)
 class Service(Generic[C, F]):
-    """A service, as data. `name` is its chart's, its image component's and its configuration directory's.
+    """A service, as data. `name` labels its pods; its `chart` and its `image` have the same name unless they are given.
 
-    Components and endpoints that depend on what the user asks for are functions of the resource.
+    A folder may have several services, which share a chart and an image. Components, endpoints and jobs that depend on
+    what the user asks for are functions of the resource.
     `problems` are what is wrong with a spec beyond what its schema can say. `elsewhere` says that the service runs
     somewhere else and is only used. `unread` are fields that upstream has and that nothing here reads yet. `options` is
     the file that lists the options of its configuration, where it has such a list.
-    `needs` are what it needs of others, and `provides` what others need of it.
+    `needs` are what it needs of others, and `provides` what others need of it. `children` are resources of our own
+    kinds that the service stands for: each is followed by its condition, and goes when the service does not ask for it
+    any more; `owns` are their kinds. `exports` are Secrets for others.
     `parts` are names, behind that of the release, of objects in the chart that no other word here tells of; `fixed` are
     the objects of `resources` whose names do not depend on the resource's, so that a namespace has them once.
     """
@@ -233,13 +252,16 @@ class Service(Generic[C, F]):
     endpoints: tuple[Endpoint, ...] | Callable[[C], tuple[Endpoint, ...]] = ()
     volumes: Callable[[C], Iterable[Volume]] | None = None
     network: Network = field(default_factory=Network)
-    jobs: tuple[Job[C, F], ...] = ()
+    jobs: tuple[Job[C, F], ...] | Callable[[C], tuple[Job[C, F], ...]] = ()
     schedules: tuple[Schedule[C, F], ...] = ()
     key_rings: tuple[KeyRing[C], ...] = ()
     secrets: tuple[Generated[C], ...] = ()
     actions: Mapping[str, Action] = field(default_factory=dict)
     values: Callable[[C, F], JsonObject] | None = None
     resources: Callable[[C, F], Iterable[Resource]] | None = None
+    children: Callable[[C, F], Iterable[Child]] | None = None
+    owns: tuple[type[CustomResource], ...] = ()
+    exports: Callable[[C, F], Iterable[Export]] | None = None
     problems: Callable[[C, Look], Iterable[tuple[str, str]]] | None = None
     elsewhere: Callable[[C], bool] = _never
     resources_elsewhere: Callable[[C, Mapping[str, str]], Iterable[Resource]] | None = None
@@ -248,12 +270,27 @@ class Service(Generic[C, F]):
     options: Path | None = None
     parts: tuple[str, ...] = ()
     fixed: tuple[tuple[type[Resource], str], ...] = ()
+    chart: str = ""
+    image: str = ""
+
+    @property
+    def chart_name(self) -> str:
+        """The name of its chart."""
+        return self.chart or self.name
+
+    @property
+    def image_name(self) -> str:
+        """The name of its component in the image manifest."""
+        return self.image or self.name
 
     @property
     def known_actions(self) -> dict[str, Action]:
-        """Every action of the service by its name: those of all services, and its own."""
+        """Every action of the service by its name: those of all services, and its own.
+
+        Jobs that depend on the resource are run by actions that the service names itself.
+        """
         general: dict[str, Action] = {"restart": Restart()}
-        if any(job.name == DB_SYNC for job in self.jobs):
+        if not callable(self.jobs) and any(job.name == DB_SYNC for job in self.jobs):
             general["sync-database"] = RunJob(DB_SYNC)
         return general | dict(self.actions)
 
@@ -272,6 +309,10 @@ class Service(Generic[C, F]):
     def need_types(self) -> frozenset[type[Need]]:
         """The types of all needs that a resource can have."""
         return frozenset(of for need in self.needs for of in (need.of if isinstance(need, Each) else (type(need),)))
+
+    def jobs_of(self, resource: C) -> tuple[Job[C, F], ...]:
+        """Return the jobs that a resource has."""
+        return self.jobs(resource) if callable(self.jobs) else self.jobs
 
     def endpoints_of(self, resource: C) -> tuple[Endpoint, ...]:
         """Return the APIs that a resource has."""

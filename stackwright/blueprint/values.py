@@ -31,7 +31,9 @@ def values(service: Service[C, F], resource: C, facts: F, *, restart: str = "") 
     }
     if endpoints := service.endpoints_of(resource):
         result["services"] = _services(endpoints, resource)
-    jobs = {job.name: value for job in service.jobs if (value := job_values(job, resource, facts)) is not None}
+    jobs = {
+        job.name: value for job in service.jobs_of(resource) if (value := job_values(job, resource, facts)) is not None
+    }
     if jobs:
         result["jobs"] = jobs
     if service.schedules:

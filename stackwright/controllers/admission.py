@@ -41,7 +41,7 @@ CHECKS: tuple[Check, ...] = (_snippets, _database_names, _mounts, doors.check, o
 def webhooks(
     kinds: Iterable[type[CustomResource]],
     known: Known,
-    further: dict[type[CustomResource], Check] | None = None,
+    further: Mapping[type[CustomResource], tuple[Check, ...]] | None = None,
     images: Mapping[str, ComponentImage] | None = None,
 ) -> tuple[Webhook[Any], ...]:
     """Return one webhook for each kind; `further` has the checks that only some kinds have.
@@ -54,7 +54,7 @@ def webhooks(
 
     special = further or {}
     every = (*CHECKS, values)
-    return tuple(_webhook(kind, (*every, *((special[kind],) if kind in special else ())), known) for kind in kinds)
+    return tuple(_webhook(kind, (*every, *special.get(kind, ())), known) for kind in kinds)
 
 
 def _webhook(kind: type[CustomResource], checks: tuple[Check, ...], known: Known) -> Webhook[Any]:

@@ -17,7 +17,7 @@ def check(resource: CustomResource, images: Mapping[str, ComponentImage]) -> Fin
     errors: list[FieldError] = []
     warnings: list[str] = []
     for service, path, spec in _specs(resource):
-        certain = options.certain(spec, images.get(service.name))
+        certain = options.certain(spec, images.get(service.image_name))
         for found in options.findings(service, path, spec):
             if found.refused and certain:
                 errors.append(FieldError(found.path, found.sentence))

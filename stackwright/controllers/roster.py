@@ -27,12 +27,13 @@ def assemble(
         *database.controllers(dialler),
         *broker.controllers(dialler),
         *identity.controllers(dialler),
+        *services.controllers(),
     )
 
 
 def team_of(controller: Controller) -> str:
     """Return the team of a controller; that of the services' own operators goes with the core."""
-    return CORE if controller.kind is ServiceOperator else team_of_kind(controller.kind)
+    return CORE if controller.kind is ServiceOperator else controller.team or team_of_kind(controller.kind)
 
 
 def choose(controllers: Iterable[Controller], teams: Iterable[str]) -> tuple[Controller, ...]:
@@ -58,4 +59,7 @@ def webhooks(
     # A kind may have several controllers, and has one webhook.
     kept = dict.fromkeys(each.kind for each in controllers if issubclass(each.kind, CustomResource))
     kinds = list(kept) if operators is None else list(services.kinds())
-    return admission.webhooks(kinds, known, {services.control_plane(): controlplane.check}, images)
+    further = services.checks()
+    umbrella = services.control_plane()
+    further = {**further, umbrella: (*further.get(umbrella, ()), controlplane.check)}
+    return admission.webhooks(kinds, known, further, images)

@@ -115,7 +115,7 @@ class _Walk:
         """Yield what became of an object and when, in the order in which it must have been."""
         yield CREATED, resource.metadata.creationTimestamp
         if isinstance(resource, CustomResource):
-            for name in (*type(resource).conditions, conditions.READY):
+            for name in (*resource.declared_conditions(), conditions.READY):
                 condition = conditions.find(resource.status.conditions, name)
                 if condition is not None and condition.status == "True":
                     yield READY if name == conditions.READY else name, condition.lastTransitionTime

@@ -188,7 +188,9 @@ def _condition_behind(resource: CustomResource) -> Condition | None:
     stated = resource.status.conditions
     ready = conditions.find(stated, conditions.READY)
     unmet = [
-        one for name in type(resource).conditions if (one := conditions.find(stated, name)) and one.status != "True"
+        one
+        for name in resource.declared_conditions()
+        if (one := conditions.find(stated, name)) and one.status != "True"
     ]
     said = (ready.reason, ready.message) if ready is not None else ("", "")
     return next((one for one in unmet if (one.reason, one.message) == said), next(iter(unmet), None))

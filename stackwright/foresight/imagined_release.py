@@ -86,7 +86,7 @@ def imagine(
         world.add(_plain(item))
     world.add(resource)
     resource = world(type(resource), resource.metadata.name)
-    images = {service.name: ComponentImage(outside.image)} if outside.image else {}
+    images = {service.image_name: ComponentImage(outside.image)} if outside.image else {}
     environment = Environment(images, charts)
     made = [*_passwords(service, resource, world, environment)]
     _surround(service, resource, world)
@@ -167,7 +167,8 @@ def _told(resource: C, world: World, *, alone: bool = True) -> Any:
     """Return a resource with what its service tells of it once it runs; one that is not `alone` needs more for that."""
     metadata = msgspec.structs.replace(resource.metadata, namespace=world.namespace)
     placed = msgspec.structs.replace(resource, metadata=metadata)
-    blueprint = next(entry for entry in services.blueprints() if entry.kind is type(resource))
+    blueprint = services.blueprint_of(type(resource))
+    assert blueprint is not None  # noqa: S101  a provider is a service
     facts = Facts(name=metadata.name, namespace=metadata.namespace, image="") if alone else None
     return (
         msgspec.structs.replace(placed, status=blueprint.tell(placed, facts, world).status)

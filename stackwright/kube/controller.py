@@ -70,7 +70,7 @@ class Controller:
     `owns` are kinds whose objects wake their controlling owner, `watches` map other kinds, `reads` are only
     kept in the cache. `makes` are kinds that it also writes without being their owner. `standing` are keys that are
     looked at from the start, whether or not there is such an object. `when` says which changes of the kind itself
-    count. `deadline` is in seconds.
+    count. `deadline` is in seconds. `team` is whom it belongs to, where that does not follow from its kind.
     """
 
     name: str
@@ -84,6 +84,7 @@ class Controller:
     when: Predicate | None = None
     workers: int = 4
     deadline: float = 60.0
+    team: str = ""
 
     @property
     def kinds(self) -> tuple[type[Resource], ...]:

@@ -180,6 +180,10 @@ class CustomResource(Resource, frozen=True, kw_only=True):
 
     status: Status = Status()
 
+    def declared_conditions(self) -> tuple[str, ...]:
+        """Return the types of this resource's conditions; a kind whose conditions depend on the spec says so here."""
+        return self.conditions
+
 
 R = TypeVar("R", bound=Resource)
 

@@ -15,6 +15,7 @@ from stackwright.api.controlplane import OpenStackControlPlane, Section, control
 from stackwright.blueprint.needs import CatalogEntry
 from stackwright.blueprint.providers import ApiServer, Offerer
 from stackwright.blueprint.service import Service
+from stackwright.kube.controller import Controller
 
 
 @cache
@@ -40,8 +41,27 @@ def control_plane() -> type[OpenStackControlPlane]:
 @cache
 def blueprints() -> tuple[Service[Any, Any], ...]:
     """Return what each service's folder says the service is."""
-    found = discovery.values_in(sys.modules[__name__], "service", "SERVICE")
-    return tuple(sorted(found, key=lambda service: str(service.name)))
+    package = sys.modules[__name__]
+    single = discovery.values_in(package, "service", "SERVICE")
+    several = (service for found in discovery.values_in(package, "service", "SERVICES") for service in found)
+    return tuple(sorted((*single, *several), key=lambda service: str(service.name)))
+
+
+@cache
+def checks() -> dict[type[CustomResource], tuple[Any, ...]]:
+    """Return what folders check of a resource when it is written, by its kind: also of kinds that are not their own."""
+    found: dict[type[CustomResource], tuple[Any, ...]] = {}
+    for entries in discovery.values_in(sys.modules[__name__], "admission", "CHECKS"):
+        for kind, check in entries.items():
+            found[kind] = (*found.get(kind, ()), check)
+    return found
+
+
+@cache
+def controllers() -> tuple[Controller, ...]:
+    """Return the controllers that folders bring beside those of their services; each names its team."""
+    found = discovery.values_in(sys.modules[__name__], "controllers", "CONTROLLERS")
+    return tuple(controller for entries in found for controller in entries)
 
 
 def blueprint_of(kind: type[CustomResource]) -> Service[Any, Any] | None:

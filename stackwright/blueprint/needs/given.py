@@ -3,7 +3,7 @@
 A parent writes such Secrets for its children (`database_secret`, `broker_secret`); a user can write one by hand.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,6 +66,12 @@ class Given(Need):
         except ValueError as error:
             wait = Wait("SecretInvalid", f"Secret {name}: {error}", self.condition, ends=Ends.BY_USER)
             return Resolved(ready=False, waits=(wait,))
+
+    def used(self, resource: Any, sight: Sight) -> Iterator[Secret]:
+        """Yield the Secret that it reads."""
+        secret = sight(Secret, str(paths.find(resource.spec, self.secret) or ""))
+        if secret is not None:
+            yield secret
 
     def server(self, resource: Any, fact: Any) -> str:
         """Return the server that the Secret names."""

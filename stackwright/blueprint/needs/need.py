@@ -161,6 +161,10 @@ class Need:
         """Return by which name the pods of the provider are labelled."""
         return ""
 
+    def used(self, resource: Any, sight: Sight) -> Iterable[Secret]:
+        """Yield the Secrets that others export and that it reads: they are marked when all of the service uses them."""
+        return ()
+
     def retired(self, resource: Any, fact: Any, sight: Sight, known: Iterable[Resource]) -> Iterable[Retirement]:
         """Yield the credentials among what is `known` that the service used before."""
         return ()

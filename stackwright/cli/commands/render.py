@@ -75,7 +75,7 @@ def render(  # noqa: PLR0913  its options
     there = manifests.read(files)
     resource = with_urls(choose(blueprint, there), {"public": public_url, "internal": internal_url})
     place = namespace or resource.metadata.namespace or resource_names.DEFAULT_NAMESPACE
-    known = image or getattr(resource.spec, "containerImage", "") or _image(blueprint.name)
+    known = image or getattr(resource.spec, "containerImage", "") or _image(blueprint.image_name)
     outside = Outside(place, known, database_host, database_port or 0, cache_servers)
     beside = [item for item in there if item.key != resource.key or type(item) is not type(resource)]
     folder = artifacts.charts(charts)
@@ -92,7 +92,7 @@ def render(  # noqa: PLR0913  its options
         return
     objects = list(outcome.objects)
     if what == MANIFESTS:
-        objects += asyncio.run(_render_chart(folder / blueprint.name, resource.metadata.name, place, outcome))
+        objects += asyncio.run(_render_chart(folder / blueprint.chart_name, resource.metadata.name, place, outcome))
     click.echo(generate.text(objects), nl=False)
 
 

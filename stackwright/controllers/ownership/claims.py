@@ -106,7 +106,7 @@ def _parts(service: Service[Any, Any], resource: Any) -> Iterator[str]:
     """Yield what stands behind the release's name in those of its objects; Jobs have a hash behind it."""
     yield ""
     yield from (component.name for component in service.components_of(resource))
-    yield from (job.name for job in service.jobs)
+    yield from (job.name for job in service.jobs_of(resource))
     yield from (schedule.name for schedule in service.schedules)
     for endpoint in service.endpoints_of(resource):
         yield from (endpoint.key(interface) for interface in endpoint.interfaces)

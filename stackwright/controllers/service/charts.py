@@ -44,7 +44,7 @@ def resolve(resource: CustomResource, look: Look) -> Resolved:
     """Return whether all is there that the user's own chart comes from. Pure."""
     chart = source(resource)
     known = ("InputReady", "ServiceConfigReady", "DeploymentReady")
-    condition = next((name for name in known if name in type(resource).conditions), "")
+    condition = next((name for name in known if name in resource.declared_conditions()), "")
     sentence = "" if chart is None else _missing(chart, look)
     waits = (Wait("ChartMissing", sentence, condition, ends=Ends.BY_USER),) if sentence else ()
     return Resolved(ready=not sentence, waits=waits)
@@ -74,7 +74,7 @@ async def folder(service: Service[Any, Any], resource: CustomResource, look: Loo
     """Return the folder of the chart to render; what an adapter raises about a user's own chart is raised as it is."""
     chart = source(resource)
     if chart is None:
-        return environment.charts / service.name
+        return environment.charts / service.chart_name
     packages = environment.renderer.packages
     try:
         if chart.configMap is not None:

@@ -18,6 +18,7 @@ from stackwright.controllers.service import (
     act,
     addresses,
     charts,
+    credentials,
     labels,
     missing_pods,
     pods,
@@ -26,7 +27,7 @@ from stackwright.controllers.service import (
     rendering,
     traces,
 )
-from stackwright.controllers.service.decide import Intent, Seen, decide
+from stackwright.controllers.service.decide import Intent, Seen, decide, declared
 from stackwright.controllers.service.environment import Environment
 from stackwright.kube import builtin, clock, conditions
 from stackwright.kube.builtin import ConfigMap, Deployment, Job, Node, Plain, Pod, Secret, StatefulSet, StorageClass
@@ -80,7 +81,7 @@ class ServiceController(Generic[C, F]):
 
     @property
     def _owned(self) -> tuple[type[Resource], ...]:
-        return (*release.KINDS, *needs.kinds_owned(self.service))
+        return (*release.KINDS, *needs.kinds_owned(self.service), *self.service.owns)
 
     def controller(self, *, workers: int = 4) -> Controller:
         """Return the controller."""
@@ -157,7 +158,7 @@ class ServiceController(Generic[C, F]):
         # A release is recorded when it is whole: a first install is one revision, not one for each fact that came.
         if rendered is not None and intent.values is not None and not outcome.failed and not waits:
             wanted = release.Wanted(resource, rendered, intent.values)
-            if wait := await release.record(wanted, context, condition=self._declared("DeploymentReady")):
+            if wait := await release.record(wanted, context, condition=declared(resource, "DeploymentReady")):
                 waits.append(wait)
         delays, stuck = await self._turn(resource, intent, seen, context)
         delays.extend(again)
@@ -178,7 +179,8 @@ class ServiceController(Generic[C, F]):
         await report(resource, findings, status, context)
         settled = not waits and not intent.secrets and all(finding.status == "True" for finding in findings)
         if settled and intent.facts is not None:
-            await self._retire(resource, intent.facts, look, context)
+            pods_of = self._pods(resource, context)
+            await credentials.settle(self.service, resource, intent.facts, pods_of, look, context)
         delays.extend(wait.after for wait in waits if wait.after is not None)
         if intent.wake is not None:
             delays.append(intent.wake)
@@ -207,7 +209,7 @@ class ServiceController(Generic[C, F]):
     async def _render(self, resource: C, intent: Intent[F], look: Looker, context: Context) -> Rendered | None:
         if intent.values is None:
             return None
-        condition = self._declared("DeploymentReady")
+        condition = declared(resource, "DeploymentReady")
         place = rendering.Place(self.service, resource, self.environment, look, context, condition)
         rendered = await rendering.render(place, intent.values)
         try:
@@ -278,15 +280,12 @@ class ServiceController(Generic[C, F]):
 
     def _condition(self, of: type[Resource], body: JsonObject, resource: C) -> str:
         if of is not Job:
-            return self._declared(_CONDITIONS.get(of, ""))
+            return declared(resource, _CONDITIONS.get(of, ""))
         if body["metadata"]["name"].startswith(f"{resource.metadata.name}-action-"):
             return ""
         component = labels.component_of(body)
-        own = {job.name: job.condition for job in self.service.jobs}
-        return self._declared(own.get(component, _PROVISIONING.get(component, "")))
-
-    def _declared(self, condition: str) -> str:
-        return condition if condition in self.service.kind.conditions else ""
+        own = {job.name: job.condition for job in self.service.jobs_of(resource)}
+        return declared(resource, own.get(component, _PROVISIONING.get(component, "")))
 
     def _pods(self, resource: C, context: Context) -> list[Pod]:
         found = context.store(Pod).list(resource.metadata.namespace)
@@ -332,34 +331,6 @@ class ServiceController(Generic[C, F]):
             changes["hash"] = {**hashes, **intent.noted}
         result: Status = msgspec.structs.replace(status, **changes)
         return result
-
-    async def _retire(self, resource: Any, facts: F, look: Looker, context: Context) -> None:
-        """Let what was kept go that no pod uses any more: all pods were started with the present configuration."""
-        sight = needs.sight(look)
-        known = [
-            item
-            for kind in needs.kinds_kept(self.service)
-            for item in context.store(kind).list(resource.metadata.namespace)
-        ]
-        retired = [
-            entry
-            for need in self.service.needs_of(resource)
-            for entry in need.retired(resource, need.fact_of(facts), sight, known)
-        ]
-        if not retired:
-            return
-        hashes = set(resource.status.hash.values())
-        mine = self._pods(resource, context)
-        carried = {pod.metadata.annotations.get(labels.CONFIG_HASH, "") for pod in mine}
-        # A Job's pod does not say with which configuration it started.
-        working = any(
-            labels.CONFIG_HASH not in pod.metadata.annotations and pod.status.get("phase") in ("Pending", "Running")
-            for pod in mine
-        )
-        if carried - hashes - {""} or working:
-            return
-        for entry in retired:
-            await act.retire(entry, resource, context)
 
 
 def _rivals(looked_at: Container[type[Resource]]) -> Iterable[type[CustomResource]]:

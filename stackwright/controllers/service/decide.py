@@ -12,7 +12,7 @@ import msgspec
 from stackwright.api import paths
 from stackwright.api.base import CustomResource, JsonObject, ObjectMeta
 from stackwright.api.mariadb import MariaDBAccount
-from stackwright.blueprint import actions, configuration, endpoints, options, policies, refused, values
+from stackwright.blueprint import actions, configuration, endpoints, options, policies, refused, use, values
 from stackwright.blueprint.actions import Course, Traces
 from stackwright.blueprint.facts import Endpoints, Facts
 from stackwright.blueprint.look import Look
@@ -26,11 +26,12 @@ from stackwright.controllers.service import charts, losses, rings, snippets, tra
 from stackwright.controllers.service.environment import Environment
 from stackwright.controllers.service.rings import Drop, Spread, Turn
 from stackwright.kube import builtin, clock
-from stackwright.kube.builtin import Node, Plain, Secret
+from stackwright.kube.builtin import Job, Node, Plain, Secret
 from stackwright.kube.conditions import Finding
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Wait
 from stackwright.kube.shapes.children import Child, child
+from stackwright.kube.shapes.states import state_of
 
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
@@ -95,7 +96,7 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
         clock.seconds(seen.now),
     )
     missing = (*_generated(service, resource, seen.look), *rings.missing(service, resource, seen.look))
-    input_ready = _declared(resource, "InputReady") or _declared(resource, "ServiceConfigReady")
+    input_ready = declared(resource, "InputReady") or declared(resource, "ServiceConfigReady")
     new = losses.accounted(service, resource, missing, input_ready)
     gathered = _gather((*(found for _, found in resolved), charts.resolve(resource, seen.look)))
     common = Intent[F](
@@ -109,7 +110,7 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
         # Whatever each need says, the configuration is not there before all of them are.
         message = "The configuration is written when all that it speaks of is known"
         return replace(
-            common, waits=(*common.waits, Wait("Waiting", message, _declared(resource, "ServiceConfigReady")))
+            common, waits=(*common.waits, Wait("Waiting", message, declared(resource, "ServiceConfigReady")))
         )
     facts = _facts(service, resource, seen, image, resolved)
     facts, waits = _reached(service, resource, seen, facts)
@@ -120,6 +121,7 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
         waits=(*common.waits, *waits, *completed.waits),
         findings=(*common.findings, *completed.findings),
     )
+    facts = _with_done(service, resource, facts, seen.look)
     further = paths.merge(gathered.values, completed.values)
     further |= _sudo(service, environment) | policies.values(service, resource, facts, environment.around)
     return _deployed(service, resource, seen, facts, replace(common, values=further))
@@ -137,7 +139,7 @@ def _elsewhere(service: Service[C, F], resource: C, look: Look) -> tuple[Child, 
 
 def _sudo(service: Service[C, F], environment: Environment) -> JsonObject:
     """Return what the chart has to know of an image that starts through sudo."""
-    image = environment.images.get(service.name)
+    image = environment.images.get(service.image_name)
     return {"sudo": True} if image is not None and image.sudo else {}
 
 
@@ -154,9 +156,10 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
         for name, text in configuration.secret_data(service, resource, facts).items()
     }
     metadata = ObjectMeta(name=configuration.secret_name(resource))
-    condition = _declared(resource, "ServiceConfigReady")
+    condition = declared(resource, "ServiceConfigReady")
     config = (child(Secret(metadata=metadata, data=data), condition=condition),) if data else ()
     further = service.resources(resource, facts) if service.resources else ()
+    exported = service.exports(resource, facts) if service.exports else ()
     return Intent(
         facts=facts,
         children=(
@@ -167,6 +170,8 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
                 for entry in (service.volumes(resource) if service.volumes else ())
             ),
             *(child(item) for item in further),
+            *(use.secret_of(entry) for entry in exported),
+            *(service.children(resource, facts) if service.children else ()),
         ),
         waits=common.waits,
         findings=common.findings,
@@ -181,18 +186,18 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
 def _refuse_problems(service: Service[C, F], resource: C, look: Look, environment: Environment) -> None:
     found = (
         *database_names.problems(resource, lambda account: look(MariaDBAccount, account)),
-        *refused.problems(service, resource, look, environment.images.get(service.name)),
+        *refused.problems(service, resource, look, environment.images.get(service.image_name)),
         *_in_secrets(service, resource, look, environment),
     )
     if found:
         message = "; ".join(f"{path}: {sentence}" for path, sentence in found)
-        raise Blocked(message, reason="InvalidInput", condition=_declared(resource, "InputReady"))
+        raise Blocked(message, reason="InvalidInput", condition=declared(resource, "InputReady"))
 
 
 def _in_secrets(service: Service[C, F], resource: C, look: Look, environment: Environment) -> Iterable[tuple[str, str]]:
     """Yield what is wrong with options that the user keeps in Secrets, where it is known which there are."""
     known, spec = options.of(service), resource.spec  # type: ignore[attr-defined]  # every service has a spec
-    if known is not None and options.certain(spec, environment.images.get(service.name)):
+    if known is not None and options.certain(spec, environment.images.get(service.image_name)):
         for need in service.needs_of(resource):
             if isinstance(need, Snippets):
                 yield from snippets.problems(need.secrets(resource), known, look)
@@ -206,7 +211,7 @@ def _refuse_taken(resource: C, seen: Seen) -> None:
             seen.look(type(each.rival), each.rival.metadata.name)
         if each.claim.of is not None:
             seen.look(each.claim.of, each.claim.name)
-    if (error := ownership.blocked(found, _declared(resource, "InputReady"))) is not None:
+    if (error := ownership.blocked(found, declared(resource, "InputReady"))) is not None:
         raise error
 
 
@@ -214,7 +219,7 @@ def _unread(service: Service[C, F], resource: C) -> tuple[Finding, ...]:
     """Return what names the fields that were set and that nothing here reads yet."""
     said = msgspec.to_builtins(resource.spec)  # type: ignore[attr-defined]  # every service has a spec
     ignored = [path for name in service.unread for path in _said_at(said, name.split("."))]
-    condition = _declared(resource, "InputReady") or _declared(resource, "ServiceConfigReady")
+    condition = declared(resource, "InputReady") or declared(resource, "ServiceConfigReady")
     if not ignored or not condition:
         return ()
     names = ", ".join(f"spec.{name}" for name in ignored)
@@ -232,9 +237,9 @@ def _said_at(said: Any, steps: list[str]) -> Iterable[str]:
 
 
 def _image(service: Service[C, F], environment: Environment) -> str:
-    image = environment.images.get(service.name)
+    image = environment.images.get(service.image_name)
     if image is None:
-        message = f"The image manifest has no component {service.name}; add it there, or set spec.containerImage"
+        message = f"The image manifest has no component {service.image_name}; add it there, or set spec.containerImage"
         raise Blocked(message, reason="ImageUnknown")
     return image.reference
 
@@ -295,6 +300,16 @@ def _reached(service: Service[C, F], resource: C, seen: Seen, facts: F) -> tuple
     return facts, tuple(waits)
 
 
-def _declared(resource: CustomResource, condition: str) -> str:
+def _with_done(service: Service[C, F], resource: C, facts: F, look: Look) -> F:
+    """Return the facts with the jobs that are done; one may have inputs only when another is."""
+    for job in service.jobs_of(resource):
+        wanted = values.job_values(job, resource, facts)
+        present = look(Job, f"{facts.name}-{job.name}-{wanted['hash']}") if wanted is not None else None
+        if present is not None and state_of(present).status == "True":
+            facts = replace(facts, done=facts.done | {job.name})
+    return facts
+
+
+def declared(resource: CustomResource, condition: str) -> str:
     """Return the condition if the kind has it, else the whole."""
-    return condition if condition in type(resource).conditions else ""
+    return condition if condition in resource.declared_conditions() else ""

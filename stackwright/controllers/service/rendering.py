@@ -46,7 +46,7 @@ async def render(place: Place, values: JsonObject) -> Rendered:
         theirs = await renderer.render(folder, metadata.name, metadata.namespace, values)
         if charts.source(place.resource) is None:
             return theirs, theirs
-        own = place.environment.charts / place.service.name
+        own = place.environment.charts / place.service.chart_name
         return theirs, await renderer.render(own, metadata.name, metadata.namespace, values)
 
     with translated(place.condition):

@@ -7,15 +7,14 @@ from datetime import datetime
 from typing import TypeVar
 
 from stackwright.api.base import CustomResource
-from stackwright.blueprint import key_rings, values
+from stackwright.blueprint import key_rings
 from stackwright.blueprint.actions import Course
 from stackwright.blueprint.digests import digest
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.passwords import NewSecret
 from stackwright.blueprint.service import KeyRing, Service
-from stackwright.kube.builtin import Job, Secret
-from stackwright.kube.shapes.states import state_of
+from stackwright.kube.builtin import Secret
 
 # On the Secret of a ring: when it was turned last, the id of the last action that asked for it, which keys were seen
 # with every pod, and until when each key was the primary one.
@@ -137,7 +136,7 @@ def due(service: Service[C, F], resource: C, facts: F, look: Look, course: Cours
             if over := frozenset(name for name, seconds in surplus.items() if not seconds):
                 steps.append(Drop(secret, over))
             continue
-        if ring.migrate and not _migrated(service, ring, resource, facts, look):
+        if ring.migrate and not _migrated(ring, resource, facts, look):
             message = f"{secret.metadata.name} turns when {ring.migrate} has written everything with the present keys"
             waiting[asked.get(ring.name, "")] = message
             continue
@@ -170,13 +169,10 @@ def _turned_at(secret: Secret) -> str:
     return said if key_rings.is_time(said) else secret.metadata.creationTimestamp
 
 
-def _migrated(service: Service[C, F], ring: KeyRing[C], resource: C, facts: F, look: Look) -> bool:
+def _migrated(ring: KeyRing[C], resource: C, facts: F, look: Look) -> bool:
     """Return whether what was written with older keys was written anew with the present ones."""
     if not key_rings.was_turned(keys_of(ring, resource, look)):
         return True
     if ring.name not in facts.rings:
         return False
-    job = next(job for job in service.jobs if job.name == ring.migrate)
-    wanted = values.job_values(job, resource, facts)
-    present = look(Job, f"{facts.name}-{job.name}-{wanted['hash']}") if wanted is not None else None
-    return present is not None and state_of(present).status == "True"
+    return ring.migrate in facts.done

@@ -138,17 +138,17 @@ async def _release(
     blueprint = services.blueprint_of(type(resource))
     if blueprint is None or blueprint.elsewhere(resource):
         return None
-    if wrong := wrong_with(blueprint, resource, means.images.get(blueprint.name)):
+    if wrong := wrong_with(blueprint, resource, means.images.get(blueprint.image_name)):
         return Finding(Level.PROBLEM, TOPIC, f"{_label(resource)}: {wrong}.")
     image = getattr(resource.spec, "containerImage", "")  # type: ignore[attr-defined]  # every service has a spec
-    known = means.images.get(blueprint.name, ComponentImage(NO_IMAGE)).reference
+    known = means.images.get(blueprint.image_name, ComponentImage(NO_IMAGE)).reference
     others = [item for item in beside if item.key.name != resource.key.name or type(item) is not type(resource)]
     others += _logins(resource, others)
     outside = Outside(namespace, image or known)
     try:
         outcome = imagined_release.imagine(blueprint, with_urls(resource), others, outside, means.charts)
         with translated():
-            chart = means.charts / blueprint.name
+            chart = means.charts / blueprint.chart_name
             rendered = await means.renderer.render(chart, resource.metadata.name, namespace, outcome.values)
     except Missing as error:
         said = f"{_label(resource)}: what it becomes is not known here: {error}"

@@ -18,7 +18,9 @@ async def report(
     `looked=False` says that the pass failed before it knew what there is to do.
     """
     now = clock.seconds(clock.now())
-    computed = conditions.compute(type(resource).conditions, findings, resource.status.conditions, now, looked=looked)
+    computed = conditions.compute(
+        resource.declared_conditions(), findings, resource.status.conditions, now, looked=looked
+    )
     new = msgspec.structs.replace(status, conditions=computed, observedGeneration=resource.metadata.generation)
     if new == resource.status:
         return new

@@ -16,7 +16,7 @@ from tests.chaos.fuzzing.values import Values
 from tests.functional.crds.samples import LEAST
 from tests.known import nothing_known
 
-WEBHOOKS = admission.webhooks(services.kinds(), nothing_known, {services.control_plane(): controlplane.check})
+WEBHOOKS = admission.webhooks(services.kinds(), nothing_known, {services.control_plane(): (controlplane.check,)})
 DRAWS = 60
 
 

@@ -15,7 +15,7 @@ def checked(spec: JsonObject, *others: str, update: bool = False) -> Findings:
     kind = services.control_plane()
     present = [umbrella(name=name) for name in others]
     known = listing(*present)
-    (webhook,) = admission.webhooks((kind,), known, {kind: check})
+    (webhook,) = admission.webhooks((kind,), known, {kind: (check,)})
     assert webhook.validate is not None
     validate = webhook.validate
     new = umbrella(spec)
