@@ -46,14 +46,14 @@ class _Managed(Resource, frozen=True, kw_only=True):
 
 @click.group()
 def action() -> None:
-    """Ask an operator to do something once, and see how it went."""
+    """Run an action of an operator once, and show its result."""
 
 
 @action.command(name="list", epilog=exit_codes.TABLE)
 @click.argument("resource", shell_complete=resource_names.complete_resource)
 @cloud_options
 def list_actions(*, where: Where, resource: str) -> None:
-    """List what a resource can be asked to do, and what it was asked for."""
+    """List the actions of a resource, and those that were requested."""
     found = asyncio.run(_found(where, resource))
     for line in listing(known_of(type(found)), found.status.actions, clock.now()):  # type: ignore[attr-defined]  # every kind with pods has actions
         click.echo(line)
@@ -62,17 +62,17 @@ def list_actions(*, where: Where, resource: str) -> None:
 @action.command(epilog=exit_codes.TABLE)
 @click.argument("resource", shell_complete=resource_names.complete_resource)
 @click.argument("name", metavar="ACTION")
-@click.option("--id", "identifier", help="A word of your choosing; an action runs once for each. Else the time of now.")
-@click.option("--no-wait", is_flag=True, help="Do not wait for how it goes.")
 @click.option(
-    "--timeout", type=Duration(), default="15m", show_default=True, help="For how long to wait: 90s, 10m, 1h30m."
+    "--id", "identifier", help="An id of your choice; an action runs once for each id. By default the current time."
 )
+@click.option("--no-wait", is_flag=True, help="Do not wait for the result.")
+@click.option("--timeout", type=Duration(), default="15m", show_default=True, help="How long to wait: 90s, 10m, 1h30m.")
 @cloud_options
 def run(*, where: Where, resource: str, name: str, identifier: str | None, no_wait: bool, timeout: float) -> None:
-    """Ask for an action, and wait for how it goes.
+    """Request an action, and wait for its result.
 
-    It is written into the resource's spec.actions, beside what others wrote there. The same id again does not run it
-    again: it tells how it went.
+    The request is added to the resource's spec.actions, next to the entries of others. If you use an id again, the
+    action does not run again; the command reports how it went.
     """
     # Two may be asked for within a second.
     asked = Action(name=name, id=identifier or clock.microseconds(clock.now()))

@@ -26,7 +26,7 @@ MOST_BYTES = 256 * 1024
 
 @click.group()
 def config() -> None:
-    """Bring configuration of your own: files in Kolla's layout."""
+    """Import your own configuration: files in Kolla's layout."""
 
 
 @config.command(name="import", epilog=exit_codes.TABLE)
@@ -36,12 +36,16 @@ def config() -> None:
     "--file",
     "path",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Write it into the OpenStackControlPlane in this file, and ask no cluster.",
+    help="Change the OpenStackControlPlane in this file instead of the cluster.",
 )
-@click.option("--yes", is_flag=True, help="Do not ask. Where nobody can answer, nothing is changed without it.")
+@click.option(
+    "--yes",
+    is_flag=True,
+    help="Do not ask for confirmation. Without a terminal, nothing is changed unless you pass this.",
+)
 @cloud_options
 def import_directory(*, directory: Path, path: Path | None, yes: bool, where: Where) -> None:
-    """Read a directory in Kolla's layout into the control plane; show the difference first.
+    """Import a directory in Kolla's layout into the control plane, after showing the difference.
 
     \b
     DIRECTORY/global.conf               options of all services
@@ -49,8 +53,8 @@ def import_directory(*, directory: Path, path: Path | None, yes: bool, where: Wh
     DIRECTORY/glance/policy.yaml        a whole file of a service
     DIRECTORY/glance-api/config.json    how a component starts, and the files beside it that it copies
 
-    An earlier import is replaced. What is not understood is named, and left alone. Options that hold a secret are
-    never written into the control plane, and a file loses its comments.
+    An earlier import is replaced. What the command does not understand is listed and left out. Options that hold a
+    secret are never written into the control plane. A file that is changed with -f loses its comments.
     """  # noqa: D301  click keeps the lines after its mark as they are
     files, unreadable = collect(directory)
     if not files:

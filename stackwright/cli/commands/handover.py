@@ -40,10 +40,10 @@ class Options:
     timeout: float
 
 
-_yes = click.option("--yes", is_flag=True, help="Do it without asking.")
+_yes = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 _dry_run = click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 _timeout = click.option(
-    "--timeout", type=Duration(), default="5m", show_default=True, help="For how long to wait: 90s, 10m, 1h30m."
+    "--timeout", type=Duration(), default="5m", show_default=True, help="How long to wait: 90s, 10m, 1h30m."
 )
 
 
@@ -54,7 +54,7 @@ _timeout = click.option(
 @_timeout
 @cloud_options
 def give(*, where: Where, resource: str, yes: bool, dry_run: bool, timeout: float) -> None:
-    """Give a service's Helm release to who works with helm by hand.
+    """Hand a service's Helm release over to manual use of helm.
 
     No pod restarts. The operator does nothing more for the service until it is taken back with `stackwright take`.
     """
@@ -68,10 +68,10 @@ def give(*, where: Where, resource: str, yes: bool, dry_run: bool, timeout: floa
 @_timeout
 @cloud_options
 def take(*, where: Where, resource: str, yes: bool, dry_run: bool, timeout: float) -> None:
-    """Take back what others changed by hand, after showing it.
+    """Revert what others changed by hand, after showing it.
 
-    A release that is in helm's hands, or that helm changed by hand, goes back to the operator. Else it is about the
-    fields that somebody else set and that the operator therefore leaves alone (status.overridden).
+    If helm has the release, or somebody upgraded it with helm, it goes back to the operator. Otherwise the operator
+    takes back the fields that somebody else set and that it therefore leaves alone (status.overridden).
     """
     _end(asyncio.run(_take(where, resource, Options(yes, dry_run, timeout))))
 

@@ -48,16 +48,16 @@ class NotReady(click.ClickException):
 
 @click.command(epilog=exit_codes.TABLE)
 @click.option("--clouds-yaml", is_flag=True, help="Print a whole clouds.yaml instead, password included.")
-@click.option("--internal", is_flag=True, help="Use the internal endpoint: for who is in the cluster.")
+@click.option("--internal", is_flag=True, help="Use the internal endpoint, for clients inside the cluster.")
 @cloud_options
 def openrc(*, where: Where, clouds_yaml: bool, internal: bool) -> None:
-    """Print how the administrator logs in.
+    """Print the administrator's login.
 
     \b
     source <(stackwright openrc) && openstack token issue
     stackwright openrc --clouds-yaml > clouds.yaml && OS_CLOUD=default openstack token issue
 
-    The administrator's password is printed: that is what this is for. Mind where it goes.
+    This prints the administrator's password. Be careful where you store the output.
     """  # noqa: D301  click keeps the lines after its mark as they are
     cloud = asyncio.run(_cloud(where, internal=internal))
     click.echo(as_clouds_yaml(cloud) if clouds_yaml else as_openrc(cloud), nl=False)
