@@ -86,7 +86,7 @@ VERSION = "v1beta1"
 # `kubectl get openstack` shows everything that we serve in a namespace.
 CATEGORIES = ("openstack", "osp")
 
-READY = condition_column("Ready", "Ready", "status", description="Whether all that was asked for is there")
+READY = condition_column("Ready", "Ready", "status", description="Whether everything that was asked for is there")
 REASON = condition_column("Reason", "Ready", "reason", description="Why, in one word")
 MESSAGE = condition_column("Message", "Ready", "message", description="Why, and what to do")
 AGE = Column("Age", ".metadata.creationTimestamp", "date")

@@ -41,16 +41,16 @@ class KeystoneServiceSpec(Value, frozen=True, kw_only=True):
         str,
         min_length(1),
         immutable("a service of the catalog cannot be renamed; make another KeystoneService"),
-        describe("The name of the service in the catalog; as a rule the name of this resource."),
+        describe("The name of the service in the catalog; usually the name of this resource."),
     ]
-    serviceDescription: Annotated[str, describe("What the service does, for who reads the catalog.")] = ""
+    serviceDescription: Annotated[str, describe("A description of the service, for users of the catalog.")] = ""
     enabled: Annotated[bool, describe("Whether the catalog shows the service.")] = True
     serviceUser: Annotated[
-        str, min_length(1), describe("The user, in project service with the roles admin and service.")
+        str, min_length(1), describe("The service's user, in project service with the roles admin and service.")
     ]
     secret: Annotated[
         ObjectName,
-        describe("The Secret with the user's password. A password that is changed there is changed in Keystone."),
+        describe("The Secret with the user's password. If you change the password there, it is changed in Keystone."),
     ]
     passwordSelector: Annotated[str, min_length(1), describe("The key of the password in that Secret.")]
     keystoneInstance: _KeystoneInstance = ""
@@ -73,7 +73,7 @@ class KeystoneService(CustomResource, frozen=True, kw_only=True):
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "KeystoneService", "keystoneservices")
     definition: ClassVar[Definition] = shown(
         Column("Type", ".spec.serviceType", description="The type by which clients find the service"),
-        Column("User", ".spec.serviceUser", priority=1, description="The user that the service works as"),
+        Column("User", ".spec.serviceUser", priority=1, description="The user that the service logs in as"),
     )
     conditions: ClassVar[tuple[str, ...]] = (
         "KeystoneAPIReady",
@@ -99,7 +99,9 @@ class KeystoneEndpointSpec(Value, frozen=True, kw_only=True):
         dict[str, _Url],
         keys("public", "internal", "admin"),
         max_properties(3),
-        describe("The URLs by interface: public, internal. An interface that is removed here goes from the catalog."),
+        describe(
+            "The URLs by interface: public, internal. An interface that you remove here is removed from the catalog."
+        ),
     ]
     keystoneInstance: _KeystoneInstance = ""
 
@@ -107,7 +109,7 @@ class KeystoneEndpointSpec(Value, frozen=True, kw_only=True):
 class RegisteredEndpoint(Value, frozen=True, kw_only=True):
     """One endpoint as Keystone has it."""
 
-    interface: Annotated[str, describe("Whom it is for: public or internal.")]
+    interface: Annotated[str, describe("The interface: public or internal.")]
     url: Annotated[str, describe("The URL that clients get.")] = ""
     id: Annotated[str, describe("The endpoint's id in Keystone.")] = ""
 

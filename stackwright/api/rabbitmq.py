@@ -28,16 +28,22 @@ class TransportURLSpec(Value, frozen=True, kw_only=True):
         str,
         max_length(255),
         describe(
-            "The user of the service, who is made when missing; empty for the broker's default user. Another name "
-            "makes a second user, and the first one goes when nobody uses it any more."
+            "The user of the service, which is created if it does not exist; empty for the broker's default "
+            "user. If you change the name, a second user is created, and the first one is deleted when "
+            "nothing uses it any more."
         ),
     ] = ""
     vhost: Annotated[
-        str, max_length(255), describe("The virtual host, which is made when missing; empty for the broker's default.")
+        str,
+        max_length(255),
+        describe("The virtual host, which is created if it does not exist; empty for the broker's default."),
     ] = ""
     deletionPolicy: Annotated[
         Literal["Retain", "Delete"],
-        describe("What becomes of the user when this resource is deleted: it stays, or it goes too. A vhost stays."),
+        describe(
+            "What happens to the user when this resource is deleted. Retain: it stays. Delete: it is "
+            "deleted. The virtual host always stays."
+        ),
     ] = "Retain"
     userRef: Annotated[
         str,
@@ -55,14 +61,16 @@ class TransportURLStatus(Status, frozen=True, kw_only=True):
     """Where the URL is, and what it says."""
 
     secretName: Annotated[str, describe("The Secret with the URL, under the key transport_url.")] = ""
-    secretHash: Annotated[str, describe("A digest of that Secret's content.")] = ""
-    previousSecretName: Annotated[str, describe("The Secret before a rotation, while somebody may use it.")] = ""
+    secretHash: Annotated[str, describe("A hash of that Secret's content.")] = ""
+    previousSecretName: Annotated[str, describe("The Secret before a rotation, while it may still be in use.")] = ""
     rabbitmqUsername: Annotated[str, describe("The user that the URL names.")] = ""
     rabbitmqVhost: Annotated[str, describe("The virtual host that the URL names.")] = ""
-    previousRabbitmqUsername: Annotated[str, describe("The user before a rotation, while somebody may use it.")] = ""
+    previousRabbitmqUsername: Annotated[str, describe("The user before a rotation, while it may still be in use.")] = ""
     rabbitmqUserRef: Annotated[str, describe("The RabbitMQUser resource behind that user, if there is one.")] = ""
-    previousRabbitmqUserRef: Annotated[str, describe("The one before a rotation, while somebody may use it.")] = ""
-    queueType: Annotated[str, describe("The type of queues that the broker makes.")] = ""
+    previousRabbitmqUserRef: Annotated[
+        str, describe("The RabbitMQUser before a rotation, while it may still be in use.")
+    ] = ""
+    queueType: Annotated[str, describe("The type of queues that the broker creates.")] = ""
 
 
 class TransportURL(CustomResource, frozen=True, kw_only=True):
@@ -70,7 +78,7 @@ class TransportURL(CustomResource, frozen=True, kw_only=True):
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "TransportURL", "transporturls")
     definition: ClassVar[Definition] = shown(
-        Column("Broker", ".spec.rabbitmqClusterName", description="The RabbitMq that it is of"),
+        Column("Broker", ".spec.rabbitmqClusterName", description="The RabbitMq that it belongs to"),
         Column("Secret", ".status.secretName", priority=1, description="The Secret with the URL"),
     )
     conditions: ClassVar[tuple[str, ...]] = ("TransportURLReady",)

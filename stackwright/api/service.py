@@ -22,7 +22,8 @@ from stackwright.api.pods import PodOverride, PodTemplate, TopologyRef
 from stackwright.api.start import KollaConfig
 
 ContainerImage = Annotated[
-    ImageReference, describe("The image that the pods run; absent or empty, the one of the release's image manifest.")
+    ImageReference,
+    describe("The image that the pods run. If absent or empty, the image of the release's image manifest."),
 ]
 
 
@@ -34,13 +35,13 @@ class Action(Value, frozen=True, kw_only=True):
         min_length(1),
         max_length(63),
         pattern(r"^[a-z]([-a-z0-9]*[a-z0-9])?$"),
-        describe("What to do: restart, sync-database, or what the service declares for itself."),
+        describe("What to do: restart, sync-database, or an action that the service declares."),
     ]
     id: Annotated[
         str,
         min_length(1),
         max_length(63),
-        describe("A word of your choosing, such as a date or a ticket. An action runs once for each id."),
+        describe("A word of your choice, such as a date or a ticket. An action runs once for each id."),
     ]
 
 
@@ -48,38 +49,39 @@ Actions = Annotated[
     tuple[Action, ...],
     list_map("id"),
     max_items(32),
-    describe("What the operator is asked to do once, beside keeping the service as it is described here."),
+    describe("Actions that the operator runs once, in addition to keeping the service as described here."),
 ]
 
 
 class ActionStatus(Value, frozen=True, kw_only=True):
     """How far an action is, or how it went."""
 
-    name: Annotated[str, describe("What was asked for.")]
-    id: Annotated[str, describe("The id under which it was asked for.")]
+    name: Annotated[str, describe("The action that was requested.")]
+    id: Annotated[str, describe("The id of the request.")]
     state: Annotated[str, describe("Pending, Running, Succeeded or Failed.")] = ""
-    startTime: Annotated[str | None, string_format("date-time"), describe("When it began.")] = None
+    startTime: Annotated[str | None, string_format("date-time"), describe("When it started.")] = None
     completionTime: Annotated[str | None, string_format("date-time"), describe("When it ended.")] = None
-    result: Annotated[str, describe("How it went, as a sentence.")] = ""
+    result: Annotated[str, describe("The result, as a sentence.")] = ""
     log: Annotated[str, describe("The last lines of its log.")] = ""
 
 
 ActionStatuses = Annotated[
-    tuple[ActionStatus, ...], list_map("id"), describe("The actions that were asked for, and how they went.")
+    tuple[ActionStatus, ...], list_map("id"), describe("The actions that were requested, and their results.")
 ]
 
 Provisioning = Annotated[
     Literal["InProcess", "Job"],
     describe(
-        "Who makes database, users and roles: the operator itself (InProcess), or Jobs of the service's chart (Job)."
+        "Who creates the database, users and roles: the operator itself (InProcess), or Jobs of the service's"
+        " chart (Job)."
     ),
 ]
 
 DefaultConfigOverwrite = Annotated[
     dict[str, str],
     describe(
-        "Whole files for the service's configuration directory, by file name (policy.yaml, api-paste.ini, …); a file "
-        "that we would write ourselves is replaced."
+        "Whole files for the service's configuration directory, by file name (policy.yaml, api-paste.ini, …)."
+        " They replace files of ours."
     ),
 ]
 
@@ -93,8 +95,8 @@ class ServiceTemplate(PodTemplate, frozen=True, kw_only=True):
     customServiceConfig: Annotated[
         str,
         describe(
-            "A snippet in the format of the service's own configuration files. It is read after what we generate, so "
-            "it wins."
+            "A snippet in the format of the service's own configuration files. It is read after our own "
+            "settings, so it wins."
         ),
     ] = ""
     networkAttachments: Annotated[
@@ -102,7 +104,7 @@ class ServiceTemplate(PodTemplate, frozen=True, kw_only=True):
     ] = ()
     kollaConfig: Annotated[
         KollaConfig | None,
-        describe("The component's own config.json: it is merged over ours, key by key, and starts the component."),
+        describe("The component's own config.json, which is merged into ours, key by key."),
     ] = None
     override: PodOverride = PodOverride()
 
@@ -121,8 +123,8 @@ class ServiceSpec(ServiceTemplate, frozen=True, kw_only=True):
     preserveJobs: Annotated[
         bool,
         describe(
-            "Whether finished Jobs stay. They stay either way: the last of each kind, until another takes its place, "
-            "because pods that start look there whether the schema is made."
+            "Whether finished Jobs are kept. The last Job of each kind is always kept until another one "
+            "replaces it, because starting pods look there to see whether the schema exists."
         ),
     ] = False
     actions: Actions = ()
@@ -162,19 +164,22 @@ class KnownAddress(Value, frozen=True, kw_only=True):
     """How clients outside of the cluster know a Service."""
 
     nodePorts: Annotated[dict[str, int], describe("The ports on every node, by the names of the Service's ports.")] = {}
-    address: Annotated[str, describe("The address that a load balancer gave it.")] = ""
+    address: Annotated[str, describe("The address that the load balancer assigned.")] = ""
 
 
 class WorkloadStatus(CompositeStatus, frozen=True, kw_only=True):
     """What every kind that runs pods reports."""
 
     readyCount: Annotated[int, describe("How many pods are ready.")] = 0
-    chart: Annotated[str, describe("Where the chart comes from that was rendered last; empty where it is ours.")] = ""
-    hash: Annotated[dict[str, str], describe("Digests of what was last rolled out and done, by what they are of.")] = {}
-    lastAppliedTopology: Annotated[TopologyRef | None, describe("The Topology that the pods were made with.")] = None
+    chart: Annotated[str, describe("The source of the chart that was rendered last; empty if it is ours.")] = ""
+    hash: Annotated[dict[str, str], describe("Hashes of what was last rolled out and applied, by topic.")] = {}
+    lastAppliedTopology: Annotated[TopologyRef | None, describe("The Topology that the pods were created with.")] = None
     addresses: Annotated[
         dict[str, KnownAddress],
-        describe("How clients outside know each Service; asked for again where the Service has to be made anew."),
+        describe(
+            "The ports and addresses under which clients know each Service; they are requested again if "
+            "the Service has to be recreated."
+        ),
     ] = {}
     actions: ActionStatuses = ()
 
