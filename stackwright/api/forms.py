@@ -60,8 +60,8 @@ Schedule = Annotated[
     max_length(200),
     rule(
         f"self.matches('{CRON}')",
-        message="is no cron expression: it takes minute (0-59), hour (0-23), day of the month (1-31), month (1-12) and "
-        "day of the week (0-6), or a word such as @daily",
+        message="is not a cron expression: it takes minute (0-59), hour (0-23), day of the month (1-31), month "
+        "(1-12) and day of the week (0-6), or a word such as @daily",
     ),
     Form.CRON,
 ]
@@ -76,7 +76,7 @@ ImageReference = Annotated[
     max_length(512),
     rule(
         f"self.matches('{IMAGE}')",
-        message="is no reference of an image; write [HOST/]PATH[:TAG][@sha256:DIGEST], the path in lower case",
+        message="is not an image reference; write [HOST/]PATH[:TAG][@sha256:DIGEST], the path in lower case",
     ),
     Form.IMAGE,
 ]

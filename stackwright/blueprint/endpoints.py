@@ -20,7 +20,7 @@ def urls(
             continue
         service = services[interface]
         if service is None:
-            return Wait("ServiceMissing", f"The Service of the {interface} endpoint is not there yet", "")
+            return Wait("ServiceMissing", f"The Service of the {interface} endpoint does not exist yet", "")
         url = url_of(service, nodes, port)
         if isinstance(url, Wait):
             return url

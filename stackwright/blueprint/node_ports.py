@@ -19,7 +19,7 @@ def allowed(environment: Mapping[str, str] = os.environ) -> tuple[int, int]:
     said = environment.get(VARIABLE) or USUAL
     first, _, last = said.partition("-")
     if not (first.isdigit() and last.isdigit() and 0 < int(first) <= int(last) <= 65535):
-        raise ConfigError(f"{VARIABLE} is {said}, which is no range of ports; write it as {USUAL}.")
+        raise ConfigError(f"{VARIABLE} is {said}, which is not a range of ports; write it as {USUAL}.")
     return int(first), int(last)
 
 
@@ -28,7 +28,7 @@ def problem(port: int) -> str:
     first, last = allowed()
     if first <= port <= last:
         return ""
-    return f"must be from {first} to {last}, the ports that the cluster gives to nodes, and is {port}"
+    return f"must be from {first} to {last}, the cluster's range of node ports, and is {port}"
 
 
 def taken(resource: CustomResource, services: Iterable[Service]) -> Iterator[tuple[str, str]]:
@@ -42,7 +42,7 @@ def taken(resource: CustomResource, services: Iterable[Service]) -> Iterator[tup
             owner = others[field.value].metadata
             yield field.path, f"{field.value} is the port of Service {owner.name}; use another, or leave it out"
         elif field.value in before:
-            yield field.path, f"{field.value} is asked for by {before[field.value]} too; use another, or leave it out"
+            yield field.path, f"{field.value} is used by {before[field.value]} too; use another, or leave it out"
         before.setdefault(field.value, field.path)
 
 

@@ -107,7 +107,7 @@ def _one_of(choices: list[str]) -> str:
 def _list(of: OptionType, value: str) -> str:
     inner = _inner(of, value.strip().rstrip(","), "[", "]")
     if inner is None:
-        return "must stand between [ and ]"
+        return "must be between [ and ]"
     parts = inner.split(",") if inner else []
     count = 0
     while parts:
@@ -124,7 +124,7 @@ def _list(of: OptionType, value: str) -> str:
 def _map(of: OptionType, value: str) -> str:
     inner = _inner(of, value.strip(), "{", "}")
     if inner is None:
-        return "must stand between { and }"
+        return "must be between { and }"
     pairs, keys = inner.split(",") if inner else [], set[str]()
     while pairs:
         pair = pairs.pop(0)
@@ -134,7 +134,7 @@ def _map(of: OptionType, value: str) -> str:
             pair = f"{pair},{pairs.pop(0)}"
         key = pair.split(of.separator, 1)[0].strip()
         if not key or key in keys:
-            return "every key must have a name, and stand once"
+            return "every key must have a name, and appear once"
         keys.add(key)
     return f"must have {of.fewest} entries or more" if len(keys) < of.fewest else ""
 
@@ -158,7 +158,7 @@ def _inner(of: OptionType, value: str, opening: str, closing: str) -> str | None
 
 
 def _range(of: OptionType, value: str) -> str:
-    said = f"must be a whole number or two with - between them{_bounds(of)}"
+    said = f"must be a whole number, or two with - between them{_bounds(of)}"
     found = _RANGE.match(value)
     if found is None:
         return said
@@ -183,7 +183,7 @@ def _is_address(family: socket.AddressFamily, value: str) -> bool:
 
 
 def _hostname(_: OptionType, value: str) -> str:
-    return "" if _is_hostname(value, _LABEL) else "must be the name of a host"
+    return "" if _is_hostname(value, _LABEL) else "must be a host name"
 
 
 def _is_hostname(value: str, label: re.Pattern[str]) -> bool:
@@ -195,12 +195,12 @@ def _is_hostname(value: str, label: re.Pattern[str]) -> bool:
 
 def _host(of: OptionType, value: str) -> str:
     taken = not _address(of, value) or _is_hostname(value, _LABEL)
-    return "" if taken else "must be the name or the address of a host"
+    return "" if taken else "must be a host name or an address"
 
 
 def _domain(of: OptionType, value: str) -> str:
     taken = not _address(of, value) or _is_hostname(value, _DOMAIN_LABEL)
-    return "" if taken else "must be the name or the address of a host"
+    return "" if taken else "must be a host name or an address"
 
 
 def _url(of: OptionType, value: str) -> str:

@@ -99,7 +99,7 @@ def _judge(known: Options, section: str, option: str, given: list[Assignment]) -
         # Some sections have names that users choose, such as those of stores: only what is likely a slip is told.
         if not option and (close := difflib.get_close_matches(section, known, n=1, cutoff=_ALIKE)):
             line = given[0].line
-            yield line, f"line {line}: [{section}] is no section that the service knows; is it [{close[0]}]?", False
+            yield line, f"line {line}: [{section}] is not a section that the service knows; is it [{close[0]}]?", False
         return
     if not option:
         return
@@ -109,7 +109,7 @@ def _judge(known: Options, section: str, option: str, given: list[Assignment]) -
         line = given[0].line
         close = difflib.get_close_matches(option, known[section], n=1, cutoff=_ALIKE)
         meant = f"; is it {close[0]}?" if close else ""
-        yield line, f"line {line}: {place} is no option that the service knows{meant}", False
+        yield line, f"line {line}: {place} is not an option that the service knows{meant}", False
         return
     for each in _counting(kind, given):
         # What stands for another option's value is known only to the service.

@@ -33,8 +33,8 @@ def size_problem(said: object) -> str:
     """Return why a quantity is no size of a volume; an empty text when it is one."""
     number = amount(said)
     if number is None:
-        return "is no quantity; write a number with a unit, such as 10G or 500Mi"
-    return "" if number > 0 else "must be more than 0; a volume of no size cannot be made"
+        return "is not a quantity; write a number with a unit, such as 10G or 500Mi"
+    return "" if number > 0 else "must be more than 0; a volume cannot have size 0"
 
 
 def requirement_problems(requests: Mapping[str, object], limits: Mapping[str, object]) -> Iterator[tuple[str, str]]:
@@ -46,7 +46,7 @@ def requirement_problems(requests: Mapping[str, object], limits: Mapping[str, ob
     for name, quantity in requests.items():
         asked, most = amount(quantity), amount(limits.get(name))
         if asked is not None and most is not None and asked > most:
-            yield f"requests[{name}]", f"asks for {quantity}, more than its limit of {limits[name]}; raise the limit"
+            yield f"requests[{name}]", f"requests {quantity}, more than its limit of {limits[name]}; raise the limit"
         elif name not in _STANDARD and _name_problem(name) == "" and asked != most:
             yield f"requests[{name}]", "is not shared between containers; write the same amount in limits"
 
@@ -54,11 +54,11 @@ def requirement_problems(requests: Mapping[str, object], limits: Mapping[str, ob
 def _name_problem(name: str) -> str:
     if name in _STANDARD or name.startswith(_HUGE_PAGES) or _QUALIFIED.fullmatch(name):
         return ""
-    return f"is nothing that a node has; there are {', '.join(_STANDARD)}, and names with a domain (example.org/card)"
+    return f"is not a resource of a node; there are {', '.join(_STANDARD)}, and names with a domain (example.org/card)"
 
 
 def _amount_problem(quantity: object) -> str:
     number = amount(quantity)
     if number is None:
-        return "is no quantity; write a number with a unit, such as 500m or 2Gi"
+        return "is not a quantity; write a number with a unit, such as 500m or 2Gi"
     return "" if number >= 0 else "must be 0 or more"

@@ -113,7 +113,7 @@ def _schedule(value: str) -> Iterator[Problem]:
 
 def _image(value: str) -> Iterator[Problem]:
     if not _compiled(forms.IMAGE).search(value):
-        yield "", "is no reference of an image; write [HOST/]PATH[:TAG][@sha256:DIGEST], the path in lower case"
+        yield "", "is not an image reference; write [HOST/]PATH[:TAG][@sha256:DIGEST], the path in lower case"
 
 
 def _size(value: object) -> Iterator[Problem]:
@@ -132,7 +132,7 @@ def _label_keys(labels: Mapping[str, str], what: str) -> Iterator[Problem]:
         if not _LABEL_KEY.fullmatch(key) or (slash and len(prefix) > _LONGEST_PREFIX):
             yield (
                 f"[{key}]",
-                f"is no key of {what}; write [DOMAIN/]NAME of letters, digits, dashes and dots, 63 at most",
+                f"is not a valid key of {what}; write [DOMAIN/]NAME of letters, digits, dashes and dots, 63 at most",
             )
 
 
@@ -140,7 +140,10 @@ def _labels(value: Mapping[str, str]) -> Iterator[Problem]:
     yield from _label_keys(value, "a label")
     for key, text in value.items():
         if not _LABEL_VALUE.fullmatch(text):
-            yield f"[{key}]", "is no value of a label; write letters, digits, dashes, dots and underscores, 63 at most"
+            yield (
+                f"[{key}]",
+                "is not a valid label value; write letters, digits, dashes, dots and underscores, 63 at most",
+            )
 
 
 def _annotations(value: Mapping[str, str]) -> Iterator[Problem]:

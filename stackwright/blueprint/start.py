@@ -36,13 +36,13 @@ def problems(own: KollaConfig, names: Iterable[str]) -> Iterator[tuple[str, str]
         if not entry.source.startswith("/") and entry.source not in known:
             yield path, "there is no such file in defaultConfigOverwrite; add it there, or write an absolute path"
         if entry.source.startswith("/var/lib/kolla/config_files"):
-            yield path, "nothing else is there; put the file into defaultConfigOverwrite and write its name alone"
+            yield path, "nothing else exists there; put the file into defaultConfigOverwrite and write its name alone"
     for position, permission in enumerate(own.permissions):
         for number, expression in enumerate(permission.exclude):
             try:
                 re.compile(expression)
             except re.error as error:
-                yield f"permissions[{position}].exclude[{number}]", f"is no regular expression: {error}"
+                yield f"permissions[{position}].exclude[{number}]", f"is not a regular expression: {error}"
 
 
 def _ours(file: ConfigFile, user: str) -> JsonObject:

@@ -148,10 +148,10 @@ def lost(error: BaseException, server: str) -> Lost:
         case aiohttp.ClientConnectorError():
             return Lost(f"{server} {_connect_problem(error)}.")
         case aiohttp.ConnectionTimeoutError():
-            return Lost(f"{server} does not take connections in time; check its address and the network.")
+            return Lost(f"{server} does not accept connections in time; check its address and the network.")
         case TimeoutError():
             return Lost(f"{server} did not answer in time.", sent=True)
-    return Lost(f"{server} broke the connection before its answer was whole.", sent=True)
+    return Lost(f"{server} closed the connection before its answer was complete.", sent=True)
 
 
 def _connect_problem(error: aiohttp.ClientConnectorError) -> str:
@@ -168,4 +168,6 @@ def _certificate_problem(error: Exception) -> str:
         return "presents a certificate that has expired; renew it on the server"
     if "not valid for" in message or "mismatch" in message:
         return "presents a certificate for another name; check the address, or set tls-server-name"
-    return f"presents a certificate that our authority did not sign ({message}); check certificate-authority"
+    return (
+        f"presents a certificate that our certificate authority did not sign ({message}); check certificate-authority"
+    )

@@ -72,7 +72,7 @@ async def test_what_we_may_not_do_is_denied_with_a_sentence(connection: Connecti
 async def test_a_server_with_another_authority_is_one_sentence(connection: Connection) -> None:
     pem, _ = certificate(days=1)
     async with Client(replace(connection, certificate_authority=pem)) as client:
-        with pytest.raises(Unreachable, match="presents a certificate that our authority did not sign"):
+        with pytest.raises(Unreachable, match="presents a certificate that our certificate authority did not sign"):
             await client.server_version()
 
 

@@ -428,5 +428,5 @@ async def test_patience_is_for_all_tries_together(server: FaultServer, connectio
 )
 async def test_an_answer_that_is_no_list_is_one_sentence(server: FaultServer, client: Client, body: bytes) -> None:
     server.fault(Answer(200, body=body), on="list")
-    with pytest.raises(ApiError, match="is no list of ConfigMap"):
+    with pytest.raises(ApiError, match="is not a list of ConfigMap"):
         await client.list(ConfigMap, "x")

@@ -45,7 +45,7 @@ def read(directory: Path) -> Chart:
     files = dict(_files(directory))
     metadata = _mapping(directory, files.get("Chart.yaml"), "Chart.yaml")
     if "name" not in metadata:
-        raise Rejected(f"{directory} is no chart: it has no Chart.yaml with a name")
+        raise Rejected(f"{directory} is not a chart: it has no Chart.yaml with a name")
     digest = hashlib.sha256()
     for name, content in files.items():
         digest.update(f"{name}\0{len(content)}\0".encode())
@@ -84,7 +84,7 @@ def _mapping(directory: Path, content: bytes | None, name: str) -> JsonObject:
         found = yaml.load(content or b"", Loader)  # noqa: S506  the loader is a safe one
     except yaml.YAMLError as error:
         line = f" in line {mark.line + 1}" if (mark := getattr(error, "problem_mark", None)) else ""
-        raise Rejected(f"{directory / name} is no YAML{line}") from error
+        raise Rejected(f"{directory / name} is not YAML{line}") from error
     return found if isinstance(found, dict) else {}
 
 

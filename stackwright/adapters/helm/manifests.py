@@ -33,7 +33,7 @@ def objects_of(manifest: str) -> tuple[JsonObject, ...]:
     try:
         return tuple(body for body in yaml.load_all(manifest, charts.Loader) if isinstance(body, dict))
     except (yaml.YAMLError, RecursionError) as error:
-        raise Rejected("the manifest is no YAML") from error
+        raise Rejected("the manifest is not YAML") from error
 
 
 def bounded(manifest: str, limits: Limits = DEFAULT) -> tuple[JsonObject, ...]:
@@ -57,7 +57,7 @@ def _count_beforehand(manifest: str, limits: Limits) -> None:
             if found > limits.values:
                 raise Rejected(f"it renders more than {limits.values} values")
     except yaml.YAMLError as error:
-        raise Rejected("the manifest is no YAML") from error
+        raise Rejected("the manifest is not YAML") from error
 
 
 def _values(objects: Iterable[Any], most: int) -> int:

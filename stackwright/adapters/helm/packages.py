@@ -108,7 +108,7 @@ class Packages:
             environment = {"HOME": folder, **_way_out(os.environ)}
             done = await self._helm.run(words, environment)
             if done.late:
-                message = f"{_host(reference)} did not give {reference} within {done.exceeded}"
+                message = f"{_host(reference)} did not deliver {reference} within {done.exceeded}"
                 raise Unavailable(message, after=AGAIN_SECONDS)
             if done.exceeded:
                 raise Rejected(f"{reference} takes more than {done.exceeded} to pull; make the chart smaller")
@@ -116,7 +116,7 @@ class Packages:
                 raise refusal(reference, programs.complaint_of(done.complaint))
             found = await asyncio.to_thread(lambda: [path.read_bytes() for path in place.glob("*.tgz")])
             if len(found) != 1:
-                raise Rejected(f"{reference} is no chart: helm found nothing in it that is one")
+                raise Rejected(f"{reference} is not a chart: helm found no chart in it")
             return found[0]
 
 
@@ -125,16 +125,16 @@ def refusal(reference: str, complaint: str) -> AdapterError:
     host = _host(reference)
     said = complaint.rpartition(f'{reference.rpartition("@")[2]}": ')[2] or complaint
     if "mismatch" in complaint:
-        return Rejected(f"{host} has something else under the digest of {reference}: {said}; check who changed it")
+        return Rejected(f"{host} has different content for the digest of {reference}: {said}; check who changed it")
     if "HTTP response to HTTPS client" in complaint:
-        return Rejected(f"{host} does not speak TLS; set spec.chart.plainHTTP: true if that is meant to be so")
+        return Rejected(f"{host} does not use TLS; set spec.chart.plainHTTP: true if that is intended")
     if complaint.endswith(": not found"):
         return Refused(f"{host} has no {reference.removeprefix('oci://')}; push the chart, or name another digest")
     if any(word in complaint for word in ("credential", "status code 401", "status code 403", "denied")):
-        return Refused(f"{host} does not let us have {reference}: {said}; name a Secret with a login in pullSecret")
+        return Refused(f"{host} refuses to deliver {reference}: {said}; name a Secret with a login in pullSecret")
     if "mediatype" in complaint.lower() or "manifest does not contain" in complaint:
-        return Rejected(f"{reference} is no chart: {said}")
-    return Unavailable(f"{host} does not give {reference}: {said}")
+        return Rejected(f"{reference} is not a chart: {said}")
+    return Unavailable(f"{host} does not deliver {reference}: {said}")
 
 
 def _host(reference: str) -> str:
@@ -158,7 +158,7 @@ def _unpack(package: bytes, place: Path) -> Path:
     files = _files(package)
     if len({path.parts[0] for path in files}) != 1 or not any(path.parts[1:] == ("Chart.yaml",) for path in files):
         raise Rejected(
-            "the package is no chart: it needs one folder with a Chart.yaml in it, as `helm package` makes it"
+            "the package is not a chart: it needs one folder with a Chart.yaml in it, as `helm package` makes it"
         )
     making = Path(tempfile.mkdtemp(prefix="making-", dir=place.parent))
     try:
@@ -178,8 +178,8 @@ def _write(target: Path, path: PurePosixPath, content: bytes) -> None:
         target.write_bytes(content)
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
-            raise Unavailable(f"there is no room to unpack the chart: {error.strerror}") from error
-        raise Rejected(f"the package is no chart: {str(path)[:100]!r} cannot be the name of a file in it") from error
+            raise Unavailable(f"there is no space to unpack the chart: {error.strerror}") from error
+        raise Rejected(f"the package is not a chart: {str(path)[:100]!r} cannot be the name of a file in it") from error
 
 
 def _files(package: bytes) -> dict[PurePosixPath, bytes]:
@@ -197,20 +197,22 @@ def _files(package: bytes) -> dict[PurePosixPath, bytes]:
                 # A sparse file is as long as it says, and holds nothing.
                 plain = member.isfile() and not member.issparse()
                 if not plain or path.is_absolute() or ".." in path.parts or len(path.parts) < 2:
-                    raise Rejected(f"the package is no chart: {member.name[:100]} is no plain file of a folder in it")
+                    raise Rejected(f"the package is not a chart: {member.name[:100]} is not a plain file in its folder")
                 left -= member.size
                 if left < 0:
                     raise Rejected(TOO_LARGE)
                 file = archive.extractfile(member)
                 found[path] = file.read() if file is not None else b""
     except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, OSError, ValueError) as error:
-        raise Rejected("the package is no chart: it is no gzipped tar archive, as `helm package` makes it") from error
+        raise Rejected(
+            "the package is not a chart: it is not a gzipped tar archive, as `helm package` makes it"
+        ) from error
     if not found:
-        raise Rejected("the package is no chart: there is nothing in it")
+        raise Rejected("the package is not a chart: there is nothing in it")
     for path, content in found.items():
         if path.name == "values.schema.json" and (reference := schemas.outside(content)):
             raise Rejected(
-                f"{path} refers to {reference[:100]!r}, which is not in it; a schema may refer to itself alone (#/…)"
+                f"{path} refers to {reference[:100]!r}, which is not in it; a schema may refer only to itself (#/…)"
             )
     return found
 

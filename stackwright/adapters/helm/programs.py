@@ -145,7 +145,7 @@ def _bound(pid: int, bounds: Bounds) -> None:
         # It has ended already.
         return
     except OSError as error:
-        raise Unavailable(f"helm is not run without bounds, and they cannot be set here: {error.strerror}") from error
+        raise Unavailable(f"helm is not run without limits, and they cannot be set here: {error.strerror}") from error
 
 
 async def _talk(process: Process, given: bytes, bounds: Bounds) -> tuple[bytes | None, str]:

@@ -140,7 +140,7 @@ def decode(data: str) -> Record:
         # Very old helms did not compress.
         body: Any = json.loads(_decompressed(packed) if packed.startswith(_GZIP) else packed)
     except (ValueError, OSError, EOFError, zlib.error, RecursionError) as error:
-        raise Rejected("what the Secret holds is no record of a Helm release") from error
+        raise Rejected("what the Secret holds is not a record of a Helm release") from error
     if not isinstance(body, dict) or not isinstance(body.get("version"), int):
-        raise Rejected("what the Secret holds is no record of a Helm release")
+        raise Rejected("what the Secret holds is not a record of a Helm release")
     return Record(body)

@@ -150,7 +150,7 @@ def _labelled(body: JsonObject, asked: _Asked) -> JsonObject:
     if not isinstance(metadata, dict) or any(
         not isinstance(metadata.get(part) or {}, dict) for part in ("labels", "annotations")
     ):
-        raise Rejected(f"it renders a {body.get('kind')} whose metadata are no maps")
+        raise Rejected(f"it renders a {body.get('kind')} whose metadata is not a map")
     labels = {**(metadata.get("labels") or {}), "app.kubernetes.io/managed-by": "Helm"}
     release = {"meta.helm.sh/release-name": asked.name, "meta.helm.sh/release-namespace": asked.namespace}
     annotations = {**(metadata.get("annotations") or {}), **release}

@@ -146,7 +146,7 @@ class Session:
         token = await self.login(self.credentials)
         if token is None:
             refused = Refused(
-                f"Keystone at {self.url} does not let user {self.credentials.user} in: the password is another, or "
+                f"Keystone at {self.url} does not let user {self.credentials.user} in: the password is wrong, or "
                 "the user, its project or its role there is missing, disabled or locked"
             )
             self._refused = (refused, self._clock() + REFUSED_SECONDS)

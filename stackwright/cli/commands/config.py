@@ -96,7 +96,7 @@ def difference(before: str, after: str, label: str) -> str:
 def _remarks(imported: Imported, unreadable: dict[str, str]) -> Iterator[str]:
     left = (*imported.left, *sorted(unreadable.items()))
     if left:
-        yield "Not taken over:"
+        yield "Not imported:"
         yield from (f"  {place}: {why}" for place, why in left)
 
 
@@ -106,9 +106,7 @@ def _refuse_broken(imported: Imported, unreadable: dict[str, str]) -> None:
         return
     for line in _remarks(imported, unreadable):
         click.echo(line, err=True)
-    raise click.ClickException(
-        "None of the files could be taken over; nothing was changed. Mend them and import again."
-    )
+    raise click.ClickException("None of the files could be imported; nothing was changed. Fix them and import again.")
 
 
 def _confirm(shown: str, imported: Imported, unreadable: dict[str, str], *, yes: bool) -> bool:
@@ -116,15 +114,15 @@ def _confirm(shown: str, imported: Imported, unreadable: dict[str, str], *, yes:
     for line in _remarks(imported, unreadable):
         click.echo(line, err=True)
     if not shown:
-        click.echo("The control plane says all of it already; nothing changes.")
+        click.echo("The control plane has all of it already; nothing changes.")
         return False
     click.echo(shown)
     if yes:
         return True
     if not sys.stdin.isatty():
-        click.echo("Nothing was changed; --yes does it.", err=True)
+        click.echo("Nothing was changed; pass --yes to apply it.", err=True)
         return False
-    return click.confirm("Change it so?", default=False, err=True)
+    return click.confirm("Apply this change?", default=False, err=True)
 
 
 def _into_file(path: Path, files: dict[str, str], unreadable: dict[str, str], *, yes: bool) -> None:
@@ -157,7 +155,7 @@ async def _into_cluster(where: Where, files: dict[str, str], unreadable: dict[st
         namespace = await resource_names.namespace_of(client, where.namespace)
         planes = await list_kind(client, kind, namespace)
         if len(planes) != 1:
-            raise click.ClickException(f"There is no {kind.kind.name} in namespace {namespace}; make one, or use -f.")
+            raise click.ClickException(f"There is no {kind.kind.name} in namespace {namespace}; create one, or use -f.")
         plane = planes[0]
         before: JsonObject = msgspec.to_builtins(plane.spec)
         imported = kolla_layout.read(files, before, services.sections())

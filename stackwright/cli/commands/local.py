@@ -55,7 +55,7 @@ def down(name: str, keep_data: bool) -> None:  # noqa: FBT001  click's way
     if not there:
         click.echo(f"There is no cluster {name}.")
     elif keep_data:
-        click.echo(f"The cluster {name} is down; its data waits for the next up.")
+        click.echo(f"The cluster {name} is down; its data is kept for the next up.")
     else:
         click.echo(f"The cluster {name} is gone.")
 

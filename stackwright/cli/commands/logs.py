@@ -62,7 +62,7 @@ def logs(  # noqa: PLR0913  its options
     (such as db-sync) the last pod of each. Where there are several, each line begins with its pod.
     """
     if follow and previous:
-        raise click.UsageError("what was before a restart has ended; leave away --follow or --previous")
+        raise click.UsageError("the logs before a restart cannot be followed; remove --follow or --previous")
     asyncio.run(_logs(where, resource, Wanted(follow, since, tail, container, previous)))
 
 

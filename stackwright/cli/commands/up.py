@@ -94,7 +94,7 @@ def up(**options: Any) -> None:
     cloud = _cloud(asked.cloud, asked.namespace)
     elsewhere = asked.kubeconfig is not None or asked.context is not None
     if elsewhere and asked.name is not None:
-        raise click.UsageError("--name is a cluster on this machine; leave it away, or --kubeconfig and --context")
+        raise click.UsageError("--name is a cluster on this machine; remove it, or remove --kubeconfig and --context")
     with Shown() as progress:
         place = _elsewhere(asked.kubeconfig, asked.context) if elsewhere else _here(asked, progress)
         _install(place, asked, cloud, progress)

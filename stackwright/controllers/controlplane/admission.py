@@ -25,7 +25,7 @@ def _alone(new: OpenStackControlPlane, known: Known) -> Findings:
     if not names:
         return Findings()
     message = (
-        f"namespace {namespace} has OpenStackControlPlane {names[0]} already, and a namespace has one at most: "
+        f"namespace {namespace} has OpenStackControlPlane {names[0]} already, and a namespace has at most one: "
         "change that one, or use another namespace"
     )
     return Findings(errors=(FieldError("metadata.namespace", message, reason="FieldValueForbidden"),))

@@ -128,8 +128,8 @@ def read(config_map: ConfigMap) -> Registration:
         made = None
     if made is None or empty.name != metadata.name:
         message = (
-            f"ConfigMap {metadata.name} does not hold what was noted there; put it back, or delete the ConfigMap: then "
-            "what was made in Keystone stays there"
+            f"ConfigMap {metadata.name} does not contain its record; restore it, or delete the ConfigMap: then "
+            "what was created in Keystone stays there"
         )
         raise Blocked(message, reason="RegistrationUnreadable", condition=CLIENT_READY)
     return replace(empty, made=made)

@@ -189,11 +189,17 @@ async def _prune(identity: Identity, resource: Resource, context: Context) -> No
     if metadata.controller is not None or metadata.annotations.get(POLICY) == "keep":
         return
     if kind in HOLDS_DATA:
-        note = f"{kind.name} {key.name} of a revision made by helm by hand was left; delete it if nothing needs it"
+        note = (
+            f"{kind.name} {key.name} of a revision that was made with helm by hand was left; delete it if nothing "
+            "needs it"
+        )
         context.events.event(resource, "Normal", "StrayLeft", note)
         return
     await context.client.delete(of, key.name, key.namespace, uid=metadata.uid)
-    note = f"{kind.name} {key.name} of a revision made by helm by hand was deleted: the resource does not ask for it"
+    note = (
+        f"{kind.name} {key.name} of a revision that was made with helm by hand was deleted: the resource does not "
+        "ask for it"
+    )
     context.events.event(resource, "Normal", "StrayDeleted", note)
 
 

@@ -119,7 +119,7 @@ def of(name: str) -> "Layout":
     """Return the folder of the cluster of that name, or say why it cannot be called so."""
     if not _NAME.fullmatch(name):
         raise ClusterFailed(
-            f'A cluster cannot be called "{name}": use at most 12 small letters, digits and hyphens, such as "trial-2".'
+            f'A cluster cannot be called "{name}": use up to 12 small letters, digits and hyphens, such as "trial-2".'
         )
     return Layout(root() / name)
 

@@ -66,7 +66,7 @@ class BarbicanSpec(Value, frozen=True, kw_only=True):
     secret: Annotated[ObjectName, describe("The Secret with the password of Barbican's user and the encryption key.")]
     databaseInstance: Annotated[
         ObjectName,
-        immutable("Barbican cannot move to another database by name, that would start an empty one"),
+        immutable("Barbican cannot move to another database by name, because that would start an empty one"),
         describe("The Galera that holds Barbican's data."),
     ]
     databaseAccount: Annotated[

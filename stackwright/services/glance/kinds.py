@@ -135,7 +135,7 @@ class GlanceSpec(Value, frozen=True, kw_only=True):
     secret: Annotated[ObjectName, describe("The Secret with the password of Glance's user.")]
     databaseInstance: Annotated[
         ObjectName,
-        immutable("Glance cannot move to another database by name, that would start an empty one"),
+        immutable("Glance cannot move to another database by name, because that would start an empty one"),
         describe("The Galera that holds Glance's data."),
     ]
     databaseAccount: Annotated[

@@ -63,7 +63,7 @@ class KeystoneAPISpec(ServiceSpec, frozen=True, kw_only=True):
 
     databaseInstance: Annotated[
         ObjectName,
-        immutable("Keystone cannot move to another database by name, that would start an empty one"),
+        immutable("Keystone cannot move to another database by name, because that would start an empty one"),
         describe("The Galera that holds Keystone's data."),
     ]
     databaseAccount: Annotated[
@@ -109,7 +109,7 @@ class KeystoneAPISpec(ServiceSpec, frozen=True, kw_only=True):
     extraMounts: ExtraMountsList = ()
     externalKeystoneAPI: Annotated[
         bool,
-        immutable("a Keystone cannot turn from ours into another's or back; make another KeystoneAPI"),
+        immutable("a Keystone cannot change between deployed and external; create another KeystoneAPI"),
         describe(
             "Whether to use a Keystone that runs elsewhere: nothing is deployed or changed there, and "
             "override names its endpoints."

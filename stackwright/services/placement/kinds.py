@@ -36,7 +36,7 @@ class PlacementAPISpec(ServiceSpec, frozen=True, kw_only=True):
 
     databaseInstance: Annotated[
         ObjectName,
-        immutable("Placement cannot move to another database by name, that would start an empty one"),
+        immutable("Placement cannot move to another database by name, because that would start an empty one"),
         describe("The Galera that holds Placement's data."),
     ]
     databaseAccount: Annotated[

@@ -157,7 +157,7 @@ class RabbitMqSpec(InfrastructureSpec, frozen=True, kw_only=True):
         maximum(31),
         rule(
             "self == 0 || self % 2 == 1",
-            message="replicas must be odd, so that a majority can always be told; use 1 or 3 (0 stops the broker)",
+            message="replicas must be odd, so that there can always be a majority; use 1 or 3 (0 stops the broker)",
         ),
         describe("How many nodes: one, or an odd number, so that there can always be a majority; 0 stops them."),
     ] = 1

@@ -110,14 +110,14 @@ def test_an_image_that_starts_with_sudo_is_known_as_one() -> None:
         ),
         pytest.param(
             "components: {keystone: {build: nova}}",
-            "components.keystone is to be built from nova, which is no recipe; there are mariadb, openstack.",
+            "components.keystone should be built from nova, which is not a recipe; there are mariadb, openstack.",
             id="an-unknown-recipe",
         ),
         pytest.param("components: {keystone: {name: k, tag: t}}", "has a name and no registry", id="no-registry"),
         pytest.param("components: {keystone: {reference: r.example.com/k}}", "without a tag or a digest", id="no-tag"),
         pytest.param(
             "components: {keystone: {reference: 'R x/k:1'}}",
-            'gives "R x/k:1", which is no reference',
+            'gives "R x/k:1", which is not an image reference',
             id="not-a-reference",
         ),
         pytest.param(

@@ -82,20 +82,20 @@ def test_a_snippet_is_read(text: str, sections: dict[str, Any]) -> None:
         pytest.param("[a]\nb = c\nfoo\n", 'line 3: "foo" is neither a section nor option = value', id="a-bare-word"),
         pytest.param(
             "debug = true\n",
-            'line 1: the option "debug" stands before any section; write [DEFAULT] above it',
+            'line 1: the option "debug" is before any section; write [DEFAULT] above it',
             id="an-option-before-any-section",
         ),
         pytest.param("\n[a\n", 'line 2: the section "[a" does not end with ]', id="a-section-without-its-end"),
         pytest.param("[]\n", "line 1: the section [] has no name", id="a-section-without-a-name"),
-        pytest.param("[a]\n= b\n", 'line 2: there is no name of an option before "="', id="a-value-of-nothing"),
+        pytest.param("[a]\n= b\n", 'line 2: there is no option name before "="', id="a-value-of-nothing"),
         pytest.param(
             "[a]\nb = c\n\n  d\n",
-            'line 4: "d" begins with a blank, but there is no option above to go on with',
+            'line 4: "d" begins with a blank, but there is no option above that it could continue',
             id="an-empty-line-ends-a-value",
         ),
         pytest.param(
             "[a]\nb = c\n# d\n  e\n",
-            'line 4: "e" begins with a blank, but there is no option above to go on with',
+            'line 4: "e" begins with a blank, but there is no option above that it could continue',
             id="a-comment-ends-a-value",
         ),
         pytest.param(

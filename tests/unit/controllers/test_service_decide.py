@@ -282,8 +282,8 @@ def test_a_ring_that_is_too_long_is_shortened_as_soon_as_its_oldest_key_is_not_n
 @pytest.mark.parametrize(
     ("overwrite", "sentence"),
     [
-        ({"policy.d/a.yaml": "x"}, "spec.defaultConfigOverwrite[policy.d/a.yaml]: is no file name"),
-        ({"..": "x"}, "spec.defaultConfigOverwrite[..]: is no file name"),
+        ({"policy.d/a.yaml": "x"}, "spec.defaultConfigOverwrite[policy.d/a.yaml]: is not a file name"),
+        ({"..": "x"}, "spec.defaultConfigOverwrite[..]: is not a file name"),
         ({"api.json": "{}"}, "spec.defaultConfigOverwrite[api.json]: is how a part of the service is started"),
     ],
     ids=["a directory", "a hidden name", "a start contract"],
@@ -327,7 +327,7 @@ def test_the_charts_job_gets_no_password_that_ends_in_a_newline() -> None:
 def test_a_node_port_of_a_service_that_is_not_at_nodes_is_refused() -> None:
     with pytest.raises(Blocked) as refused:
         decided(keystone(override={"service": {"public": {"spec": {"nodePort": 32187}}}}))
-    assert "spec.override.service.public.spec.nodePort: is a port of nodes; set type to NodePort" in str(refused.value)
+    assert "spec.override.service.public.spec.nodePort: is a node port; set type to NodePort" in str(refused.value)
 
 
 def test_an_action_on_what_runs_elsewhere_fails_with_a_word() -> None:

@@ -162,7 +162,7 @@ def test_a_key_ring_is_of_the_resource_that_it_was_made_for() -> None:
 
 def test_a_registration_that_a_user_made_is_not_taken_over() -> None:
     theirs = made("KeystoneService", "glance")
-    sentence = "KeystoneService glance is there and was not made for this resource; give this resource another name"
+    sentence = "KeystoneService glance exists and was not created for this resource; give this resource another name"
     assert said(taken(GLANCE, listing(GLANCE, theirs, KEYSTONE))) == [f"metadata.name: {sentence}, or delete it"]
     # Who comes later, and is not the service itself, is refused at the door.
     (error,) = check(None, theirs, listing(GLANCE, KEYSTONE)).errors
