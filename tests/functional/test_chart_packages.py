@@ -109,11 +109,11 @@ def _tar(files: dict[str, bytes | None]) -> bytes:
 @pytest.mark.parametrize(
     ("package", "said"),
     [
-        pytest.param(b"", "no gzipped tar archive", id="nothing"),
-        pytest.param(b"PK not a tar", "no gzipped tar archive", id="another-format"),
-        pytest.param(_tar({"a/Chart.yaml": b"name: a" * 1000})[:100], "no gzipped tar archive", id="cut-off"),
+        pytest.param(b"", "not a gzipped tar archive", id="nothing"),
+        pytest.param(b"PK not a tar", "not a gzipped tar archive", id="another-format"),
+        pytest.param(_tar({"a/Chart.yaml": b"name: a" * 1000})[:100], "not a gzipped tar archive", id="cut-off"),
         pytest.param(_tar({}), "nothing in it", id="empty"),
-        pytest.param(_tar({"Chart.yaml": b"name: a"}), "no plain file of a folder", id="no-folder"),
+        pytest.param(_tar({"Chart.yaml": b"name: a"}), "not a plain file in its folder", id="no-folder"),
         pytest.param(_tar({"a/values.yaml": b""}), "Chart.yaml", id="no-chart-in-it"),
         pytest.param(_tar({"a/Chart.yaml": b"", "b/Chart.yaml": b""}), "one folder", id="two-charts"),
         pytest.param(_tar({"a/Chart.yaml": b"", "a/../../b": b""}), "a/../../b is not a plain file", id="a-way-out"),
@@ -185,5 +185,5 @@ async def test_what_is_not_what_the_digest_says_is_refused(
     package = await packed(kubernetes["helm"], chart)
     digest = await put("spoilt", package)
     tell(f"spoilt/{digest if spoilt == 'manifest' else fake.digest_of(package)}")
-    with pytest.raises(Rejected, match="something else under the digest"):
+    with pytest.raises(Rejected, match="different content for the digest"):
         await packages.pulled(f"oci://{host}/spoilt/small@{digest}", plain_http=True)

@@ -62,9 +62,9 @@ async def test_all_that_would_go_wrong_is_said_at_once(
     problems = "\n".join(messages(done, "Problem"))
     assert "StorageClass nowhere, which Galera openstack needs, does not exist" in problems
     assert "Secret osp-secret does not exist; it needs the keys AdminPassword" in problems
-    assert "Service memcached, which Memcached memcached would make, is there already" in problems
+    assert "Service memcached, which Memcached memcached would create, exists already" in problems
     well = "\n".join(messages(done, "OK"))
-    assert "kinds are there, of this version" in well
+    assert "kinds are installed, in this version" in well
     assert "OpenStackControlPlane openstack: the server would accept it." in well
 
 

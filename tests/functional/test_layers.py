@@ -158,7 +158,7 @@ async def test_what_nobody_changed_is_given_and_taken_back_without_a_rollout(pla
     before = await place.server()
     assert (await place.command("give", "memcached", "--yes")).exit_code == 0
     preview = await place.command("take", "memcached", "--dry-run")
-    assert "nothing is set otherwise" in preview.stdout
+    assert "nothing differs" in preview.stdout
     assert (await place.command("take", "memcached", "--yes")).exit_code == 0
     after = await place.server()
     assert after.metadata.generation == before.metadata.generation
@@ -172,7 +172,7 @@ async def test_a_forced_upgrade_by_helm_is_shown_and_kept_until_it_is_taken_back
     assert ("StatefulSet/memcached", IMAGE, "helm", f'"{OURS}"') in listed(contested)
     state = await place.command("status", "memcached")
     assert state.exit_code == 4
-    assert "revision 2 of the release was made by helm by hand" in state.stdout
+    assert "revision 2 of the release was made with helm by hand" in state.stdout
     assert await place.image() == THEIRS
     taken = await place.command("take", "memcached", "--yes")
     assert taken.exit_code == 0, taken.stderr

@@ -176,4 +176,4 @@ async def test_an_exchange_that_does_not_end_is_ended_and_told(
             await contending
     found = find(told.status.conditions, "MariaDBAccountReady")
     assert found is not None
-    assert "MariaDBAccount placement is changed back each time that it is written" in found.message
+    assert "MariaDBAccount placement is changed back each time it is written" in found.message

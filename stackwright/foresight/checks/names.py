@@ -61,8 +61,8 @@ def objects(plan: Plan, world: World) -> Iterable[Finding]:
         for item in foreign:
             bad = True
             message = (
-                f"{item.kind.name} {item.metadata.name}, which {release.label} would make, is there already and is not "
-                "its own; delete it, or use another name or namespace."
+                f"{item.kind.name} {item.metadata.name}, which {release.label} would create, exists already and "
+                "belongs to something else; delete it, or use another name or namespace."
             )
             yield Finding(Level.PROBLEM, TOPIC, message)
     if count and not bad:

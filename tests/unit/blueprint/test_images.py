@@ -105,7 +105,7 @@ def test_an_image_that_starts_with_sudo_is_known_as_one() -> None:
         ),
         pytest.param(
             "components: {keystone: {build: openstack, tag: b}}",
-            "components.keystone has a build, which is the whole of it",
+            "components.keystone has a build, which is complete",
             id="a-tag-for-what-is-built",
         ),
         pytest.param(
@@ -121,7 +121,9 @@ def test_an_image_that_starts_with_sudo_is_known_as_one() -> None:
             id="not-a-reference",
         ),
         pytest.param(
-            "components: {keystone: {reference: 'r.example.com/k@sha256:12'}}", "no reference", id="half-a-digest"
+            "components: {keystone: {reference: 'r.example.com/k@sha256:12'}}",
+            "not an image reference",
+            id="half-a-digest",
         ),
     ],
 )

@@ -44,9 +44,9 @@ def test_settings_become_a_file(settings: dict[str, Any], text: str) -> None:
         pytest.param({"a": {"b": "x\ry"}}, "carriage return", id="a-carriage-return"),
         pytest.param({"a": {"b": "\\$y"}}, "backslash", id="a-backslash-before-a-dollar"),
         pytest.param({"a": {"b": ["x,y"]}}, "comma", id="a-comma-in-a-list"),
-        pytest.param({"a": {"b=c": 1}}, "no name of an option", id="an-equals-sign-in-a-name"),
-        pytest.param({"a": {"#b": 1}}, "no name of an option", id="a-name-that-would-be-a-comment"),
-        pytest.param({"a\n": {"b": 1}}, "no name of a section", id="a-line-break-in-a-section"),
+        pytest.param({"a": {"b=c": 1}}, "not a valid name of an option", id="an-equals-sign-in-a-name"),
+        pytest.param({"a": {"#b": 1}}, "not a valid name of an option", id="a-name-that-would-be-a-comment"),
+        pytest.param({"a\n": {"b": 1}}, "not a valid name of a section", id="a-line-break-in-a-section"),
     ],
 )
 def test_what_no_file_can_say_is_refused_without_the_value(settings: dict[str, Any], message: str) -> None:

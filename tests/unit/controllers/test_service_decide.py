@@ -126,7 +126,7 @@ def test_a_key_that_credentials_may_be_written_with_stays_and_the_service_is_as_
     assert not any(isinstance(step, Turn) for step in intent.turns)
     assert intent.waits == ()
     assert intent.course.statuses[0].state == "Running"
-    assert "turns when credential-migrate has written everything" in intent.course.statuses[0].result
+    assert "is rotated once credential-migrate has encrypted everything" in intent.course.statuses[0].result
 
 
 def test_a_ring_turns_when_everything_is_migrated() -> None:
@@ -190,7 +190,7 @@ def test_keys_that_were_deleted_are_made_anew_and_named() -> None:
     resource = with_status(keystone(), keystone_fernet_keys="0123456789")
     intent = decide(SERVICE, resource, Seen(without("keystone-fernet-keys"), NOW), ENVIRONMENT)
     (entry,) = intent.secrets
-    assert "Secret keystone-fernet-keys was deleted and is made anew" in entry.loss
+    assert "Secret keystone-fernet-keys was deleted and is created again" in entry.loss
     assert [(found.condition, found.status) for found in intent.findings if entry.loss in found.message] == [
         ("InputReady", "True")
     ]
@@ -284,7 +284,7 @@ def test_a_ring_that_is_too_long_is_shortened_as_soon_as_its_oldest_key_is_not_n
     [
         ({"policy.d/a.yaml": "x"}, "spec.defaultConfigOverwrite[policy.d/a.yaml]: is not a file name"),
         ({"..": "x"}, "spec.defaultConfigOverwrite[..]: is not a file name"),
-        ({"api.json": "{}"}, "spec.defaultConfigOverwrite[api.json]: is how a part of the service is started"),
+        ({"api.json": "{}"}, "spec.defaultConfigOverwrite[api.json]: is the start configuration of a component"),
     ],
     ids=["a directory", "a hidden name", "a start contract"],
 )

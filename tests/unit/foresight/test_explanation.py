@@ -192,7 +192,7 @@ def test_of_what_is_ready_a_failed_action_is_no_news_but_pods_that_are_away_are(
                     "overridden": [{"resource": "Deployment/keystone", "field": ".spec.x", "manager": "kubectl-patch"}],
                 }
             },
-            "take it back if it is the reason: Deployment/keystone .spec.x, by kubectl-patch.",
+            "if it is the reason, take it back: Deployment/keystone .spec.x, by kubectl-patch.",
             id="somebody-set-a-field",
         ),
     ],

@@ -50,7 +50,7 @@ def events(of: Pod, *entries: tuple[str, str]) -> tuple[DatedEvent, ...]:
             [],
             "Unschedulable",
             "fits on no node: 0/1 nodes are available: 1 Insufficient cpu.",
-            "Make room",
+            "Free capacity",
             id="no-node-has-room",
         ),
         pytest.param(
@@ -74,7 +74,7 @@ def events(of: Pod, *entries: tuple[str, str]) -> tuple[DatedEvent, ...]:
             [("FailedMount", 'MountVolume.SetUp failed: secret "keystone-config-data" not found')],
             "FailedMount",
             'cannot start: MountVolume.SetUp failed: secret "keystone-config-data" not found',
-            "Make what it names",
+            "Create what it names",
             id="a-secret-that-cannot-be-mounted",
         ),
         pytest.param(
@@ -132,7 +132,7 @@ def test_the_reason_of_a_pod(
             ),
             True,
             "container api ended with code 3, 3 times so far",
-            "it is started again by itself",
+            "it is restarted automatically",
             id="again-and-again",
         ),
         pytest.param(

@@ -70,7 +70,7 @@ def test_only_what_is_asked_for_and_what_that_needs(root: Path) -> None:
 
 def test_images_in_a_circle_are_refused(root: Path) -> None:
     write(root, "debian", 'description = "d"\nneeds = ["top"]\n', "FROM ${TOP}\n")
-    with pytest.raises(RecipeInvalid, match=r"in a circle: .* needs "):
+    with pytest.raises(RecipeInvalid, match=r"in a cycle: .* needs "):
         names(root)
 
 
@@ -264,7 +264,7 @@ def test_a_folder_that_is_linked_into_an_input_is_part_of_it(root: Path) -> None
 def test_an_input_that_is_not_there_is_named(root: Path) -> None:
     (root / "start" / "script").unlink()
     (root / "start").rmdir()
-    with pytest.raises(RecipeInvalid, match="start is named by a recipe, but is not there"):
+    with pytest.raises(RecipeInvalid, match="start is named by a recipe, but does not exist"):
         hashes(root)
 
 

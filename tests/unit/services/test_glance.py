@@ -210,7 +210,7 @@ PROBLEMS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a store elsewhere that nobody names": (
         {"storage": {"external": True}},
-        "spec.glanceAPIs[default].storage.external: nothing says where images are then",
+        "spec.glanceAPIs[default].storage.external: then nothing says where images are stored",
     ),
     "nothing to register": (
         {"glanceAPIs": {"far": {"type": "edge"}}},

@@ -149,7 +149,7 @@ def test_what_is_kept_is_found_again_under_the_same_name_and_by_nobody_else(make
     assert bool(found) == (maker == "PlacementAPI/gone")
     for sentence in found:
         assert sentence == (
-            "spec.databaseAccount: MariaDBAccount placement was made for PlacementAPI gone and is kept for it; name "
+            "spec.databaseAccount: MariaDBAccount placement was created for PlacementAPI gone and is kept for it; name "
             f"another account, or take the annotation {MADE_FOR} off it to hand it over"
         )
 
@@ -157,7 +157,7 @@ def test_what_is_kept_is_found_again_under_the_same_name_and_by_nobody_else(make
 def test_a_key_ring_is_of_the_resource_that_it_was_made_for() -> None:
     metadata = ObjectMeta(name="keystone-fernet-keys", namespace="cloud", annotations={GENERATED_FOR: "Glance/x"})
     known: Any = lambda kind, _: [Secret(metadata=metadata)] if kind is Secret else []  # noqa: E731  one line says it
-    assert "Secret keystone-fernet-keys was made for Glance x" in said(taken(KEYSTONE, known))[0]
+    assert "Secret keystone-fernet-keys was created for Glance x" in said(taken(KEYSTONE, known))[0]
 
 
 def test_a_registration_that_a_user_made_is_not_taken_over() -> None:

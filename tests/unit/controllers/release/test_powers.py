@@ -115,8 +115,8 @@ TOKEN = "type: kubernetes.io/service-account-token"
         ),
         pytest.param(
             [ACCOUNT, ROLE, binding(f"{ROLE_OF}, subjects: [{{kind: ServiceAccount, name: mine, namespace: there}}]")],
-            "RoleBinding b for ServiceAccount mine of namespace there; it may bind to ServiceAccounts of the chart "
-            "itself alone",
+            "RoleBinding b for ServiceAccount mine of namespace there; it may bind only to ServiceAccounts of "
+            "the chart itself",
             id="an-account-of-the-same-name-elsewhere",
         ),
         pytest.param(
@@ -139,8 +139,8 @@ TOKEN = "type: kubernetes.io/service-account-token"
         ),
         pytest.param(
             ["{kind: Secret, metadata: {name: sh.helm.release.v1.x.v9}, type: helm.sh/release.v1}"],
-            "Secret sh.helm.release.v1.x.v9, which is a record of a Helm release; the operator writes these, take it "
-            "out",
+            "Secret sh.helm.release.v1.x.v9, which is a record of a Helm release; only the operator writes these; "
+            "remove it",
             id="a-record-of-a-release",
         ),
         pytest.param(

@@ -49,8 +49,8 @@ def test_quantities_as_people_say_them() -> None:
         pytest.param("fast", [("local", {})], Level.PROBLEM, "name another (there is local)", id="it-is-not"),
         pytest.param("fast", [], Level.PROBLEM, "there is none at all", id="there-is-none"),
         pytest.param(None, [("local", DEFAULT)], Level.OK, "the default StorageClass local", id="the-default"),
-        pytest.param(None, [("local", {})], Level.PROBLEM, "no one is the default", id="no-default"),
-        pytest.param("local", None, Level.UNKNOWN, "You may not look at storage classes", id="nobody-may-look"),
+        pytest.param(None, [("local", {})], Level.PROBLEM, "there is no default one", id="no-default"),
+        pytest.param("local", None, Level.UNKNOWN, "You have no right to read storage classes", id="nobody-may-look"),
     ],
 )
 def test_storage(wanted: str | None, classes: Any, level: Level, said: str) -> None:
@@ -147,9 +147,11 @@ def test_names_that_are_too_long() -> None:
     ("fields", "level", "said"),
     [
         pytest.param(None, Level.OK, "The names of all 1 objects are free", id="free"),
-        pytest.param({}, Level.PROBLEM, "is there already and is not its own", id="somebody-else's"),
-        pytest.param({"metadata": {"labels": OWN}}, Level.OK, "free, or theirs", id="left-over-by-one-of-its-name"),
-        pytest.param({"owner": keystone()}, Level.OK, "free, or theirs", id="its-own"),
+        pytest.param({}, Level.PROBLEM, "exists already and belongs to something else", id="somebody-else's"),
+        pytest.param(
+            {"metadata": {"labels": OWN}}, Level.OK, "free, or belong to them", id="left-over-by-one-of-its-name"
+        ),
+        pytest.param({"owner": keystone()}, Level.OK, "free, or belong to them", id="its-own"),
         pytest.param(
             {"metadata": {"annotations": {"meta.helm.sh/release-name": "other"}}},
             Level.PROBLEM,
@@ -303,14 +305,14 @@ ALL = tuple(definition(kind) for kind in services.kinds())
 @pytest.mark.parametrize(
     ("there", "upgraded", "level", "said"),
     [
-        pytest.param(ALL, ALL, Level.OK, "kinds are there, of this version", id="as-they-should-be"),
+        pytest.param(ALL, ALL, Level.OK, "kinds are installed, in this version", id="as-they-should-be"),
         pytest.param((), (), Level.PROBLEM, "knows none of our kinds; install them: stackwright crds", id="none"),
         pytest.param(ALL[1:], ALL[1:], Level.PROBLEM, ALL[0].metadata.name, id="one-is-missing"),
         pytest.param(
             (definition(services.kinds()[0], scope="Cluster"), *ALL[1:]),
             ALL,
             Level.WARNING,
-            "of another version",
+            "in another version",
             id="old",
         ),
         pytest.param(
@@ -320,7 +322,7 @@ ALL = tuple(definition(kind) for kind in services.kinds())
             "another operator's",
             id="foreign",
         ),
-        pytest.param(None, None, Level.UNKNOWN, "You may not look", id="nobody-may-look"),
+        pytest.param(None, None, Level.UNKNOWN, "You have no right to read", id="nobody-may-look"),
     ],
 )
 def test_definitions(there: Any, upgraded: Any, level: Level, said: str) -> None:
@@ -387,7 +389,7 @@ def test_an_operator_of_other_namespaces_sees_nothing_here(places: tuple[tuple[s
     blind = [one.message for one in found if one.level is Level.PROBLEM]
     assert bool(blind) != seen
     if not seen:
-        assert "work in namespace other alone, and would not see a cloud in openstack" in blind[0]
+        assert "work only in namespace other, and would not see a cloud in openstack" in blind[0]
         assert "stackwright up --namespace openstack" in blind[0]
 
 
@@ -416,7 +418,7 @@ def test_the_namespace(here: Any, level: Level) -> None:
 FOUND = (
     Finding(Level.OK, "storage", "It is there."),
     Finding(Level.PROBLEM, "images", "It is not."),
-    Finding(Level.UNKNOWN, "capacity", "You may not look."),
+    Finding(Level.UNKNOWN, "capacity", "You have no right to read."),
 )
 
 
@@ -424,7 +426,7 @@ def test_findings_as_a_table_and_as_json() -> None:
     assert findings_report.lines(FOUND) == [
         "OK           storage   It is there.",
         "Problem      images    It is not.",
-        "Not checked  capacity  You may not look.",
+        "Not checked  capacity  You have no right to read.",
         "",
         "1 problem, 1 not checked.",
     ]
