@@ -1,10 +1,10 @@
-"""A user's own chart in place of ours: where a service's resource says that it comes from."""
+"""A user's own chart instead of ours: where it comes from."""
 
 from typing import Annotated, ClassVar
 
 from stackwright.api.base import Rule, Value, describe, max_length, min_length, rule
 
-# A repository in a registry, with a version if one likes, and always with the digest: what it names never changes.
+# A repository in a registry, with an optional version and always with the digest, so that its content never changes.
 _NAME = "oci://[a-zA-Z0-9.-]+(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+"
 _REFERENCE = f"^{_NAME}(:[a-zA-Z0-9_][a-zA-Z0-9_.-]{{0,127}})?@sha256:[0-9a-f]{{64}}$"
 

@@ -44,14 +44,14 @@ _RenewBefore = Annotated[
 
 
 class LeafCertificate(Value, frozen=True, kw_only=True):
-    """How long certificates live."""
+    """The lifetime of certificates."""
 
     duration: Annotated[_Duration, describe("The lifetime of a certificate, such as 43800h.")] = "43800h"
     renewBefore: _RenewBefore = None
 
 
 class CaCertificate(Value, frozen=True, kw_only=True):
-    """How long a certificate authority lives, or who it is."""
+    """The lifetime of a certificate authority, or an existing issuer."""
 
     duration: Annotated[_Duration, describe("The lifetime of the certificate authority, such as 87600h.")] = "87600h"
     renewBefore: _RenewBefore = None
@@ -75,7 +75,7 @@ class IngressTls(Certificates, frozen=True, kw_only=True):
 
 
 class PodLevelTls(Value, frozen=True, kw_only=True):
-    """TLS between the parts of the control plane, up to the pods."""
+    """TLS between the services of the control plane, up to the pods."""
 
     enabled: Annotated[bool, describe("Whether the services use TLS among themselves.")] = True
     internal: Annotated[Certificates, describe("The certificate authority of internal endpoints.")] = Certificates()
@@ -93,7 +93,7 @@ class ControlPlaneTls(CaTls, frozen=True, kw_only=True):
 
 
 class OpenStackControlPlaneSpec(Value, frozen=True, kw_only=True):
-    """What holds for all services: passwords, storage, where pods run, brokers, and how the work is divided."""
+    """Settings that all services share: passwords, storage, where pods run, brokers, and how the work is divided."""
 
     secret: Annotated[ObjectName, describe("The Secret with the passwords of all services, one key for each password.")]
     passwordPolicy: Annotated[
@@ -155,7 +155,7 @@ class TlsStatus(CaTls, frozen=True, kw_only=True):
 
 
 class ResolvedDependency(Value, frozen=True, kw_only=True):
-    """A resource that nobody asked for and that is there because something else needs it."""
+    """A resource that you did not ask for and that exists because something else needs it."""
 
     name: Annotated[str, describe("The name of the resource.")]
     kind: Annotated[str, describe("The kind of the resource.")]
@@ -163,7 +163,7 @@ class ResolvedDependency(Value, frozen=True, kw_only=True):
 
 
 class ServiceState(Value, frozen=True, kw_only=True):
-    """How far one of the resources is that the control plane stands for, or uses."""
+    """The state of one of the resources that the control plane creates or uses."""
 
     kind: Annotated[str, describe("The kind of the resource.")]
     name: Annotated[str, describe("The name of the resource.")]
@@ -173,7 +173,7 @@ class ServiceState(Value, frozen=True, kw_only=True):
 
 
 class OperatorState(Value, frozen=True, kw_only=True):
-    """How far the operator of one service is."""
+    """The state of the operator of one service."""
 
     service: Annotated[str, describe("The service, as named in `stackwright operator --services`.")]
     ready: Annotated[bool, describe("Whether the operator runs.")] = False
@@ -181,7 +181,7 @@ class OperatorState(Value, frozen=True, kw_only=True):
 
 
 class OpenStackControlPlaneStatus(CompositeStatus, frozen=True, kw_only=True):
-    """How far the control plane is."""
+    """The state of the control plane."""
 
     services: Annotated[
         tuple[ServiceState, ...], list_map("kind", "name"), describe("The state of each resource of the cloud.")
@@ -202,7 +202,7 @@ class OpenStackControlPlaneStatus(CompositeStatus, frozen=True, kw_only=True):
 
 
 class OpenStackControlPlane(CustomResource, frozen=True, kw_only=True):
-    """A whole OpenStack control plane: which services run, in which shape. One for each namespace."""
+    """A whole OpenStack control plane: which services run, and how. A namespace has at most one."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "OpenStackControlPlane", "openstackcontrolplanes")
     definition: ClassVar[Definition] = shown(short_names=("osctlplane", "osctlplanes", "oscp", "oscps"))
@@ -244,7 +244,7 @@ def control_plane_type(sections: Iterable[Section]) -> type[OpenStackControlPlan
 
 
 def _conditions(sections: Iterable[Section]) -> tuple[str, ...]:
-    """Return the conditions in the order in which they come true: what services stand on comes before them."""
+    """Return the conditions in the order in which they become true: infrastructure first, then services."""
     below = [section.condition for section in sections if section.infrastructure]
     above = [section.condition for section in sections if not section.infrastructure]
     return (INPUT_READY, *below, INFRASTRUCTURE_READY, *above)

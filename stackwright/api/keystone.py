@@ -1,4 +1,4 @@
-"""The kinds by which a service enters Keystone: its service and user, and its endpoints."""
+"""The kinds with which a service registers in Keystone: its service and user, and its endpoints."""
 
 from typing import Annotated, ClassVar
 
@@ -34,7 +34,7 @@ _Url = Annotated[str, pattern(r"^https?://\S+$"), max_length(2048)]
 
 
 class KeystoneServiceSpec(Value, frozen=True, kw_only=True):
-    """The entry in the service catalog, and the user that the service works as."""
+    """The entry in the service catalog, and the user that the service logs in as."""
 
     serviceType: Annotated[str, min_length(1), describe("The type by which clients find it: image, compute and so on.")]
     serviceName: Annotated[
@@ -57,7 +57,7 @@ class KeystoneServiceSpec(Value, frozen=True, kw_only=True):
 
 
 class KeystoneServiceStatus(Status, frozen=True, kw_only=True):
-    """What Keystone has of it."""
+    """What exists in Keystone."""
 
     serviceID: Annotated[str, describe("The service's id in Keystone.")] = ""
     userID: Annotated[str, describe("The user's id in Keystone.")] = ""
@@ -68,7 +68,7 @@ class KeystoneServiceStatus(Status, frozen=True, kw_only=True):
 
 
 class KeystoneService(CustomResource, frozen=True, kw_only=True):
-    """A service of the catalog and the user that it works as. What was made for it in Keystone goes with it."""
+    """A service in the catalog and the user that it logs in as. Both are deleted from Keystone with it."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "KeystoneService", "keystoneservices")
     definition: ClassVar[Definition] = shown(
@@ -87,7 +87,7 @@ class KeystoneService(CustomResource, frozen=True, kw_only=True):
 
 
 class KeystoneEndpointSpec(Value, frozen=True, kw_only=True):
-    """The URLs of a service of the catalog."""
+    """The URLs of a service in the catalog."""
 
     serviceName: Annotated[
         str,
@@ -115,7 +115,7 @@ class RegisteredEndpoint(Value, frozen=True, kw_only=True):
 
 
 class KeystoneEndpointStatus(Status, frozen=True, kw_only=True):
-    """What Keystone has of it."""
+    """What exists in Keystone."""
 
     serviceID: Annotated[str, describe("The id in Keystone of the service that they belong to.")] = ""
     keystoneInstance: _Registered = ""
@@ -126,7 +126,7 @@ class KeystoneEndpointStatus(Status, frozen=True, kw_only=True):
 
 
 class KeystoneEndpoint(CustomResource, frozen=True, kw_only=True):
-    """The endpoints of one service of the catalog. What was made for it in Keystone goes with it."""
+    """The endpoints of one service in the catalog. What was created for them in Keystone is deleted with them."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "KeystoneEndpoint", "keystoneendpoints")
     definition: ClassVar[Definition] = shown(

@@ -1,4 +1,4 @@
-"""The kinds by which a service gets a schema and an account in a MariaDB."""
+"""The kinds with which a service gets a schema and an account in a MariaDB."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -23,7 +23,7 @@ from stackwright.api.forms import ObjectName
 
 GROUP = "mariadb.openstack.org"
 
-# The labels by which a schema names its server, and an account its schema.
+# The labels with which a schema names its server, and an account its schema.
 SERVER_LABEL = "dbName"
 DATABASE_LABEL = "mariaDBDatabaseName"
 
@@ -56,7 +56,7 @@ class MariaDBDatabaseSpec(Value, frozen=True, kw_only=True):
 
 
 class MariaDBDatabaseStatus(Status, frozen=True, kw_only=True):
-    """How far the schema is."""
+    """The state of the schema."""
 
     completed: Annotated[bool, describe("Whether the schema exists.")] = False
     tlsSupport: Annotated[bool, describe("Whether the server accepts TLS.")] = False
@@ -109,7 +109,7 @@ class MariaDBAccountSpec(Value, frozen=True, kw_only=True):
 
 
 class MariaDBAccountStatus(Status, frozen=True, kw_only=True):
-    """How far the account is."""
+    """The state of the account."""
 
     currentSecret: Annotated[str, describe("The Secret with the password that the server has now.")] = ""
     server: Annotated[str, describe("The Galera that has the user.")] = ""
@@ -117,7 +117,9 @@ class MariaDBAccountStatus(Status, frozen=True, kw_only=True):
 
 
 class MariaDBAccount(CustomResource, frozen=True, kw_only=True):
-    """A user with what a service needs in the schema of the MariaDBDatabase that label mariaDBDatabaseName names."""
+    """A user with the rights that a service needs in the schema of the MariaDBDatabase that label mariaDBDatabaseName
+    names.
+    """
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "MariaDBAccount", "mariadbaccounts")
     definition: ClassVar[Definition] = shown(

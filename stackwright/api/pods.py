@@ -1,4 +1,4 @@
-"""What a user may say about the pods of a service: size, place, probes and further volumes."""
+"""What a user may set for the pods of a service: size, place, probes and further volumes."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -33,7 +33,7 @@ class ResourceClaim(Value, frozen=True, kw_only=True):
 
 
 class ResourceRequirements(Value, frozen=True, kw_only=True):
-    """How much CPU and memory each container asks for, and how much it may take."""
+    """How much CPU and memory each container requests, and how much it may use."""
 
     claims: Annotated[
         tuple[ResourceClaim, ...], list_map("name"), describe("Claims of the pod that the container uses.")
@@ -49,7 +49,7 @@ class ResourceRequirements(Value, frozen=True, kw_only=True):
 
 
 class TopologyRef(Value, frozen=True, kw_only=True):
-    """Names a Topology resource that says how pods spread over the nodes."""
+    """Names a Topology resource that says how pods are spread over the nodes."""
 
     name: Annotated[str, describe("The name of the Topology.")] = ""
     namespace: Annotated[
@@ -58,7 +58,7 @@ class TopologyRef(Value, frozen=True, kw_only=True):
 
 
 class PodTemplate(Value, frozen=True, kw_only=True):
-    """Where pods run and how much they may take."""
+    """Where pods run and how much they may use."""
 
     nodeSelector: Annotated[
         Labels | None,
@@ -77,7 +77,7 @@ class PodTemplate(Value, frozen=True, kw_only=True):
 
 
 class Probe(Value, frozen=True, kw_only=True):
-    """Overrides one probe, field by field; what is absent stays as the service has it."""
+    """Overrides one probe, field by field; absent fields keep the service's own values."""
 
     validations: ClassVar[tuple[Rule, ...]] = (
         rule(
@@ -121,13 +121,13 @@ class Probes(Value, frozen=True, kw_only=True):
 
 
 class PodOverride(Value, frozen=True, kw_only=True):
-    """Overrides of what we generate for a service without an endpoint of its own."""
+    """Overrides of what we generate for a service without its own endpoint."""
 
     probes: Annotated[Probes | None, describe("Overrides of the probes.")] = None
 
 
 class VolumeMount(Value, frozen=True, kw_only=True):
-    """Says where a volume appears in a container."""
+    """Where a volume is mounted in a container."""
 
     name: Annotated[str, describe("The name of one of the volumes.")]
     mountPath: Annotated[str, describe("The path in the container.")]
@@ -158,7 +158,7 @@ class ExtraVolumes(Value, frozen=True, kw_only=True):
 
 
 class ExtraMounts(Value, frozen=True, kw_only=True):
-    """A named set of further volumes for pods: files, keys and credentials that we know nothing of."""
+    """A named set of further volumes for pods: files, keys and credentials that Stackwright does not interpret."""
 
     extraVol: Annotated[tuple[ExtraVolumes, ...], atomic, describe("The volumes and where they are mounted.")]
     name: Annotated[str, describe("A name for people.")] = ""

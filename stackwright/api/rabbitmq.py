@@ -1,4 +1,4 @@
-"""The kind by which a service gets a user, a virtual host and a URL at a message broker."""
+"""The kind with which a service gets a user, a virtual host and a URL on a message broker."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -21,7 +21,7 @@ GROUP = "rabbitmq.openstack.org"
 
 
 class TransportURLSpec(Value, frozen=True, kw_only=True):
-    """At which broker, as whom, and in which virtual host a service exchanges its messages."""
+    """Which broker, user and virtual host a service uses for its messages."""
 
     rabbitmqClusterName: Annotated[ObjectName, describe("The name of the RabbitMq resource.")]
     username: Annotated[
@@ -58,7 +58,7 @@ class TransportURLSpec(Value, frozen=True, kw_only=True):
 
 
 class TransportURLStatus(Status, frozen=True, kw_only=True):
-    """Where the URL is, and what it says."""
+    """Where the URL is, and what it contains."""
 
     secretName: Annotated[str, describe("The Secret with the URL, under the key transport_url.")] = ""
     secretHash: Annotated[str, describe("A hash of that Secret's content.")] = ""
@@ -74,7 +74,7 @@ class TransportURLStatus(Status, frozen=True, kw_only=True):
 
 
 class TransportURL(CustomResource, frozen=True, kw_only=True):
-    """A user and a virtual host at a message broker, and the Secret with the URL for oslo.messaging."""
+    """A user and a virtual host on a message broker, and the Secret with the URL for oslo.messaging."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "TransportURL", "transporturls")
     definition: ClassVar[Definition] = shown(

@@ -28,7 +28,7 @@ ContainerImage = Annotated[
 
 
 class Action(Value, frozen=True, kw_only=True):
-    """Something that a user asks an operator to do once."""
+    """Something that an operator should do once."""
 
     name: Annotated[
         str,
@@ -54,7 +54,7 @@ Actions = Annotated[
 
 
 class ActionStatus(Value, frozen=True, kw_only=True):
-    """How far an action is, or how it went."""
+    """The state or the result of an action."""
 
     name: Annotated[str, describe("The action that was requested.")]
     id: Annotated[str, describe("The id of the request.")]
@@ -87,7 +87,7 @@ DefaultConfigOverwrite = Annotated[
 
 
 class ServiceTemplate(PodTemplate, frozen=True, kw_only=True):
-    """What a user may say about each part of a service: how many, how configured, on which networks."""
+    """What a user may set for each component of a service: how many pods, which configuration, which networks."""
 
     replicas: Annotated[
         int, minimum(0), maximum(32), describe("How many pods run; 0 stops the service and keeps its data.")
@@ -110,7 +110,7 @@ class ServiceTemplate(PodTemplate, frozen=True, kw_only=True):
 
 
 class ServiceSpec(ServiceTemplate, frozen=True, kw_only=True):
-    """What every kind of an OpenStack service takes, beside what is its own."""
+    """The fields of every kind of OpenStack service, in addition to its own."""
 
     secret: Annotated[
         ObjectName,
@@ -131,7 +131,7 @@ class ServiceSpec(ServiceTemplate, frozen=True, kw_only=True):
 
 
 class InfrastructureSpec(PodTemplate, frozen=True, kw_only=True):
-    """What every kind of a database, broker or cache takes, beside what is its own."""
+    """The fields of every kind of database, broker or cache, in addition to its own."""
 
     containerImage: ContainerImage = ""
     chart: Chart = None
@@ -139,13 +139,13 @@ class InfrastructureSpec(PodTemplate, frozen=True, kw_only=True):
 
 
 class PasswordSelector(Value, frozen=True, kw_only=True):
-    """Says under which key of the Secret a service's password stands; a service defaults it to its own."""
+    """The keys of the Secret that hold the service's passwords; each service has its own defaults."""
 
     service: Annotated[str, describe("The key of the password of the service's user.")] = ""
 
 
 class ServiceAuth(Value, frozen=True, kw_only=True):
-    """How a service's user logs in, where it is not by its password."""
+    """How a service's user logs in, if not with its password."""
 
     applicationCredentialSecret: Annotated[
         str, describe("The Secret with an application credential. Not supported yet.")
@@ -153,7 +153,7 @@ class ServiceAuth(Value, frozen=True, kw_only=True):
 
 
 class RabbitMqConfig(Value, frozen=True, kw_only=True):
-    """Names a message broker and how to log in to it."""
+    """A message broker and how to log in to it."""
 
     cluster: Annotated[ObjectName, describe("The name of the RabbitMq resource.")]
     user: Annotated[str, describe("The user; empty for the broker's default user.")] = ""
@@ -161,14 +161,14 @@ class RabbitMqConfig(Value, frozen=True, kw_only=True):
 
 
 class KnownAddress(Value, frozen=True, kw_only=True):
-    """How clients outside of the cluster know a Service."""
+    """How clients outside the cluster know a Service."""
 
     nodePorts: Annotated[dict[str, int], describe("The ports on every node, by the names of the Service's ports.")] = {}
     address: Annotated[str, describe("The address that the load balancer assigned.")] = ""
 
 
 class WorkloadStatus(CompositeStatus, frozen=True, kw_only=True):
-    """What every kind that runs pods reports."""
+    """The status of every kind that runs pods."""
 
     readyCount: Annotated[int, describe("How many pods are ready.")] = 0
     chart: Annotated[str, describe("The source of the chart that was rendered last; empty if it is ours.")] = ""
@@ -185,7 +185,7 @@ class WorkloadStatus(CompositeStatus, frozen=True, kw_only=True):
 
 
 class ServiceStatus(WorkloadStatus, frozen=True, kw_only=True):
-    """What every OpenStack service reports."""
+    """The status of every OpenStack service."""
 
     networkAttachments: Annotated[
         dict[str, tuple[str, ...]], describe("The addresses of the pods on each attached network.")

@@ -1,4 +1,4 @@
-"""A component's own part of the start contract, in the words of Kolla's config.json."""
+"""A component's own part of the start contract, in the format of Kolla's config.json."""
 
 from typing import Annotated
 
@@ -42,7 +42,7 @@ class CopiedFile(Value, frozen=True, kw_only=True):
 
 
 class MadePath(Value, frozen=True, kw_only=True):
-    """A directory or an empty file that is made where there is none."""
+    """A directory or an empty file that is created if it does not exist."""
 
     path: Annotated[_Path, pattern(r"^/[^*?\[]*$"), describe("The absolute path, without wildcards.")]
     owner: _Owner = ""
@@ -50,7 +50,7 @@ class MadePath(Value, frozen=True, kw_only=True):
 
 
 class Permission(Value, frozen=True, kw_only=True):
-    """Who owns what is there already, and with which mode."""
+    """The owner and the mode of existing files."""
 
     path: Annotated[_Path, pattern("^/"), describe("An absolute path; wildcards are allowed.")]
     owner: _Owner = ""
@@ -62,7 +62,7 @@ class Permission(Value, frozen=True, kw_only=True):
 
 
 class KollaConfig(Value, frozen=True, kw_only=True):
-    """What a component's config.json says beyond ours: entries are added, one for the same place replaces ours."""
+    """Additions to a component's config.json: entries are added, and an entry for the same path replaces ours."""
 
     command: Annotated[
         str, max_length(4096), describe("The command instead of ours. It is split on blanks; there is no quoting.")

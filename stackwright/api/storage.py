@@ -21,7 +21,7 @@ StorageRequest = Annotated[
 # The same where Kubernetes itself would accept a bare number.
 StorageQuantity = Annotated[
     Quantity,
-    # A rule would cost more than the schema of the umbrella may, where it stands once for each instance.
+    # A rule would cost more than the schema of the umbrella allows, where it is repeated for each instance.
     pattern(POSITIVE),
     minimum(1),
     rule("quantity(string(self)).compareTo(quantity(string(oldSelf))) >= 0", message=_GROWS),

@@ -34,7 +34,7 @@ Sections = dict[str, dict[str, tuple[str, ...]]]
 _BLANKS = (" ", "\t")
 _COMMENTS = ("#", ";")
 _QUOTES = ('"', "'")
-# How much of a broken line is repeated to who wrote it.
+# How much of a broken line is repeated to its author.
 _SHOWN = 40
 
 
@@ -92,7 +92,7 @@ def assignments(text: str) -> tuple[Assignment, ...] | Problem:
 
 
 def shown(line: str) -> str:
-    """Return a line as it is repeated to who wrote it: in quotes, and not more of it than is needed."""
+    """Return a line as it is repeated to its author: in quotes, and no more of it than is needed."""
     return f'"{line}"' if len(line) <= _SHOWN else f'"{line[:_SHOWN]}…"'
 
 

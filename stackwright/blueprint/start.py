@@ -15,7 +15,7 @@ from stackwright.blueprint.service import ConfigFile
 # Where the chart mounts the Secret; the start contract copies from there.
 SOURCE = "/var/lib/openstack/config"
 
-# A directory is entered by who may read it; a file is read by the service alone.
+# Whoever may read a directory may enter it; only the service reads a file.
 _DIRECTORY, _FILE = "0750", "0600"
 
 

@@ -53,7 +53,7 @@ class Role(Resource, frozen=True, kw_only=True):
 
 
 class RoleBinding(Resource, frozen=True, kw_only=True):
-    """Who has the rights of a role."""
+    """Gives the rights of a role to subjects."""
 
     kind: ClassVar[Kind] = Kind("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings")
 
@@ -159,7 +159,7 @@ class StorageClass(Resource, frozen=True, kw_only=True):
 
 
 class LeaseSpec(Value, frozen=True, kw_only=True):
-    """Who holds a lease, since when, and for how long."""
+    """The holder of a lease, since when, and for how long."""
 
     holderIdentity: str = ""
     leaseDurationSeconds: int = 0

@@ -43,7 +43,7 @@ UNRECORDED = {("", "Event"), ("events.k8s.io", "Event"), ("coordination.k8s.io",
 
 
 class Writes(Protocol):
-    """Who wants to know of our writes, so that the caches can be waited for."""
+    """Is told of our writes, so that the caches can be waited for."""
 
     def wrote(self, kind: Kind, key: Key, resource_version: str) -> None:
         """Take note that an object now has at least this version."""
@@ -139,7 +139,7 @@ class Client:
 
         `initial` asks for all objects first, then a bookmark with `initial_events_end`. `silence` is for how long
         the stream may say nothing before it counts as dead; unless given, the timeout and a little more. The
-        server sends a bookmark about every minute. Who leaves the loop early closes it (`contextlib.aclosing`).
+        server sends a bookmark about every minute. Leave the loop early only with `contextlib.aclosing`.
         """
         query = {
             **_selection(labels, fields),

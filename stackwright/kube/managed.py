@@ -8,7 +8,7 @@ from stackwright.kube.resource import JsonObject, Kind, ObjectMeta, Resource
 
 
 class ManagedMeta(ObjectMeta, frozen=True, kw_only=True):
-    """The metadata with who manages which field."""
+    """The metadata that says which manager owns which field."""
 
     managedFields: tuple[JsonObject, ...] = ()  # type: ignore[assignment]  # the same entries, whole
 

@@ -1,6 +1,6 @@
 """What every object of a cluster is: a kind, metadata, conditions.
 
-Fields carry the names that stand in YAML, so that who reads a manifest can read the code and the other way
+Fields have the names that they have in YAML, so that a reader of a manifest can read the code and the other way
 round. All values are frozen; a change is a new value. Decoding drops fields that a type does not name, so
 an object read from the cluster is never sent back whole: changes go by apply or patch.
 """

@@ -138,7 +138,7 @@ async def test_a_release_is_given_upgraded_by_helm_and_taken_back(place: Place) 
     assert "revision 2 of the release belongs to helm" in preview.stdout
     assert f"  StatefulSet/memcached {IMAGE}, by helm\n" in preview.stdout
     assert f'    now:   "{THEIRS}"\n    after: "{OURS}"' in preview.stdout
-    # The same is in the status, for who has no command line.
+    # The same is in the status, for users without the command line.
     assert ("StatefulSet/memcached", IMAGE, "helm", f'"{OURS}"') in listed(await place.until(lambda _: True))
     assert await place.image() == THEIRS
 

@@ -28,7 +28,7 @@ from stackwright.kube.managed import ManagedMeta
 from stackwright.kube.resource import JsonObject, Resource
 from stackwright.kube.shapes import pausing
 
-# Whose entries of spec.actions are ours: not those of who wrote the resource.
+# The field manager of our entries in spec.actions; the author of the resource has another one.
 FIELD_MANAGER = "stackwright-action"
 # How often a resource that others change at the same time is tried.
 TRIES = 5

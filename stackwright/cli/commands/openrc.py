@@ -100,7 +100,7 @@ def merge(clouds: str, secure: str) -> dict[str, Any]:
 
 
 def inside(cloud: Mapping[str, Any], keystone: KeystoneAPI | None) -> dict[str, Any]:
-    """Return the entry for who is in the cluster. Pure."""
+    """Return the entry for clients inside the cluster. Pure."""
     url = keystone.status.apiEndpoints.get("internal", "") if keystone is not None else ""
     if not url:
         raise NotReady("KeystoneAPI has no internal endpoint yet; `stackwright status` says what it waits for.")

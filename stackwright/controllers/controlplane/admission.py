@@ -1,4 +1,4 @@
-"""The early answer to who writes a control plane; all that it checks is checked again where it is reconciled."""
+"""Checks a control plane when it is written; every check runs again when it is reconciled."""
 
 from stackwright import services
 from stackwright.api.controlplane import OpenStackControlPlane

@@ -86,7 +86,7 @@ class Registration:
     @property
     def data(self) -> dict[str, str]:
         """The data of the ConfigMap."""
-        # One line for each thing, for who reads it.
+        # One line for each thing, for people who read it.
         made = ",\n ".join(msgspec.json.encode(one).decode() for one in self.made)
         return {"keystoneInstance": self.keystone, "resource": self.key.name, "made": f"[{made}]"}
 

@@ -104,7 +104,7 @@ async def _give_back(resource: Resource, history: Sequence[Revision], wanted: se
 
 
 async def take_fields(client: Client, identity: Identity, fields: Iterable[tuple[str, str]], operator: str) -> None:
-    """Take fields of an object, by manager and path, from who set them, and give them to the operator.
+    """Transfer fields of an object, by manager and path, from their managers to the operator.
 
     Their values stay until the operator's next apply, which makes them what it asks for and removes what it does not.
     The mark goes, so that it knows that it has to apply again.

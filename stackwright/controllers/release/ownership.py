@@ -1,4 +1,4 @@
-"""Whose a release is: the operator's, or that of who uses helm by hand. Pure."""
+"""Decides who owns a release: the operator, or a person who uses helm by hand. Pure."""
 
 from collections.abc import Iterable
 from enum import Enum

@@ -16,7 +16,7 @@ LOCAL = ("localhost/", "stackwright.local/")
 
 
 def references(plan: Plan) -> dict[str, str]:
-    """Return the images that would be run, each with who needs it first."""
+    """Return the images that would be run, each with the first resource that needs it."""
     found: dict[str, str] = {}
     for release in plan.releases:
         for _, pod in pods_of(release):

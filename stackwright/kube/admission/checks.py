@@ -64,7 +64,7 @@ class FieldError:
 
 @dataclass(frozen=True)
 class Findings:
-    """What a validation found: errors refuse the object, warnings are shown to who wrote it."""
+    """What a validation found: errors refuse the object, warnings are shown to its author."""
 
     errors: tuple[FieldError, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -26,7 +26,7 @@ class Keyword:
 
 @dataclass(frozen=True)
 class Description:
-    """What a field means, for who reads `kubectl explain`."""
+    """What a field means; `kubectl explain` prints it."""
 
     text: str
 
