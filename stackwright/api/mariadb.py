@@ -117,9 +117,7 @@ class MariaDBAccountStatus(Status, frozen=True, kw_only=True):
 
 
 class MariaDBAccount(CustomResource, frozen=True, kw_only=True):
-    """A user with the rights that a service needs in the schema of the MariaDBDatabase that label mariaDBDatabaseName
-    names.
-    """
+    """A user with the rights that a service needs in the schema that the label mariaDBDatabaseName names."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "MariaDBAccount", "mariadbaccounts")
     definition: ClassVar[Definition] = shown(

@@ -62,7 +62,7 @@ class RoleBinding(Resource, frozen=True, kw_only=True):
 
 
 class PodDisruptionBudget(Plain, frozen=True, kw_only=True):
-    """How many of some pods may be away at once."""
+    """How many of a set of pods may be down at once."""
 
     kind: ClassVar[Kind] = Kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets")
 

@@ -36,7 +36,7 @@ JsonPatch = list[JsonObject]
 APPLY = "application/apply-patch+yaml"
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
-# How often a list is begun anew because its continuation expired. The last time it is taken in one piece.
+# How often a list is started again because its continuation expired. The last time it is read in one piece.
 RESTARTS = 3
 # Nothing waits to read these back, and they are written often.
 UNRECORDED = {("", "Event"), ("events.k8s.io", "Event"), ("coordination.k8s.io", "Lease")}
@@ -50,7 +50,7 @@ class Writes(Protocol):
 
 
 class Client:
-    """Speaks to one cluster. Close it, or use it as an async context manager."""
+    """A connection to one cluster. Close it, or use it as an async context manager."""
 
     def __init__(  # noqa: PLR0913  all but one by name
         self,

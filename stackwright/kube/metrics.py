@@ -9,7 +9,7 @@ from functools import cache
 
 from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics
 
-# Each counter would otherwise come with a second series that says when it was made; nobody reads those.
+# Otherwise each counter would have a second series with its creation time, which nobody reads.
 disable_created_metrics()  # type: ignore[no-untyped-call]  # the library has no types there
 
 # The buckets are those of controller-runtime and client-go: quantiles of different operators can be compared.

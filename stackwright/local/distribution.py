@@ -53,7 +53,7 @@ def _apt_get(words: list[str]) -> subprocess.CompletedProcess[str]:
     deadline = time.monotonic() + PATIENCE
     while True:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603  names of ours
-        # It waits by itself for other installations, but not for updates of the lists, and nothing tells when those end.
+        # It waits by itself for other installations, but not for updates of the lists, and nothing says when they end.
         if done.returncode == 0 or LOCKED not in done.stderr or time.monotonic() > deadline:
             return done
         time.sleep(1)
