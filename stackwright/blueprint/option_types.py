@@ -17,12 +17,12 @@ _LABEL = re.compile(r"(?!-)[A-Z0-9-]{1,63}(?<!-)$", re.IGNORECASE)
 _DOMAIN_LABEL = re.compile(r"(?!-)[A-Z0-9-_]{1,63}(?<!-)$", re.IGNORECASE)
 _RANGE = re.compile(r"^(0|-?[1-9][0-9]*)(?:-(0|-?[1-9][0-9]*))?$")
 _LONGEST_HOSTNAME = 253
-# How many choices are listed to the user.
+# How many choices are shown to the user.
 _SHOWN = 20
 
 
 class OptionType(msgspec.Struct, frozen=True, rename="camel"):
-    """The type of an option, as `options.json` has it. What is None bounds nothing."""
+    """The type of an option, as in `options.json`. None means no limit."""
 
     type: str
     choices: tuple[str | int | float, ...] | None = None
@@ -40,11 +40,11 @@ class OptionType(msgspec.Struct, frozen=True, rename="camel"):
     version: int | None = None
     schemes: tuple[str, ...] | None = None
     repeated: bool = False
-    """Whether it may stand several times, and every value counts; else the last one does."""
+    """Whether the option may be repeated and every value counts; otherwise the last one counts."""
 
 
 def allowed(of: OptionType, value: str) -> str:
-    """Return "" where oslo.config takes a value for an option of this type, else what it takes."""
+    """Return "" if oslo.config accepts a value for an option of this type, else what it accepts."""
     check = _CHECKS.get(of.type)
     return check(of, value) if check is not None else ""
 

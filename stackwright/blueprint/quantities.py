@@ -12,14 +12,14 @@ _UNITS = {
     },
     **{f"{letter}i": Decimal(1024) ** power for power, letter in enumerate("KMGTPE", 1)},
 }
-# What every node has; all else is named with a domain, or is a size of huge pages.
+# What every node has; all other names have a domain, or are a size of huge pages.
 _STANDARD = ("cpu", "memory", "ephemeral-storage")
 _HUGE_PAGES = "hugepages-"
 _QUALIFIED = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 
 
 def amount(said: object) -> Decimal | None:
-    """Return a quantity as a number, or None for what is none."""
+    """Return a quantity as a number, or None if it is not a quantity."""
     if isinstance(said, bool) or not isinstance(said, int | str):
         return None
     found = _FORM.fullmatch(str(said))
@@ -30,7 +30,7 @@ def amount(said: object) -> Decimal | None:
 
 
 def size_problem(said: object) -> str:
-    """Return why a quantity is no size of a volume; an empty text when it is one."""
+    """Return why a quantity cannot be the size of a volume; an empty text if it can."""
     number = amount(said)
     if number is None:
         return "is not a quantity; write a number with a unit, such as 10G or 500Mi"
@@ -38,7 +38,7 @@ def size_problem(said: object) -> str:
 
 
 def requirement_problems(requests: Mapping[str, object], limits: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """Yield what no pod can ask for, by its path below `resources`."""
+    """Yield what no pod can request, by its path below `resources`."""
     for place, said in (("limits", limits), ("requests", requests)):
         for name, quantity in said.items():
             if sentence := _name_problem(name) or _amount_problem(quantity):

@@ -22,12 +22,12 @@ _LABEL_KEY = re.compile(
     r"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 )
 _LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
-# What stands before the slash of a label's key.
+# The part before the slash in the key of a label.
 _LONGEST_PREFIX = 253
 
 
 def problems(resource: object) -> Iterator[Problem]:
-    """Yield the path of each value that cannot be, and what to do about it."""
+    """Yield the path of each value that is not allowed, and what to do about it."""
     spec = getattr(resource, "spec", None)
     found: dict[str, str] = {}
     for path, struct in structs.structured("spec", spec):
@@ -89,7 +89,7 @@ def _matches(value: Any, expression: str) -> str:
 
 @cache
 def _compiled(expression: str) -> "re.Pattern[str]":
-    """Return an expression as the server means it: its classes are those of ASCII, its end is the end of the text."""
+    """Return a regular expression with the server's meaning: ASCII classes, and $ only at the end of the text."""
     ending = re.sub(r"(?<!\\)\$$", r"\\Z", expression)
     return re.compile(ending, re.ASCII)
 

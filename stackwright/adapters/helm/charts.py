@@ -1,4 +1,4 @@
-"""Charts as they lie on disk: their digest, and what a release record keeps of them."""
+"""Charts on disk: their digest, and what a release record keeps of them."""
 
 import base64
 import hashlib
@@ -36,12 +36,12 @@ class Chart:
 
     @property
     def name(self) -> str:
-        """What the chart calls itself."""
+        """The chart's own name."""
         return str(self.record["metadata"]["name"])
 
 
 def read(directory: Path) -> Chart:
-    """Return a chart; what it links to, such as the library chart, counts as its own."""
+    """Return a chart; files that it links to, such as the library chart, count as its own."""
     files = dict(_files(directory))
     metadata = _mapping(directory, files.get("Chart.yaml"), "Chart.yaml")
     if "name" not in metadata:
@@ -61,7 +61,7 @@ def read(directory: Path) -> Chart:
         ],
         "values": _mapping(directory, files.get("values.yaml"), "values.yaml"),
         "schema": None if schema is None else _encoded(schema),
-        # Nobody asks a record for a README.
+        # Nothing reads a README from a record.
         "files": None,
     }
     return Chart(digest.hexdigest(), record)

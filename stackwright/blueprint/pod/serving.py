@@ -79,7 +79,7 @@ def load(module: str) -> Any:
         application = importlib.import_module(module).application
     except (Exception, SystemExit) as error:
         check()
-        said = f"The application cannot be loaded: {type(error).__name__}; the log has more"
+        said = f"The application cannot be loaded, by {type(error).__name__}; the log has more"
         tell(said)
         raise Unusable(said) from error
     check()
