@@ -101,7 +101,8 @@ async def _run(where: Where, word: str, asked: Action, timeout: float | None) ->
         )
         if pausing.is_paused(PAUSED, resource):
             click.echo(
-                f"{resource_names.label(resource)} is paused: it begins when the annotation {PAUSED} is gone.", err=True
+                f"{resource_names.label(resource)} is paused: it begins once the annotation {PAUSED} is removed.",
+                err=True,
             )
         if timeout is None:
             return exit_codes.DONE
@@ -119,7 +120,7 @@ async def _tell_end(client: Client, resource: CustomResource, asked: Action, tim
                         break
     except TimeoutError:
         state = last.state or "not seen by an operator: is one running?"
-        click.echo(f"{asked.name} is not done in time; it is {state}", err=True)
+        click.echo(f"{asked.name} did not finish in time; it is {state}", err=True)
         return exit_codes.NOT_READY
     if last.log:
         click.echo(last.log)
@@ -170,7 +171,9 @@ async def _ask(client: Client, resource: CustomResource, asked: Action) -> bool:
         except Conflict:
             continue
         if isinstance(applied, Conflicts):
-            raise KubeError(f"{resource_names.label(resource)}: somebody else asks for the same just now; try again.")
+            raise KubeError(
+                f"{resource_names.label(resource)}: somebody else is requesting the same right now; try again."
+            )
         return True
     raise KubeError(f"{resource_names.label(resource)} is being changed by others right now; try again.")
 
@@ -239,6 +242,6 @@ def meaning(means: Means) -> str:
         case RunJob(job):
             return f"runs the Job {job} once more"
         case RotateKeys(ring):
-            return f"turns the keys of {ring}"
+            return f"rotates the keys of {ring}"
         case _:
-            return "starts all pods anew, one after the other"
+            return "restarts all pods, one after the other"

@@ -67,7 +67,7 @@ def test_storage(wanted: str | None, classes: Any, level: Level, said: str) -> N
         pytest.param("registry.example/a:1", [], Level.UNKNOWN, "registries are not asked", id="in-a-registry"),
         pytest.param("localhost/a:1", [], Level.PROBLEM, "stackwright image load", id="made-here-and-not-loaded"),
         pytest.param("localhost/a:1", [["x"]] * 50, Level.UNKNOWN, "not asked", id="the-node-does-not-tell-of-all"),
-        pytest.param("Not An Image", [], Level.PROBLEM, "is no reference of an image", id="nonsense"),
+        pytest.param("Not An Image", [], Level.PROBLEM, "is not an image reference", id="nonsense"),
     ],
 )
 def test_images(image: str, on_node: Any, level: Level, said: str) -> None:
@@ -92,7 +92,7 @@ OWN = {"app.kubernetes.io/name": "keystone", "app.kubernetes.io/instance": "keys
     ("replicas", "nodes", "pods", "level", "said"),
     [
         pytest.param(
-            2, [node()], [], Level.OK, "2 pods ask for 2 CPU, 2.0 GiB; free are 2 CPU, 4.0 GiB on 1 node", id="fits"
+            2, [node()], [], Level.OK, "2 pods request 2 CPU, 2.0 GiB; 2 CPU, 4.0 GiB are free on 1 node", id="fits"
         ),
         pytest.param(
             2, [node()], [running("x")], Level.PROBLEM, "No place is left for a pod of Deployment keystone", id="full"
@@ -182,7 +182,7 @@ def release_record(version: str, status: str = records.DEPLOYED) -> Secret:
     ("version", "status", "said"),
     [
         pytest.param("0.2.0", records.DEPLOYED, "", id="of-this-version"),
-        pytest.param("0.1.0", records.DEPLOYED, "is of version 0.1.0 of its chart; 0.2.0 would upgrade it", id="older"),
+        pytest.param("0.1.0", records.DEPLOYED, "has version 0.1.0 of its chart; 0.2.0 would upgrade it", id="older"),
         pytest.param("0.2.0", "pending-upgrade", "is pending-upgrade at revision 3", id="left-in-the-middle"),
     ],
 )
@@ -208,7 +208,7 @@ INSTANCE = Instance(SECTION, "keystone", {"secret": "osp-secret", "databaseInsta
             "Provide", {}, Level.PROBLEM, "lacks the keys AdminPassword (for KeystoneAPI keystone)", id="no-key"
         ),
         pytest.param("Provide", None, Level.PROBLEM, "Secret osp-secret does not exist", id="no-secret"),
-        pytest.param("Generate", None, Level.OK, "AdminPassword: will be made, in Secret osp-secret", id="made"),
+        pytest.param("Generate", None, Level.OK, "AdminPassword: will be created in Secret osp-secret", id="made"),
         pytest.param("Generate", {}, Level.PROBLEM, "lacks the keys AdminPassword", id="the-user's-own-is-left-alone"),
     ],
 )
@@ -258,7 +258,7 @@ PROJECTED = {"name": "x", "projected": {"sources": [{"configMap": {"name": "kube
             deployment({**container(), **VARIABLE}),
             (made(Secret, "mine", data={"password": "eA=="}),),
             Level.OK,
-            "All that pods read and you bring is there: Secret mine",
+            "Everything that pods read and you provide exists: Secret mine",
             id="there",
         ),
     ],
@@ -349,10 +349,8 @@ def lease(renewed: str) -> Lease:
 @pytest.mark.parametrize(
     ("fields", "level", "said"),
     [
-        pytest.param({"operators": (operator("0.1.0", 1),)}, Level.OK, "runs, of version 0.1.0", id="runs"),
-        pytest.param(
-            {"operators": (operator("0.0.9", 1),)}, Level.WARNING, "is of version 0.0.9", id="another-version"
-        ),
+        pytest.param({"operators": (operator("0.1.0", 1),)}, Level.OK, "runs, in version 0.1.0", id="runs"),
+        pytest.param({"operators": (operator("0.0.9", 1),)}, Level.WARNING, "has version 0.0.9", id="another-version"),
         pytest.param({"operators": (operator("0.1.0", 0),)}, Level.PROBLEM, "has 0 of 1 pods ready", id="not-ready"),
         pytest.param({"operators": ()}, Level.PROBLEM, "No operator runs", id="none"),
         pytest.param(
@@ -445,4 +443,4 @@ def test_a_terminal_folds_sentences_below_themselves() -> None:
 def test_only_problems_end_it_with_an_error() -> None:
     assert findings_report.code_of(FOUND) == 1
     assert findings_report.code_of([Finding(Level.WARNING, "x", "y"), FOUND[2]]) == 0
-    assert findings_report.lines(FOUND[:1])[-1] == "All is well."
+    assert findings_report.lines(FOUND[:1])[-1] == "No problems found."
