@@ -45,7 +45,7 @@ def test_quantities_as_people_say_them() -> None:
 @pytest.mark.parametrize(
     ("wanted", "classes", "level", "said"),
     [
-        pytest.param("local", [("local", {})], Level.OK, "StorageClass local is there", id="it-is-there"),
+        pytest.param("local", [("local", {})], Level.OK, "StorageClass local exists", id="it-is-there"),
         pytest.param("fast", [("local", {})], Level.PROBLEM, "name another (there is local)", id="it-is-not"),
         pytest.param("fast", [], Level.PROBLEM, "there is none at all", id="there-is-none"),
         pytest.param(None, [("local", DEFAULT)], Level.OK, "the default StorageClass local", id="the-default"),
@@ -98,7 +98,7 @@ OWN = {"app.kubernetes.io/name": "keystone", "app.kubernetes.io/instance": "keys
             2, [node()], [running("x")], Level.PROBLEM, "No place is left for a pod of Deployment keystone", id="full"
         ),
         pytest.param(
-            2, [node()], [running("x", "openstack", **OWN)], Level.OK, "free are 2 CPU", id="what-it-replaces-is-free"
+            2, [node()], [running("x", "openstack", **OWN)], Level.OK, "2 CPU, 4.0 GiB are free", id="what-it-replaces-is-free"
         ),
         pytest.param(3, [node(), node("two")], [], Level.OK, "on 2 nodes", id="on-several-nodes"),
         pytest.param(
