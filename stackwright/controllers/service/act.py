@@ -194,7 +194,7 @@ async def retire(entry: Retirement, resource: CustomResource, context: Context) 
         secret = entry.secret.metadata
         await context.client.delete(Secret, secret.name, secret.namespace, uid=secret.uid)
     await context.client.delete(gone, metadata.name, metadata.namespace, uid=metadata.uid)
-    said = f"{entry.resource.kind.name} {metadata.name} is used no more"
+    said = f"{entry.resource.kind.name} {metadata.name} is no longer used"
     context.events.event(resource, "Normal", entry.reason, said)
 
 

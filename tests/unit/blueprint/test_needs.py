@@ -63,7 +63,9 @@ def secret(name: str, content: dict[str, str]) -> Secret:
 def importers(word: str) -> set[str]:
     """The modules below services that name a need, but for the folder of the needs itself."""
     found = set()
-    for path in (path for floor in ("blueprint", "controllers", "foresight", "cli") for path in (ROOT / floor).rglob("*.py")):
+    for path in (
+        path for floor in ("blueprint", "controllers", "foresight", "cli") for path in (ROOT / floor).rglob("*.py")
+    ):
         for node in ast.walk(ast.parse(path.read_text())):
             named = isinstance(node, ast.ImportFrom) and (node.module or "").startswith("stackwright.blueprint.needs")
             if named and any(alias.name == word for alias in getattr(node, "names", ())):

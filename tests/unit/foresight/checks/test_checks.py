@@ -98,7 +98,12 @@ OWN = {"app.kubernetes.io/name": "keystone", "app.kubernetes.io/instance": "keys
             2, [node()], [running("x")], Level.PROBLEM, "No place is left for a pod of Deployment keystone", id="full"
         ),
         pytest.param(
-            2, [node()], [running("x", "openstack", **OWN)], Level.OK, "2 CPU, 4.0 GiB are free", id="what-it-replaces-is-free"
+            2,
+            [node()],
+            [running("x", "openstack", **OWN)],
+            Level.OK,
+            "2 CPU, 4.0 GiB are free",
+            id="what-it-replaces-is-free",
         ),
         pytest.param(3, [node(), node("two")], [], Level.OK, "on 2 nodes", id="on-several-nodes"),
         pytest.param(
