@@ -14,7 +14,7 @@ class AdapterError(Exception):
 
 
 class Unavailable(AdapterError):
-    """The other side does not answer, or is not ready yet; `after` is in how many seconds to ask again."""
+    """The other side does not answer, or is not ready yet; ask again in `after` seconds."""
 
     def __init__(self, message: str, *, after: float | None = None) -> None:
         super().__init__(message)

@@ -265,7 +265,9 @@ def _run(connection: _Connection, statement: str, *values: str) -> Sequence[Sequ
 
 def _identifier(name: str) -> str:
     if not is_identifier(name):
-        raise Rejected(f"{name!r} is no name that MariaDB takes here; use letters, digits and underscores, at most 64")
+        raise Rejected(
+            f"{name!r} is not a name that MariaDB accepts here; use letters, digits and underscores, at most 64"
+        )
     return name
 
 

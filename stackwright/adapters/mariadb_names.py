@@ -49,7 +49,7 @@ def schema_problem(name: str) -> str:
     if is_system_schema(name):
         return f"{name} is a schema of the server itself; choose another name"
     if not is_identifier(name):
-        return f"{name!r} is no name that MariaDB takes here; use letters, digits and underscores, at most 64"
+        return f"{name!r} is not a name that MariaDB accepts here; use letters, digits and underscores, at most 64"
     return ""
 
 
@@ -59,7 +59,7 @@ def user_problem(name: str) -> str:
         return f"{name} is the server's own; choose another name"
     if not name or name != name.strip() or not name.isprintable() or max(name) > _LAST_CHARACTER:
         return (
-            f"{name!r} is no name that MariaDB keeps as it is; use printable characters, without emoji, and no blank "
-            "at the beginning or the end"
+            f"{name!r} is not a name that MariaDB keeps unchanged; use printable characters, without emoji, and no"
+            " blank at the beginning or the end"
         )
     return ""

@@ -271,7 +271,7 @@ class Management:
             raise self._stranger() from error
 
     def _stranger(self) -> Unavailable:
-        return Unavailable(f"{self._access.url} does not answer as RabbitMQ's management API does")
+        return Unavailable(f"{self._access.url} does not answer like RabbitMQ's management API")
 
 
 def _node(body: Mapping[str, Any]) -> Node:
@@ -319,6 +319,6 @@ def _trouble(error: Exception) -> str:
         case aiohttp.ClientConnectorDNSError():
             return "cannot be found: its host name is not known"
         case aiohttp.InvalidURL():
-            return "cannot be asked: that is no URL"
+            return "cannot be asked: that is not a URL"
         case _:
             return f"cannot be reached ({type(error).__name__})"

@@ -1,10 +1,10 @@
-"""The annotations by which a person steers an operator."""
+"""The annotations with which a person controls an operator."""
 
-# Stops the work on a resource and on what it stands for: "true".
+# Pauses the work on a resource and on everything that belongs to it: "true".
 PAUSED = "openstack.org/paused"
-# Who owns a service's release: "operator", or "helm" for who works by hand.
+# Who owns a service's release: "operator", or "helm" if somebody uses helm by hand.
 RELEASE_OWNER = "openstack.org/release-owner"
-# Accepts that Secrets which were deleted are made anew: the words that the condition named, with commas between them.
+# Accepts that deleted Secrets are created again: the words that the condition named, separated by commas.
 ACCEPT_LOSS = "openstack.org/accept-loss"
 
 # By which operators know again what they made: on every Secret that was generated, for which resource.

@@ -1,4 +1,4 @@
-"""What a type needs of `kube`, under one roof: base classes, markers, and how our kinds are shown."""
+"""What a type needs from `kube`, in one place: base classes, markers, and how our kinds are shown."""
 
 from stackwright.kube.crd.markers import (
     INT32,
@@ -80,13 +80,13 @@ __all__ = [
     "string_format",
 ]
 
-# All our kinds are of this version; people have manifests that say so.
+# All our kinds have this version, because people have manifests that use it.
 VERSION = "v1beta1"
 
 # `kubectl get openstack` shows everything that we serve in a namespace.
 CATEGORIES = ("openstack", "osp")
 
-READY = condition_column("Ready", "Ready", "status", description="Whether all that was asked for is there")
+READY = condition_column("Ready", "Ready", "status", description="Whether everything that was asked for is there")
 REASON = condition_column("Reason", "Ready", "reason", description="Why, in one word")
 MESSAGE = condition_column("Message", "Ready", "message", description="Why, and what to do")
 AGE = Column("Age", ".metadata.creationTimestamp", "date")

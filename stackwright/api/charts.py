@@ -1,10 +1,10 @@
-"""A user's own chart in place of ours: where a service's resource says that it comes from."""
+"""A user's own chart instead of ours: where it comes from."""
 
 from typing import Annotated, ClassVar
 
 from stackwright.api.base import Rule, Value, describe, max_length, min_length, rule
 
-# A repository in a registry, with a version if one likes, and always with the digest: what it names never changes.
+# A repository in a registry, with an optional version and always with the digest, so that its content never changes.
 _NAME = "oci://[a-zA-Z0-9.-]+(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+"
 _REFERENCE = f"^{_NAME}(:[a-zA-Z0-9_][a-zA-Z0-9_.-]{{0,127}})?@sha256:[0-9a-f]{{64}}$"
 
@@ -18,8 +18,8 @@ class ChartConfigMap(Value, frozen=True, kw_only=True):
         min_length(1),
         max_length(253),
         describe(
-            "The key of its binaryData with the packaged chart (.tgz). A ConfigMap holds 1 MiB at most; what is larger "
-            "goes into a registry."
+            "The key of its binaryData that holds the packaged chart (.tgz). A ConfigMap holds 1 MiB at most;"
+            " put a larger chart into a registry."
         ),
     ] = "chart.tgz"
 
@@ -49,9 +49,9 @@ class ChartSource(Value, frozen=True, kw_only=True):
     pullSecret: Annotated[
         str | None,
         max_length(253),
-        describe("A Secret of type kubernetes.io/dockerconfigjson with which to log in to the registry."),
+        describe("A Secret of type kubernetes.io/dockerconfigjson with the login to the registry."),
     ] = None
-    plainHTTP: Annotated[bool | None, describe("Whether the registry is spoken to without TLS.")] = None
+    plainHTTP: Annotated[bool | None, describe("Whether to use the registry without TLS.")] = None
 
     def __str__(self) -> str:
         return self.oci or (f"ConfigMap {self.configMap.name}" if self.configMap is not None else "")
@@ -60,7 +60,7 @@ class ChartSource(Value, frozen=True, kw_only=True):
 Chart = Annotated[
     ChartSource | None,
     describe(
-        "A chart of your own in place of ours. It gets the same values, and may render what ours may: objects of this "
-        "namespace that belong to nobody else."
+        "Your own chart instead of ours. It gets the same values, and may render what ours may: objects of "
+        "this namespace that belong to nobody else."
     ),
 ]

@@ -37,24 +37,27 @@ INPUT_READY = "InputReady"
 INFRASTRUCTURE_READY = "OpenStackControlPlaneInfrastructureReady"
 
 _Duration = Annotated[str, pattern(r"^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$")]
-_RenewBefore = Annotated[_Duration | None, describe("How long before the end a new one is made; a third of the life.")]
+_RenewBefore = Annotated[
+    _Duration | None,
+    describe("How long before its expiry a certificate is renewed. By default a third of its lifetime."),
+]
 
 
 class LeafCertificate(Value, frozen=True, kw_only=True):
-    """How long certificates live."""
+    """The lifetime of certificates."""
 
-    duration: Annotated[_Duration, describe("The life of a certificate, such as 43800h.")] = "43800h"
+    duration: Annotated[_Duration, describe("The lifetime of a certificate, such as 43800h.")] = "43800h"
     renewBefore: _RenewBefore = None
 
 
 class CaCertificate(Value, frozen=True, kw_only=True):
-    """How long a certificate authority lives, or who it is."""
+    """The lifetime of a certificate authority, or an existing issuer."""
 
-    duration: Annotated[_Duration, describe("The life of the authority, such as 87600h.")] = "87600h"
+    duration: Annotated[_Duration, describe("The lifetime of the certificate authority, such as 87600h.")] = "87600h"
     renewBefore: _RenewBefore = None
     customIssuer: Annotated[
         str | None,
-        describe("An issuer that exists already, instead of one that is made; its chain goes into the CA bundle."),
+        describe("An existing issuer to use instead of creating one; its chain goes into the CA bundle."),
     ] = None
 
 
@@ -68,16 +71,18 @@ class Certificates(Value, frozen=True, kw_only=True):
 class IngressTls(Certificates, frozen=True, kw_only=True):
     """TLS on public endpoints."""
 
-    enabled: Annotated[bool, describe("Whether public endpoints speak TLS.")] = True
+    enabled: Annotated[bool, describe("Whether public endpoints use TLS.")] = True
 
 
 class PodLevelTls(Value, frozen=True, kw_only=True):
-    """TLS between the parts of the control plane, up to the pods."""
+    """TLS between the services of the control plane, up to the pods."""
 
-    enabled: Annotated[bool, describe("Whether the parts speak TLS with each other.")] = True
-    internal: Annotated[Certificates, describe("The authority of internal endpoints.")] = Certificates()
-    libvirt: Annotated[Certificates, describe("The authority of the hypervisors.")] = Certificates()
-    ovn: Annotated[Certificates, describe("The authority of the virtual network's databases.")] = Certificates()
+    enabled: Annotated[bool, describe("Whether the services use TLS among themselves.")] = True
+    internal: Annotated[Certificates, describe("The certificate authority of internal endpoints.")] = Certificates()
+    libvirt: Annotated[Certificates, describe("The certificate authority of the hypervisors.")] = Certificates()
+    ovn: Annotated[Certificates, describe("The certificate authority of the virtual network's databases.")] = (
+        Certificates()
+    )
 
 
 class ControlPlaneTls(CaTls, frozen=True, kw_only=True):
@@ -88,27 +93,27 @@ class ControlPlaneTls(CaTls, frozen=True, kw_only=True):
 
 
 class OpenStackControlPlaneSpec(Value, frozen=True, kw_only=True):
-    """What holds for all services: passwords, storage, where pods run, brokers, and how the work is divided."""
+    """Settings that all services share: passwords, storage, where pods run, brokers, and how the work is divided."""
 
-    secret: Annotated[ObjectName, describe("The Secret with the passwords of all services, one key for each of them.")]
+    secret: Annotated[ObjectName, describe("The Secret with the passwords of all services, one key for each password.")]
     passwordPolicy: Annotated[
         Literal["Provide", "Generate"],
         describe(
-            "Who makes that Secret: you (Provide); or, where there is none, the operator, once, with a password for "
-            "each service that is enabled (Generate). What is in it is never changed and never deleted."
+            "Who creates that Secret. Provide: you do. Generate: the operator creates it once if it does not "
+            "exist, with a password for each enabled service. Passwords in it are never changed or deleted."
         ),
     ] = "Provide"
-    storageClass: Annotated[str, describe("The StorageClass of volumes for which a service names no other.")]
+    storageClass: Annotated[str, describe("The StorageClass of volumes, for services that name none.")]
     nodeSelector: Annotated[
         Labels, describe("Labels of the nodes that run the control plane, for services that select none.")
     ] = {}
     topologyRef: Annotated[
-        TopologyRef | None, describe("The Topology of services that name none: how pods spread over the nodes.")
+        TopologyRef | None, describe("The Topology for services that name none: how pods are spread over the nodes.")
     ] = None
     extraMounts: ExtraMountsList = ()
-    messagingBus: Annotated[RabbitMqConfig | None, describe("The broker of services that name none.")] = None
+    messagingBus: Annotated[RabbitMqConfig | None, describe("The broker for services that name none.")] = None
     notificationsBus: Annotated[
-        RabbitMqConfig | None, describe("The broker for notifications; absent, services send none.")
+        RabbitMqConfig | None, describe("The broker for notifications. If absent, services send none.")
     ] = None
     notificationsBusInstance: Annotated[
         str | None,
@@ -116,20 +121,20 @@ class OpenStackControlPlaneSpec(Value, frozen=True, kw_only=True):
         describe("The name of the RabbitMq resource for notifications."),
     ] = None
     tls: Annotated[
-        ControlPlaneTls | None, describe("TLS of the whole control plane; absent, everything speaks plain text.")
+        ControlPlaneTls | None, describe("TLS for the whole control plane. If absent, all connections are plain text.")
     ] = None
     dependencyPolicy: Annotated[
         Literal["Deploy", "Refuse"],
         describe(
-            "What happens when a service needs one that was not asked for: it is deployed too, with its defaults, and "
-            "the status says so (Deploy); or the control plane waits until you add it (Refuse)."
+            "What happens when a service needs one that you did not ask for. Deploy: it is deployed with its "
+            "defaults, and the status says so. Refuse: the control plane waits until you add it."
         ),
     ] = "Deploy"
     operatorMode: Annotated[
         Literal["shared", "perService"],
         describe(
-            "Who serves the services' resources: the operators that run already (shared), or one operator for each "
-            "service, started and stopped with the service (perService)."
+            "Which operators work on the services' resources. shared: the operators that run already. "
+            "perService: one operator for each service, started and stopped with the service."
         ),
     ] = "shared"
 
@@ -137,46 +142,46 @@ class OpenStackControlPlaneSpec(Value, frozen=True, kw_only=True):
 class AuthorityStatus(Value, frozen=True, kw_only=True):
     """A certificate authority in use."""
 
-    name: Annotated[str, describe("What it is called.")]
-    expires: Annotated[str, describe("When it ends.")] = ""
+    name: Annotated[str, describe("The name of the authority.")]
+    expires: Annotated[str, describe("When its certificate expires.")] = ""
 
 
 class TlsStatus(CaTls, frozen=True, kw_only=True):
     """The certificate authorities in use."""
 
     caList: Annotated[
-        tuple[AuthorityStatus, ...], list_map("name"), describe("The authorities that sign certificates.")
+        tuple[AuthorityStatus, ...], list_map("name"), describe("The certificate authorities that sign certificates.")
     ] = ()
 
 
 class ResolvedDependency(Value, frozen=True, kw_only=True):
-    """A resource that nobody asked for and that is there because something else needs it."""
+    """A resource that you did not ask for and that exists because something else needs it."""
 
     name: Annotated[str, describe("The name of the resource.")]
     kind: Annotated[str, describe("The kind of the resource.")]
-    neededBy: Annotated[tuple[str, ...], atomic, describe("What needs it: kinds and names.")] = ()
+    neededBy: Annotated[tuple[str, ...], atomic, describe("The resources that need it: kinds and names.")] = ()
 
 
 class ServiceState(Value, frozen=True, kw_only=True):
-    """How far one of the resources is that the control plane stands for, or uses."""
+    """The state of one of the resources that the control plane creates or uses."""
 
     kind: Annotated[str, describe("The kind of the resource.")]
     name: Annotated[str, describe("The name of the resource.")]
-    ready: Annotated[bool, describe("Whether it is there, and all that it says.")] = False
-    reason: Annotated[str, describe("Why it is not, as one word.")] = ""
-    message: Annotated[str, describe("Why it is not, as a sentence; or that somebody else made it.")] = ""
+    ready: Annotated[bool, describe("Whether it is ready.")] = False
+    reason: Annotated[str, describe("Why it is not ready, as one word.")] = ""
+    message: Annotated[str, describe("Why it is not ready, as a sentence; or that somebody else created it.")] = ""
 
 
 class OperatorState(Value, frozen=True, kw_only=True):
-    """How far the operator of one service is."""
+    """The state of the operator of one service."""
 
-    service: Annotated[str, describe("The service, by the word of `stackwright operator --services`.")]
-    ready: Annotated[bool, describe("Whether it works.")] = False
-    message: Annotated[str, describe("Why it does not, as a sentence.")] = ""
+    service: Annotated[str, describe("The service, as named in `stackwright operator --services`.")]
+    ready: Annotated[bool, describe("Whether the operator runs.")] = False
+    message: Annotated[str, describe("Why it does not run, as a sentence.")] = ""
 
 
 class OpenStackControlPlaneStatus(CompositeStatus, frozen=True, kw_only=True):
-    """How far the control plane is."""
+    """The state of the control plane."""
 
     services: Annotated[
         tuple[ServiceState, ...], list_map("kind", "name"), describe("The state of each resource of the cloud.")
@@ -184,20 +189,20 @@ class OpenStackControlPlaneStatus(CompositeStatus, frozen=True, kw_only=True):
     resolved: Annotated[
         tuple[ResolvedDependency, ...],
         list_map("kind", "name"),
-        describe("What was deployed too because a service needs it, and which one."),
+        describe("Services that were deployed because others need them, and which others."),
     ] = ()
     operators: Annotated[
         tuple[OperatorState, ...],
         list_map("service"),
-        describe("The services' own operators, where operatorMode is perService."),
+        describe("The services' own operators, if operatorMode is perService."),
     ] = ()
-    containerImages: Annotated[dict[str, str], describe("The images in use, by the part that runs them.")] = {}
+    containerImages: Annotated[dict[str, str], describe("The images in use, by component.")] = {}
     deployedVersion: Annotated[str | None, describe("The release that all services have reached.")] = None
     tls: Annotated[TlsStatus | None, describe("The certificate authorities in use.")] = None
 
 
 class OpenStackControlPlane(CustomResource, frozen=True, kw_only=True):
-    """A whole OpenStack control plane: which services run, in which shape. One for each namespace."""
+    """A whole OpenStack control plane: which services run, and how. A namespace has at most one."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "OpenStackControlPlane", "openstackcontrolplanes")
     definition: ClassVar[Definition] = shown(short_names=("osctlplane", "osctlplanes", "oscp", "oscps"))
@@ -239,7 +244,7 @@ def control_plane_type(sections: Iterable[Section]) -> type[OpenStackControlPlan
 
 
 def _conditions(sections: Iterable[Section]) -> tuple[str, ...]:
-    """Return the conditions in the order in which they come true: what services stand on comes before them."""
+    """Return the conditions in the order in which they become true: infrastructure first, then services."""
     below = [section.condition for section in sections if section.infrastructure]
     above = [section.condition for section in sections if not section.infrastructure]
     return (INPUT_READY, *below, INFRASTRUCTURE_READY, *above)

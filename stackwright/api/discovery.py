@@ -1,4 +1,4 @@
-"""Finding kinds and sections by looking into a package, so that nobody keeps a list of them."""
+"""Finds kinds and sections by looking into a package, so that nobody has to keep a list of them."""
 
 import importlib
 import importlib.util

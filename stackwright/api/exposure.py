@@ -18,7 +18,10 @@ class ClientAffinity(Value, frozen=True, kw_only=True):
     """How long a client stays with the same pod."""
 
     timeoutSeconds: Annotated[
-        int | None, minimum(1), maximum(86400), describe("Seconds since the last connection; 10800 by default.")
+        int | None,
+        minimum(1),
+        maximum(86400),
+        describe("Seconds for which a client stays with the same pod; 10800 by default."),
     ] = None
 
 
@@ -33,7 +36,7 @@ class ServiceSettings(Value, frozen=True, kw_only=True):
 
     type: Annotated[
         Literal["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"] | None,
-        describe("How the Service is reached from outside the cluster; ClusterIP is not at all."),
+        describe("How the Service is reached from outside the cluster; with ClusterIP it is not."),
     ] = None
     externalName: Annotated[str, describe("The DNS name that a Service of type ExternalName stands for.")] = ""
     externalTrafficPolicy: Annotated[
@@ -73,8 +76,8 @@ class RoutedSettings(ServiceSettings, frozen=True, kw_only=True):
         maximum(65535),
         Form.NODE_PORT,
         describe(
-            "The port on every node; absent, the cluster chooses one, which the Service keeps as long as this resource "
-            "is there."
+            "The port on every node. If absent, the cluster chooses one, and the Service keeps it as long as "
+            "this resource exists."
         ),
     ] = None
 
@@ -86,7 +89,7 @@ class RoutedOverride(ServiceOverride, frozen=True, kw_only=True):
     endpointURL: Annotated[
         str | None,
         max_length(2048),
-        describe("The URL that is registered in the catalog, where it differs from the Service's own."),
+        describe("The URL that is registered in the catalog, if it differs from the Service's own."),
     ] = None
 
 

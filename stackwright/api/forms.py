@@ -11,7 +11,7 @@ from stackwright.api.base import max_length, min_length, pattern, rule
 
 
 class Form(Enum):
-    """What a value is; on a field it is a marker that the schema does not say."""
+    """What a value is. As a marker on a field, it is not part of the schema."""
 
     CRON = "a cron expression"
     IMAGE = "a reference of an image"
@@ -26,9 +26,9 @@ _OBJECT = "[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 OBJECT_NAME = f"^{_OBJECT}$"
 OPTIONAL_NAME = f"^({_OBJECT})?$"
 
-# Names another object, which could not be there under a name of another form.
+# The name of another object, which could not exist under a name of another form.
 ObjectName = Annotated[str, min_length(1), max_length(253), pattern(OBJECT_NAME)]
-# Names an account of a database; the user on the server is called so too.
+# The name of a database account; the user on the server has the same name.
 AccountName = Annotated[str, min_length(1), max_length(80), pattern(OBJECT_NAME)]
 Labels = Annotated[dict[str, str], Form.LABELS]
 
@@ -41,7 +41,7 @@ def _cron_field(value: str) -> str:
 _MONTHS = "[jJ][aA][nN]|[fF][eE][bB]|[mM][aA][rR]|[aA][pP][rR]|[mM][aA][yY]|[jJ][uU][nN]|[jJ][uU][lL]|[aA][uU][gG]"
 _LATER_MONTHS = "[sS][eE][pP]|[oO][cC][tT]|[nN][oO][vV]|[dD][eE][cC]"
 _WEEKDAYS = "[sS][uU][nN]|[mM][oO][nN]|[tT][uU][eE]|[wW][eE][dD]|[tT][hH][uU]|[fF][rR][iI]|[sS][aA][tT]"
-# The five fields as a CronJob takes them, with their bounds; Sunday is 0, and 7 is no day.
+# The five fields as a CronJob takes them, with their bounds; Sunday is 0, and 7 is not a day.
 _FIELDS = " +".join(
     _cron_field(value)
     for value in (
@@ -60,8 +60,8 @@ Schedule = Annotated[
     max_length(200),
     rule(
         f"self.matches('{CRON}')",
-        message="is no cron expression: it takes minute (0-59), hour (0-23), day of the month (1-31), month (1-12) and "
-        "day of the week (0-6), or a word such as @daily",
+        message="is not a cron expression: it takes minute (0-59), hour (0-23), day of the month (1-31), month "
+        "(1-12) and day of the week (0-6), or a word such as @daily",
     ),
     Form.CRON,
 ]
@@ -76,7 +76,7 @@ ImageReference = Annotated[
     max_length(512),
     rule(
         f"self.matches('{IMAGE}')",
-        message="is no reference of an image; write [HOST/]PATH[:TAG][@sha256:DIGEST], the path in lower case",
+        message="is not an image reference; write [HOST/]PATH[:TAG][@sha256:DIGEST], the path in lower case",
     ),
     Form.IMAGE,
 ]

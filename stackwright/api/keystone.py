@@ -1,4 +1,4 @@
-"""The kinds by which a service enters Keystone: its service and user, and its endpoints."""
+"""The kinds with which a service registers in Keystone: its service and user, and its endpoints."""
 
 from typing import Annotated, ClassVar
 
@@ -34,30 +34,30 @@ _Url = Annotated[str, pattern(r"^https?://\S+$"), max_length(2048)]
 
 
 class KeystoneServiceSpec(Value, frozen=True, kw_only=True):
-    """The entry in the service catalog, and the user that the service works as."""
+    """The entry in the service catalog, and the user that the service logs in as."""
 
     serviceType: Annotated[str, min_length(1), describe("The type by which clients find it: image, compute and so on.")]
     serviceName: Annotated[
         str,
         min_length(1),
         immutable("a service of the catalog cannot be renamed; make another KeystoneService"),
-        describe("The name of the service in the catalog; as a rule the name of this resource."),
+        describe("The name of the service in the catalog; usually the name of this resource."),
     ]
-    serviceDescription: Annotated[str, describe("What the service does, for who reads the catalog.")] = ""
+    serviceDescription: Annotated[str, describe("A description of the service, for users of the catalog.")] = ""
     enabled: Annotated[bool, describe("Whether the catalog shows the service.")] = True
     serviceUser: Annotated[
-        str, min_length(1), describe("The user, in project service with the roles admin and service.")
+        str, min_length(1), describe("The service's user, in project service with the roles admin and service.")
     ]
     secret: Annotated[
         ObjectName,
-        describe("The Secret with the user's password. A password that is changed there is changed in Keystone."),
+        describe("The Secret with the user's password. If you change the password there, it is changed in Keystone."),
     ]
     passwordSelector: Annotated[str, min_length(1), describe("The key of the password in that Secret.")]
     keystoneInstance: _KeystoneInstance = ""
 
 
 class KeystoneServiceStatus(Status, frozen=True, kw_only=True):
-    """What Keystone has of it."""
+    """What exists in Keystone."""
 
     serviceID: Annotated[str, describe("The service's id in Keystone.")] = ""
     userID: Annotated[str, describe("The user's id in Keystone.")] = ""
@@ -68,12 +68,12 @@ class KeystoneServiceStatus(Status, frozen=True, kw_only=True):
 
 
 class KeystoneService(CustomResource, frozen=True, kw_only=True):
-    """A service of the catalog and the user that it works as. What was made for it in Keystone goes with it."""
+    """A service in the catalog and the user that it logs in as. Both are deleted from Keystone with it."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "KeystoneService", "keystoneservices")
     definition: ClassVar[Definition] = shown(
         Column("Type", ".spec.serviceType", description="The type by which clients find the service"),
-        Column("User", ".spec.serviceUser", priority=1, description="The user that the service works as"),
+        Column("User", ".spec.serviceUser", priority=1, description="The user that the service logs in as"),
     )
     conditions: ClassVar[tuple[str, ...]] = (
         "KeystoneAPIReady",
@@ -87,7 +87,7 @@ class KeystoneService(CustomResource, frozen=True, kw_only=True):
 
 
 class KeystoneEndpointSpec(Value, frozen=True, kw_only=True):
-    """The URLs of a service of the catalog."""
+    """The URLs of a service in the catalog."""
 
     serviceName: Annotated[
         str,
@@ -99,7 +99,9 @@ class KeystoneEndpointSpec(Value, frozen=True, kw_only=True):
         dict[str, _Url],
         keys("public", "internal", "admin"),
         max_properties(3),
-        describe("The URLs by interface: public, internal. An interface that is removed here goes from the catalog."),
+        describe(
+            "The URLs by interface: public, internal. An interface that you remove here is removed from the catalog."
+        ),
     ]
     keystoneInstance: _KeystoneInstance = ""
 
@@ -107,13 +109,13 @@ class KeystoneEndpointSpec(Value, frozen=True, kw_only=True):
 class RegisteredEndpoint(Value, frozen=True, kw_only=True):
     """One endpoint as Keystone has it."""
 
-    interface: Annotated[str, describe("Whom it is for: public or internal.")]
+    interface: Annotated[str, describe("The interface: public or internal.")]
     url: Annotated[str, describe("The URL that clients get.")] = ""
     id: Annotated[str, describe("The endpoint's id in Keystone.")] = ""
 
 
 class KeystoneEndpointStatus(Status, frozen=True, kw_only=True):
-    """What Keystone has of it."""
+    """What exists in Keystone."""
 
     serviceID: Annotated[str, describe("The id in Keystone of the service that they belong to.")] = ""
     keystoneInstance: _Registered = ""
@@ -124,7 +126,7 @@ class KeystoneEndpointStatus(Status, frozen=True, kw_only=True):
 
 
 class KeystoneEndpoint(CustomResource, frozen=True, kw_only=True):
-    """The endpoints of one service of the catalog. What was made for it in Keystone goes with it."""
+    """The endpoints of one service in the catalog. What was created for them in Keystone is deleted with them."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "KeystoneEndpoint", "keystoneendpoints")
     definition: ClassVar[Definition] = shown(

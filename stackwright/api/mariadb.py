@@ -1,4 +1,4 @@
-"""The kinds by which a service gets a schema and an account in a MariaDB."""
+"""The kinds with which a service gets a schema and an account in a MariaDB."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -23,7 +23,7 @@ from stackwright.api.forms import ObjectName
 
 GROUP = "mariadb.openstack.org"
 
-# The labels by which a schema names its server, and an account its schema.
+# The labels with which a schema names its server, and an account its schema.
 SERVER_LABEL = "dbName"
 DATABASE_LABEL = "mariaDBDatabaseName"
 
@@ -37,28 +37,31 @@ class MariaDBDatabaseSpec(Value, frozen=True, kw_only=True):
     name: Annotated[
         _Identifier,
         immutable("a schema cannot be renamed; make another MariaDBDatabase and move the data"),
-        describe("The name of the schema on the server, which is none of the server's own, such as mysql."),
+        describe("The name of the schema on the server. It must not be one of the server's own, such as mysql."),
     ]
-    defaultCharacterSet: Annotated[_Identifier, describe("The character set of tables that name none.")] = "utf8"
-    defaultCollation: Annotated[_Identifier, describe("The collation of tables that name none.")] = "utf8_general_ci"
+    defaultCharacterSet: Annotated[_Identifier, describe("The default character set of tables.")] = "utf8"
+    defaultCollation: Annotated[_Identifier, describe("The default collation of tables.")] = "utf8_general_ci"
     secret: Annotated[
         str | None,
         deprecated("an account has its own resource, MariaDBAccount."),
-        describe("The Secret with the password of a user called like the schema."),
+        describe("The Secret with the password of a user with the same name as the schema."),
     ] = None
     deletionPolicy: Annotated[
         Literal["Retain", "Delete"],
-        describe("What becomes of the schema and its data when this resource is deleted: they stay, or they go too."),
+        describe(
+            "What happens to the schema and its data when this resource is deleted. Retain: they stay. "
+            "Delete: they are deleted."
+        ),
     ] = "Retain"
 
 
 class MariaDBDatabaseStatus(Status, frozen=True, kw_only=True):
-    """How far the schema is."""
+    """The state of the schema."""
 
-    completed: Annotated[bool, describe("Whether the schema is there.")] = False
+    completed: Annotated[bool, describe("Whether the schema exists.")] = False
     tlsSupport: Annotated[bool, describe("Whether the server accepts TLS.")] = False
     enableMultiMaster: Annotated[bool, describe("Whether clients may write to every node of the server.")] = False
-    hash: Annotated[dict[str, str], describe("Digests of what was last done, by what they are of.")] = {}
+    hash: Annotated[dict[str, str], describe("Hashes of what was last applied, by topic.")] = {}
 
 
 class MariaDBDatabase(CustomResource, frozen=True, kw_only=True):
@@ -83,7 +86,7 @@ class MariaDBAccountSpec(Value, frozen=True, kw_only=True):
         min_length(1),
         max_length(80),
         immutable("an account cannot be renamed; make another MariaDBAccount and let the service use that"),
-        describe("The name of the user on the server, which is none of the server's own, such as root."),
+        describe("The name of the user on the server. It must not be one of the server's own, such as root."),
     ]
     secret: Annotated[
         ObjectName,
@@ -101,20 +104,20 @@ class MariaDBAccountSpec(Value, frozen=True, kw_only=True):
     ] = "User"
     deletionPolicy: Annotated[
         Literal["Retain", "Delete"],
-        describe("What becomes of the user when this resource is deleted: it stays, or it goes too."),
+        describe("What happens to the user when this resource is deleted. Retain: it stays. Delete: it is deleted."),
     ] = "Retain"
 
 
 class MariaDBAccountStatus(Status, frozen=True, kw_only=True):
-    """How far the account is."""
+    """The state of the account."""
 
     currentSecret: Annotated[str, describe("The Secret with the password that the server has now.")] = ""
     server: Annotated[str, describe("The Galera that has the user.")] = ""
-    hash: Annotated[dict[str, str], describe("Digests of what was last done, by what they are of.")] = {}
+    hash: Annotated[dict[str, str], describe("Hashes of what was last applied, by topic.")] = {}
 
 
 class MariaDBAccount(CustomResource, frozen=True, kw_only=True):
-    """A user with what a service needs in the schema of the MariaDBDatabase that label mariaDBDatabaseName names."""
+    """A user with the rights that a service needs in the schema that the label mariaDBDatabaseName names."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "MariaDBAccount", "mariadbaccounts")
     definition: ClassVar[Definition] = shown(

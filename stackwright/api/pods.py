@@ -1,4 +1,4 @@
-"""What a user may say about the pods of a service: size, place, probes and further volumes."""
+"""What a user may set for the pods of a service: size, place, probes and further volumes."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -29,27 +29,27 @@ class ResourceClaim(Value, frozen=True, kw_only=True):
     """Names one claim of the pod that a container uses."""
 
     name: Annotated[str, describe("The name of an entry in the pod's resourceClaims.")]
-    request: Annotated[str, describe("One request of that claim; empty for all of it.")] = ""
+    request: Annotated[str, describe("One request of that claim; empty for the whole claim.")] = ""
 
 
 class ResourceRequirements(Value, frozen=True, kw_only=True):
-    """How much CPU and memory each container asks for, and how much it may take."""
+    """How much CPU and memory each container requests, and how much it may use."""
 
     claims: Annotated[
         tuple[ResourceClaim, ...], list_map("name"), describe("Claims of the pod that the container uses.")
     ] = ()
     limits: Annotated[
         dict[str, _Amount],
-        describe("The most that a container may take, by resource: cpu, memory and so on."),
+        describe("The most that a container may use, by resource: cpu, memory and so on."),
     ] = {}
     requests: Annotated[
         dict[str, _Amount],
-        describe("What is set aside for a container, by resource; a node without that much free does not get it."),
+        describe("What is reserved for a container, by resource. A pod runs only on a node that has this much free."),
     ] = {}
 
 
 class TopologyRef(Value, frozen=True, kw_only=True):
-    """Names a Topology resource that says how pods spread over the nodes."""
+    """Names a Topology resource that says how pods are spread over the nodes."""
 
     name: Annotated[str, describe("The name of the Topology.")] = ""
     namespace: Annotated[
@@ -58,24 +58,26 @@ class TopologyRef(Value, frozen=True, kw_only=True):
 
 
 class PodTemplate(Value, frozen=True, kw_only=True):
-    """Where pods run and how much they may take."""
+    """Where pods run and how much they may use."""
 
     nodeSelector: Annotated[
         Labels | None,
         describe(
-            "Labels that a node must have to run the pods. An empty map means any node, also where the control "
-            "plane as a whole selects some; absent means what the control plane says."
+            "Labels that a node must have to run the pods. An empty map means any node, even if the control "
+            "plane selects some. If absent, the control plane's selector is used."
         ),
     ] = None
     resources: ResourceRequirements = ResourceRequirements()
     topologyRef: Annotated[
         TopologyRef | None,
-        describe("A Topology that says how pods spread over the nodes, instead of our spreading over hosts."),
+        describe(
+            "A Topology that says how pods are spread over the nodes, instead of the default of spreading over hosts."
+        ),
     ] = None
 
 
 class Probe(Value, frozen=True, kw_only=True):
-    """Overrides one probe, field by field; what is absent stays as the service has it."""
+    """Overrides one probe, field by field; absent fields keep the service's own values."""
 
     validations: ClassVar[tuple[Rule, ...]] = (
         rule(
@@ -97,11 +99,14 @@ class Probe(Value, frozen=True, kw_only=True):
         int | None, minimum(0), INT32, describe("Seconds after the container's start before the first probe.")
     ] = None
     timeoutSeconds: Annotated[
-        int | None, minimum(1), INT32, describe("Seconds after which a probe without an answer has failed.")
+        int | None, minimum(1), INT32, describe("Seconds after which a probe without an answer fails.")
     ] = None
-    periodSeconds: Annotated[int | None, minimum(1), INT32, describe("Seconds from one probe to the next.")] = None
+    periodSeconds: Annotated[int | None, minimum(1), INT32, describe("Seconds between two probes.")] = None
     failureThreshold: Annotated[
-        int | None, minimum(1), INT32, describe("How many failures in a row count as one of the container.")
+        int | None,
+        minimum(1),
+        INT32,
+        describe("How many probes in a row must fail for the container to count as failed."),
     ] = None
 
 
@@ -116,21 +121,21 @@ class Probes(Value, frozen=True, kw_only=True):
 
 
 class PodOverride(Value, frozen=True, kw_only=True):
-    """Overrides of what we generate for a service without an endpoint of its own."""
+    """Overrides of what we generate for a service without its own endpoint."""
 
     probes: Annotated[Probes | None, describe("Overrides of the probes.")] = None
 
 
 class VolumeMount(Value, frozen=True, kw_only=True):
-    """Says where a volume appears in a container."""
+    """Where a volume is mounted in a container."""
 
-    name: Annotated[str, describe("Which of the volumes beside this list.")]
+    name: Annotated[str, describe("The name of one of the volumes.")]
     mountPath: Annotated[str, describe("The path in the container.")]
     subPath: Annotated[str, describe("A path within the volume that is mounted instead of its root.")] = ""
-    subPathExpr: Annotated[str, describe("The same with $(VARIABLES) of the container's environment in it.")] = ""
-    readOnly: Annotated[bool, describe("Whether the container cannot write to it.")] = False
+    subPathExpr: Annotated[str, describe("The same, with $(VARIABLES) of the container's environment.")] = ""
+    readOnly: Annotated[bool, describe("Whether the mount is read-only.")] = False
     recursiveReadOnly: Annotated[str, describe("Whether mounts below it are read-only too.")] = ""
-    mountPropagation: Annotated[str, describe("How mounts pass between the host and the container.")] = ""
+    mountPropagation: Annotated[str, describe("How mounts propagate between the host and the container.")] = ""
 
 
 class ExtraVolumes(Value, frozen=True, kw_only=True):
@@ -139,27 +144,29 @@ class ExtraVolumes(Value, frozen=True, kw_only=True):
     volumes: Annotated[
         tuple[Annotated[JsonObject, free_form], ...],
         atomic,
-        describe("The volumes, as in a pod's spec.volumes: each a name and one source (secret, configMap, nfs, …)."),
+        describe(
+            "The volumes, as in a pod's spec.volumes: each has a name and one source (secret, configMap, nfs, …)."
+        ),
     ]
-    mounts: Annotated[tuple[VolumeMount, ...], atomic, describe("Where the volumes appear in the containers.")]
+    mounts: Annotated[tuple[VolumeMount, ...], atomic, describe("Where the volumes are mounted in the containers.")]
     propagation: Annotated[
         tuple[str, ...],
         atomic,
         describe("Which pods get them: names of services, of groups or of instances; empty means all pods."),
     ] = ()
-    extraVolType: Annotated[str, describe("A word for what this is, such as Ceph; for people.")] = ""
+    extraVolType: Annotated[str, describe("A label for people, such as Ceph.")] = ""
 
 
 class ExtraMounts(Value, frozen=True, kw_only=True):
-    """A named set of further volumes for pods: files, keys and credentials that we know nothing of."""
+    """A named set of further volumes for pods: files, keys and credentials that Stackwright does not interpret."""
 
-    extraVol: Annotated[tuple[ExtraVolumes, ...], atomic, describe("The volumes and where they go.")]
-    name: Annotated[str, describe("What this set is called; for people.")] = ""
-    region: Annotated[str, describe("The region that it is for; empty for all.")] = ""
+    extraVol: Annotated[tuple[ExtraVolumes, ...], atomic, describe("The volumes and where they are mounted.")]
+    name: Annotated[str, describe("A name for people.")] = ""
+    region: Annotated[str, describe("The region that this is for; empty for all.")] = ""
 
 
 ExtraMountsList = Annotated[
     tuple[ExtraMounts, ...],
     atomic,
-    describe("Further volumes for the pods, for files, keys and credentials that the service's own snippets name."),
+    describe("Further volumes for the pods, for files, keys and credentials that your snippets refer to."),
 ]

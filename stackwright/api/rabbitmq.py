@@ -1,4 +1,4 @@
-"""The kind by which a service gets a user, a virtual host and a URL at a message broker."""
+"""The kind with which a service gets a user, a virtual host and a URL on a message broker."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -21,23 +21,29 @@ GROUP = "rabbitmq.openstack.org"
 
 
 class TransportURLSpec(Value, frozen=True, kw_only=True):
-    """At which broker, as whom, and in which virtual host a service exchanges its messages."""
+    """Which broker, user and virtual host a service uses for its messages."""
 
     rabbitmqClusterName: Annotated[ObjectName, describe("The name of the RabbitMq resource.")]
     username: Annotated[
         str,
         max_length(255),
         describe(
-            "The user of the service, who is made when missing; empty for the broker's default user. Another name "
-            "makes a second user, and the first one goes when nobody uses it any more."
+            "The user of the service, which is created if it does not exist; empty for the broker's default "
+            "user. If you change the name, a second user is created, and the first one is deleted when "
+            "nothing uses it any more."
         ),
     ] = ""
     vhost: Annotated[
-        str, max_length(255), describe("The virtual host, which is made when missing; empty for the broker's default.")
+        str,
+        max_length(255),
+        describe("The virtual host, which is created if it does not exist; empty for the broker's default."),
     ] = ""
     deletionPolicy: Annotated[
         Literal["Retain", "Delete"],
-        describe("What becomes of the user when this resource is deleted: it stays, or it goes too. A vhost stays."),
+        describe(
+            "What happens to the user when this resource is deleted. Retain: it stays. Delete: it is "
+            "deleted. The virtual host always stays."
+        ),
     ] = "Retain"
     userRef: Annotated[
         str,
@@ -52,25 +58,27 @@ class TransportURLSpec(Value, frozen=True, kw_only=True):
 
 
 class TransportURLStatus(Status, frozen=True, kw_only=True):
-    """Where the URL is, and what it says."""
+    """Where the URL is, and what it contains."""
 
     secretName: Annotated[str, describe("The Secret with the URL, under the key transport_url.")] = ""
-    secretHash: Annotated[str, describe("A digest of that Secret's content.")] = ""
-    previousSecretName: Annotated[str, describe("The Secret before a rotation, while somebody may use it.")] = ""
+    secretHash: Annotated[str, describe("A hash of that Secret's content.")] = ""
+    previousSecretName: Annotated[str, describe("The Secret before a rotation, while it may still be in use.")] = ""
     rabbitmqUsername: Annotated[str, describe("The user that the URL names.")] = ""
     rabbitmqVhost: Annotated[str, describe("The virtual host that the URL names.")] = ""
-    previousRabbitmqUsername: Annotated[str, describe("The user before a rotation, while somebody may use it.")] = ""
+    previousRabbitmqUsername: Annotated[str, describe("The user before a rotation, while it may still be in use.")] = ""
     rabbitmqUserRef: Annotated[str, describe("The RabbitMQUser resource behind that user, if there is one.")] = ""
-    previousRabbitmqUserRef: Annotated[str, describe("The one before a rotation, while somebody may use it.")] = ""
-    queueType: Annotated[str, describe("The type of queues that the broker makes.")] = ""
+    previousRabbitmqUserRef: Annotated[
+        str, describe("The RabbitMQUser before a rotation, while it may still be in use.")
+    ] = ""
+    queueType: Annotated[str, describe("The type of queues that the broker creates.")] = ""
 
 
 class TransportURL(CustomResource, frozen=True, kw_only=True):
-    """A user and a virtual host at a message broker, and the Secret with the URL for oslo.messaging."""
+    """A user and a virtual host on a message broker, and the Secret with the URL for oslo.messaging."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "TransportURL", "transporturls")
     definition: ClassVar[Definition] = shown(
-        Column("Broker", ".spec.rabbitmqClusterName", description="The RabbitMq that it is of"),
+        Column("Broker", ".spec.rabbitmqClusterName", description="The RabbitMq that it belongs to"),
         Column("Secret", ".status.secretName", priority=1, description="The Secret with the URL"),
     )
     conditions: ClassVar[tuple[str, ...]] = ("TransportURLReady",)

@@ -88,15 +88,19 @@ class Section:
 
     def struct(self) -> type[Value]:
         """Return the type of the section in the umbrella's spec."""
-        enabled = Annotated[bool, describe(f"Whether {self.kind.kind.name} is wanted; its data stays where it is not.")]
+        enabled = Annotated[
+            bool, describe(f"Whether to deploy {self.kind.kind.name}. Its data stays if you disable it.")
+        ]
         fields: list[tuple[str, Any, Any]] = [("enabled", enabled, True)]
         if self.several:
-            means = describe(f"The {self.kind.kind.name} resources to make, by name; without any, {self.instance}.")
+            means = describe(
+                f"The {self.kind.kind.name} resources to create, by name. By default one, called {self.instance}."
+            )
             fields.append(
                 ("templates", Annotated[dict[str, self.template], max_properties(_MOST_INSTANCES), means], {})  # type: ignore[name-defined]  # made at run time
             )
         else:
-            means = describe(f"What {self.kind.kind.name} {self.instance} says; what is absent is filled in.")
+            means = describe(f"The spec of {self.kind.kind.name} {self.instance}. Absent fields are filled in.")
             fields.append(("template", Annotated[self.template | None, means], None))
         if self.has_endpoints:
             fields += [_API_OVERRIDE, _CREDENTIAL]
@@ -127,9 +131,9 @@ class SectionOverride(Value, frozen=True, kw_only=True):
         dict[str, part_of(RoutedOverride)],  # type: ignore[valid-type]  # made at run time
         keys("public", "internal"),
         max_properties(2),
-        describe("Overrides of the API's Services by endpoint: public, internal. The template's own win over these."),
+        describe("Overrides of the API's Services by endpoint: public, internal. Overrides in the template win."),
     ] = {}
-    route: Annotated[JsonObject, free_form, describe("Not supported: set service, or make your own Route.")] = {}
+    route: Annotated[JsonObject, free_form, describe("Not supported: set service, or create your own Route.")] = {}
     tls: Annotated[JsonObject, free_form, describe("Not supported yet.")] = {}
 
 

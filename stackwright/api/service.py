@@ -22,25 +22,26 @@ from stackwright.api.pods import PodOverride, PodTemplate, TopologyRef
 from stackwright.api.start import KollaConfig
 
 ContainerImage = Annotated[
-    ImageReference, describe("The image that the pods run; absent or empty, the one of the release's image manifest.")
+    ImageReference,
+    describe("The image that the pods run. If absent or empty, the image of the release's image manifest."),
 ]
 
 
 class Action(Value, frozen=True, kw_only=True):
-    """Something that a user asks an operator to do once."""
+    """Something that an operator should do once."""
 
     name: Annotated[
         str,
         min_length(1),
         max_length(63),
         pattern(r"^[a-z]([-a-z0-9]*[a-z0-9])?$"),
-        describe("What to do: restart, sync-database, or what the service declares for itself."),
+        describe("What to do: restart, sync-database, or an action that the service declares."),
     ]
     id: Annotated[
         str,
         min_length(1),
         max_length(63),
-        describe("A word of your choosing, such as a date or a ticket. An action runs once for each id."),
+        describe("A word of your choice, such as a date or a ticket. An action runs once for each id."),
     ]
 
 
@@ -48,44 +49,45 @@ Actions = Annotated[
     tuple[Action, ...],
     list_map("id"),
     max_items(32),
-    describe("What the operator is asked to do once, beside keeping the service as it is described here."),
+    describe("Actions that the operator runs once, in addition to keeping the service as described here."),
 ]
 
 
 class ActionStatus(Value, frozen=True, kw_only=True):
-    """How far an action is, or how it went."""
+    """The state or the result of an action."""
 
-    name: Annotated[str, describe("What was asked for.")]
-    id: Annotated[str, describe("The id under which it was asked for.")]
+    name: Annotated[str, describe("The action that was requested.")]
+    id: Annotated[str, describe("The id of the request.")]
     state: Annotated[str, describe("Pending, Running, Succeeded or Failed.")] = ""
-    startTime: Annotated[str | None, string_format("date-time"), describe("When it began.")] = None
+    startTime: Annotated[str | None, string_format("date-time"), describe("When it started.")] = None
     completionTime: Annotated[str | None, string_format("date-time"), describe("When it ended.")] = None
-    result: Annotated[str, describe("How it went, as a sentence.")] = ""
+    result: Annotated[str, describe("The result, as a sentence.")] = ""
     log: Annotated[str, describe("The last lines of its log.")] = ""
 
 
 ActionStatuses = Annotated[
-    tuple[ActionStatus, ...], list_map("id"), describe("The actions that were asked for, and how they went.")
+    tuple[ActionStatus, ...], list_map("id"), describe("The actions that were requested, and their results.")
 ]
 
 Provisioning = Annotated[
     Literal["InProcess", "Job"],
     describe(
-        "Who makes database, users and roles: the operator itself (InProcess), or Jobs of the service's chart (Job)."
+        "Who creates the database, users and roles: the operator itself (InProcess), or Jobs of the service's"
+        " chart (Job)."
     ),
 ]
 
 DefaultConfigOverwrite = Annotated[
     dict[str, str],
     describe(
-        "Whole files for the service's configuration directory, by file name (policy.yaml, api-paste.ini, …); a file "
-        "that we would write ourselves is replaced."
+        "Whole files for the service's configuration directory, by file name (policy.yaml, api-paste.ini, …)."
+        " They replace files of ours."
     ),
 ]
 
 
 class ServiceTemplate(PodTemplate, frozen=True, kw_only=True):
-    """What a user may say about each part of a service: how many, how configured, on which networks."""
+    """What a user may set for each component of a service: how many pods, which configuration, which networks."""
 
     replicas: Annotated[
         int, minimum(0), maximum(32), describe("How many pods run; 0 stops the service and keeps its data.")
@@ -93,8 +95,8 @@ class ServiceTemplate(PodTemplate, frozen=True, kw_only=True):
     customServiceConfig: Annotated[
         str,
         describe(
-            "A snippet in the format of the service's own configuration files. It is read after what we generate, so "
-            "it wins."
+            "A snippet in the format of the service's own configuration files. It is read after our own "
+            "settings, so it wins."
         ),
     ] = ""
     networkAttachments: Annotated[
@@ -102,13 +104,13 @@ class ServiceTemplate(PodTemplate, frozen=True, kw_only=True):
     ] = ()
     kollaConfig: Annotated[
         KollaConfig | None,
-        describe("The component's own config.json: it is merged over ours, key by key, and starts the component."),
+        describe("The component's own config.json, which is merged into ours, key by key."),
     ] = None
     override: PodOverride = PodOverride()
 
 
 class ServiceSpec(ServiceTemplate, frozen=True, kw_only=True):
-    """What every kind of an OpenStack service takes, beside what is its own."""
+    """The fields of every kind of OpenStack service, in addition to its own."""
 
     secret: Annotated[
         ObjectName,
@@ -121,15 +123,15 @@ class ServiceSpec(ServiceTemplate, frozen=True, kw_only=True):
     preserveJobs: Annotated[
         bool,
         describe(
-            "Whether finished Jobs stay. They stay either way: the last of each kind, until another takes its place, "
-            "because pods that start look there whether the schema is made."
+            "Whether finished Jobs are kept. The last Job of each kind is always kept until another one "
+            "replaces it, because starting pods look there to see whether the schema exists."
         ),
     ] = False
     actions: Actions = ()
 
 
 class InfrastructureSpec(PodTemplate, frozen=True, kw_only=True):
-    """What every kind of a database, broker or cache takes, beside what is its own."""
+    """The fields of every kind of database, broker or cache, in addition to its own."""
 
     containerImage: ContainerImage = ""
     chart: Chart = None
@@ -137,13 +139,13 @@ class InfrastructureSpec(PodTemplate, frozen=True, kw_only=True):
 
 
 class PasswordSelector(Value, frozen=True, kw_only=True):
-    """Says under which key of the Secret a service's password stands; a service defaults it to its own."""
+    """The keys of the Secret that hold the service's passwords; each service has its own defaults."""
 
     service: Annotated[str, describe("The key of the password of the service's user.")] = ""
 
 
 class ServiceAuth(Value, frozen=True, kw_only=True):
-    """How a service's user logs in, where it is not by its password."""
+    """How a service's user logs in, if not with its password."""
 
     applicationCredentialSecret: Annotated[
         str, describe("The Secret with an application credential. Not supported yet.")
@@ -151,7 +153,7 @@ class ServiceAuth(Value, frozen=True, kw_only=True):
 
 
 class RabbitMqConfig(Value, frozen=True, kw_only=True):
-    """Names a message broker and how to log in to it."""
+    """A message broker and how to log in to it."""
 
     cluster: Annotated[ObjectName, describe("The name of the RabbitMq resource.")]
     user: Annotated[str, describe("The user; empty for the broker's default user.")] = ""
@@ -159,28 +161,31 @@ class RabbitMqConfig(Value, frozen=True, kw_only=True):
 
 
 class KnownAddress(Value, frozen=True, kw_only=True):
-    """How clients outside of the cluster know a Service."""
+    """How clients outside the cluster know a Service."""
 
     nodePorts: Annotated[dict[str, int], describe("The ports on every node, by the names of the Service's ports.")] = {}
-    address: Annotated[str, describe("The address that a load balancer gave it.")] = ""
+    address: Annotated[str, describe("The address that the load balancer assigned.")] = ""
 
 
 class WorkloadStatus(CompositeStatus, frozen=True, kw_only=True):
-    """What every kind that runs pods reports."""
+    """The status of every kind that runs pods."""
 
     readyCount: Annotated[int, describe("How many pods are ready.")] = 0
-    chart: Annotated[str, describe("Where the chart comes from that was rendered last; empty where it is ours.")] = ""
-    hash: Annotated[dict[str, str], describe("Digests of what was last rolled out and done, by what they are of.")] = {}
-    lastAppliedTopology: Annotated[TopologyRef | None, describe("The Topology that the pods were made with.")] = None
+    chart: Annotated[str, describe("The source of the chart that was rendered last; empty if it is ours.")] = ""
+    hash: Annotated[dict[str, str], describe("Hashes of what was last rolled out and applied, by topic.")] = {}
+    lastAppliedTopology: Annotated[TopologyRef | None, describe("The Topology that the pods were created with.")] = None
     addresses: Annotated[
         dict[str, KnownAddress],
-        describe("How clients outside know each Service; asked for again where the Service has to be made anew."),
+        describe(
+            "The ports and addresses under which clients know each Service; they are requested again if "
+            "the Service has to be recreated."
+        ),
     ] = {}
     actions: ActionStatuses = ()
 
 
 class ServiceStatus(WorkloadStatus, frozen=True, kw_only=True):
-    """What every OpenStack service reports."""
+    """The status of every OpenStack service."""
 
     networkAttachments: Annotated[
         dict[str, tuple[str, ...]], describe("The addresses of the pods on each attached network.")

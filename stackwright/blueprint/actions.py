@@ -125,10 +125,10 @@ def _progress(
             ending = traces.jobs.get((action.name, action.id), Ending(finished=False))
         case Restart():
             rolled = traces.restarted == action.id
-            ending = Ending(rolled, rolled, "All pods were started anew")
+            ending = Ending(rolled, rolled, "All pods were restarted")
         case RotateKeys(ring):
             done = traces.turned.get(ring) == action.id
-            ending = Ending(done, done, "A new key is staged, and the one that was staged is the primary one")
+            ending = Ending(done, done, "A new key is staged, and the previously staged key is now the primary one")
     if not ending.finished:
         return begun
     state = SUCCEEDED if ending.succeeded else FAILED

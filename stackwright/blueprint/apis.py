@@ -44,8 +44,9 @@ def problems(resource: Any, look: Look, api: str = "") -> Iterable[tuple[str, st
         yield "spec.auth.applicationCredentialSecret", sentence
     if resource.spec.provisioning == "Job" and look(KeystoneService, resource.metadata.name) is not None:
         sentence = (
-            f"KeystoneService {resource.metadata.name} keeps the service in Keystone, and its user would go with it; "
-            "leave provisioning as it was, or delete this resource and make it again: its data stays"
+            f"KeystoneService {resource.metadata.name} keeps the service in Keystone, and its user would be "
+            "deleted with it; leave provisioning as it was, or delete this resource and create it again: its data"
+            " stays"
         )
         yield "spec.provisioning", sentence
 
@@ -80,7 +81,7 @@ def url_problems(overrides: Mapping[str, RoutedOverride], path: str, added: str 
             )
             yield f"{path}.{interface}.endpointURL", sentence
         if override.spec is not None and override.spec.nodePort and override.spec.type not in _AT_NODES:
-            sentence = "is a port of nodes; set type to NodePort or LoadBalancer beside it, or leave it out"
+            sentence = "is a node port; set type to NodePort or LoadBalancer beside it, or leave it out"
             yield f"{path}.{interface}.spec.nodePort", sentence
 
 

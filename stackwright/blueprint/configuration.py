@@ -60,14 +60,14 @@ def problems(service: Service[C, F], resource: C) -> Iterable[tuple[str, str]]:
         if sentence := file_problem(name):
             yield f"spec.defaultConfigOverwrite[{name}]", sentence
         elif name in ours:
-            yield f"spec.defaultConfigOverwrite[{name}]", "is how a part of the service is started; use another name"
+            yield f"spec.defaultConfigOverwrite[{name}]", "is the start configuration of a component; use another name"
 
 
 def file_problem(name: str) -> str:
     """Return why a name cannot be that of a file beside ours; an empty text when it can."""
     if _FILE_NAME.fullmatch(name):
         return ""
-    return "is no file name; use letters, digits, dots, dashes and underscores, and no directories"
+    return "is not a file name; use letters, digits, dots, dashes and underscores, and no directories"
 
 
 def secret_data(service: Service[C, F], resource: C, facts: F) -> dict[str, str]:

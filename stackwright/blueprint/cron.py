@@ -33,12 +33,12 @@ _FIELDS = (
 
 
 def problem(text: str) -> str:
-    """Return why a text is no cron expression, or one that never comes; an empty text when all is well."""
+    """Return why a text is not a cron expression, or one that never comes; an empty text when all is well."""
     if text in WORDS:
         return ""
     parts = text.split()
     if len(parts) != len(_FIELDS):
-        return f"is no cron expression; write five fields such as 1 0 * * *, or one of {', '.join(WORDS)}"
+        return f"is not a cron expression; write five fields such as 1 0 * * *, or one of {', '.join(WORDS)}"
     found: list[set[int]] = []
     for field, part in zip(_FIELDS, parts, strict=True):
         values: set[int] = set()
@@ -59,14 +59,14 @@ def _values(field: _Field, entry: str) -> set[int] | str:
     """Return the numbers that one entry of a field means, or why it means none."""
     said, slash, step = entry.partition("/")
     if slash and not (step.isascii() and step.isdigit() and int(step) > 0):
-        return f"has a step that is none in its {field.name}: {entry}; write a number of 1 or more after the slash"
+        return f"has an invalid step in its {field.name}: {entry}; write a number of 1 or more after the slash"
     first, dash, last = said.partition("-")
     if said in ("*", "?"):
         low, high = field.first, field.last
     else:
         begin, end = field.value(first), field.value(last if dash else first)
         if begin is None or end is None:
-            return f"has a {field.name} that is none: {entry}; it goes from {field.first} to {field.last}"
+            return f"has an invalid {field.name}: {entry}; it goes from {field.first} to {field.last}"
         if begin > end:
             return f"has a {field.name} that runs backwards: {entry}; write the smaller one first"
         # A step after a single number goes on to the end.

@@ -20,7 +20,7 @@ def urls(
             continue
         service = services[interface]
         if service is None:
-            return Wait("ServiceMissing", f"The Service of the {interface} endpoint is not there yet", "")
+            return Wait("ServiceMissing", f"The Service of the {interface} endpoint does not exist yet", "")
         url = url_of(service, nodes, port)
         if isinstance(url, Wait):
             return url
@@ -59,7 +59,7 @@ def _load_balancer(service: Service, port: int) -> str | Wait:
 
 
 def address_of(node: Node) -> str:
-    """Return the address of a node for who is outside; "" when it has none."""
+    """Return the address of a node for clients outside the cluster; "" if it has none."""
     addresses = {entry.get("type"): entry.get("address", "") for entry in node.status.get("addresses") or ()}
     return addresses.get("ExternalIP") or addresses.get("InternalIP") or ""
 

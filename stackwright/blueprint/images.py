@@ -59,7 +59,7 @@ def read(path: Path) -> Manifest:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise ConfigError(f"{path}: there is no such file; name one in the form of images/manifest.yaml.") from error
+        raise ConfigError(f"{path}: there is no such file; name one in the format of images/manifest.yaml.") from error
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read: {error}") from error
     return parse(text, str(path))
@@ -91,7 +91,7 @@ def _check(name: str, component: Component, label: str) -> None:
     if component.tag and component.digest:
         raise ConfigError(f"{at} has a tag and a digest; give only one of them.")
     if said in (["reference"], ["build"]) and (component.registry or component.tag or component.digest):
-        raise ConfigError(f"{at} has a {said[0]}, which is the whole of it; leave registry, tag and digest away.")
+        raise ConfigError(f"{at} has a {said[0]}, which is complete; remove registry, tag and digest.")
 
 
 def merge(below: Manifest, above: Manifest) -> Manifest:
@@ -130,19 +130,19 @@ def _reference(name: str, component: Component, manifest: Manifest, built: Mappi
     if component.build:
         if component.build not in built:
             raise ConfigError(
-                f"components.{name} is to be built from {component.build}, which is no recipe; "
+                f"components.{name} should be built from {component.build}, which is not a recipe; "
                 f"there are {', '.join(sorted(built))}."
             )
         return built[component.build]
     registry = component.registry or manifest.registry
     if not component.reference and not registry:
-        raise ConfigError(f"components.{name} has a name and no registry; give one, there or for all.")
+        raise ConfigError(f"components.{name} has a name and no registry; give a registry, there or for all.")
     tag = component.tag or ("" if component.digest else manifest.tag)
     reference = component.reference or registry.rstrip("/") + f"/{component.name}" + (f":{tag}" if tag else "")
     if component.digest:
         reference += f"@{component.digest}"
     if not REFERENCE.fullmatch(reference):
-        raise ConfigError(f'components.{name} gives "{reference}", which is no reference of an image.')
+        raise ConfigError(f'components.{name} gives "{reference}", which is not an image reference.')
     if ":" not in reference.rpartition("/")[2]:
         raise ConfigError(f"components.{name} gives {reference} without a tag or a digest; give one, there or for all.")
     return reference

@@ -34,7 +34,7 @@ Sections = dict[str, dict[str, tuple[str, ...]]]
 _BLANKS = (" ", "\t")
 _COMMENTS = ("#", ";")
 _QUOTES = ('"', "'")
-# How much of a broken line is repeated to who wrote it.
+# How much of a broken line is repeated to its author.
 _SHOWN = 40
 
 
@@ -92,7 +92,7 @@ def assignments(text: str) -> tuple[Assignment, ...] | Problem:
 
 
 def shown(line: str) -> str:
-    """Return a line as it is repeated to who wrote it: in quotes, and not more of it than is needed."""
+    """Return a line as it is repeated to its author: in quotes, and no more of it than is needed."""
     return f'"{line}"' if len(line) <= _SHOWN else f'"{line[:_SHOWN]}…"'
 
 
@@ -101,7 +101,7 @@ def shown(line: str) -> str:
 
 def _section(name: str, options: Mapping[str, Setting]) -> str:
     if not name or name != name.strip() or not name.isprintable():
-        raise Unwritable(f"[{name!r}] is no name of a section")
+        raise Unwritable(f"[{name!r}] is not a valid name of a section")
     lines = [line for option in sorted(options) for line in _option(name, option, options[option])]
     return "\n".join((f"[{name}]", *lines, "")) if lines else ""
 
@@ -109,7 +109,7 @@ def _section(name: str, options: Mapping[str, Setting]) -> str:
 def _option(section: str, option: str, setting: Setting) -> Iterator[str]:
     place = f"[{section}] {option}"
     if not _is_option(option):
-        raise Unwritable(f"{place}: that is no name of an option")
+        raise Unwritable(f"{place}: that is not a valid name of an option")
     for text in _texts(place, setting):
         yield f"{option} = {_value(place, text)}".rstrip(" ")
 
@@ -210,7 +210,8 @@ class _Reader:
     def _go_on(self, number: int, line: str) -> None:
         if not self.option:
             raise _Broken(
-                number, f"{shown(line.strip())} begins with a blank, but there is no option above to go on with"
+                number,
+                f"{shown(line.strip())} begins with a blank, but there is no option above that it could continue",
             )
         self.value = (*self.value, line.lstrip())
 
@@ -225,9 +226,9 @@ class _Reader:
             raise _Broken(number, f"{shown(line)} is neither a section nor option = value")
         option, value = line[: min(places)].strip(), line[min(places) + 1 :].strip()
         if not option:
-            raise _Broken(number, f'there is no name of an option before "{line[min(places)]}"')
+            raise _Broken(number, f'there is no option name before "{line[min(places)]}"')
         if not self.section:
-            raise _Broken(number, f"the option {shown(option)} stands before any section; write [DEFAULT] above it")
+            raise _Broken(number, f"the option {shown(option)} is before any section; write [DEFAULT] above it")
         self.option, self.begun = option, number
         self.value = (value[1:-1] if value and _quoted(value) else value,)
 

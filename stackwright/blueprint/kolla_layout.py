@@ -73,12 +73,12 @@ def _why(path: str, known: list[Section]) -> str:
     if path == GLOBAL:
         return "no service that reads it is in the control plane"
     if path.count("/") > 1:
-        return "what is for one host alone has no place in a control plane"
+        return "settings for a single host have no place in a control plane"
     owner = next((section for section in known if _speaks_of(path, section)), None)
     if owner is None:
         names = ", ".join(sorted(section.name for section in known))
         return f"it belongs to no service that is known here ({names})"
-    return "its use is not known"
+    return "it is not known what uses it"
 
 
 def _section(section: Section, files: Mapping[str, str], work: _Work) -> None:
@@ -142,7 +142,7 @@ def without_import(text: str) -> str:
 def _options(path: str, text: str, work: _Work) -> str:
     parsed = ini.parse(text)
     if isinstance(parsed, ini.Problem):
-        work.left[path] = f"{parsed}; mend it and import again"
+        work.left[path] = f"{parsed}; fix it and import again"
         work.taken.discard(path)
         return ""
     work.taken.add(path)
@@ -151,7 +151,8 @@ def _options(path: str, text: str, work: _Work) -> str:
         taken = {name: values for name, values in options.items() if not _SECRET.search(name)}
         for name in options.keys() - taken.keys():
             work.left[f"{path}: [{section}] {name}"] = (
-                "holds a secret; those of databases, brokers and Keystone are made here, others belong in a Secret"
+                "holds a secret; the operators create those of databases, brokers and Keystone, and others belong"
+                " in a Secret"
             )
         if taken:
             lines.append(f"[{section}]")
@@ -197,7 +198,7 @@ def _start(part: JsonObject, template: JsonObject, component: str, files: Mappin
         work.left[path] = f"it is not JSON (line {error.lineno})"
         return []
     if not isinstance(document, dict):
-        work.left[path] = "it is no object with command and config_files"
+        work.left[path] = "it is not an object with command and config_files"
         return []
     options, copies = _copied(document.get("config_files") or [], component, files, work)
     said = {**document, "config_files": [copy for copy, _ in copies]}

@@ -41,7 +41,7 @@ def _of_entry(path: str, entry: ExtraVolumes) -> Iterator[tuple[str, str]]:
         if not isinstance(name, str) or not name:
             yield f"{path}.volumes[{position}].name", "a volume needs a name; add it"
         elif name in names[:position]:
-            yield f"{path}.volumes[{position}].name", f"{name} is the name of another volume here; name one otherwise"
+            yield f"{path}.volumes[{position}].name", f"{name} is the name of another volume here; rename one of them"
     known = ", ".join(sorted({name for name in names if isinstance(name, str) and name})) or "none"
     for position, mount in enumerate(entry.mounts):
         if mount.name not in names:

@@ -41,16 +41,16 @@ def _section(line: str, name: str, rest: str) -> str:
 def _directive(line: str) -> str:
     word, _, path = line[1:].strip().partition(" ")
     if word not in _DIRECTIVES:
-        return f"{shown(line)} is no directive; there are !include and !includedir"
+        return f"{shown(line)} is not a directive; there are !include and !includedir"
     return "" if path.strip() else f"!{word} needs a path"
 
 
 def _option(line: str, section: str) -> str:
     name = line.partition("=")[0].partition("#")[0].strip()
     if not name:
-        return 'there is no name of an option before "="'
+        return 'there is no option name before "="'
     if not section:
-        return f"the option {shown(name)} stands before any section; write [mysqld] above it"
+        return f"the option {shown(name)} is before any section; write [mysqld] above it"
     if len(name.split()) > 1:
-        return f"{shown(name)} is no name of an option; write option = value"
+        return f"{shown(name)} is not a valid name of an option; write option = value"
     return ""

@@ -10,7 +10,7 @@ from typing import Any
 from stackwright.api.base import CustomResource
 from stackwright.blueprint.service import RunJob, Service
 
-# Helm's own bound.
+# Helm's own limit.
 RELEASE = 53
 # Services and labels are DNS labels; a Job's name becomes a label of its pods; a CronJob adds the time to its own.
 DNS_LABEL = 63
@@ -24,7 +24,7 @@ _FORM = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 def problems(service: Service[Any, Any], resource: CustomResource) -> Iterator[tuple[str, str]]:
     """Yield why a resource cannot have its name."""
     name = resource.metadata.name
-    # The server has not made up a name yet.
+    # The server has not generated a name yet.
     if not name:
         return
     if not _FORM.fullmatch(name):

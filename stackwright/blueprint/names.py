@@ -1,11 +1,11 @@
-"""What the things are called that a service asks for in its own name. Pure.
+"""The names of the things that a service creates for itself. Pure.
 
-Names are made here and nowhere else, so that whoever makes a thing and whoever asks to whom it belongs agree.
+All such names are made here, so that the code that creates a thing and the code that asks for its owner agree.
 """
 
 from stackwright.api.base import CustomResource
 
-# As long as the server lets them be.
+# The longest names that the server allows.
 LONGEST_SCHEMA = 64
 LONGEST_USER = 80
 
@@ -21,7 +21,7 @@ def database_user(account: str) -> str:
 
 
 def account_secret(account: str) -> str:
-    """Return the name of the Secret that is made for an account which names none."""
+    """Return the name of the Secret created for an account that names no Secret."""
     return f"{account}-db-secret"
 
 
@@ -31,5 +31,5 @@ def notifications(resource: CustomResource) -> str:
 
 
 def messaging(resource: CustomResource) -> str:
-    """Return the name of the TransportURL by which a resource's parts call each other."""
+    """Return the name of the TransportURL through which a resource's components call each other."""
     return f"{resource.metadata.name}-messaging"

@@ -1,10 +1,10 @@
-"""The words in which a service says with whom its pods talk, beside what its needs and its endpoints say already."""
+"""How a service declares which connections its pods have, in addition to those of its needs and endpoints."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-# Who talks to a port: the pods of services that need what it serves, or the operators alone.
+# Who connects to a port: the pods of services that need what it serves, or only the operators.
 Clients = Literal["database", "cache", "broker", "operators"]
 
 
@@ -14,7 +14,7 @@ def _never(_: Any) -> bool:
 
 @dataclass(frozen=True)
 class Listen:
-    """A port of a component that is no API of OpenStack, and who talks to it; the operators may always."""
+    """A port of a component that is not an API of OpenStack, and who connects to it; the operators always may."""
 
     port: int
     by: Clients

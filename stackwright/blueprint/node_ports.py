@@ -1,4 +1,4 @@
-"""Ports of nodes that users ask for: whether they are of the cluster's range, and free. Pure but for the range."""
+"""Node ports that users ask for: whether they are in the cluster's range, and free. Pure except for the range."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,30 +9,30 @@ from stackwright.blueprint import structs
 from stackwright.kube.builtin import Service
 from stackwright.kube.errors import ConfigError
 
-# Where the API server was told another range (--service-node-port-range), the operators are told too.
+# If the API server has another range (--service-node-port-range), the operators must be given it too.
 VARIABLE = "STACKWRIGHT_NODE_PORTS"
 USUAL = "30000-32767"
 
 
 def allowed(environment: Mapping[str, str] = os.environ) -> tuple[int, int]:
-    """Return the first and the last port that the cluster gives to nodes."""
+    """Return the first and the last node port of the cluster."""
     said = environment.get(VARIABLE) or USUAL
     first, _, last = said.partition("-")
     if not (first.isdigit() and last.isdigit() and 0 < int(first) <= int(last) <= 65535):
-        raise ConfigError(f"{VARIABLE} is {said}, which is no range of ports; write it as {USUAL}.")
+        raise ConfigError(f"{VARIABLE} is {said}, which is not a range of ports; write it as {USUAL}.")
     return int(first), int(last)
 
 
 def problem(port: int) -> str:
-    """Return why a port can be none of nodes; an empty text when it can."""
+    """Return why a port cannot be a node port; an empty text if it can."""
     first, last = allowed()
     if first <= port <= last:
         return ""
-    return f"must be from {first} to {last}, the ports that the cluster gives to nodes, and is {port}"
+    return f"must be from {first} to {last}, the cluster's range of node ports, and is {port}"
 
 
 def taken(resource: CustomResource, services: Iterable[Service]) -> Iterator[tuple[str, str]]:
-    """Yield the ports that a Service of somebody else has, and those that the resource itself asks for twice."""
+    """Yield the ports that another Service has, and those that the resource itself uses twice."""
     others = {port: service for service in services if not _is_of(service, resource) for port in _ports(service)}
     before: dict[int, str] = {}
     for field in structs.fields("spec", getattr(resource, "spec", None)):
@@ -42,7 +42,7 @@ def taken(resource: CustomResource, services: Iterable[Service]) -> Iterator[tup
             owner = others[field.value].metadata
             yield field.path, f"{field.value} is the port of Service {owner.name}; use another, or leave it out"
         elif field.value in before:
-            yield field.path, f"{field.value} is asked for by {before[field.value]} too; use another, or leave it out"
+            yield field.path, f"{field.value} is used by {before[field.value]} too; use another, or leave it out"
         before.setdefault(field.value, field.path)
 
 
@@ -53,7 +53,7 @@ def _ports(service: Service) -> Iterator[int]:
 
 
 def _is_of(service: Service, resource: CustomResource) -> bool:
-    """Return whether a Service is that of a resource, or was left over by one of its name."""
+    """Return whether a Service belongs to a resource, or was left by a resource of its name."""
     owner = service.metadata.controller
     if owner is not None:
         return (owner.kind, owner.name) == (resource.kind.name, resource.metadata.name)

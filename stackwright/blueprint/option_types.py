@@ -17,12 +17,12 @@ _LABEL = re.compile(r"(?!-)[A-Z0-9-]{1,63}(?<!-)$", re.IGNORECASE)
 _DOMAIN_LABEL = re.compile(r"(?!-)[A-Z0-9-_]{1,63}(?<!-)$", re.IGNORECASE)
 _RANGE = re.compile(r"^(0|-?[1-9][0-9]*)(?:-(0|-?[1-9][0-9]*))?$")
 _LONGEST_HOSTNAME = 253
-# How many choices are listed to the user.
+# How many choices are shown to the user.
 _SHOWN = 20
 
 
 class OptionType(msgspec.Struct, frozen=True, rename="camel"):
-    """The type of an option, as `options.json` has it. What is None bounds nothing."""
+    """The type of an option, as in `options.json`. None means no limit."""
 
     type: str
     choices: tuple[str | int | float, ...] | None = None
@@ -40,11 +40,11 @@ class OptionType(msgspec.Struct, frozen=True, rename="camel"):
     version: int | None = None
     schemes: tuple[str, ...] | None = None
     repeated: bool = False
-    """Whether it may stand several times, and every value counts; else the last one does."""
+    """Whether the option may be repeated and every value counts; otherwise the last one counts."""
 
 
 def allowed(of: OptionType, value: str) -> str:
-    """Return "" where oslo.config takes a value for an option of this type, else what it takes."""
+    """Return "" if oslo.config accepts a value for an option of this type, else what it accepts."""
     check = _CHECKS.get(of.type)
     return check(of, value) if check is not None else ""
 
@@ -107,7 +107,7 @@ def _one_of(choices: list[str]) -> str:
 def _list(of: OptionType, value: str) -> str:
     inner = _inner(of, value.strip().rstrip(","), "[", "]")
     if inner is None:
-        return "must stand between [ and ]"
+        return "must be between [ and ]"
     parts = inner.split(",") if inner else []
     count = 0
     while parts:
@@ -124,7 +124,7 @@ def _list(of: OptionType, value: str) -> str:
 def _map(of: OptionType, value: str) -> str:
     inner = _inner(of, value.strip(), "{", "}")
     if inner is None:
-        return "must stand between { and }"
+        return "must be between { and }"
     pairs, keys = inner.split(",") if inner else [], set[str]()
     while pairs:
         pair = pairs.pop(0)
@@ -134,7 +134,7 @@ def _map(of: OptionType, value: str) -> str:
             pair = f"{pair},{pairs.pop(0)}"
         key = pair.split(of.separator, 1)[0].strip()
         if not key or key in keys:
-            return "every key must have a name, and stand once"
+            return "every key must have a name, and appear once"
         keys.add(key)
     return f"must have {of.fewest} entries or more" if len(keys) < of.fewest else ""
 
@@ -158,7 +158,7 @@ def _inner(of: OptionType, value: str, opening: str, closing: str) -> str | None
 
 
 def _range(of: OptionType, value: str) -> str:
-    said = f"must be a whole number or two with - between them{_bounds(of)}"
+    said = f"must be a whole number, or two with - between them{_bounds(of)}"
     found = _RANGE.match(value)
     if found is None:
         return said
@@ -183,7 +183,7 @@ def _is_address(family: socket.AddressFamily, value: str) -> bool:
 
 
 def _hostname(_: OptionType, value: str) -> str:
-    return "" if _is_hostname(value, _LABEL) else "must be the name of a host"
+    return "" if _is_hostname(value, _LABEL) else "must be a host name"
 
 
 def _is_hostname(value: str, label: re.Pattern[str]) -> bool:
@@ -195,12 +195,12 @@ def _is_hostname(value: str, label: re.Pattern[str]) -> bool:
 
 def _host(of: OptionType, value: str) -> str:
     taken = not _address(of, value) or _is_hostname(value, _LABEL)
-    return "" if taken else "must be the name or the address of a host"
+    return "" if taken else "must be a host name or an address"
 
 
 def _domain(of: OptionType, value: str) -> str:
     taken = not _address(of, value) or _is_hostname(value, _DOMAIN_LABEL)
-    return "" if taken else "must be the name or the address of a host"
+    return "" if taken else "must be a host name or an address"
 
 
 def _url(of: OptionType, value: str) -> str:

@@ -20,13 +20,13 @@ from stackwright.blueprint.ini import Assignment
 from stackwright.blueprint.option_types import Options, OptionType
 from stackwright.blueprint.service import Service
 
-# How alike a name must be to one that is known, to be taken for it.
+# How similar a name must be to a known one to be suggested.
 _ALIKE = 0.8
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What is said of an option: where, whether the service refuses it or does not know it, and a sentence."""
+    """A finding about an option: where, whether the service refuses it or does not know it, and a sentence."""
 
     path: str
     sentence: str
@@ -34,7 +34,7 @@ class Finding:
 
 
 def of(service: Service[Any, Any]) -> Options | None:
-    """Return the options that a service knows; None where nobody has listed them."""
+    """Return the options that a service knows; None if there is no list."""
     return _read(service.options) if service.options is not None else None
 
 
@@ -44,7 +44,7 @@ def _read(path: Path) -> Options:
 
 
 def problems(service: Service[Any, Any], resource: Any, image: ComponentImage | None) -> tuple[tuple[str, str], ...]:
-    """Return the path of every value that the service would refuse, and what it takes; none where that is a guess."""
+    """Return the path of every value that the service would refuse, and what it accepts; none if that is a guess."""
     if not certain(resource.spec, image):
         return ()
     found = findings(service, "spec", resource.spec)
@@ -57,7 +57,7 @@ def certain(spec: Any, image: ComponentImage | None) -> bool:
 
 
 def findings(service: Service[Any, Any], path: str, spec: Any) -> Iterator[Finding]:
-    """Yield what is to be said of a spec or a template of one, which stands at a path."""
+    """Yield the findings for a spec, or for a template of one, at a path."""
     known = of(service)
     if known is None:
         return
@@ -67,11 +67,11 @@ def findings(service: Service[Any, Any], path: str, spec: Any) -> Iterator[Findi
 
 
 def _texts(service: Service[Any, Any], path: str, spec: Any) -> Iterator[tuple[str, str]]:
-    """Yield the texts that the service reads by oslo.config."""
+    """Yield the texts that the service reads with oslo.config."""
     for place, kind, text in admission.snippets(path, spec):
         if kind is SnippetFormat.OSLO:
             yield place, text
-    # Of whole files, only those with the service's own name are surely read so.
+    # Of whole files, only those with the service's own name are certain to be read this way.
     own = re.compile(rf"{re.escape(service.name)}(-[a-z-]+)?\.conf")
     for place, files in admission.fields_called(path, spec, admission.OVERWRITE):
         for name, text in sorted(files.items()) if isinstance(files, dict) else ():
@@ -80,7 +80,7 @@ def _texts(service: Service[Any, Any], path: str, spec: Any) -> Iterator[tuple[s
 
 
 def check(known: Options, text: str) -> tuple[Finding, ...]:
-    """Return what is to be said of a text; one that cannot be read is told elsewhere."""
+    """Return the findings for a text; a text that cannot be parsed is reported elsewhere."""
     read = ini.assignments(text)
     if isinstance(read, ini.Problem):
         return ()
@@ -94,12 +94,12 @@ def check(known: Options, text: str) -> tuple[Finding, ...]:
 
 
 def _judge(known: Options, section: str, option: str, given: list[Assignment]) -> Iterator[tuple[int, str, bool]]:
-    """Yield line, sentence and whether it is refused, for one option with all values that a text has of it."""
+    """Yield line, sentence and whether it is refused, for one option with all the values that a text has for it."""
     if section not in known:
-        # Some sections have names that users choose, such as those of stores: only what is likely a slip is told.
+        # Users choose the names of some sections, such as those of stores, so only likely typos are reported.
         if not option and (close := difflib.get_close_matches(section, known, n=1, cutoff=_ALIKE)):
             line = given[0].line
-            yield line, f"line {line}: [{section}] is no section that the service knows; is it [{close[0]}]?", False
+            yield line, f"line {line}: [{section}] is not a section that the service knows; is it [{close[0]}]?", False
         return
     if not option:
         return
@@ -109,10 +109,10 @@ def _judge(known: Options, section: str, option: str, given: list[Assignment]) -
         line = given[0].line
         close = difflib.get_close_matches(option, known[section], n=1, cutoff=_ALIKE)
         meant = f"; is it {close[0]}?" if close else ""
-        yield line, f"line {line}: {place} is no option that the service knows{meant}", False
+        yield line, f"line {line}: {place} is not an option that the service knows{meant}", False
         return
     for each in _counting(kind, given):
-        # What stands for another option's value is known only to the service.
+        # Only the service knows the value that a reference to another option has.
         if "$" not in each.value and (taken := option_types.allowed(kind, each.value)):
             yield each.line, f"line {each.line}: {place} {taken}", True
 

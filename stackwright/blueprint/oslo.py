@@ -1,4 +1,4 @@
-"""What services say alike in their configuration: the database, the cache, the broker, who asks Keystone. Pure."""
+"""Configuration that services have in common: the database, the cache, the broker, and access to Keystone. Pure."""
 
 from urllib.parse import quote
 
@@ -10,12 +10,12 @@ LOGGING: Ini = {"DEFAULT": {"use_stderr": True}}
 
 
 def database(facts: DatabaseFacts, section: str = "database") -> Ini:
-    """Return how a service finds its schema."""
+    """Return how a service connects to its schema."""
     account = f"{quote(facts.user, safe='')}:{quote(facts.password, safe='')}"
     return {
         section: {
             "connection": f"mysql+pymysql://{account}@{facts.hostname}:{facts.port}/{facts.schema}?charset=utf8",
-            # A server that went away is noticed on the first use, not by the client's request.
+            # A connection that was lost is noticed on its first use, not by the client's request.
             "connection_recycle_time": 300,
             "max_retries": 10,
             "retry_interval": 1,
@@ -31,7 +31,7 @@ def cache(facts: CacheFacts) -> Ini:
             # The other backends raise into the request when a server goes away.
             "backend": "oslo_cache.memcache_pool",
             "memcache_servers": list(facts.servers),
-            # A server that is away costs one short wait now and then.
+            # A server that does not answer costs one short wait now and then.
             "memcache_socket_timeout": 0.5,
             "memcache_dead_retry": 10,
         }
@@ -46,7 +46,7 @@ def notifications(facts: BrokerFacts | None) -> Ini:
         "oslo_messaging_notifications": {
             "driver": "messagingv2",
             "transport_url": facts.transport_url,
-            # Upstream tries forever, and whose request it was waits as long; every node of three is tried once.
+            # Upstream retries forever, and the client waits as long; here every node of three is tried once.
             "retry": 2,
         },
         "oslo_messaging_rabbit": {"rabbit_quorum_queue": facts.quorum_queues},
@@ -54,19 +54,19 @@ def notifications(facts: BrokerFacts | None) -> Ini:
 
 
 def messaging(facts: BrokerFacts) -> Ini:
-    """Return by which broker the service's own parts call each other; with what every service logs."""
+    """Return the broker through which the service's own components call each other, and the logging settings."""
     return {
         "DEFAULT": {**LOGGING["DEFAULT"], "transport_url": facts.transport_url},
         "oslo_messaging_rabbit": {
             "rabbit_quorum_queue": facts.quorum_queues,
-            # Those of answers as well, else a call is lost with the node that its answer was to come by.
+            # The queues of answers as well; otherwise a call is lost with the node that holds its answer.
             "rabbit_transient_quorum_queue": facts.quorum_queues,
         },
     }
 
 
 def login(facts: IdentityFacts) -> dict[str, Setting]:
-    """Return how the service's user logs in to Keystone: for every section of keystoneauth."""
+    """Return how the service's user logs in to Keystone, for every section of keystoneauth."""
     return {
         "auth_type": "password",
         "auth_url": facts.url,
@@ -80,7 +80,7 @@ def login(facts: IdentityFacts) -> dict[str, Setting]:
 
 
 def authtoken(facts: IdentityFacts, cached: CacheFacts | None = None) -> Ini:
-    """Return how a service has tokens checked."""
+    """Return how a service validates tokens."""
     section: dict[str, Setting] = {
         "www_authenticate_uri": facts.public_url,
         "interface": "internal",
@@ -110,7 +110,7 @@ def uwsgi(
     modules that it needs and that do nothing but define: they are loaded once, before the fork, and their memory is
     shared by all processes.
     """
-    # Who sends in pieces may make them as large as that; uwsgi itself would take a mebibyte.
+    # A client that sends in chunks may use chunks of this size; uwsgi's own limit is one mebibyte.
     limits = f"--socket-timeout {timeout} --chunked-input-limit 67108864" if streams else f"--harakiri {timeout}"
     place = f"--wsgi-file {application}" if application.startswith("/") else f"--module {application}"
     words = (

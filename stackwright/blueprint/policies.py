@@ -62,7 +62,7 @@ def _label(word: str, instance: str) -> str:
 
 
 def rules(service: Service[C, F], resource: C, facts: F, around: Surroundings) -> JsonObject:
-    """Return with whom the pods of a service talk: ways out of all of them, ways in by component."""
+    """Return the connections of a service's pods: egress of all of them, ingress by component."""
     found: JsonObject = {"egress": list(_egress(service, resource, facts, around))}
     if ingress := _ingress(service, resource, around):
         found["ingress"] = ingress
@@ -76,7 +76,8 @@ def _egress(service: Service[C, F], resource: C, facts: F, around: Surroundings)
     if service.network.dials:
         out.append({"ports": [_port(port) for port in service.network.dials]})
     if service.network.kubernetes or service.jobs_of(resource):
-        # Pods wait until Jobs are done, and ask the cluster for it. It is no pod, and no selector finds it.
+        # Pods wait until Jobs are done, and ask the cluster's API for it. That API is not a pod, so no selector matches
+        # it.
         out.append({"ports": [_port(port) for port in around.api_server]})
     if out:
         yield {"ports": [_port(53, "UDP"), _port(53)]}
@@ -103,7 +104,7 @@ def _to(need: Need, resource: Any, facts: Any) -> Iterator[JsonObject]:
 
 
 def _ingress(service: Service[C, F], resource: C, around: Surroundings) -> dict[str, list[JsonObject]]:
-    """Return the ways in, by component."""
+    """Return the ingress rules, by component."""
     found: dict[str, list[JsonObject]] = {}
     for component, rule in (*_apis(service.endpoints_of(resource), resource), *_others(service, resource, around)):
         if rule not in found.setdefault(component, []):
@@ -130,7 +131,7 @@ def _inside(endpoint: Endpoint, resource: CustomResource, ports: list[JsonObject
 
 
 def _is_exposed(endpoint: Endpoint, resource: CustomResource) -> bool:
-    """Return whether the user leads others than the namespace's pods to the internal interface."""
+    """Return whether the user exposes the internal interface beyond the namespace's pods."""
     override = endpoint.overrides(resource).get(INTERNAL)
     if override is None:
         return False
@@ -149,7 +150,7 @@ def _others(service: Service[C, F], resource: C, around: Surroundings) -> Iterat
 
 
 def _heard(listen: Listen, name: str, around: Surroundings, *, exposed: bool) -> JsonObject:
-    """Return who talks to a port; the operators may, for they keep what is behind it."""
+    """Return who may connect to a port; the operators always may, because they manage what is behind it."""
     ports = [_port(listen.port)]
     if exposed or not around.operators:
         return {"ports": ports}

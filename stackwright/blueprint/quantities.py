@@ -12,14 +12,14 @@ _UNITS = {
     },
     **{f"{letter}i": Decimal(1024) ** power for power, letter in enumerate("KMGTPE", 1)},
 }
-# What every node has; all else is named with a domain, or is a size of huge pages.
+# What every node has; all other names have a domain, or are a size of huge pages.
 _STANDARD = ("cpu", "memory", "ephemeral-storage")
 _HUGE_PAGES = "hugepages-"
 _QUALIFIED = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 
 
 def amount(said: object) -> Decimal | None:
-    """Return a quantity as a number, or None for what is none."""
+    """Return a quantity as a number, or None if it is not a quantity."""
     if isinstance(said, bool) or not isinstance(said, int | str):
         return None
     found = _FORM.fullmatch(str(said))
@@ -30,15 +30,15 @@ def amount(said: object) -> Decimal | None:
 
 
 def size_problem(said: object) -> str:
-    """Return why a quantity is no size of a volume; an empty text when it is one."""
+    """Return why a quantity cannot be the size of a volume; an empty text if it can."""
     number = amount(said)
     if number is None:
-        return "is no quantity; write a number with a unit, such as 10G or 500Mi"
-    return "" if number > 0 else "must be more than 0; a volume of no size cannot be made"
+        return "is not a quantity; write a number with a unit, such as 10G or 500Mi"
+    return "" if number > 0 else "must be more than 0; a volume cannot have size 0"
 
 
 def requirement_problems(requests: Mapping[str, object], limits: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """Yield what no pod can ask for, by its path below `resources`."""
+    """Yield what no pod can request, by its path below `resources`."""
     for place, said in (("limits", limits), ("requests", requests)):
         for name, quantity in said.items():
             if sentence := _name_problem(name) or _amount_problem(quantity):
@@ -46,7 +46,7 @@ def requirement_problems(requests: Mapping[str, object], limits: Mapping[str, ob
     for name, quantity in requests.items():
         asked, most = amount(quantity), amount(limits.get(name))
         if asked is not None and most is not None and asked > most:
-            yield f"requests[{name}]", f"asks for {quantity}, more than its limit of {limits[name]}; raise the limit"
+            yield f"requests[{name}]", f"requests {quantity}, more than its limit of {limits[name]}; raise the limit"
         elif name not in _STANDARD and _name_problem(name) == "" and asked != most:
             yield f"requests[{name}]", "is not shared between containers; write the same amount in limits"
 
@@ -54,11 +54,11 @@ def requirement_problems(requests: Mapping[str, object], limits: Mapping[str, ob
 def _name_problem(name: str) -> str:
     if name in _STANDARD or name.startswith(_HUGE_PAGES) or _QUALIFIED.fullmatch(name):
         return ""
-    return f"is nothing that a node has; there are {', '.join(_STANDARD)}, and names with a domain (example.org/card)"
+    return f"is not a resource of a node; there are {', '.join(_STANDARD)}, and names with a domain (example.org/card)"
 
 
 def _amount_problem(quantity: object) -> str:
     number = amount(quantity)
     if number is None:
-        return "is no quantity; write a number with a unit, such as 500m or 2Gi"
+        return "is not a quantity; write a number with a unit, such as 500m or 2Gi"
     return "" if number >= 0 else "must be 0 or more"

@@ -22,12 +22,12 @@ _LABEL_KEY = re.compile(
     r"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 )
 _LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
-# What stands before the slash of a label's key.
+# The part before the slash in the key of a label.
 _LONGEST_PREFIX = 253
 
 
 def problems(resource: object) -> Iterator[Problem]:
-    """Yield the path of each value that cannot be, and what to do about it."""
+    """Yield the path of each value that is not allowed, and what to do about it."""
     spec = getattr(resource, "spec", None)
     found: dict[str, str] = {}
     for path, struct in structs.structured("spec", spec):
@@ -89,7 +89,7 @@ def _matches(value: Any, expression: str) -> str:
 
 @cache
 def _compiled(expression: str) -> "re.Pattern[str]":
-    """Return an expression as the server means it: its classes are those of ASCII, its end is the end of the text."""
+    """Return a regular expression with the server's meaning: ASCII classes, and $ only at the end of the text."""
     ending = re.sub(r"(?<!\\)\$$", r"\\Z", expression)
     return re.compile(ending, re.ASCII)
 
@@ -113,7 +113,7 @@ def _schedule(value: str) -> Iterator[Problem]:
 
 def _image(value: str) -> Iterator[Problem]:
     if not _compiled(forms.IMAGE).search(value):
-        yield "", "is no reference of an image; write [HOST/]PATH[:TAG][@sha256:DIGEST], the path in lower case"
+        yield "", "is not an image reference; write [HOST/]PATH[:TAG][@sha256:DIGEST], the path in lower case"
 
 
 def _size(value: object) -> Iterator[Problem]:
@@ -132,7 +132,7 @@ def _label_keys(labels: Mapping[str, str], what: str) -> Iterator[Problem]:
         if not _LABEL_KEY.fullmatch(key) or (slash and len(prefix) > _LONGEST_PREFIX):
             yield (
                 f"[{key}]",
-                f"is no key of {what}; write [DOMAIN/]NAME of letters, digits, dashes and dots, 63 at most",
+                f"is not a valid key of {what}; write [DOMAIN/]NAME of letters, digits, dashes and dots, 63 at most",
             )
 
 
@@ -140,7 +140,10 @@ def _labels(value: Mapping[str, str]) -> Iterator[Problem]:
     yield from _label_keys(value, "a label")
     for key, text in value.items():
         if not _LABEL_VALUE.fullmatch(text):
-            yield f"[{key}]", "is no value of a label; write letters, digits, dashes, dots and underscores, 63 at most"
+            yield (
+                f"[{key}]",
+                "is not a valid label value; write letters, digits, dashes, dots and underscores, 63 at most",
+            )
 
 
 def _annotations(value: Mapping[str, str]) -> Iterator[Problem]:

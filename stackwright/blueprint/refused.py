@@ -1,4 +1,4 @@
-"""All that is refused of a service's resource: at the door, where it is reconciled, and by `check`. Pure."""
+"""Everything that is refused in a service's resource: at admission, in the reconcile, and by `check`. Pure."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ from stackwright.blueprint.service import Service
 def problems(
     service: Service[Any, Any], resource: CustomResource, look: Look, image: ComponentImage | None
 ) -> Iterator[tuple[str, str]]:
-    """Yield the path of each field that cannot be, and a sentence that says what to do; `image` is what would run."""
+    """Yield the path of each field that is refused, and a sentence that says what to do; `image` is what would run."""
     yield from admission.problems(resource)
     yield from mounts.problems(resource)
     yield from ranges.problems(resource)
@@ -22,7 +22,7 @@ def problems(
 
 
 def of_service(service: Service[Any, Any], resource: CustomResource, look: Look) -> Iterator[tuple[str, str]]:
-    """Yield those that only the service itself knows of."""
+    """Yield the refusals that only the service itself knows."""
     yield from name_lengths.problems(service, resource)
     yield from configuration.problems(service, resource)
     if service.problems is not None:

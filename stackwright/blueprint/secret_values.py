@@ -31,7 +31,7 @@ def read_value(
         return Wait("SecretMissing", message, condition, ends=ends)
     value = text_of(secret, key)
     if value is None:
-        message = f"Secret {name}: the value of the key {key} is no text; correct it"
+        message = f"Secret {name}: the value of the key {key} is not text; correct it"
         return Wait("SecretInvalid", message, condition, ends=Ends.BY_USER)
     if not value:
         message = f"Secret {name} has no value under the key {key}; add it"

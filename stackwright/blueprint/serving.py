@@ -1,11 +1,11 @@
-"""The file from which a service's processes start: what each checks before it serves, then the service itself. Pure."""
+"""The file from which a service's processes start: the checks before serving, then the service itself. Pure."""
 
 from functools import cache
 from pathlib import Path
 
 from stackwright.blueprint.service import ConfigFile
 
-# Written by a process without a port, once it has read its configuration; the chart probes for it.
+# Created by a process without a port once it has read its configuration; the chart's probe looks for it.
 STARTED = "/tmp/stackwright-started"  # noqa: S108  it is a path in the service's own pod
 
 
@@ -26,5 +26,5 @@ def daemon(service: str, lines: str) -> ConfigFile:
 
 
 def place(service: str) -> str:
-    """Return where a service's pods have the file of their API."""
+    """Return the path of the API's file in a service's pods."""
     return f"/etc/{service}/application.py"

@@ -1,4 +1,4 @@
-"""The start contract of a component: ours, with what the user's own config.json says merged over it. Pure."""
+"""The start contract of a component: ours, merged with the user's own config.json. Pure."""
 
 import json
 import posixpath
@@ -12,15 +12,15 @@ from stackwright.api.base import JsonObject
 from stackwright.api.start import CopiedFile, KollaConfig, MadePath, Permission
 from stackwright.blueprint.service import ConfigFile
 
-# Where the chart mounts the Secret; the start contract copies from there.
+# Where the chart mounts the Secret; the start contract copies files from there.
 SOURCE = "/var/lib/openstack/config"
 
-# A directory is entered by who may read it; a file is read by the service alone.
+# Whoever may read a directory may enter it; only the service reads a file.
 _DIRECTORY, _FILE = "0750", "0600"
 
 
 def contract(command: str, files: Iterable[ConfigFile], user: str, own: KollaConfig | None = None) -> str:
-    """Return the config.json by which a container copies its files and starts."""
+    """Return the config.json with which a container copies its files and starts."""
     files = tuple(files)
     whole: JsonObject = {"command": command, "config_files": [_ours(file, user) for file in files]}
     if own is not None:
@@ -29,20 +29,20 @@ def contract(command: str, files: Iterable[ConfigFile], user: str, own: KollaCon
 
 
 def problems(own: KollaConfig, names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield what the container would stumble over, by the path of the entry; `names` are the files that it may copy."""
+    """Yield what would make the container fail, by the path of the entry; `names` are the files that it may copy."""
     known = set(names)
     for position, entry in enumerate(own.config_files):
         path = f"config_files[{position}].source"
         if not entry.source.startswith("/") and entry.source not in known:
             yield path, "there is no such file in defaultConfigOverwrite; add it there, or write an absolute path"
         if entry.source.startswith("/var/lib/kolla/config_files"):
-            yield path, "nothing else is there; put the file into defaultConfigOverwrite and write its name alone"
+            yield path, "nothing else exists there; put the file into defaultConfigOverwrite and write its name alone"
     for position, permission in enumerate(own.permissions):
         for number, expression in enumerate(permission.exclude):
             try:
                 re.compile(expression)
             except re.error as error:
-                yield f"permissions[{position}].exclude[{number}]", f"is no regular expression: {error}"
+                yield f"permissions[{position}].exclude[{number}]", f"is not a regular expression: {error}"
 
 
 def _ours(file: ConfigFile, user: str) -> JsonObject:
@@ -63,14 +63,14 @@ def _merged(ours: JsonObject, own: KollaConfig, files: tuple[ConfigFile, ...], u
 
 
 def _over(below: list[JsonObject], above: list[JsonObject], place: Any) -> list[JsonObject]:
-    """Return both lists in one; an entry above takes the place of the one below that is for the same."""
+    """Return both lists as one; an entry of the first replaces the entry of the second for the same path."""
     by_place = {place(entry): entry for entry in below}
     by_place |= {place(entry): entry for entry in above}
     return list(by_place.values())
 
 
 def _place(entry: Mapping[str, Any]) -> str:
-    """Return where a copy ends: in a directory it keeps the name of its source."""
+    """Return the destination of a copy: in a directory it keeps the name of its source."""
     destination: str = entry["dest"]
     return destination + posixpath.basename(entry["source"]) if destination.endswith("/") else destination
 
@@ -78,7 +78,7 @@ def _place(entry: Mapping[str, Any]) -> str:
 def _copy(entry: CopiedFile, keys: Mapping[str, str], user: str) -> JsonObject:
     source, destination = entry.source, entry.dest
     if not source.startswith("/"):
-        # In the Secret it may have the component's name before its own.
+        # In the Secret its name may begin with that of the component.
         destination += source if destination.endswith("/") else ""
         source = f"{SOURCE}/{keys.get(source, source)}"
     said: JsonObject = {"source": source, "dest": destination}
@@ -100,6 +100,6 @@ def _permission(entry: Permission, user: str) -> JsonObject:
 
 
 def own_of(template: Any) -> KollaConfig | None:
-    """Return the user's part of a component's template, None where it says nothing."""
+    """Return the user's part of a component's template, or None if there is none."""
     own = getattr(template, "kollaConfig", None)
     return own if isinstance(own, KollaConfig) and msgspec.to_builtins(own) else None

@@ -1,4 +1,4 @@
-"""Going through all that a resource says, struct by struct, with the markers of each field. Pure."""
+"""Walks through a resource, struct by struct, with the markers of each field. Pure."""
 
 import functools
 import types
@@ -12,7 +12,7 @@ import msgspec
 
 @dataclass(frozen=True)
 class Field:
-    """A value in a resource: where it stands, and what its type says of it."""
+    """A value in a resource: its path, and what its type says about it."""
 
     path: str
     value: Any
@@ -35,7 +35,7 @@ def structured(path: str, value: object) -> Iterator[tuple[str, msgspec.Struct]]
 
 
 def fields(path: str, value: object) -> Iterator[Field]:
-    """Yield every field that says something in a value, as deep as it goes, and every entry of its maps and lists."""
+    """Yield every field that is set in a value, recursively, and every entry of its maps and lists."""
     for at, struct in structured(path, value):
         for name, (own, inner) in _marked(type(struct)).items():
             said = getattr(struct, name)
@@ -50,7 +50,7 @@ def fields(path: str, value: object) -> Iterator[Field]:
 
 @functools.cache
 def hints(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return the annotations of a struct's fields; types of classes are no part of its values."""
+    """Return the annotations of a struct's fields, without class variables."""
     found = typing.get_type_hints(struct, include_extras=True)
     return {name: found[name] for name in struct.__struct_fields__}
 

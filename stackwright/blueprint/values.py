@@ -1,4 +1,4 @@
-"""The values of a service's chart: what a resource and its facts come to. Pure, and without a secret."""
+"""The values of a service's chart, computed from a resource and its facts. Pure, and without a secret."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ from stackwright.blueprint.service import Component, Endpoint, Job, Service
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
 
-# The keys of the probes in a chart, by their field in the resource.
+# The keys of the probes in a chart, by the field in the resource.
 _PROBES = {"livenessProbes": "liveness", "readinessProbes": "readiness", "startupProbes": "startup"}
 
 
@@ -53,7 +53,7 @@ def values(service: Service[C, F], resource: C, facts: F, *, restart: str = "") 
 
 
 def job_values(job: Job[C, F], resource: C, facts: F) -> JsonObject | None:
-    """Return the values of a job, its name's hash among them, or None while its inputs are not known."""
+    """Return the values of a job, including the hash of its name, or None while its inputs are not known."""
     inputs = job.inputs(resource, facts)
     if inputs is None:
         return None
@@ -97,7 +97,7 @@ def _probes(template: Any) -> JsonObject:
 
 
 def _probe(probe: Probe) -> JsonObject:
-    """Return a probe as a pod has it; only what the user said is in it."""
+    """Return a probe as a pod has it, with only the fields that the user set."""
     said = {name: value for name, value in msgspec.to_builtins(probe).items() if value not in (None, "", [], ())}
     kind, request = said.pop("type", ""), {name: said.pop(name) for name in ("path", "port", "scheme") if name in said}
     command = said.pop("command", None)
@@ -135,7 +135,7 @@ def _exposed(override: Any) -> JsonObject:
 
 
 def _extra(mounts: Iterable[ExtraMounts], service: str) -> JsonObject:
-    """Return further volumes for the pods of a service: those that name nobody, and those that name it."""
+    """Return the further volumes for the pods of a service: those that name no service, and those that name it."""
     volumes: list[Mapping[str, Any]] = []
     places: list[JsonObject] = []
     for entry in (entry for mount in mounts for entry in mount.extraVol):

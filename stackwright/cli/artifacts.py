@@ -40,7 +40,7 @@ def component_images(
     if not below.is_file():
         if overlay is None:
             raise ConfigError(
-                "Nothing says which images to run; name a file in the form of images/manifest.yaml with --images."
+                "It is not known which images to run; name a file in the format of images/manifest.yaml with --images."
             )
         return images.resolve(above, built or {})
     merged = images.merge(images.merge(_services(checkout), images.read(below)), above)
@@ -49,8 +49,9 @@ def component_images(
         built = _references()
     if makes and not built:
         raise ConfigError(
-            f"{', '.join(makes)}: the images are built on this machine, and that cluster cannot have them from here; "
-            "push them to a registry and name it with --images (registry and tag, in the form of images/manifest.yaml)."
+            f"{', '.join(makes)}: the images are built on this machine, and that cluster cannot have them from "
+            "here; push them to a registry and name it with --images (registry and tag, in the format of "
+            "images/manifest.yaml)."
         )
     return images.resolve(merged, built or {})
 
@@ -76,7 +77,7 @@ def _references() -> Mapping[str, str]:
 def chart_values(found: Mapping[str, ComponentImage]) -> JsonObject:
     """Return the values of the operators' chart that say which images are run."""
     if OPERATOR not in found:
-        raise ConfigError(f"Nothing says which image the operators run; give components.{OPERATOR} in --images.")
+        raise ConfigError(f"It is not known which image the operators run; give components.{OPERATOR} in --images.")
     components = {
         name: {"reference": image.reference, **{word: True for word in ("sudo", "ours") if getattr(image, word)}}
         for name, image in found.items()

@@ -63,14 +63,14 @@ def read(path: Path, namespace: str, *, example: bool = False) -> Cloud:
 def _check(body: object, at: str, namespace: str) -> None:
     metadata = body.get("metadata") if isinstance(body, dict) else None
     if not isinstance(body, dict) or not isinstance(metadata, dict) or not metadata.get("name"):
-        raise ConfigError(f"{at} is no manifest: it needs apiVersion, kind and metadata.name.")
+        raise ConfigError(f"{at} is not a manifest: it needs apiVersion, kind and metadata.name.")
     for field in ("apiVersion", "kind"):
         if not isinstance(body.get(field), str):
             raise ConfigError(f"{at} has no {field}.")
     if metadata.get("namespace", namespace) != namespace:
         raise ConfigError(
             f"{at} is for namespace {metadata['namespace']}, and the cloud is for {namespace}; "
-            "use --namespace, or leave metadata.namespace away."
+            "use --namespace, or remove metadata.namespace."
         )
 
 
@@ -95,7 +95,7 @@ async def apply(client: Client, cloud: Cloud, progress: Progress) -> list[Identi
         if not found:
             await _apply(client, kind, body, cloud)
         elif name not in (there := [one.metadata.name for one in found]):
-            progress.say(f"Namespace {cloud.namespace} has {kind.kind.name} {there[0]} already; it is left as it is.")
+            progress.say(f"Namespace {cloud.namespace} has {kind.kind.name} {there[0]} already; it is left unchanged.")
             name = there[0]
         if (body["apiVersion"], body["kind"]) in ours:
             wanted.append((kind.kind.name, name))
@@ -123,7 +123,7 @@ async def wait(client: Client, namespace: str, wanted: Iterable[Identity], timeo
                 await _until_ready(found, identities, progress)
         except TimeoutError:
             nodes = _parts(found, identities)
-            said = next((node.message for node in nodes if node.state is not State.READY), "nothing was heard of it")
+            said = next((node.message for node in nodes if node.state is not State.READY), "its state is not known")
             raise NotReady(f"The cloud is not ready after {duration(timeout)}: {said}") from None
 
 

@@ -40,7 +40,7 @@ def connection_options(command: F) -> F:
     kubeconfig = click.option(
         "--kubeconfig",
         type=click.Path(path_type=Path),
-        help="Use this kubeconfig; else $KUBECONFIG. ~/.kube/config is used only together with --context.",
+        help="Use this kubeconfig. By default $KUBECONFIG. ~/.kube/config is used only together with --context.",
     )
     return kubeconfig(context(patience(command)))
 
@@ -76,13 +76,13 @@ def cloud_options(command: Callable[..., None]) -> Callable[..., None]:
         "--name",
         "cluster",
         metavar="NAME",
-        help="The cluster on this machine of that name. Unless a cluster is named here or by $KUBECONFIG, it is "
-        f"{DEFAULT_CLUSTER}.",
+        help=f"Use the cluster of this name on this machine. By default {DEFAULT_CLUSTER}, unless $KUBECONFIG or "
+        "another option names a cluster.",
     )
     namespaces = click.option(
         "-n",
         "--namespace",
-        help="The cloud's namespace; else the only one with an OpenStackControlPlane, or openstack.",
+        help="The cloud's namespace. By default the only one with an OpenStackControlPlane, or openstack.",
     )
     return connection_options(names(namespaces(gather)))
 

@@ -15,9 +15,9 @@ INTERRUPTED = 130
 # For the end of a help text; click keeps the lines of a paragraph that begins with \b as they are.
 TABLE = """\b
 Exit codes:
-  0    done; or all is ready
-  1    failed
-  2    wrong call
+  0    success; or everything is ready
+  1    failure
+  2    wrong usage
   3    not ready yet, or not within --timeout
   4    something is in error
   130  interrupted

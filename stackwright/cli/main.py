@@ -15,32 +15,35 @@ COMPLETING = "_STACKWRIGHT_COMPLETE"
 
 # Each command's place, and what it says of itself: a command is imported when it runs, not to be listed.
 COMMANDS = {
-    "action": ("stackwright.cli.commands.action:action", "Ask an operator to do something once, and see how it went."),
-    "check": ("stackwright.cli.commands.check:check", "Say before a deployment what would go wrong."),
-    "chart": ("stackwright.cli.commands.chart:chart", "Make packages of the charts."),
-    "completion": ("stackwright.cli.commands.completion:completion", "Print what makes a shell complete our commands."),
-    "config": ("stackwright.cli.commands.config:config", "Bring configuration of your own: files in Kolla's layout."),
+    "action": ("stackwright.cli.commands.action:action", "Run an action of an operator once, and show its result."),
+    "check": ("stackwright.cli.commands.check:check", "Find problems before a deployment."),
+    "chart": ("stackwright.cli.commands.chart:chart", "Package the charts."),
+    "completion": (
+        "stackwright.cli.commands.completion:completion",
+        "Print the script with which a shell completes commands.",
+    ),
+    "config": ("stackwright.cli.commands.config:config", "Import your own configuration: files in Kolla's layout."),
     "crds": ("stackwright.cli.commands.crds:crds", "Print the CustomResourceDefinitions as YAML, or install them."),
     "explain": (
         "stackwright.cli.commands.explain:explain",
-        "Say what a resource waits for, down to a pod's own reason.",
+        "Say what a resource waits for, down to the pod.",
     ),
-    "give": ("stackwright.cli.commands.handover:give", "Give a service's Helm release to who works with helm by hand."),
+    "give": ("stackwright.cli.commands.handover:give", "Hand a service's Helm release over to manual use of helm."),
     "image": (
         "stackwright.cli.commands.image:image",
         "Build the container images and load them into the local cluster.",
     ),
     "logs": ("stackwright.cli.commands.logs:logs", "Print the logs of the pods behind a resource."),
-    "openrc": ("stackwright.cli.commands.openrc:openrc", "Print how the administrator logs in."),
+    "openrc": ("stackwright.cli.commands.openrc:openrc", "Print the administrator's login."),
     "operator": ("stackwright.cli.commands.operator:operator", "Run the controllers of all services, or of some."),
-    "render": ("stackwright.cli.commands.render:render", "Print what a resource becomes, for who installs by hand."),
+    "render": ("stackwright.cli.commands.render:render", "Print the manifests of a resource, to install them by hand."),
     "status": (
         "stackwright.cli.commands.status:status",
         "Show a cloud as a tree: what is ready, and what waits for what.",
     ),
-    "take": ("stackwright.cli.commands.handover:take", "Take back what others changed by hand, after showing it."),
-    "up": ("stackwright.cli.commands.up:up", "Bring up a Kubernetes on this machine with a cloud in it."),
-    "down": ("stackwright.cli.commands.up:down", "End the Kubernetes on this machine, with the cloud in it."),
+    "take": ("stackwright.cli.commands.handover:take", "Revert what others changed by hand, after showing it."),
+    "up": ("stackwright.cli.commands.up:up", "Start a Kubernetes on this machine with a cloud in it."),
+    "down": ("stackwright.cli.commands.up:down", "Stop the Kubernetes on this machine and the cloud in it."),
     "local": ("stackwright.cli.commands.local:local", "Run Kubernetes on this machine."),
 }
 

@@ -31,5 +31,5 @@ class Duration(click.ParamType[float]):
             return float(text)
         parts = _PARTS.findall(text)
         if not parts or "".join(number + unit for number, unit in parts) != text:
-            self.fail(f"{text!r} is no time; write 90s, 10m or 1h30m", param, ctx)
+            self.fail(f"{text!r} is not a duration; write 90s, 10m or 1h30m", param, ctx)
         return float(sum(int(number) * _SECONDS[unit] for number, unit in parts))

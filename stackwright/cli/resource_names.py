@@ -53,7 +53,7 @@ def choose(word: str, there: Iterable[C], kinds: Sequence[type[C]]) -> C:
         wanted = [kind for kind in kinds if kind_word.lower() in words_of(kind)]
         if not wanted:
             known = ", ".join(kind.kind.name.lower() for kind in kinds)
-            raise click.UsageError(f"{kind_word} is no kind for this; there are {known}")
+            raise click.UsageError(f"{kind_word} is not a kind for this; there are {known}")
         found = [resource for resource in resources if type(resource) in wanted and resource.metadata.name == name]
     else:
         found = [resource for resource in resources if resource.metadata.name == word] or [

@@ -43,7 +43,7 @@ async def wait_until(
                     return seen
     except TimeoutError:
         pass
-    message = f"{resource_names.label(resource)}: the operator has not done it within {timeout:g} s; does one run?"
+    message = f"{resource_names.label(resource)}: the operator did not do it within {timeout:g} s; does one run?"
     raise Late(message)
 
 

@@ -32,7 +32,7 @@ def _of_service(resource: CustomResource, account: Account) -> Iterator[tuple[st
     spec = getattr(resource, "spec", None)
     name = resource.metadata.name
     if hasattr(spec, ACCOUNT) and name and (problem := schema_problem(names.schema(name))):
-        yield "metadata.name", f"the service's schema is called like the resource, and {problem}"
+        yield "metadata.name", f"the service's schema has the name of the resource, and {problem}"
     for path, named in fields_called("spec", spec, ACCOUNT):
         if not isinstance(named, str) or not named:
             continue

@@ -50,7 +50,7 @@ class _Explainer:
     def _custom(self, node: Node, resource: CustomResource) -> Reason:
         held = self.find_holding(node, resource)
         condition = _condition_behind(resource)
-        message = "the work on it is paused" if node.paused and node.state is not State.READY else node.message
+        message = "it is paused" if node.paused and node.state is not State.READY else node.message
         return Reason(
             node.kind,
             node.name,
@@ -131,8 +131,8 @@ class _Explainer:
         if told is None:
             return None
         metadata = owner.metadata
-        message = f"may not make its pod: {told.note}"
-        to_do = "Mend what the API server names: the namespace's profile or quota, or what the resource asks for."
+        message = f"cannot create its pod: {told.note}"
+        to_do = "Fix what the API server names: the namespace's profile or quota, or what the resource asks for."
         return Reason(
             owner.kind.name, metadata.name, State.ERROR, "", told.reason, message, metadata.creationTimestamp, to_do
         )
@@ -198,12 +198,12 @@ def _condition_behind(resource: CustomResource) -> Condition | None:
 
 def _to_do(node: Node) -> str:
     if node.paused and node.state is not State.READY:
-        return "Take the annotation openstack.org/paused away."
+        return "Remove the annotation openstack.org/paused."
     if node.state is not State.READY and node.reason == _LOOKED_AT:
-        return "See whether an operator runs that looks at it: stackwright check."
+        return "Check that an operator for it runs: stackwright check."
     if node.state is not State.READY and node.overridden:
         told = "; ".join(f"{entry.resource} {entry.field}, by {entry.manager}" for entry in node.overridden)
-        return f"Somebody else set this, and it is left alone; take it back if it is the reason: {told}."
+        return f"Somebody else set this, and it is left alone; if it is the reason, take it back: {told}."
     return ""
 
 

@@ -187,7 +187,7 @@ def _expose(resource: Any, endpoint: Endpoint, interface: str, world: World) -> 
         return
     if kind != "ClusterIP":
         raise Missing(
-            f"spec.override.service.{interface}: which URL a Service of type {kind} gets, only the cluster knows; say "
+            f"spec.override.service.{interface}: only the cluster knows which URL a Service of type {kind} gets; say "
             f"it by --{interface}-url, or in spec.override.service.{interface}.endpointURL."
         )
     name = f"{resource.metadata.name}-{endpoint.key(interface)}"

@@ -89,11 +89,11 @@ def of_claim(claim: PersistentVolumeClaim, snapshot: Snapshot) -> Reason:
     if wanted and snapshot.classes is not None and wanted not in snapshot.classes:
         known = f"there {'is' if len(there) == 1 else 'are'} {', '.join(there)}" if there else "there is none"
         message = f"StorageClass {wanted} does not exist"
-        to_do = f"Create StorageClass {wanted}, or deploy anew with one that is there ({known})."
+        to_do = f"Create StorageClass {wanted}, or deploy again with an existing one ({known})."
     elif told is not None and told.reason == "FailedBinding":
         to_do = "Name a storage class in the resource, or make one of the cluster's the default."
     elif told is not None and told.reason in ("ProvisioningFailed", "ExternalProvisioning"):
-        to_do = f"See whether what provides the volumes of StorageClass {wanted} runs; it tries again by itself."
+        to_do = f"Check that the provisioner of StorageClass {wanted} runs; it retries automatically."
     reason = told.reason if told is not None else "Pending"
     name, since = claim.metadata.name, claim.metadata.creationTimestamp
     return Reason(claim.kind.name, name, State.WARNING, reason=reason, message=message, since=since, to_do=to_do)
@@ -110,7 +110,7 @@ def _reason(pod: Pod, state: State, reason: str, message: str, **others: Any) ->
 def _deleting(pod: Pod, _: Snapshot) -> Reason | None:
     if not pod.deleting:
         return None
-    return _reason(pod, State.WAITING, "Deleting", "is being ended", since=pod.metadata.deletionTimestamp)
+    return _reason(pod, State.WAITING, "Deleting", "is being stopped", since=pod.metadata.deletionTimestamp)
 
 
 def _unscheduled(pod: Pod, snapshot: Snapshot) -> Reason | None:
@@ -118,14 +118,14 @@ def _unscheduled(pod: Pod, snapshot: Snapshot) -> Reason | None:
     if scheduled.get("status") == "True" or pod.spec.get("nodeName"):
         return None
     if not scheduled:
-        return _reason(pod, State.WAITING, "Pending", "was not looked at by the scheduler yet")
+        return _reason(pod, State.WAITING, "Pending", "has not been processed by the scheduler yet")
     since = str(scheduled.get("lastTransitionTime") or "")
     message = f"fits on no node: {scheduled.get('message', '')}"
     unbound = tuple(of_claim(claim, snapshot) for claim in _unbound(pod, snapshot))
     reason = str(scheduled.get("reason", ""))
     if unbound:
         return _reason(pod, State.WARNING, reason, message, since=since, waits_for=unbound)
-    to_do = "Make room or add a node that fits, or ask for less in the resource (resources, nodeSelector)."
+    to_do = "Free capacity or add a node that fits, or ask for less in the resource (resources, nodeSelector)."
     return _reason(pod, State.WARNING, reason, message, since=since, to_do=to_do)
 
 
@@ -149,7 +149,7 @@ def _image(pod: Pod, snapshot: Snapshot) -> Reason | None:
         State.WARNING,
         _waiting(status),
         f"cannot get its image {status['image']}{f': {said}' if said else ''}",
-        to_do="Name an image that is there in spec.containerImage, or bring it to the cluster "
+        to_do="Name an existing image in spec.containerImage, or bring it to the cluster "
         "(stackwright image build, stackwright image load; or push it to its registry).",
     )
 
@@ -168,11 +168,11 @@ def _ended(pod: Pod, snapshot: Snapshot) -> Reason | None:
         message += pod_troubles.last_words(ended)
         if code in _KILLED and (told := next(iter(snapshot.about(pod, "Unhealthy")), None)) is not None:
             message += f", after: {told.note.strip()}"
-        to_do = "Its log says why; it is started again by itself."
+        to_do = "Its log says why; it is restarted automatically."
         if why == "OOMKilled":
-            to_do = "It took more memory than it may; give it more in the resource (resources.limits.memory)."
+            to_do = "It exceeded its memory limit; give it more in the resource (resources.limits.memory)."
         elif pod.status.get("phase") == "Failed" or pod.spec.get("restartPolicy") == "Never":
-            to_do = "Its log says why; mend that, and it is tried again."
+            to_do = "Its log says why; fix that, and it is tried again."
         since = str(ended.get("finishedAt") or pod.metadata.creationTimestamp)
         return _reason(pod, State.WARNING, why or "Error", message, since=since, to_do=to_do, log=excerpt)
     return None
@@ -185,7 +185,7 @@ def _stuck(pod: Pod, _: Snapshot) -> Reason | None:
         return None
     status = next((entry for entry in _statuses(pod) if _waiting(entry)), {})
     message = said.removeprefix(f"Pod {pod.metadata.name}").removeprefix(":").strip()
-    return _reason(pod, State.WARNING, _waiting(status) or "Stuck", message, to_do="Mend what it names.")
+    return _reason(pod, State.WARNING, _waiting(status) or "Stuck", message, to_do="Fix what it names.")
 
 
 def _mount(pod: Pod, snapshot: Snapshot) -> Reason | None:
@@ -195,7 +195,7 @@ def _mount(pod: Pod, snapshot: Snapshot) -> Reason | None:
     told = next(iter(snapshot.about(pod, "FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox")), None)
     if told is None:
         return None
-    to_do = "Make what it names, or wait for it; the node tries again."
+    to_do = "Create what it names, or wait for it; the node tries again."
     return _reason(pod, State.WARNING, told.reason, f"cannot start: {told.note}", to_do=to_do)
 
 

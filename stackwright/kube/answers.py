@@ -1,4 +1,4 @@
-"""What failures mean: a Status and its code, or no answer at all, made one error of ours with a sentence."""
+"""Translates failures to our errors: a Status and its code, or no answer at all, each with a sentence."""
 
 import ssl
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from stackwright.kube.errors import (
 )
 from stackwright.kube.resource import Kind
 
-# What the server says, with code 500, of an apply that does not fit the schema. No retry heals it.
+# The server's message, with code 500, for an apply that does not fit the schema. Retrying does not help.
 TYPED_PATCH = "failed to create typed patch object"
 LONGEST_MESSAGE = 2000
 
@@ -57,7 +57,7 @@ _status = msgspec.json.Decoder(Status)
 
 
 def status_of(body: bytes) -> Status | None:
-    """Return the Status in a body, or None when there is none, as in an answer of a proxy in between."""
+    """Return the Status in a body, or None if there is none, for example in the answer of a proxy in between."""
     try:
         status = _status.decode(body)
     except msgspec.DecodeError:
@@ -73,7 +73,7 @@ def refuses_typed_patch(body: bytes) -> bool:
 def error_of(
     code: int, body: bytes, *, retry_after: float | None = None, kind: Kind | None = None, who: str = ""
 ) -> ApiError:
-    """Return the error that an answer of failure stands for; `who` says whose credentials were used."""
+    """Return the error for a failure answer; `who` says whose credentials were used."""
     status = status_of(body)
     if status is None:
         return _unknown(code, body, retry_after=retry_after, kind=kind, who=who)
@@ -83,7 +83,7 @@ def error_of(
 def error_of_status(
     status: Status, *, code: int = 0, retry_after: float | None = None, kind: Kind | None = None, who: str = ""
 ) -> ApiError:
-    """Return the error that a Status stands for; watches send them as events."""
+    """Return the error for a Status; watches send them as events."""
     code = code or status.code
     details = status.details or Details()
     causes = tuple(Cause(cause.field, cause.reason, cause.message) for cause in details.causes or ())
@@ -96,7 +96,7 @@ def error_of_status(
 
 def _class(code: int, status: Status, details: Details) -> type[ApiError]:
     if code == 404:
-        # The server names the object that it did not find. It names none when it has no such path.
+        # The server names the object that it did not find. It names none if it has no such path.
         return NotFound if details.name else KindNotInstalled
     if code == 409:
         return AlreadyExists if status.reason == "AlreadyExists" else Conflict
@@ -107,7 +107,7 @@ def _class(code: int, status: Status, details: Details) -> type[ApiError]:
 
 
 def _unknown(code: int, body: bytes, *, retry_after: float | None, kind: Kind | None, who: str) -> ApiError:
-    """Return the error of an answer that is no Status: of a path that is not served, or of a proxy in between."""
+    """Return the error for an answer that is not a Status: of a path that is not served, or of a proxy in between."""
     text = " ".join(body[:200].decode(errors="replace").split())
     classes: dict[int, type[ApiError]] = {401: Denied, 403: Denied, 404: KindNotInstalled, 410: Gone}
     kind_of_error = classes.get(code, ApiError)
@@ -139,7 +139,7 @@ class Lost:
 
 
 def lost(error: BaseException, server: str) -> Lost:
-    """Say why no answer of `server` came, and whether the request may have been carried out."""
+    """Return why no answer of `server` came, and whether the request may have been carried out."""
     match error:
         case aiohttp.ClientConnectorCertificateError():
             return Lost(f"{server} {_certificate_problem(error.certificate_error)}.", hopeless=True)
@@ -148,10 +148,10 @@ def lost(error: BaseException, server: str) -> Lost:
         case aiohttp.ClientConnectorError():
             return Lost(f"{server} {_connect_problem(error)}.")
         case aiohttp.ConnectionTimeoutError():
-            return Lost(f"{server} does not take connections in time; check its address and the network.")
+            return Lost(f"{server} does not accept connections in time; check its address and the network.")
         case TimeoutError():
             return Lost(f"{server} did not answer in time.", sent=True)
-    return Lost(f"{server} broke the connection before its answer was whole.", sent=True)
+    return Lost(f"{server} closed the connection before its answer was complete.", sent=True)
 
 
 def _connect_problem(error: aiohttp.ClientConnectorError) -> str:
@@ -168,4 +168,6 @@ def _certificate_problem(error: Exception) -> str:
         return "presents a certificate that has expired; renew it on the server"
     if "not valid for" in message or "mismatch" in message:
         return "presents a certificate for another name; check the address, or set tls-server-name"
-    return f"presents a certificate that our authority did not sign ({message}); check certificate-authority"
+    return (
+        f"presents a certificate that our certificate authority did not sign ({message}); check certificate-authority"
+    )

@@ -53,7 +53,7 @@ class Role(Resource, frozen=True, kw_only=True):
 
 
 class RoleBinding(Resource, frozen=True, kw_only=True):
-    """Who has the rights of a role."""
+    """Gives the rights of a role to subjects."""
 
     kind: ClassVar[Kind] = Kind("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings")
 
@@ -62,7 +62,7 @@ class RoleBinding(Resource, frozen=True, kw_only=True):
 
 
 class PodDisruptionBudget(Plain, frozen=True, kw_only=True):
-    """How many of some pods may be away at once."""
+    """How many of a set of pods may be down at once."""
 
     kind: ClassVar[Kind] = Kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets")
 
@@ -159,7 +159,7 @@ class StorageClass(Resource, frozen=True, kw_only=True):
 
 
 class LeaseSpec(Value, frozen=True, kw_only=True):
-    """Who holds a lease, since when, and for how long."""
+    """The holder of a lease, since when, and for how long."""
 
     holderIdentity: str = ""
     leaseDurationSeconds: int = 0

@@ -36,21 +36,21 @@ JsonPatch = list[JsonObject]
 APPLY = "application/apply-patch+yaml"
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
-# How often a list is begun anew because its continuation expired. The last time it is taken in one piece.
+# How often a list is started again because its continuation expired. The last time it is read in one piece.
 RESTARTS = 3
 # Nothing waits to read these back, and they are written often.
 UNRECORDED = {("", "Event"), ("events.k8s.io", "Event"), ("coordination.k8s.io", "Lease")}
 
 
 class Writes(Protocol):
-    """Who wants to know of our writes, so that the caches can be waited for."""
+    """Is told of our writes, so that the caches can be waited for."""
 
     def wrote(self, kind: Kind, key: Key, resource_version: str) -> None:
         """Take note that an object now has at least this version."""
 
 
 class Client:
-    """Speaks to one cluster. Close it, or use it as an async context manager."""
+    """A connection to one cluster. Close it, or use it as an async context manager."""
 
     def __init__(  # noqa: PLR0913  all but one by name
         self,
@@ -139,7 +139,7 @@ class Client:
 
         `initial` asks for all objects first, then a bookmark with `initial_events_end`. `silence` is for how long
         the stream may say nothing before it counts as dead; unless given, the timeout and a little more. The
-        server sends a bookmark about every minute. Who leaves the loop early closes it (`contextlib.aclosing`).
+        server sends a bookmark about every minute. Leave the loop early only with `contextlib.aclosing`.
         """
         query = {
             **_selection(labels, fields),

@@ -87,7 +87,7 @@ def finding_of(error: Exception, condition: str = "") -> Finding:
             return Finding(condition, "False", "Unreachable", str(error), "Error")
         case TimeoutError():
             return Finding(
-                condition, "False", "Timeout", "The step took longer than it may; it is tried again", "Error"
+                condition, "False", "Timeout", "The step took longer than it may; it will be tried again", "Error"
             )
         case _:
             message = f"Internal error ({type(error).__name__}); the operator's log has the details"
@@ -154,7 +154,7 @@ def _unseen(name: str, before: Condition | None, unmet: str) -> Condition:
     """Return a condition that nobody looked at: what it said before, if that was more than that it waits."""
     if before is not None and before.status != "Unknown":
         return before
-    message = f"Waits for {unmet}" if unmet else f"{name} was not looked at yet"
+    message = f"Waits for {unmet}" if unmet else f"{name} has not been checked yet"
     return Condition(type=name, status="Unknown", reason="Waiting", message=message)
 
 

@@ -213,7 +213,7 @@ def _paths(kubeconfig: Path | None, context: str | None) -> list[Path]:
         return [home]
     raise ConfigError(
         "No cluster is named: set KUBECONFIG or name a context; ~/.kube/config alone is not used, "
-        "so that no cluster is changed by surprise."
+        "so that no cluster is changed by accident."
     )
 
 
@@ -370,7 +370,7 @@ def _decoded(data: str, place: str) -> str:
     try:
         return base64.b64decode("".join(data.split()), validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
-        raise ConfigError(f"The {place} is not base64 of a PEM text; make the kubeconfig anew.") from None
+        raise ConfigError(f"The {place} is not base64 of a PEM text; create the kubeconfig again.") from None
 
 
 def certificates(pem: str, place: str) -> list[x509.Certificate]:
@@ -378,7 +378,7 @@ def certificates(pem: str, place: str) -> list[x509.Certificate]:
     try:
         return x509.load_pem_x509_certificates(pem.encode())
     except ValueError:
-        raise ConfigError(f"The {place} holds no PEM certificate; make the kubeconfig anew.") from None
+        raise ConfigError(f"The {place} holds no PEM certificate; create the kubeconfig again.") from None
 
 
 def _check_certificate(pem: str, place: str) -> None:

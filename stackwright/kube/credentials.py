@@ -213,4 +213,4 @@ def _seconds(timestamp: str, plugin: ExecPlugin) -> float | None:
     try:
         return datetime.fromisoformat(timestamp).timestamp()
     except ValueError:
-        raise ConfigError(f"The exec plugin {plugin.command} gave an expirationTimestamp that is no time.") from None
+        raise ConfigError(f"The exec plugin {plugin.command} gave an expirationTimestamp that is not a time.") from None

@@ -105,7 +105,7 @@ def one(kind: type[R], body: bytes) -> R:
         return cast("R", _decoder(kind).decode(body))
     except msgspec.DecodeError as error:
         raise ApiError(
-            f"The server's {kind.kind.name} is not what this version knows ({error}); use a version that fits.",
+            f"The server's {kind.kind.name} does not match this version ({error}); use a version that fits.",
             code=200,
             reason="Undecodable",
         ) from None
@@ -148,7 +148,7 @@ async def page(kind: type[R], body: bytes, turn: Turn) -> Page[R]:
         return await _page(kind, body, turn)
     except msgspec.DecodeError as error:
         raise ApiError(
-            f"What the server answered is no list of {kind.kind.name} ({error}); check that its address is that of a "
+            f"The server's answer is not a list of {kind.kind.name} ({error}); check that its address is that of a "
             "Kubernetes API server.",
             code=200,
             reason="Undecodable",

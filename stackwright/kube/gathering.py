@@ -11,11 +11,11 @@ import contextlib
 import socket
 import sys
 
-# Bytes that are worth a wakeup: as many as asyncio reads at once.
+# How many bytes are worth a wakeup: as many as asyncio reads at once.
 ENOUGH = 2**18
-# For how many seconds bytes gather at most. It is the most that an event of a busy stream comes later.
+# The most seconds for which bytes gather, and so the most by which an event of a busy stream is delayed.
 LONGEST = 0.01
-# A stream is busy when its bytes come no further apart than this.
+# A stream is busy if its bytes arrive no further apart than this.
 BUSY = 2 * LONGEST
 
 
@@ -31,7 +31,7 @@ class Gathering:
         self._timer: asyncio.TimerHandle | None = None
 
     def read(self) -> None:
-        """Take note that bytes were read just now."""
+        """Record that bytes were read just now."""
         now = self._loop.time()
         if now - self._last < BUSY and self._timer is None:
             self._mark(ENOUGH)
@@ -50,7 +50,7 @@ class Gathering:
         self._mark(1)
 
     def _mark(self, size: int) -> None:
-        # A socket that was closed meanwhile, or a kernel that knows no such mark, just goes on without.
+        # If the socket was closed meanwhile, or the kernel does not support this, it simply has no effect.
         if self._socket is not None:
             with contextlib.suppress(OSError):
                 self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, size)

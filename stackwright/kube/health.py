@@ -19,7 +19,7 @@ from stackwright.kube.clock import REAL, Clock
 
 _log = structlog.get_logger()
 
-# Says why something is not well; an empty text when it is.
+# Returns why something is not healthy; an empty text if it is.
 Check = Callable[[], str]
 
 
@@ -85,7 +85,7 @@ def _well() -> str:
 
 
 def _examined(check: Check) -> str:
-    """Return why a check fails, whatever it does."""
+    """Return why a check fails, even if the check itself raises."""
     try:
         return check()
     except Exception as error:  # noqa: BLE001  a check that breaks is a check that fails; the probe must be answered

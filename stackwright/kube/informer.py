@@ -26,12 +26,12 @@ from stackwright.kube.queue import Backoff
 from stackwright.kube.resource import Key, R
 from stackwright.kube.store import Store
 
-# A stream that lived for so many seconds was a success, even if nothing happened meanwhile.
+# A stream that lived for this many seconds was a success, even if nothing happened meanwhile.
 LIVED = 60.0
-# After so many refusals in a row to go on from a version, the version itself is doubted.
+# After this many refusals in a row to continue from a version, the version itself is suspected.
 REFUSALS = 3
 FORBIDDEN = 403
-# Refusals that say that we or the server, not the version, are the reason.
+# Refusals whose cause is us or the server, not the version.
 _NOT_THE_VERSION = (401, 403, 404, 429, 503)
 _STREAM_REFUSED = (400, 405, 406, 422, 501)
 
@@ -51,7 +51,7 @@ class Change(msgspec.Struct, Generic[R], frozen=True, gc=False):
 
     @property
     def resource(self) -> R:
-        """The object, as it is or as it last was."""
+        """The object as it is, or as it last was."""
         resource = self.new if self.new is not None else self.old
         assert resource is not None, "a change is of something"  # noqa: S101  one of the two is always there
         return resource
@@ -83,17 +83,17 @@ class Timing:
     backoff: Backoff = field(default_factory=lambda: Backoff(first=0.8, limit=30.0))
 
     def watch_seconds(self) -> float:
-        """Return for how long the next watch shall run."""
+        """Return how long the next watch runs."""
         return self.shortest + (self.longest - self.shortest) * self.chance()
 
 
 class _Listing(Generic[R]):
-    """A list that is under way."""
+    """A list in progress."""
 
     def __init__(self, known: Iterable[R]) -> None:
-        # What was known before and did not come yet; what is left at the end is gone.
+        # Objects that were known before and have not come yet; those left at the end are gone.
         self.unseen: set[Key] = {resource.key for resource in known}
-        # What came older than it was known.
+        # Objects that came in an older version than the known one.
         self.stale: list[R] = []
         self.turn = Turn()
 
@@ -122,9 +122,9 @@ class Informer(Generic[R]):
         """Whether others fill the same store from other namespaces."""
         self.store: Store[R] = Store() if store is None else store
         self.trouble = ""
-        """Why the informer does not get on, in a sentence; empty when it does."""
+        """Why the informer makes no progress, in a sentence; empty if it does."""
         self.refused = False
-        """Whether the server's last word was that we may not look there."""
+        """Whether the server last said that we may not read there."""
         self._client = client
         self._transform = transform
         self._timing = timing or Timing()
@@ -146,12 +146,12 @@ class Informer(Generic[R]):
 
     @property
     def has_synced(self) -> bool:
-        """Whether the store was complete once."""
+        """Whether the store has been complete once."""
         return self._synced.is_set()
 
     @property
     def version(self) -> int:
-        """Up to which resource version the store has everything."""
+        """The resource version up to which the store is complete."""
         return self._progress.version
 
     async def synced(self) -> None:
@@ -159,11 +159,11 @@ class Informer(Generic[R]):
         await self._synced.wait()
 
     async def settled(self) -> None:
-        """Wait for the first list, or for the word that there is none: one refused namespace holds up no other."""
+        """Wait for the first list, or for its refusal: a refused namespace holds up no other."""
         await (self._settled if self.shares else self._synced).wait()
 
     def subscribe(self, handler: Handler[R]) -> None:
-        """Call `handler` at every change from now on, first with all that is known."""
+        """Call `handler` at every change from now on, first with everything that is known."""
         self._handlers.append(handler)
         for resource in self._known():
             self._call(handler, Change(None, resource, initial=True))
@@ -181,11 +181,11 @@ class Informer(Generic[R]):
         return not self.labels or self.store.get(key) is not None
 
     async def reached(self, resource_version: str, timeout: float) -> bool:
-        """Wait until the store has everything up to a version; return False when it has not in time."""
+        """Wait until the store is complete up to a version; return False if it is not in time."""
         return await self._progress.reached(int(resource_version), timeout)
 
     async def run(self) -> None:
-        """Follow the kind until cancelled. No error ends it: each is said once and tried again with backoff."""
+        """Follow the kind until cancelled. No error ends it: each is logged once and retried with backoff."""
         now = self._timing.clock.monotonic
         while True:
             before, began = self.version, now()
@@ -199,7 +199,7 @@ class Informer(Generic[R]):
                 self._failures += 1
 
     async def _try(self) -> bool:
-        """Follow the kind until something ends that; return whether that is a failure."""
+        """Follow the kind until something ends it; return whether that is a failure."""
         try:
             await self._follow()
         except Gone:
@@ -217,7 +217,7 @@ class Informer(Generic[R]):
         return False
 
     async def _follow(self) -> None:
-        """List if needed, then apply what the stream brings until it ends."""
+        """List if needed, then apply what the stream sends until it ends."""
         if self._must_list and not self._streaming:
             await self._list_in_pages()
         listing = _Listing(self._known()) if self._must_list else None
@@ -251,13 +251,13 @@ class Informer(Generic[R]):
                 self._page_from_now_on(f"it sent nothing for {self._timing.list_silence:.0f} s")
 
     def _be_patient(self, patience: asyncio.Timeout, listing: _Listing[R] | None) -> None:
-        """Give a list that gets on more time; after its end there is no limit."""
+        """Give a list that makes progress more time; after its end there is no limit."""
         if patience.when() is None:
             return
         if listing is None:
             patience.reschedule(None)
         elif listing.turn.over():
-            # Not at every object: setting a timer costs a tenth of what decoding an object does.
+            # Not for every object: setting a timer costs a tenth of decoding an object.
             patience.reschedule(asyncio.get_running_loop().time() + self._timing.list_silence)
             listing.turn = Turn()
 
@@ -275,7 +275,7 @@ class Informer(Generic[R]):
         self._finish(listing, version)
 
     def _take(self, event: WatchEvent[R], listing: _Listing[R] | None) -> _Listing[R] | None:
-        """Apply one event; return the list that is still under way after it."""
+        """Apply one event; return the list that is still in progress after it."""
         resource = event.object
         if event.type == "BOOKMARK":
             if listing is None:
@@ -285,14 +285,14 @@ class Informer(Generic[R]):
                 self._finish(listing, resource.metadata.resourceVersion)
                 return None
         elif listing is not None:
-            # Changes may come before the end of the list when the server's cache was behind.
+            # Changes may come before the end of the list if the server's cache was behind.
             if event.type == "DELETED":
                 listing.unseen.discard(resource.key)
                 self._remove(resource.key)
             else:
                 self._list_one(resource, listing)
         elif int(resource.metadata.resourceVersion) > self.version:
-            # What is not newer than the stream's own position was sent twice.
+            # An event that is not newer than the stream's own position was sent twice.
             if event.type == "DELETED":
                 self._remove(resource.key)
             else:
@@ -314,9 +314,9 @@ class Informer(Generic[R]):
         self._put(resource)
 
     def _finish(self, listing: _Listing[R], version: str) -> None:
-        """Take a list as complete: what it did not name is gone."""
+        """Accept a list as complete: objects that it did not contain are gone."""
         if int(version) < self.version:
-            # Only a server that was set back to an earlier state has older versions; then they are the truth.
+            # Only a server that was reset to an earlier state has older versions; then they are the truth.
             _log.warning("the server went back to an earlier state", kind=str(self), version=version)
             for resource in listing.stale:
                 self._put(resource)
@@ -379,7 +379,7 @@ class Informer(Generic[R]):
             self._list_reason = reason
 
     def _doubt(self, error: KubeError) -> None:
-        """List again when the server keeps refusing to go on from our version for a reason of its own."""
+        """List again if the server keeps refusing to continue from our version for a reason of its own."""
         if isinstance(error, ApiError) and error.code not in _NOT_THE_VERSION:
             self._refusals += 1
             if self._refusals >= REFUSALS:
@@ -390,7 +390,7 @@ class Informer(Generic[R]):
         _log.info("the server does not list in a stream; listing in pages", kind=str(self), reason=reason)
 
     def _complain(self, error: KubeError) -> None:
-        """Say what is wrong, once until it changes."""
+        """Log what is wrong, once until it changes."""
         sentence = str(error) or type(error).__name__
         say = _log.debug if sentence == self.trouble else _log.warning
         say("cannot follow a kind", kind=str(self), error=sentence)

@@ -63,19 +63,19 @@ class Informers:
         return found
 
     def of(self, kind: type[R], *, labels: str = "", transform: Callable[[R], R] | None = None) -> Informer[R]:
-        """Return the informer of a kind that is looked at in one place, or everywhere."""
+        """Return the informer of a kind that is followed in one place, or everywhere."""
         (found,) = self.following(kind, labels=labels, transform=transform)
         return found
 
     def store(self, kind: type[R], *, labels: str = "") -> Store[R]:
-        """Return the store of a kind that somebody follows."""
+        """Return the store of a kind that an informer follows."""
         found = self._informers.get((kind, labels))
         if found is None:
             raise LookupError(f"nobody follows {kind.kind}; add it to the controller's owns, watches or reads")
         return found[0].store
 
     def caching(self, kind: Kind) -> list[Informer[Any]]:
-        """Return the informers that keep objects of a kind, whatever part of them they decode."""
+        """Return the informers that hold objects of a kind, whichever part of them they decode."""
         return [informer for informer in self.all() if informer.kind.kind == kind]
 
     def all(self) -> list[Informer[Any]]:
@@ -83,7 +83,7 @@ class Informers:
         return [informer for found in self._informers.values() for informer in found]
 
     async def start(self, group: asyncio.TaskGroup) -> None:
-        """Run all informers, and those that are asked for later, as tasks of `group`."""
+        """Run all informers, and those that are requested later, as tasks of `group`."""
         self._group = group
         self._start(self.all())
 

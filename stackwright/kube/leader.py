@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 def end_process() -> None:
-    """End this process at once: work that cannot be stopped must not go on beside another leader's."""
+    """End this process at once: work that cannot be stopped must not continue beside another leader's."""
     _log.critical("the work of a leader did not stop in time; this process ends so that no two lead at once")
     sys.stdout.flush()
     sys.stderr.flush()
@@ -74,10 +74,10 @@ class Election:
         self._retry = retry
         self._clock = clock
         self._overrun = overrun
-        # When the last renewal that succeeded was sent, and the version that it left.
+        # When the last successful renewal was sent, and the version that it left.
         self._renewed = -math.inf
         self._version = ""
-        # What the lease said when it last changed, and when we saw that.
+        # What the lease contained when it last changed, and when we saw that.
         self._observed = LeaseSpec()
         self._observed_at = -math.inf
         self._complaint = ""
@@ -86,12 +86,12 @@ class Election:
 
     @property
     def leading(self) -> bool:
-        """Whether the lease is ours now, by the clock; what must not be done twice may ask once more before."""
+        """Return whether the lease is ours now, by the clock; ask again before anything that must not happen twice."""
         return self._clock.monotonic() < self._renewed + self._renew
 
     @property
     def holder(self) -> str:
-        """Who held the lease when we last looked."""
+        """The holder of the lease when we last looked."""
         return self._observed.holderIdentity
 
     async def run(self, lead: Callable[[], Awaitable[None]]) -> None:
@@ -143,22 +143,23 @@ class Election:
             await self._either(task, min(self._pause(), remaining))
             remaining = self._renewed + self._renew - self._clock.monotonic()
             if not task.done() and remaining > 0:
-                # Half of the time at most, so that one request that hangs leaves time for another.
+                # Half of the time at most, so that one hanging request leaves time for another.
                 await self._attempt(min(self._renew / 2, remaining))
         return False
 
     async def _stop(self, task: "asyncio.Future[None]") -> None:
-        """Cancel the task and wait for it; what is not done when the lease ends is reported."""
+        """Cancel the task and wait for it; report a task that is not done when the lease ends."""
         task.cancel()
         remaining = self._renewed + self._lease - self._clock.monotonic()
-        # When it is over already, because the lease was taken by force or this process was frozen, a moment is given.
+        # If the time is over already, because the lease was taken by force or this process was frozen, it gets a
+        # moment.
         await self._either(task, remaining if remaining > 0 else self._retry)
         if not task.done():
             self._overrun()
         await asyncio.wait((task,))
 
     async def _attempt(self, seconds: float) -> bool:
-        """Take or renew the lease, if it may be; True when it is ours."""
+        """Take or renew the lease if possible; return True if it is ours."""
         try:
             await self._within(self._take(), seconds)
         except (AlreadyExists, Conflict):
@@ -170,7 +171,7 @@ class Election:
         return self.leading
 
     def _complain(self, complaint: str) -> None:
-        """Say why the lease cannot be had, once for each reason."""
+        """Log why we cannot get the lease, once for each reason."""
         if complaint != self._complaint:
             self._complaint = complaint
             _log.warning("a lease could not be taken or renewed", lease=self.name, error=complaint)
@@ -178,7 +179,7 @@ class Election:
     async def _take(self) -> None:
         if self._version:
             version, self._version = self._version, ""
-            # A lost answer to an earlier try looks like a conflict; who holds the lease now tells the truth.
+            # A lost answer to an earlier attempt looks like a conflict; the current holder of the lease settles it.
             with contextlib.suppress(Conflict, NotFound):
                 await self._write(self._observed, version)
                 return
@@ -186,7 +187,8 @@ class Election:
         if found is not None and found.spec != self._observed:
             self._observed, self._observed_at = found.spec, self._clock.monotonic()
         if self.holder != self.identity and self._clock.monotonic() < self._expiry():
-            # Somebody else's, whatever we believed; also if it is missing, for its holder may not know that yet.
+            # It belongs to somebody else, whatever we believed; even if it is missing, because its holder may not know
+            # that yet.
             self._renewed = -math.inf
         elif found is None:
             await self._create()
@@ -206,7 +208,7 @@ class Election:
         self._took(await self._client.create(Lease, body), sent)
 
     async def _write(self, old: LeaseSpec, version: str) -> None:
-        """Claim the lease, provided that it is still at that version."""
+        """Claim the lease if it is still at that version."""
         sent = self._clock.monotonic()
         if old.holderIdentity == self.identity:
             spec: JsonObject = {"renewTime": microseconds(self._clock.now())}
@@ -219,7 +221,7 @@ class Election:
         moment = microseconds(self._clock.now())
         return {
             "holderIdentity": self.identity,
-            # Whole seconds is what the API has. More than we use ourselves is safe, less would not be.
+            # The API has whole seconds. More than we use ourselves is safe, less would not be.
             "leaseDurationSeconds": math.ceil(self._lease),
             "acquireTime": moment,
             "renewTime": moment,
@@ -232,7 +234,7 @@ class Election:
         self._renewed = sent
 
     async def _release(self) -> None:
-        """Give the lease up, so that others need not wait for its end."""
+        """Release the lease, so that others need not wait for its end."""
         self._renewed = -math.inf
         try:
             await self._within(self._give_up(), self._renew / 2)
@@ -250,7 +252,7 @@ class Election:
         _log.info("a lease was released", lease=self.name, identity=self.identity)
 
     def _pause(self) -> float:
-        """Return how long to wait before the next try; spread, so that candidates do not come all at once."""
+        """Return how long to wait before the next attempt; random, so that candidates do not come all at once."""
         pause = self._retry * random.uniform(1.0, 1.2)  # noqa: S311  spreads tries in time; nothing is secret about it
         remaining = self._expiry() - self._clock.monotonic()
         return min(pause, remaining) if remaining > 0 and self.holder != self.identity else pause

@@ -9,7 +9,7 @@ from functools import cache
 
 from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics
 
-# Each counter would otherwise come with a second series that says when it was made; nobody reads those.
+# Otherwise each counter would have a second series with its creation time, which nobody reads.
 disable_created_metrics()  # type: ignore[no-untyped-call]  # the library has no types there
 
 # The buckets are those of controller-runtime and client-go: quantiles of different operators can be compared.
@@ -31,12 +31,12 @@ reconcile_errors_total = Counter(
 )
 terminal_reconcile_errors_total = Counter(
     "controller_runtime_terminal_reconcile_errors_total",
-    "Reconciles that ended with an error that only the user can heal.",
+    "Reconciles that ended with an error that only the user can fix.",
     ("controller",),
 )
 reconcile_panics_total = Counter(
     "controller_runtime_reconcile_panics_total",
-    "Reconciles that ended with an exception nobody meant: a bug.",
+    "Reconciles that ended with an unexpected exception: a bug.",
     ("controller",),
 )
 reconcile_timeouts_total = Counter(
@@ -73,13 +73,13 @@ workqueue_adds_total = Counter(
 )
 workqueue_queue_duration_seconds = Histogram(
     "workqueue_queue_duration_seconds",
-    "How long a key waits in the queue before it is worked on.",
+    "How long a key waits in the queue before it is processed.",
     ("name", "controller"),
     buckets=_QUEUE_BUCKETS,
 )
 workqueue_work_duration_seconds = Histogram(
     "workqueue_work_duration_seconds",
-    "How long a key is worked on.",
+    "How long a key is processed.",
     ("name", "controller"),
     buckets=_QUEUE_BUCKETS,
 )
@@ -90,12 +90,12 @@ workqueue_retries_total = Counter(
 )
 workqueue_unfinished_work_seconds = Gauge(
     "workqueue_unfinished_work_seconds",
-    "For how long the keys that are worked on now have been worked on, added up; a growing value is a stuck worker.",
+    "The total time for which current keys have been in process; a growing value means a stuck worker.",
     ("name", "controller"),
 )
 workqueue_longest_running_processor_seconds = Gauge(
     "workqueue_longest_running_processor_seconds",
-    "For how long the longest running worker has run.",
+    "How long the longest running worker has been running.",
     ("name", "controller"),
 )
 
@@ -151,7 +151,7 @@ event_loop_lag_seconds = Gauge(
 )
 events_total = Counter(
     "events_total",
-    "Events by what became of them: created, counted (in a series), limited, dropped or failed.",
+    "Events by result: created, counted (in a series), limited, dropped or failed.",
     ("outcome",),
 )
 

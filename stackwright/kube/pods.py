@@ -1,4 +1,4 @@
-"""What only pods can do: give their logs, and run a command in a container."""
+"""Operations that only pods have: reading their logs, and running a command in a container."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -22,7 +22,7 @@ PIECE = 2**15
 
 @dataclass(frozen=True)
 class ExecResult:
-    """How a command in a container ended, and what it wrote."""
+    """How a command in a container ended, and its output."""
 
     code: int
     stdout: bytes = b""
@@ -79,13 +79,13 @@ async def execute(
                 )
             return await _converse(socket, stdin)
     except KindNotInstalled:
-        # A refused handshake comes without its reason; asking for the pod itself tells whether it is there.
+        # A refused handshake carries no reason; asking for the pod itself tells whether it exists.
         await client.get(Pod, name, namespace)
         raise
 
 
 async def _converse(socket: aiohttp.ClientWebSocketResponse, stdin: bytes) -> ExecResult:
-    """Send the input and take the output at the same time: a command may write before it has read all."""
+    """Send the input and read the output at the same time: a command may write before it has read everything."""
     output = {STDOUT: bytearray(), STDERR: bytearray(), ERROR: bytearray()}
     sending = tasks.start(_send(socket, stdin))
     try:
@@ -110,7 +110,7 @@ async def _send(socket: aiohttp.ClientWebSocketResponse, stdin: bytes) -> None:
 
 
 def _exit_code(body: bytes) -> int:
-    """Return the exit code in the Status that the error channel carries; raise what else went wrong."""
+    """Return the exit code in the Status of the error channel; raise other errors."""
     try:
         status = msgspec.json.decode(body, type=answers.Status)
     except msgspec.DecodeError:

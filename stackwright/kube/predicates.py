@@ -21,7 +21,7 @@ def _on_update(compare: Callable[[ObjectMeta, ObjectMeta], bool]) -> Predicate:
     return predicate
 
 
-# A kind without generations (a ConfigMap, say) counts every update as one of its content.
+# For a kind without generations (such as a ConfigMap), every update counts as a change of its content.
 generation_changed: Predicate = _on_update(lambda old, new: old.generation != new.generation or not new.generation)
 labels_changed: Predicate = _on_update(lambda old, new: old.labels != new.labels)
 annotations_changed: Predicate = _on_update(lambda old, new: old.annotations != new.annotations)
@@ -39,7 +39,7 @@ def all_of(*predicates: Predicate) -> Predicate:
     return lambda change: all(predicate(change) for predicate in predicates)
 
 
-# All that a user or another controller can ask of an object; what is left out is its status.
+# Everything that a user or another controller can ask of an object, that is, all but its status.
 asked_differently: Predicate = any_of(
     generation_changed, labels_changed, annotations_changed, deletion_began, finalizers_changed
 )

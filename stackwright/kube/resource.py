@@ -1,6 +1,6 @@
 """What every object of a cluster is: a kind, metadata, conditions.
 
-Fields carry the names that stand in YAML, so that who reads a manifest can read the code and the other way
+Fields have the names that they have in YAML, so that a reader of a manifest can read the code and the other way
 round. All values are frozen; a change is a new value. Decoding drops fields that a type does not name, so
 an object read from the cluster is never sent back whole: changes go by apply or patch.
 """
@@ -67,13 +67,15 @@ class ObjectMeta(Value, frozen=True, kw_only=True):
 class Condition(Value, frozen=True, kw_only=True):
     """One aspect of an object's state: True, False or Unknown, since when, and why."""
 
-    type: Annotated[str, describe("Which aspect this is, as one CamelCase word.")]
+    type: Annotated[str, describe("The aspect, as one CamelCase word.")]
     status: Annotated[str, describe("True, False or Unknown.")]
-    severity: Annotated[str, describe("While it is not True: Error (somebody must act), Warning or Info.")] = ""
+    severity: Annotated[str, describe("While the status is not True: Error (you must act), Warning or Info.")] = ""
     reason: Annotated[str, describe("Why, as one CamelCase word for programs.")] = ""
-    message: Annotated[str, describe("Why, as a sentence for people; it says what to do where somebody must act.")] = ""
+    message: Annotated[str, describe("Why, as a sentence for people; if you must act, it says what to do.")] = ""
     lastTransitionTime: Annotated[
-        str, string_format("date-time"), describe("When the status became what it is; a new message does not move it.")
+        str,
+        string_format("date-time"),
+        describe("When the status last changed; a new message does not change this time."),
     ] = ""
 
 
@@ -81,10 +83,15 @@ class Status(Value, frozen=True, kw_only=True):
     """What every kind of ours reports."""
 
     conditions: Annotated[
-        tuple[Condition, ...], list_map("type"), describe("The state in aspects; Ready is the summary of all others.")
+        tuple[Condition, ...],
+        list_map("type"),
+        describe("The state, aspect by aspect; Ready is the summary of all others."),
     ] = ()
     observedGeneration: Annotated[
-        int, describe("The metadata.generation that this status speaks of; while it is lower, it is of an older spec.")
+        int,
+        describe(
+            "The metadata.generation that this status is about. If it is lower, the status is about an older spec."
+        ),
     ] = 0
 
 
@@ -93,11 +100,12 @@ class Overridden(Value, frozen=True, kw_only=True):
 
     resource: Annotated[str, describe("Which child: its kind and name.")]
     field: Annotated[str, describe("The path of the field, as the server writes it.")]
-    manager: Annotated[str, describe("Who set it: a field manager's name.")]
+    manager: Annotated[str, describe("Who set it: the name of the field manager.")]
     wanted: Annotated[
         str,
         describe(
-            "What is asked for instead, as JSON; empty where nothing is, and in a Secret, whose content is not told."
+            "The value that is asked for instead, as JSON. It is empty if there is none, and for a Secret, "
+            "whose content is never shown."
         ),
     ] = ""
 
@@ -108,7 +116,7 @@ class CompositeStatus(Status, frozen=True, kw_only=True):
     overridden: Annotated[
         tuple[Overridden, ...],
         list_map("resource", "field", "manager"),
-        describe("Fields of children that somebody else set and that are left as they are."),
+        describe("Fields of children that somebody else set and that are left alone."),
     ] = ()
 
 

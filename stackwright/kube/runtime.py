@@ -212,10 +212,10 @@ class Runtime:
         found = self.informers.left_out()
         for namespace in sorted(set(found) - told):
             _log.warning(
-                "a namespace is left out, because this account may not look at it; the others are worked on",
+                "a namespace is left out, because this account may not read it; the others are processed",
                 namespace=namespace,
                 error=found[namespace],
-                advice="give the account a Role and a RoleBinding there, or take the namespace out of the list",
+                advice="give the account a Role and a RoleBinding there, or remove the namespace from the list",
             )
         return set(found)
 
@@ -246,7 +246,7 @@ class Runtime:
 
     def _add(self, controller: Controller, client: Client) -> None:
         if controller.name in map(str, self.workers):
-            raise ValueError(f"two controllers are called {controller.name}; each needs a name of its own")
+            raise ValueError(f"two controllers are called {controller.name}; each needs its own name")
         clock = self._settings.clock
         recorder = EventRecorder(client, controller.name, clock=clock)
         self._recorders.append(recorder)
@@ -269,7 +269,7 @@ async def serve(runtime: Runtime, *, signals: Iterable[signal.Signals] = (signal
     def on_signal(name: str) -> None:
         received[name] += 1
         if received.total() == 1:
-            _log.info("stopping; once more stops at once", signal=name)
+            _log.info("stopping; another signal stops at once", signal=name)
             runtime.stop()
         else:
             task.cancel()

@@ -175,7 +175,7 @@ class Workers:
             if informer.namespace == namespace:
                 await informer.synced()
         self._incomplete.discard(namespace)
-        _log.info("a namespace is worked on from now on", controller=str(self), namespace=namespace)
+        _log.info("a namespace is processed from now on", controller=str(self), namespace=namespace)
         self._look_again(namespace)
 
     def _look_again(self, namespace: str | None = None) -> None:

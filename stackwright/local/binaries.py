@@ -126,7 +126,7 @@ class _Search:
         for title, folder in folders:
             self._take(cache.programs_in(folder, self.missing))
             if self.missing:
-                lacks = f"has no {', '.join(self.missing)}" if folder.is_dir() else "is no folder"
+                lacks = f"has no {', '.join(self.missing)}" if folder.is_dir() else "is not a folder"
                 self._tried.append(Tried(f"{title}, {folder}", lacks))
                 # Naming a folder is a wish to use it, so going on elsewhere is never done in silence.
                 self._progress.say(f"{folder} ({title}) {lacks}; looking elsewhere.")

@@ -22,7 +22,7 @@ _FLAGS = ("-trimpath", "-buildvcs=false", "-tags", TAGS)
 def link_flags(versions: Versions) -> str:
     """Return the linker's flags that make each program tell its true version.
 
-    The commit and the date of a release are not known to who builds from a module, so they are left empty rather than
+    The commit and the date of a release are not known in a build from a module, so they are left empty rather than
     invented. etcd's version is a constant of its module and needs none.
     """
     major, minor, _ = versions.kubernetes.removeprefix("v").split(".", 2)

@@ -12,7 +12,7 @@ from stackwright.local.progress import Progress
 EXTRA_PATH = ":/usr/sbin:/sbin"
 """Where programs for root are; a user's path often lacks it."""
 
-# For how many seconds others that install are waited for, and what apt-get says of who updates its lists.
+# How many seconds to wait for other installations, and what apt-get says while its lists are being updated.
 PATIENCE = 600.0
 LOCKED = "Could not get lock"
 
@@ -53,7 +53,7 @@ def _apt_get(words: list[str]) -> subprocess.CompletedProcess[str]:
     deadline = time.monotonic() + PATIENCE
     while True:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603  names of ours
-        # It waits by itself for who installs, and not for who updates the lists; and nobody tells when those are free.
+        # It waits by itself for other installations, but not for updates of the lists, and nothing says when they end.
         if done.returncode == 0 or LOCKED not in done.stderr or time.monotonic() > deadline:
             return done
         time.sleep(1)

@@ -41,10 +41,10 @@ def announcement(name: str, missing: Missing) -> list[str]:
     """Return what will be done, and about how long that takes on two cores. Pure."""
     lines = [f"To do, for a Kubernetes named {name} on this machine (times are for two cores):"]
     if missing.programs:
-        lines.append(f"  - get {len(missing.programs)} programs of Kubernetes: seconds where they can be downloaded, ")
+        lines.append(f"  - get {len(missing.programs)} programs of Kubernetes: seconds if they can be downloaded, ")
         lines[-1] += f"else about {COMPILING} minutes of compiling, once"
     if missing.images:
-        lines.append(f"  - build what is missing of the images ({', '.join(missing.images)}): ")
+        lines.append(f"  - build the missing images ({', '.join(missing.images)}): ")
         lines[-1] += f"about {BUILDING} minutes for all of them, seconds for one that changed a little"
     if missing.cluster:
         lines.append("  - start etcd, the Kubernetes servers and a node: about half a minute")

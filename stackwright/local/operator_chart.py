@@ -61,7 +61,7 @@ class Helm:
         if done.returncode != 0:
             kept = (
                 f" Some values were set by helm before, and are kept: look at `helm get values {RELEASE} --namespace "
-                f"{NAMESPACE}`, and mend them by `helm upgrade`."
+                f"{NAMESPACE}`, and fix them with `helm upgrade`."
             )
             raise OperatorsFailed(
                 f"The operators could not be installed: {done.stderr.strip()}{kept if set(told or ()) - OURS else ''}"
@@ -191,7 +191,7 @@ def objects(manifest: str) -> dict[tuple[str, str, str], Any]:
 
 async def _await_available(client: Client, name: str, progress: Progress) -> None:
     """Wait until a Deployment of the operators is there, and say meanwhile what is missing."""
-    said = "nothing was heard of them"
+    said = "their state is not known"
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(PATIENCE):
             events = client.watch(Deployment, NAMESPACE, fields=f"metadata.name={name}", initial=True)

@@ -76,7 +76,7 @@ def tail(log: Path, *, lines: int = 12, size: int = 8192) -> str:
 
 @dataclass(frozen=True)
 class Listener:
-    """Who is told what a program writes to its standard error, and that time goes by."""
+    """Is told what a program writes to its standard error, and that time passes."""
 
     line: Callable[[str], None]
     tick: Callable[[], None]

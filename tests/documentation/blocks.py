@@ -30,7 +30,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Mark:
-    """What a page says of a block, unseen by who reads it."""
+    """What a page says about a block; readers do not see it."""
 
     run_in: str = ""
     """The file of the test that runs the block."""

@@ -82,7 +82,7 @@ class Operator:
     async def approach(self, small: Small, context: Context) -> Wait | None:
         if release.is_given(small):
             await release.settle(small, context)
-            return Wait(release.GIVEN, "the release is in the hands of helm", "ReleaseReady")
+            return Wait(release.GIVEN, "the release belongs to helm", "ReleaseReady")
         name, namespace, values = small.metadata.name, small.metadata.namespace, values_of(small)
         with translated("ReleaseReady"):
             rendered = await self.renderer.render(CHART, name, namespace, values)

@@ -92,7 +92,7 @@ async def test_a_port_that_somebody_took_meanwhile_is_replaced_and_told(
             assert other != port
             old = first.status.apiEndpoints["public"]
             new = old.replace(str(port), str(other))
-            await told(client, namespace, "keystone", "AddressChanged", f"at {new} from now on, and no longer at {old}")
+            await told(client, namespace, "keystone", "AddressChanged", f"at {new}, and no longer at {old}")
             await eventually(
                 client,
                 KeystoneAPI,

@@ -85,7 +85,7 @@ async def test_a_key_that_is_none_is_named_and_not_shown(client: Client, namespa
 
     def named(seen: Barbican) -> bool:
         found = find(seen.status.conditions, "InputReady")
-        return found is not None and "under BarbicanSimpleCryptoKEK is no Fernet key" in found.message
+        return found is not None and "under BarbicanSimpleCryptoKEK is not a Fernet key" in found.message
 
     seen = await eventually(client, Barbican, "barbican", namespace, named)
     assert "sesame" not in str(seen.status)

@@ -134,7 +134,7 @@ async def test_pods_that_are_refused_are_an_error_that_somebody_must_mend(
         ready = find(told.status.conditions, "Ready")
         assert ready is not None
         assert ready.severity == "Error"
-        assert ready.message.startswith("StatefulSet memcached may not make its pods: forbidden: ")
+        assert ready.message.startswith("StatefulSet memcached cannot create its pods: forbidden: ")
         assert "quota" in ready.message
         await by_hand("delete", "quota", "none")
         await eventually(client, Memcached, "memcached", namespace, is_ready)

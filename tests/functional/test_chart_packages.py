@@ -109,16 +109,16 @@ def _tar(files: dict[str, bytes | None]) -> bytes:
 @pytest.mark.parametrize(
     ("package", "said"),
     [
-        pytest.param(b"", "no gzipped tar archive", id="nothing"),
-        pytest.param(b"PK not a tar", "no gzipped tar archive", id="another-format"),
-        pytest.param(_tar({"a/Chart.yaml": b"name: a" * 1000})[:100], "no gzipped tar archive", id="cut-off"),
+        pytest.param(b"", "not a gzipped tar archive", id="nothing"),
+        pytest.param(b"PK not a tar", "not a gzipped tar archive", id="another-format"),
+        pytest.param(_tar({"a/Chart.yaml": b"name: a" * 1000})[:100], "not a gzipped tar archive", id="cut-off"),
         pytest.param(_tar({}), "nothing in it", id="empty"),
-        pytest.param(_tar({"Chart.yaml": b"name: a"}), "no plain file of a folder", id="no-folder"),
+        pytest.param(_tar({"Chart.yaml": b"name: a"}), "not a plain file in its folder", id="no-folder"),
         pytest.param(_tar({"a/values.yaml": b""}), "Chart.yaml", id="no-chart-in-it"),
         pytest.param(_tar({"a/Chart.yaml": b"", "b/Chart.yaml": b""}), "one folder", id="two-charts"),
-        pytest.param(_tar({"a/Chart.yaml": b"", "a/../../b": b""}), "a/../../b is no plain file", id="a-way-out"),
-        pytest.param(_tar({"a/Chart.yaml": b"", "/etc/x": b""}), "/etc/x is no plain file", id="an-absolute-path"),
-        pytest.param(_tar({"a/Chart.yaml": b"", "a/b": None}), "a/b is no plain file", id="a-link"),
+        pytest.param(_tar({"a/Chart.yaml": b"", "a/../../b": b""}), "a/../../b is not a plain file", id="a-way-out"),
+        pytest.param(_tar({"a/Chart.yaml": b"", "/etc/x": b""}), "/etc/x is not a plain file", id="an-absolute-path"),
+        pytest.param(_tar({"a/Chart.yaml": b"", "a/b": None}), "a/b is not a plain file", id="a-link"),
         pytest.param(_tar({"a/Chart.yaml": bytes(module.UNPACKED + 1)}), "too large", id="packed-very-well"),
         pytest.param(gzip.compress(bytes(64 * 2**20)), "too large", id="packed-very-well-and-no-tar"),
         pytest.param(_tar({f"a/{n}": b"" for n in range(module.FILES + 1)}), "too large", id="many-files"),
@@ -161,7 +161,7 @@ async def test_a_registry_that_is_away_is_waited_for(
 ) -> None:
     reference = f"oci://{host}/charts/small@{await put('charts', package)}"
     tell("down/yes")
-    with pytest.raises(Unavailable, match=f"{host} does not give .*503"):
+    with pytest.raises(Unavailable, match=f"{host} does not deliver .*503"):
         await packages.pulled(reference, plain_http=True)
     tell("down/no")
     assert (await packages.pulled(reference, plain_http=True)).is_dir()
@@ -185,5 +185,5 @@ async def test_what_is_not_what_the_digest_says_is_refused(
     package = await packed(kubernetes["helm"], chart)
     digest = await put("spoilt", package)
     tell(f"spoilt/{digest if spoilt == 'manifest' else fake.digest_of(package)}")
-    with pytest.raises(Rejected, match="something else under the digest"):
+    with pytest.raises(Rejected, match="different content for the digest"):
         await packages.pulled(f"oci://{host}/spoilt/small@{digest}", plain_http=True)

@@ -51,7 +51,7 @@ async def test_an_action_is_run_and_told(client: Client, namespace: str, kubecon
     assert done.exit_code == 0, done.stderr
     assert done.stderr.splitlines() == [
         "Asked for restart of memcached/memcached, id first.",
-        "Succeeded: All pods were started anew",
+        "Succeeded: All pods were restarted",
     ]
     assert again.exit_code == 0
     assert again.stderr.startswith("Was asked for restart")

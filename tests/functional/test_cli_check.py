@@ -62,10 +62,10 @@ async def test_all_that_would_go_wrong_is_said_at_once(
     problems = "\n".join(messages(done, "Problem"))
     assert "StorageClass nowhere, which Galera openstack needs, does not exist" in problems
     assert "Secret osp-secret does not exist; it needs the keys AdminPassword" in problems
-    assert "Service memcached, which Memcached memcached would make, is there already" in problems
+    assert "Service memcached, which Memcached memcached would create, exists already" in problems
     well = "\n".join(messages(done, "OK"))
-    assert "kinds are there, of this version" in well
-    assert "OpenStackControlPlane openstack: the server would take it." in well
+    assert "kinds are installed, in this version" in well
+    assert "OpenStackControlPlane openstack: the server would accept it." in well
 
 
 async def test_nothing_is_changed(client: Client, namespace: str, kubeconfig: Path, write: Write) -> None:
@@ -92,9 +92,9 @@ async def test_what_is_well_is_said_too(client: Client, namespace: str, kubeconf
         "stringData": {"AdminPassword": "never-printed"},
     }
     done = await command(kubeconfig, namespace, "check", "-f", write(secret, storageClass=disks))
-    assert f"StorageClass {disks} is there, for Galera openstack." in done.stdout
+    assert f"StorageClass {disks} exists, for Galera openstack." in done.stdout
     assert "Secret osp-secret has all keys that the services need." in done.stdout
-    assert "objects are free, or theirs already." in done.stdout
+    assert "objects are free, or belong to them already." in done.stdout
     assert "never-printed" not in done.stdout + done.stderr
 
 

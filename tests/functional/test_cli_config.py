@@ -67,4 +67,4 @@ async def test_without_a_control_plane_it_says_so(
     client: Client, namespace: str, kubeconfig: Path, directory: Path
 ) -> None:
     done = await command(kubeconfig, namespace, "config", "import", str(directory))
-    assert (done.exit_code, "make one, or use -f" in done.stderr) == (1, True)
+    assert (done.exit_code, "create one, or use -f" in done.stderr) == (1, True)

@@ -92,7 +92,7 @@ async def test_an_image_set_by_kubectl_stays_until_it_is_taken_back(place: Place
         preview = await place.command("take", "memcached", *words)
         assert preview.exit_code == code, preview.stderr
         assert preview.stdout.splitlines() == [
-            "Memcached memcached: what others set, and what the operator makes of it when it takes it back:",
+            "Memcached memcached: what others set, and what it becomes when the operator takes it back:",
             f"  StatefulSet/memcached {IMAGE}, by kubectl-set",
             f'    now:   "{THEIRS}"',
             f'    after: "{OURS}"',
@@ -111,7 +111,7 @@ async def test_an_image_set_by_kubectl_stays_until_it_is_taken_back(place: Place
     assert await place.image() == OURS
     assert listed(await place.until(is_ready)) == []
     again = await place.command("take", "memcached", "--yes")
-    assert again.stdout == "Memcached memcached: nothing is set otherwise than the operator asks for.\n"
+    assert again.stdout == "Memcached memcached: nothing differs from what the operator asks for.\n"
 
 
 async def test_a_scale_by_kubectl_is_taken_back_too(place: Place) -> None:
@@ -126,19 +126,19 @@ async def test_a_scale_by_kubectl_is_taken_back_too(place: Place) -> None:
 async def test_a_release_is_given_upgraded_by_helm_and_taken_back(place: Place) -> None:
     before = await place.server()
     shown = await place.command("give", "memcached", "--dry-run")
-    assert "The release memcached (revision 1) goes to helm with its " in shown.stdout
+    assert "The release memcached (revision 1) is handed over to helm with its " in shown.stdout
     given = await place.command("give", "memcached", "--yes")
     assert given.exit_code == 0, given.stderr
-    assert (await place.command("give", "memcached")).stderr.startswith("The release memcached is in the hands of helm")
+    assert (await place.command("give", "memcached")).stderr.startswith("The release memcached belongs to helm")
 
     await place.helm("upgrade", "memcached", CHART, "--reuse-values", "--set", f"image={THEIRS}")
     assert await place.image() == THEIRS
     preview = await place.command("take", "memcached", "--dry-run")
     assert preview.exit_code == 0, preview.stderr
-    assert "revision 2 of the release is in the hands of helm" in preview.stdout
+    assert "revision 2 of the release belongs to helm" in preview.stdout
     assert f"  StatefulSet/memcached {IMAGE}, by helm\n" in preview.stdout
     assert f'    now:   "{THEIRS}"\n    after: "{OURS}"' in preview.stdout
-    # The same is in the status, for who has no command line.
+    # The same is in the status, for users without the command line.
     assert ("StatefulSet/memcached", IMAGE, "helm", f'"{OURS}"') in listed(await place.until(lambda _: True))
     assert await place.image() == THEIRS
 
@@ -158,7 +158,7 @@ async def test_what_nobody_changed_is_given_and_taken_back_without_a_rollout(pla
     before = await place.server()
     assert (await place.command("give", "memcached", "--yes")).exit_code == 0
     preview = await place.command("take", "memcached", "--dry-run")
-    assert "nothing is set otherwise" in preview.stdout
+    assert "nothing differs" in preview.stdout
     assert (await place.command("take", "memcached", "--yes")).exit_code == 0
     after = await place.server()
     assert after.metadata.generation == before.metadata.generation
@@ -172,7 +172,7 @@ async def test_a_forced_upgrade_by_helm_is_shown_and_kept_until_it_is_taken_back
     assert ("StatefulSet/memcached", IMAGE, "helm", f'"{OURS}"') in listed(contested)
     state = await place.command("status", "memcached")
     assert state.exit_code == 4
-    assert "revision 2 of the release was made by helm by hand" in state.stdout
+    assert "revision 2 of the release was made with helm by hand" in state.stdout
     assert await place.image() == THEIRS
     taken = await place.command("take", "memcached", "--yes")
     assert taken.exit_code == 0, taken.stderr

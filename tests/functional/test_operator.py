@@ -81,7 +81,7 @@ async def test_an_operator_deploys_with_the_rights_of_its_chart_and_all_runs_on_
     client: Client, connection: Connection, namespace: str, operation: Operation, helm: Helm
 ) -> None:
     await client.apply(Memcached, {"metadata": {"name": "cache", "namespace": namespace}, "spec": {}})
-    # Its chart has a Role, which can only be applied by who has what is in it.
+    # Its chart has a Role, which only an account with the same rights can apply.
     await client.apply(RabbitMq, {"metadata": {"name": "broker", "namespace": namespace}, "spec": {}})
     async with simulated(client, namespace, Script()), operating(as_operator(connection, namespace), operation):
         await eventually(client, Memcached, "cache", namespace, lambda seen: is_true(seen.status.conditions))

@@ -151,8 +151,8 @@ async def test_a_chart_in_a_config_map_is_waited_for_used_and_followed(
             RBAC % ("RoleBinding", "me")
             + "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: admin}\n"
             + "subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: mallory}]\n",
-            "RoleBinding me of ClusterRole admin; it may bind Roles of the chart itself alone; RoleBinding me for User "
-            "mallory; it may bind to ServiceAccounts of the chart itself alone",
+            "RoleBinding me of ClusterRole admin; it may bind only Roles of the chart itself; RoleBinding me for User "
+            "mallory; it may bind only to ServiceAccounts of the chart itself",
             id="rights-for-a-user",
         ),
         pytest.param(
@@ -230,7 +230,7 @@ async def test_bytes_that_are_no_chart_are_named(place: Place) -> None:
     binary = {"chart.tgz": base64.b64encode(b"nonsense").decode()}
     await place.client.apply(ConfigMap, {"metadata": metadata, "binaryData": binary}, field_manager="user")
     await place.ask(**MINE)
-    await place.said("spec.chart: ConfigMap mine: the package is no chart")
+    await place.said("spec.chart: ConfigMap mine: the package is not a chart")
 
 
 async def test_a_chart_from_a_registry_is_pulled_by_its_digest(place: Place) -> None:
@@ -243,7 +243,7 @@ async def test_a_chart_from_a_registry_is_pulled_by_its_digest(place: Place) -> 
         await place.ask(chart=chart)
         await place.said("Secret login, which spec.chart.pullSecret names, does not exist")
         await put_login(place, host, "wrong")
-        await place.said(f"{host} does not give {reference}")
+        await place.said(f"{host} does not deliver {reference}")
         told(host, "down/no")
         await place.said("name a Secret with a login in pullSecret")
         await put_login(place, host, registry.PASSWORD)

@@ -28,7 +28,7 @@ __all__ = ["kinds"]
 pytestmark = pytest.mark.usefixtures("kinds")
 
 TAKEN = "spec.databaseAccount: MariaDBAccount placement belongs to PlacementAPI placement; name another account"
-KEPT = "spec.databaseAccount: MariaDBAccount placement was made for PlacementAPI placement and is kept for it"
+KEPT = "spec.databaseAccount: MariaDBAccount placement was created for PlacementAPI placement and is kept for it"
 
 
 async def place(client: Client, namespace: str, name: str = "placement", **spec: Any) -> None:
@@ -102,7 +102,7 @@ async def test_an_elder_does_not_take_the_account_of_a_younger_one(
     await eventually(client, PlacementAPI, "placement", namespace, says("belongs to PlacementAPI placement2"))
     # The one that is refused is woken when the other one goes, and finds that what it left is kept for it.
     await client.delete(PlacementAPI, "placement2", namespace)
-    await eventually(client, PlacementAPI, "placement", namespace, says("was made for PlacementAPI placement2"))
+    await eventually(client, PlacementAPI, "placement", namespace, says("was created for PlacementAPI placement2"))
     assert await client.get(MariaDBAccount, "placement2", namespace) == account
 
 
@@ -130,7 +130,7 @@ async def test_an_account_that_a_user_made_is_used_and_not_taken_along(
     used = await client.get(MariaDBAccount, "mine", namespace)
     assert used.metadata.labels[DATABASE_LABEL] == "placement"
     assert MADE_FOR not in used.metadata.annotations
-    # One that was made for the service goes when it is used no more; this one stays.
+    # One that was made for the service goes when it is no longer used; this one stays.
     for account in ("second", "third"):
         await place(client, namespace, databaseAccount=account)
         await eventually(client, PlacementAPI, "placement", namespace, is_ready)
@@ -176,4 +176,4 @@ async def test_an_exchange_that_does_not_end_is_ended_and_told(
             await contending
     found = find(told.status.conditions, "MariaDBAccountReady")
     assert found is not None
-    assert "MariaDBAccount placement is changed back each time that it is written" in found.message
+    assert "MariaDBAccount placement is changed back each time it is written" in found.message

@@ -47,7 +47,7 @@ async def test_a_stranger_at_the_port_is_unavailable(body: str) -> None:
     application = web.Application()
     application.router.add_get("/api/whoami", handle)
     async with TestServer(application) as server, Management(Access(str(server.make_url("/")), "a", "b")) as broker:
-        with pytest.raises(Unavailable, match="does not answer as RabbitMQ's management API does"):
+        with pytest.raises(Unavailable, match="does not answer like RabbitMQ's management API"):
             await broker.whoami()
 
 

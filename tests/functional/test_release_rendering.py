@@ -209,9 +209,9 @@ async def test_a_value_that_the_schema_does_not_allow_is_named(renderer: Rendere
 
 
 async def test_a_folder_that_is_no_chart_is_named(renderer: Renderer, tmp_path: Path) -> None:
-    with pytest.raises(Rejected, match="is no chart"):
+    with pytest.raises(Rejected, match="is not a chart"):
         await renderer.render(tmp_path, "small", "here", {})
-    with pytest.raises(Rejected, match="is no chart"):
+    with pytest.raises(Rejected, match="is not a chart"):
         await renderer.render(tmp_path / "nowhere", "small", "here", {})
 
 

@@ -184,7 +184,7 @@ async def test_keys_that_were_deleted_are_made_anew_with_a_warning(
         await some(client, Event, namespace, lambda events: any(event.reason == "SecretLost" for event in events))
         after = await client.get(Secret, "keystone-fernet-keys", namespace)
         assert after.metadata.uid != before.metadata.uid
-        sentence = "Secret keystone-fernet-keys was deleted and is made anew"
+        sentence = "Secret keystone-fernet-keys was deleted and is created again"
         ready = await eventually(client, KeystoneAPI, "keystone", namespace, lambda seen: sentence in _input(seen))
         assert ready.status.hash["keystone-fernet-keys"]
         await until_ready(client, namespace)

@@ -144,7 +144,7 @@ async def test_a_parent_is_not_ready_for_a_spec_that_its_child_has_not_seen(clie
     await basket.controller().reconcile(made.key, await standing_still(client, namespace))
     first = await client.get(Basket, "b", namespace)
     assert first.status.observedGeneration == 2
-    message = "Fruit apple was not looked at by its operator yet"
+    message = "Fruit apple has not been processed by its operator yet"
     assert condition(first, "FruitsReady") == ("False", "Requested", message)
 
 
@@ -197,7 +197,9 @@ async def test_a_parent_made_anew_waits_for_the_children_of_the_one_before(clien
         await client.delete(Basket, "b", namespace)
         await put(client, Basket, "b", namespace, {"fruits": {"apple": "red"}})
         waiting = await until(client, made, lambda seen: seen.metadata.uid != made.metadata.uid and answered(seen))
-        message = "Fruit apple belongs to a Basket of the same name that was deleted; it is made anew when it is gone"
+        message = (
+            "Fruit apple belongs to a Basket of the same name that was deleted; it is created again once it is gone"
+        )
         assert condition(waiting, "FruitsReady") == ("False", "Replacing", message)
 
         # The garbage collector may not know of so new a kind yet.
@@ -235,7 +237,7 @@ async def test_a_child_that_is_being_deleted_is_not_ready(client: Client, namesp
 
         await client.delete(Fruit, "apple", namespace)
         going = await until(client, made, lambda seen: not is_true(seen.status.conditions))
-        message = "Fruit apple is being deleted; it is made anew when it is gone"
+        message = "Fruit apple is being deleted; it is created again once it is gone"
         assert condition(going, "FruitsReady") == ("False", "Deleting", message)
         await finalizers.remove(client, await client.get(Fruit, "apple", namespace), "shapes.example.org/slow")
         await until(client, fruit("apple", namespace), lambda seen: seen.metadata.uid != apple.metadata.uid)
@@ -397,7 +399,7 @@ async def test_nothing_is_said_to_hold_when_nothing_could_be_looked_at(client: C
 @pytest.mark.usefixtures("kinds")
 async def test_a_world_that_does_not_answer_shows_in_the_status(client: Client, namespace: str) -> None:
     shown = await told(client, namespace, replace(sale, deadline=0.2), Market(hangs=True))
-    assert condition(shown, "Ready") == ("False", "Timeout", "Not finished after 0.2 s; it is tried again")
+    assert condition(shown, "Ready") == ("False", "Timeout", "Not finished after 0.2 s; it will be tried again")
 
 
 @pytest.mark.usefixtures("kinds")

@@ -81,5 +81,5 @@ async def test_a_broken_line_is_refused_with_its_number(client: Client, namespac
 @pytest.mark.usefixtures("webhooks")
 async def test_a_database_is_asked_in_its_own_format(client: Client, namespace: str) -> None:
     await put(client, namespace, Galera, "[mysqld]\nskip-name-resolve\n")
-    with pytest.raises(Invalid, match=r"line 1: the option .* stands before any section; write .mysqld. above it"):
+    with pytest.raises(Invalid, match=r"line 1: the option .* is before any section; write .mysqld. above it"):
         await put(client, namespace, Galera, "skip-name-resolve\n")

@@ -316,7 +316,7 @@ async def test_a_user_of_somebody_else_is_not_taken_over_unless_its_password_is_
     name = password_name("rabbitmq", "nova")
     assert condition is not None
     assert condition.message == (
-        "spec.username: user nova exists at the broker and was not made for this resource; name another user, or "
+        "spec.username: user nova exists at the broker and was not created for this resource; name another user, or "
         f"create Secret {name} with the password under the key password"
     )
     user = await broker.user("nova")

@@ -183,7 +183,7 @@ async def test_a_401_makes_a_plugin_run_again(server: FaultServer, tmp_path: Pat
             credential("").replace("/v1", "/v1beta1"), "answered with .*v1beta1 and was asked for", id="another-version"
         ),
         pytest.param(credential(""), "gave neither a token nor a certificate", id="it-gives-nothing"),
-        pytest.param(credential("t", "tomorrow"), "expirationTimestamp that is no time", id="a-time-that-is-none"),
+        pytest.param(credential("t", "tomorrow"), "expirationTimestamp that is not a time", id="a-time-that-is-none"),
     ],
 )
 async def test_a_failing_plugin_is_one_sentence(plugin: Plugin, script: str, sentence: str) -> None:
@@ -256,7 +256,7 @@ async def test_a_server_may_have_another_name(tmp_path: Path) -> None:
             "127.0.0.1",
             1,
             False,
-            "presents a certificate that our authority did not sign",
+            "presents a certificate that our certificate authority did not sign",
             id="one-of-an-unknown-authority",
         ),
     ],

@@ -144,7 +144,7 @@ async def test_a_cut_stream_is_unreachable_and_half_a_line_is_no_event(server: F
     server.put(ConfigMap, config_map("a"))
     assert told(await first) == ("ADDED", "a")
     server.cut_streams(torn=line("ADDED", config_map("b"))[:-20])
-    with pytest.raises(Unreachable, match="broke the connection"):
+    with pytest.raises(Unreachable, match="closed the connection"):
         await anext(events)
 
 

@@ -1,4 +1,4 @@
-"""Charts as they lie on disk: their digest, and what a release record keeps of them."""
+"""Charts on disk: their digest, and what a release record keeps of them."""
 
 import base64
 import hashlib
@@ -36,16 +36,16 @@ class Chart:
 
     @property
     def name(self) -> str:
-        """What the chart calls itself."""
+        """The chart's own name."""
         return str(self.record["metadata"]["name"])
 
 
 def read(directory: Path) -> Chart:
-    """Return a chart; what it links to, such as the library chart, counts as its own."""
+    """Return a chart; files that it links to, such as the library chart, count as its own."""
     files = dict(_files(directory))
     metadata = _mapping(directory, files.get("Chart.yaml"), "Chart.yaml")
     if "name" not in metadata:
-        raise Rejected(f"{directory} is no chart: it has no Chart.yaml with a name")
+        raise Rejected(f"{directory} is not a chart: it has no Chart.yaml with a name")
     digest = hashlib.sha256()
     for name, content in files.items():
         digest.update(f"{name}\0{len(content)}\0".encode())
@@ -61,7 +61,7 @@ def read(directory: Path) -> Chart:
         ],
         "values": _mapping(directory, files.get("values.yaml"), "values.yaml"),
         "schema": None if schema is None else _encoded(schema),
-        # Nobody asks a record for a README.
+        # Nothing reads a README from a record.
         "files": None,
     }
     return Chart(digest.hexdigest(), record)
@@ -84,7 +84,7 @@ def _mapping(directory: Path, content: bytes | None, name: str) -> JsonObject:
         found = yaml.load(content or b"", Loader)  # noqa: S506  the loader is a safe one
     except yaml.YAMLError as error:
         line = f" in line {mark.line + 1}" if (mark := getattr(error, "problem_mark", None)) else ""
-        raise Rejected(f"{directory / name} is no YAML{line}") from error
+        raise Rejected(f"{directory / name} is not YAML{line}") from error
     return found if isinstance(found, dict) else {}
 
 

@@ -1,4 +1,4 @@
-"""Failures that are remembered for a while, longer each time: what failed is not tried again at once."""
+"""Remembers failures for a while, longer each time, so that they are not repeated at once."""
 
 import copy
 import time
@@ -22,14 +22,14 @@ class _Failure(NamedTuple):
 
 
 class Failures(Generic[K]):
-    """Remembers what was tried without success: for 5 seconds, then for twice as long each time, 10 minutes at most."""
+    """Remembers failed attempts: for 5 seconds, then for twice as long each time, 10 minutes at most."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._known: OrderedDict[K, _Failure] = OrderedDict()
 
     def refuse(self, key: K) -> None:
-        """Raise the error of the last try again, where it was a short while ago."""
+        """Raise the error of the last attempt again, if it was a short while ago."""
         known = self._known.get(key)
         if known is None or (left := known.until - self._clock()) <= 0:
             return
@@ -50,5 +50,5 @@ class Failures(Generic[K]):
         return seconds
 
     def forget(self, key: K) -> None:
-        """Forget a failure: it went well."""
+        """Forget a failure after a success."""
         self._known.pop(key, None)

@@ -1,4 +1,4 @@
-"""Manifests: the objects in a text that helm rendered, within bounds, because the text may be any user's. Pure."""
+"""Manifests: the objects in a text that helm rendered, within limits, because any user may have written it. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -29,15 +29,15 @@ DEEPEST = 64
 
 
 def objects_of(manifest: str) -> tuple[JsonObject, ...]:
-    """Return the objects of a manifest in their order; raise Rejected where it is none."""
+    """Return the objects of a manifest in their order; raise Rejected if it is not a manifest."""
     try:
         return tuple(body for body in yaml.load_all(manifest, charts.Loader) if isinstance(body, dict))
     except (yaml.YAMLError, RecursionError) as error:
-        raise Rejected("the manifest is no YAML") from error
+        raise Rejected("the manifest is not YAML") from error
 
 
 def bounded(manifest: str, limits: Limits = DEFAULT) -> tuple[JsonObject, ...]:
-    """Return the objects of a manifest; raise Rejected where there is more in it than it may hold."""
+    """Return the objects of a manifest; raise Rejected if there is more in it than allowed."""
     if len(manifest) > limits.length:
         _count_beforehand(manifest, limits)
     objects = objects_of(manifest)
@@ -49,7 +49,7 @@ def bounded(manifest: str, limits: Limits = DEFAULT) -> tuple[JsonObject, ...]:
 
 
 def _count_beforehand(manifest: str, limits: Limits) -> None:
-    """Raise Rejected where a text holds too many values; it is looked at piece by piece, and nothing is kept of it."""
+    """Raise Rejected if a text holds too many values; it is read piece by piece, and nothing of it is kept."""
     found = 0
     try:
         for event in yaml.parse(manifest, charts.Loader):
@@ -57,7 +57,7 @@ def _count_beforehand(manifest: str, limits: Limits) -> None:
             if found > limits.values:
                 raise Rejected(f"it renders more than {limits.values} values")
     except yaml.YAMLError as error:
-        raise Rejected("the manifest is no YAML") from error
+        raise Rejected("the manifest is not YAML") from error
 
 
 def _values(objects: Iterable[Any], most: int) -> int:

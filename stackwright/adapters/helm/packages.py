@@ -1,4 +1,4 @@
-"""Packaged charts of users: pulled from a registry by the real helm, or handed in; kept unpacked by their digest."""
+"""Users' packaged charts: pulled from a registry by the real helm, or passed in; kept unpacked by their digest."""
 
 import asyncio
 import errno
@@ -19,16 +19,16 @@ from stackwright import tasks
 from stackwright.adapters.errors import AdapterError, Refused, Rejected, Unavailable
 from stackwright.adapters.helm import programs, schemas
 
-# Larger than any chart, and small enough for our memory: what is packed well may be huge when it is unpacked.
+# Larger than any chart, and small enough for our memory: a small package may be huge when it is unpacked.
 UNPACKED = 8 * 2**20
 FILES = 2000
-# How long a registry may take, less than a reconcile may; and how long it has time to recover if that is not enough.
+# How long a registry may take (less than a reconcile), and how long it then has to recover.
 BOUNDS = programs.Bounds(memory=128 * 2**20, seconds=45.0)
 AGAIN_SECONDS = 30.0
-# How many charts are kept: more than one cloud has services.
+# How many charts are kept: more than a cloud has services.
 KEPT = 64
 TOO_LARGE = f"the chart is too large: more than {UNPACKED >> 20} MiB or {FILES} files unpacked"
-# What helm needs to know of the way out of here; nothing else of our environment is its business.
+# What helm needs to know to reach the network; it gets nothing else of our environment.
 _WAY_OUT = (
     "HTTP_PROXY",
     "HTTPS_PROXY",
@@ -50,13 +50,13 @@ class Packages:
     def __init__(self, program: Path | None = None) -> None:
         self.pulls = 0
         """How often helm was started to pull."""
-        # One at a time: a registry that hangs holds up no render, and takes no more than its own memory.
+        # One at a time: a registry that hangs holds up no render, and uses only its own memory.
         self._helm = programs.Helm(program, BOUNDS)
         self._kept: Path | None = None
         self._running = tasks.Shared[str, Path]()
 
     async def unpacked(self, package: bytes) -> Path:
-        """Return the folder of a packaged chart; raise Rejected where it is none."""
+        """Return the folder of a packaged chart; raise Rejected if it is not a chart."""
         return await self._once(_digest(package), lambda place: asyncio.to_thread(_unpack, package, place))
 
     async def pulled(self, reference: str, *, credentials: str = "", plain_http: bool = False) -> Path:
@@ -70,7 +70,7 @@ class Packages:
             package = await self._pull(reference, credentials, plain_http=plain_http)
             return await asyncio.to_thread(_unpack, package, place)
 
-        # Who may not read a chart does not get it because another one may.
+        # A user who may not read a chart does not get it only because another user may.
         return await self._once(_digest(f"{reference} {plain_http} {credentials}".encode()), pull)
 
     async def _once(self, name: str, make: Callable[[Path], Awaitable[Path]]) -> Path:
@@ -91,7 +91,7 @@ class Packages:
         return self._kept
 
     def _forget(self) -> None:
-        """Make room: what was not asked for the longest goes."""
+        """Make room: the charts that were unused for the longest are removed."""
         kept = sorted(self._folder().iterdir(), key=lambda path: path.stat().st_mtime)
         for path in kept[: max(0, len(kept) - KEPT + 1)]:
             shutil.rmtree(path, ignore_errors=True)
@@ -108,7 +108,7 @@ class Packages:
             environment = {"HOME": folder, **_way_out(os.environ)}
             done = await self._helm.run(words, environment)
             if done.late:
-                message = f"{_host(reference)} did not give {reference} within {done.exceeded}"
+                message = f"{_host(reference)} did not deliver {reference} within {done.exceeded}"
                 raise Unavailable(message, after=AGAIN_SECONDS)
             if done.exceeded:
                 raise Rejected(f"{reference} takes more than {done.exceeded} to pull; make the chart smaller")
@@ -116,7 +116,7 @@ class Packages:
                 raise refusal(reference, programs.complaint_of(done.complaint))
             found = await asyncio.to_thread(lambda: [path.read_bytes() for path in place.glob("*.tgz")])
             if len(found) != 1:
-                raise Rejected(f"{reference} is no chart: helm found nothing in it that is one")
+                raise Rejected(f"{reference} is not a chart: helm found no chart in it")
             return found[0]
 
 
@@ -125,16 +125,16 @@ def refusal(reference: str, complaint: str) -> AdapterError:
     host = _host(reference)
     said = complaint.rpartition(f'{reference.rpartition("@")[2]}": ')[2] or complaint
     if "mismatch" in complaint:
-        return Rejected(f"{host} has something else under the digest of {reference}: {said}; check who changed it")
+        return Rejected(f"{host} has different content for the digest of {reference}: {said}; check who changed it")
     if "HTTP response to HTTPS client" in complaint:
-        return Rejected(f"{host} does not speak TLS; set spec.chart.plainHTTP: true if that is meant to be so")
+        return Rejected(f"{host} does not use TLS; set spec.chart.plainHTTP: true if that is intended")
     if complaint.endswith(": not found"):
         return Refused(f"{host} has no {reference.removeprefix('oci://')}; push the chart, or name another digest")
     if any(word in complaint for word in ("credential", "status code 401", "status code 403", "denied")):
-        return Refused(f"{host} does not let us have {reference}: {said}; name a Secret with a login in pullSecret")
+        return Refused(f"{host} refuses to deliver {reference}: {said}; name a Secret with a login in pullSecret")
     if "mediatype" in complaint.lower() or "manifest does not contain" in complaint:
-        return Rejected(f"{reference} is no chart: {said}")
-    return Unavailable(f"{host} does not give {reference}: {said}")
+        return Rejected(f"{reference} is not a chart: {said}")
+    return Unavailable(f"{host} does not deliver {reference}: {said}")
 
 
 def _host(reference: str) -> str:
@@ -154,17 +154,17 @@ def _top(place: Path) -> Path:
 
 
 def _unpack(package: bytes, place: Path) -> Path:
-    """Unpack a chart into a folder that is there whole or not at all; return the chart's own folder in it."""
+    """Unpack a chart into a folder that exists completely or not at all; return the chart's own folder in it."""
     files = _files(package)
     if len({path.parts[0] for path in files}) != 1 or not any(path.parts[1:] == ("Chart.yaml",) for path in files):
         raise Rejected(
-            "the package is no chart: it needs one folder with a Chart.yaml in it, as `helm package` makes it"
+            "the package is not a chart: it needs one folder with a Chart.yaml in it, as `helm package` makes it"
         )
     making = Path(tempfile.mkdtemp(prefix="making-", dir=place.parent))
     try:
         for path, content in files.items():
             _write(making / path, path, content)
-        # Somebody else may have been faster, with the very same.
+        # Another process may have been faster, with the same content.
         with suppress(OSError):
             making.rename(place)
         return _top(place)
@@ -178,12 +178,12 @@ def _write(target: Path, path: PurePosixPath, content: bytes) -> None:
         target.write_bytes(content)
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
-            raise Unavailable(f"there is no room to unpack the chart: {error.strerror}") from error
-        raise Rejected(f"the package is no chart: {str(path)[:100]!r} cannot be the name of a file in it") from error
+            raise Unavailable(f"there is no space to unpack the chart: {error.strerror}") from error
+        raise Rejected(f"the package is not a chart: {str(path)[:100]!r} cannot be the name of a file in it") from error
 
 
 def _files(package: bytes) -> dict[PurePosixPath, bytes]:
-    """Return the files of a package by their names; nothing but plain files within it is taken."""
+    """Return the files of a package by their names; only plain files within it are accepted."""
     found: dict[PurePosixPath, bytes] = {}
     left = UNPACKED
     try:
@@ -194,29 +194,31 @@ def _files(package: bytes) -> dict[PurePosixPath, bytes]:
                 path = PurePosixPath(member.name)
                 if member.isdir():
                     continue
-                # A sparse file is as long as it says, and holds nothing.
+                # A sparse file has the length that it states, and holds nothing.
                 plain = member.isfile() and not member.issparse()
                 if not plain or path.is_absolute() or ".." in path.parts or len(path.parts) < 2:
-                    raise Rejected(f"the package is no chart: {member.name[:100]} is no plain file of a folder in it")
+                    raise Rejected(f"the package is not a chart: {member.name[:100]} is not a plain file in its folder")
                 left -= member.size
                 if left < 0:
                     raise Rejected(TOO_LARGE)
                 file = archive.extractfile(member)
                 found[path] = file.read() if file is not None else b""
     except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, OSError, ValueError) as error:
-        raise Rejected("the package is no chart: it is no gzipped tar archive, as `helm package` makes it") from error
+        raise Rejected(
+            "the package is not a chart: it is not a gzipped tar archive, as `helm package` makes it"
+        ) from error
     if not found:
-        raise Rejected("the package is no chart: there is nothing in it")
+        raise Rejected("the package is not a chart: there is nothing in it")
     for path, content in found.items():
         if path.name == "values.schema.json" and (reference := schemas.outside(content)):
             raise Rejected(
-                f"{path} refers to {reference[:100]!r}, which is not in it; a schema may refer to itself alone (#/…)"
+                f"{path} refers to {reference[:100]!r}, which is not in it; a schema may refer only to itself (#/…)"
             )
     return found
 
 
 def _decompressed(package: bytes) -> bytes:
-    """Return the archive in a package; nothing of it is looked at before its whole length is known to be bearable."""
+    """Return the archive in a package; nothing in it is read before its whole length is known to be acceptable."""
     # The archive has a header of half a KiB for each file, and is filled up with as much.
     most = UNPACKED + FILES * 1024 + 2**16
     with gzip.GzipFile(fileobj=io.BytesIO(package)) as archive:

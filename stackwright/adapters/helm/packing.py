@@ -1,4 +1,4 @@
-"""Packs charts with the real helm, so that the same files always give the same package."""
+"""Packages charts with the real helm, so that the same files always give the same package."""
 
 import asyncio
 import os
@@ -9,14 +9,14 @@ from pathlib import Path
 from stackwright.adapters.errors import Rejected, Unavailable
 from stackwright.adapters.helm import charts, programs
 
-# A person waits for it, on a machine that may be slow.
+# A person waits for it, perhaps on a slow machine.
 BOUNDS = programs.Bounds(memory=512 * 2**20, processor_seconds=60, seconds=60.0, written=64 * 2**20)
-# The time that every file in a package carries: when it was written says nothing of what it is.
+# The modification time of every file in a package, so that it does not depend on when files were written.
 MOMENT = 946684800
 
 
 async def pack(chart: Path, target: Path, program: Path | None = None) -> Path:
-    """Return the package of a chart, `<name>-<version>.tgz` in a folder; what it links to is in it as a copy."""
+    """Return the package of a chart, `<name>-<version>.tgz` in a folder; files that it links to are copied into it."""
     metadata = (await asyncio.to_thread(charts.read, chart)).record["metadata"]
     found = programs.find(program)
     with tempfile.TemporaryDirectory(prefix="stackwright-pack-") as folder:
@@ -34,7 +34,7 @@ async def pack(chart: Path, target: Path, program: Path | None = None) -> Path:
 
 
 def _copy(chart: Path, target: Path) -> None:
-    """Copy a chart, with what it links to, and give all of it one time."""
+    """Copy a chart with the files that it links to, and give all of them the same time."""
     shutil.copytree(chart, target)
     for place, _, names in os.walk(target):
         for name in names:

@@ -1,4 +1,4 @@
-"""The helm program: where it is, how it is run within bounds, and what it complains about."""
+"""The helm program: where it is, how it is run within limits, and what it reports."""
 
 import asyncio
 import contextlib
@@ -16,15 +16,15 @@ from typing import Any
 
 from stackwright.adapters.errors import Unavailable
 
-# Names the program where it is not on the PATH.
+# Names the program if it is not on the PATH.
 PROGRAM = "STACKWRIGHT_HELM"
-# A value shorter than this says nothing, and hiding it would make holes in the words around it.
+# A shorter value says nothing, and hiding it would make holes in the words around it.
 _SHORTEST_HIDDEN = 8
-# A complaint stands in a status: a template may make it as long as it likes.
+# A complaint goes into a status, and a template could make it arbitrarily long.
 LONGEST_COMPLAINT = 1000
 _PIECE = 2**16
 _SPOKEN = {2**20: "MiB", 2**10: "KiB", 1: "bytes"}
-# How a Go program says that it got no more memory, before it ends with code 2.
+# How a Go program reports that it got no more memory, before it exits with code 2.
 _OUT_OF_MEMORY = re.compile(
     r"^(fatal error|runtime): .*(out of memory|cannot allocate memory|failed to reserve|cannot map pages)", re.MULTILINE
 )
@@ -62,7 +62,7 @@ class Done:
 
 
 def find(program: Path | None = None, environment: Mapping[str, str] = os.environ) -> Path:
-    """Return where helm is; raise Unavailable where it is not."""
+    """Return the path of helm; raise Unavailable if there is none."""
     named = str(program) if program is not None else environment.get(PROGRAM, "")
     found = shutil.which(named or "helm", path=environment.get("PATH"))
     if found is None:
@@ -72,7 +72,7 @@ def find(program: Path | None = None, environment: Mapping[str, str] = os.enviro
 
 
 class Helm:
-    """One helm program, of which only so many run at once: each may take all that its bounds allow."""
+    """One helm program, of which only a few run at once, because each may use all that its limits allow."""
 
     def __init__(self, program: Path | None = None, bounds: Bounds | None = None, *, at_once: int = 1) -> None:
         self.program = program
@@ -80,7 +80,7 @@ class Helm:
         self._slots = asyncio.Semaphore(at_once)
 
     async def run(self, words: Sequence[str], environment: Mapping[str, str], given: bytes = b"") -> Done:
-        """Run helm with an environment of its own and return how it ended."""
+        """Run helm with its own environment and return how it ended."""
         async with self._slots:
             return await run(find(self.program), words, environment, self.bounds, given=given)
 
@@ -93,7 +93,7 @@ async def run(
     Whoever is cancelled takes the program along. One whose operator was killed ends by its bounds.
     """
     pipe = asyncio.subprocess.PIPE
-    # Go collects its garbage before it asks for more than this, and takes no more threads than it needs.
+    # Go collects garbage before it asks for more memory than this, and uses no more threads than it needs.
     settings = {"GOMEMLIMIT": str(bounds.memory * 3 // 4), "GOMAXPROCS": "2", "GOTRACEBACK": "none"}
     try:
         process = await asyncio.create_subprocess_exec(
@@ -109,7 +109,7 @@ async def run(
         message = f"{program} does not start: {error.strerror}; install helm 4, or name it in {PROGRAM}"
         raise Unavailable(message) from error
     try:
-        # Before it is given anything: what it renders with comes by its standard input.
+        # Before it gets any input: the values come through its standard input.
         _bound(process.pid, bounds)
         async with asyncio.timeout(bounds.seconds):
             printed, complaint = await _talk(process, given, bounds)
@@ -125,9 +125,9 @@ async def run(
 
 
 def _bound(pid: int, bounds: Bounds) -> None:
-    """Set the kernel's limits of a process that has just been started."""
+    """Set the kernel's limits for a process that was just started."""
     if not hasattr(resource, "prlimit"):
-        # Only Linux can, and only there operators run; a person's command line may run elsewhere.
+        # Only Linux can do this, and operators run only there; a person's command line may run elsewhere.
         return
     limits = {
         resource.RLIMIT_DATA: bounds.memory,
@@ -137,7 +137,7 @@ def _bound(pid: int, bounds: Bounds) -> None:
     }
     try:
         for limit, value in limits.items():
-            # A limit that is lower already cannot be raised, and need not be.
+            # A limit that is already lower cannot be raised, and need not be.
             _, hard = resource.prlimit(pid, limit)
             lower = value if hard == resource.RLIM_INFINITY else min(value, hard)
             resource.prlimit(pid, limit, (lower, lower))
@@ -145,11 +145,11 @@ def _bound(pid: int, bounds: Bounds) -> None:
         # It has ended already.
         return
     except OSError as error:
-        raise Unavailable(f"helm is not run without bounds, and they cannot be set here: {error.strerror}") from error
+        raise Unavailable(f"helm is not run without limits, and they cannot be set here: {error.strerror}") from error
 
 
 async def _talk(process: Process, given: bytes, bounds: Bounds) -> tuple[bytes | None, str]:
-    """Give a process its input and return what it prints, None for too much, and what it complains about."""
+    """Send a process its input and return its output (None if it is too long) and its complaints."""
     assert process.stdin is not None  # noqa: S101  all three are pipes
     assert process.stdout is not None  # noqa: S101  likewise
     assert process.stderr is not None  # noqa: S101  likewise
@@ -161,7 +161,7 @@ async def _talk(process: Process, given: bytes, bounds: Bounds) -> tuple[bytes |
 
 
 async def _give(stream: asyncio.StreamWriter, given: bytes) -> None:
-    # One that ends early does not read all of it.
+    # A process that ends early does not read all of it.
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         stream.write(given)
         await stream.drain()
@@ -179,7 +179,7 @@ async def _take(process: Process, stream: asyncio.StreamReader, most: int) -> by
 
 
 async def _take_ends(stream: asyncio.StreamReader, most: int) -> str:
-    """Return the beginning and the end of what a process complains about: what is between says the least."""
+    """Return the beginning and the end of what a process complains about; the middle says the least."""
     first, last, half = bytearray(), bytearray(), most // 2
     while piece := await stream.read(_PIECE):
         room = half - len(first)
@@ -189,10 +189,10 @@ async def _take_ends(stream: asyncio.StreamReader, most: int) -> str:
 
 
 async def _end(process: Process) -> None:
-    """Kill a process, with all that it started, if it has not ended: we were cancelled, or it took too much."""
+    """Kill a process and all that it started, if it has not ended: we were cancelled, or it exceeded a limit."""
     if process.returncode is None:
         _kill(process)
-        # To wait alone would never end where it has printed more than a pipe holds.
+        # Only waiting would never end if it has printed more than a pipe holds.
         await process.communicate()
 
 
@@ -207,7 +207,7 @@ def _spoken(size: int) -> str:
 
 
 def complaint_of(printed: str, values: str = "{}") -> str:
-    """Return what helm complains about in one line, without the values that it was given."""
+    """Return helm's complaint in one line, without the values that it was given."""
     _, _, text = printed.rpartition("Error: ")
     lines = [line.strip() for line in text.splitlines() if not line.startswith("Use --debug")]
     complaint = " ".join(line for line in lines if line) or "helm failed and did not say why"
@@ -217,7 +217,7 @@ def complaint_of(printed: str, values: str = "{}") -> str:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield every text among the values that is long enough to say something."""
+    """Yield every text among the values that is long enough to be recognised."""
     if isinstance(value, dict):
         for inner in value.values():
             yield from _texts(inner)

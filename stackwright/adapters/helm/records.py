@@ -16,13 +16,13 @@ from stackwright.adapters.helm.rendering import Rendered
 TYPE = "helm.sh/release.v1"
 # The key of the Secret's data.
 KEY = "release"
-# How long a record may be when it is unpacked; anybody may write one who may write Secrets.
+# How long an unpacked record may be; anybody who may write Secrets can write one.
 LONGEST = 16 * 2**20
 
 DEPLOYED = "deployed"
 SUPERSEDED = "superseded"
 UNINSTALLED = "uninstalled"
-# While a revision is in one of these, a helm is at work on it, or was killed at it.
+# While a revision has one of these states, a helm process is working on it, or was killed while doing so.
 BUSY = ("pending-install", "pending-upgrade", "pending-rollback", "uninstalling")
 
 _GZIP = b"\x1f\x8b\x08"
@@ -30,7 +30,7 @@ _GZIP = b"\x1f\x8b\x08"
 
 @dataclass(frozen=True)
 class Record:
-    """One revision's record. `body` is all that helm wrote, so that what we do not know of is kept."""
+    """One revision's record. `body` is everything that helm wrote, so that fields that we do not know are kept."""
 
     body: JsonObject
 
@@ -41,12 +41,12 @@ class Record:
 
     @property
     def status(self) -> str:
-        """What became of the revision: deployed, superseded, failed and so on."""
+        """The state of the revision: deployed, superseded, failed and so on."""
         return str(self._info.get("status", ""))
 
     @property
     def description(self) -> str:
-        """What `helm history` says of the revision."""
+        """What `helm history` shows for the revision."""
         return str(self._info.get("description", ""))
 
     @property
@@ -109,7 +109,7 @@ def secret_name(name: str, version: int) -> str:
 
 
 def labels_of(record: Record, now: datetime) -> dict[str, str]:
-    """Return the labels by which helm finds a record."""
+    """Return the labels with which helm finds a record."""
     return {
         "owner": "helm",
         "name": str(record.body["name"]),
@@ -134,13 +134,13 @@ def _decompressed(packed: bytes) -> bytes:
 
 
 def decode(data: str) -> Record:
-    """Return the record in the value of a Secret's `data`; raise Rejected when it is none."""
+    """Return the record in the value of a Secret's `data`; raise Rejected if it is not a record."""
     try:
         packed = base64.b64decode(base64.b64decode(data))
         # Very old helms did not compress.
         body: Any = json.loads(_decompressed(packed) if packed.startswith(_GZIP) else packed)
     except (ValueError, OSError, EOFError, zlib.error, RecursionError) as error:
-        raise Rejected("what the Secret holds is no record of a Helm release") from error
+        raise Rejected("what the Secret holds is not a record of a Helm release") from error
     if not isinstance(body, dict) or not isinstance(body.get("version"), int):
-        raise Rejected("what the Secret holds is no record of a Helm release")
+        raise Rejected("what the Secret holds is not a record of a Helm release")
     return Record(body)

@@ -1,4 +1,4 @@
-"""Renders charts with the real helm, within bounds; remembers the results, and runs once for all who ask at once."""
+"""Renders charts with the real helm, within limits; caches the results, and runs once for callers that ask at once."""
 
 import asyncio
 import json
@@ -15,14 +15,14 @@ from stackwright.adapters.helm.charts import Chart, JsonObject
 from stackwright.adapters.helm.failures import Failures
 from stackwright.adapters.helm.packages import KEPT, Packages
 
-# How many helms render at once: each may take all of its bounds, and the operator has a memory limit.
+# How many helm processes render at once: each may use all of its limits, and the operator has a memory limit.
 AT_ONCE = 2
-# How many results are remembered: more than one cloud has services, and some KB each.
+# How many results are cached: more than a cloud has services, at some KB each.
 REMEMBERED = 128
-# How many characters of manifests are remembered at most: as objects they take ten times as much.
+# How many characters of manifests are cached at most; as objects they take ten times as much.
 REMEMBERED_LENGTH = 4 * 2**20
 _NOWHERE = "/nonexistent"
-# What a chart renders to depends on its values alone: not on the user's plugins, settings or cluster.
+# What a chart renders to depends only on its values, not on the user's plugins, settings or cluster.
 _ENVIRONMENT = dict.fromkeys(("HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME", "HOME", "KUBECONFIG"), _NOWHERE)
 
 
@@ -61,7 +61,7 @@ class Renderer:
         self.runs = 0
         """How often helm was started."""
         self.packages = Packages(program)
-        """The charts that users bring, by the same helm."""
+        """Users' own charts, rendered by the same helm."""
         self._helm = programs.Helm(program, bounds, at_once=AT_ONCE)
         self._remembered = remembered
         self._charts: OrderedDict[Path, Chart] = OrderedDict()
@@ -136,7 +136,7 @@ _renderer = Renderer()
 
 
 async def render(chart: Path, name: str, namespace: str, values: Mapping[str, Any]) -> Rendered:
-    """Return what the chart renders to, by the helm of this process."""
+    """Return what the chart renders to, using the helm of this process."""
     return await _renderer.render(chart, name, namespace, values)
 
 
@@ -145,12 +145,12 @@ def _objects(manifest: str, asked: _Asked) -> tuple[JsonObject, ...]:
 
 
 def _labelled(body: JsonObject, asked: _Asked) -> JsonObject:
-    """Return an object with what helm itself adds to each that it applies, and knows its own by."""
+    """Return an object with the labels and annotations that helm adds to each object, to recognise its own."""
     metadata = body.get("metadata") or {}
     if not isinstance(metadata, dict) or any(
         not isinstance(metadata.get(part) or {}, dict) for part in ("labels", "annotations")
     ):
-        raise Rejected(f"it renders a {body.get('kind')} whose metadata are no maps")
+        raise Rejected(f"it renders a {body.get('kind')} whose metadata is not a map")
     labels = {**(metadata.get("labels") or {}), "app.kubernetes.io/managed-by": "Helm"}
     release = {"meta.helm.sh/release-name": asked.name, "meta.helm.sh/release-namespace": asked.namespace}
     annotations = {**(metadata.get("annotations") or {}), **release}

@@ -1,19 +1,19 @@
-"""Schemas of values: what they refer to, which helm would read from the operator's own network or files. Pure."""
+"""References in the schemas of values, which helm would read from the operator's own network or files. Pure."""
 
 import json
 from typing import Any
 
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
-# The drafts that helm has in it.
+# The drafts that are built into helm.
 _DRAFTS = ("http://json-schema.org/", "https://json-schema.org/")
 
 
 def outside(schema: bytes) -> str:
-    """Return the first thing outside of a schema that it refers to; "" where there is none."""
+    """Return the first reference to something outside of a schema; "" if there is none."""
     try:
         return _outside(json.loads(schema))
     except (ValueError, RecursionError):
-        # It is no schema, and helm says so better.
+        # It is not a schema, and helm has the better message for that.
         return ""
 
 

@@ -1,4 +1,4 @@
-"""HTTP connections that are there while somebody uses them, so that nobody has to end them."""
+"""HTTP connections that exist while somebody uses them, so that nobody has to close them."""
 
 import asyncio
 import contextlib
@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-# Returns what to dial for a host name: the name itself, or an address; raises Unavailable where there is none yet.
+# Returns what to dial for a host name: the name itself, or an address; raises Unavailable if there is none yet.
 Dial = Callable[[str], Awaitable[str]]
 
 # How long one request may take, in seconds, and how long to wait for a connection.
@@ -30,7 +30,7 @@ class Connections:
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncIterator[aiohttp.ClientSession]:
-        """Give a session, the same to all who overlap; the last one closes it."""
+        """Give a session, shared by all users that overlap; the last one closes it."""
         session = self._session
         if session is None:
             connector = aiohttp.TCPConnector(resolver=_Resolver(self._dial), use_dns_cache=False)
@@ -69,4 +69,4 @@ class _Resolver(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Nothing is kept."""
+        """Does nothing: nothing is kept open."""

@@ -21,13 +21,13 @@ V = TypeVar("V")
 
 
 class Keystone:
-    """One Keystone, seen and changed by one user. What is to be deleted and is gone already counts as deleted."""
+    """One Keystone, read and changed by one user. Deleting something that is gone already counts as deleted."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def connected(self) -> AbstractAsyncContextManager[object]:
-        """Keep connections open for the time of a block, so that its requests share them."""
+        """Keep connections open during a block, so that its requests share them."""
         return self._session.connections.open()
 
     # The catalog.
@@ -37,16 +37,16 @@ class Keystone:
         return await self._all("services", _service)
 
     async def find_services(self, type_: str, name: str) -> tuple[Service, ...]:
-        """Return the services of that type and name; Keystone does not keep anybody from making several."""
+        """Return the services of that type and name; Keystone allows several."""
         return tuple(entry for entry in await self.services() if (entry.type, entry.name) == (type_, name))
 
     async def create_service(self, service: Service) -> str:
-        """Make a service and return its id; the id in the value is not looked at."""
+        """Create a service and return its id; the id in the value is ignored."""
         made = await self._write("POST", "/services", {"service": _without_id(service)})
         return str(made["service"]["id"])
 
     async def update_service(self, service: Service) -> None:
-        """Make the service of that id as the value says."""
+        """Change the service of that id to the value."""
         await self._write("PATCH", f"/services/{service.id}", {"service": _without_id(service)})
 
     async def delete_service(self, service_id: str) -> None:
@@ -64,19 +64,19 @@ class Keystone:
         return tuple(entry for entry in found if (entry.service_id, entry.region, entry.interface) == wanted)
 
     async def create_endpoint(self, endpoint: Endpoint) -> str:
-        """Make an endpoint and return its id; a region that is not there is made with it."""
+        """Create an endpoint and return its id; a region that does not exist is created with it."""
         made = await self._write("POST", "/endpoints", {"endpoint": _said(endpoint)})
         return str(made["endpoint"]["id"])
 
     async def update_endpoint(self, endpoint: Endpoint) -> None:
-        """Make the endpoint of that id as the value says."""
+        """Change the endpoint of that id to the value."""
         await self._write("PATCH", f"/endpoints/{endpoint.id}", {"endpoint": _said(endpoint)})
 
     async def delete_endpoint(self, endpoint_id: str) -> None:
         """Delete an endpoint."""
         await self._delete(f"/endpoints/{endpoint_id}")
 
-    # Projects, users, roles: their names are unique, and making one that is there leaves it as it is.
+    # Projects, users and roles have unique names, and creating an existing one leaves it unchanged.
 
     async def find_project(self, name: str) -> Project | None:
         """Return the project of that name."""
@@ -88,7 +88,7 @@ class Keystone:
         await self._ensure("/projects", {"project": body})
 
     async def enable_project(self, project_id: str) -> None:
-        """Let the users of a project work again."""
+        """Enable a project, so that its users can work again."""
         await self._write("PATCH", f"/projects/{project_id}", {"project": {"enabled": True}})
 
     async def delete_project(self, project_id: str) -> None:
@@ -100,12 +100,12 @@ class Keystone:
         return await self._named("users", name, _user)
 
     async def create_user(self, name: str, password: str, *, description: str = "") -> None:
-        """Make a user that may log in."""
+        """Create a user that may log in."""
         body = {"name": name, "domain_id": DOMAIN, "password": password, "description": description, "enabled": True}
         await self._ensure("/users", {"user": body}, secret=True)
 
     async def update_user(self, user_id: str, *, enabled: bool | None = None, description: str | None = None) -> None:
-        """Change what is given of a user; to disable one revokes its tokens."""
+        """Change the given attributes of a user; disabling one revokes its tokens."""
         changes = {"enabled": enabled, "description": description}
         body = {name: value for name, value in changes.items() if value is not None}
         await self._write("PATCH", f"/users/{user_id}", {"user": body})
@@ -131,14 +131,14 @@ class Keystone:
         await self._delete(f"/roles/{role_id}")
 
     async def grants(self, project_id: str) -> frozenset[Grant]:
-        """Return who holds which role on a project, by itself and not through a group."""
+        """Return who has which role on a project directly, not through a group."""
         found = await self._read("/role_assignments", {"scope.project.id": project_id})
         return frozenset(
             Grant(entry["user"]["id"], entry["role"]["id"]) for entry in found["role_assignments"] if "user" in entry
         )
 
     async def grant(self, project_id: str, grant: Grant) -> None:
-        """Let a user hold a role on a project."""
+        """Give a user a role on a project."""
         await self._write("PUT", f"/projects/{project_id}/users/{grant.user_id}/roles/{grant.role_id}")
 
     async def revoke(self, project_id: str, grant: Grant) -> None:
@@ -148,11 +148,11 @@ class Keystone:
     # Logging in.
 
     async def login(self, credentials: Credentials) -> Token | None:
-        """Try to log in; None when Keystone does not let these credentials in. Some Keystones count failed tries."""
+        """Try to log in; return None if Keystone refuses these credentials. Some Keystones count failed attempts."""
         return await self._session.login(credentials)
 
     async def is_good(self, token: Token) -> bool:
-        """Return whether a token still holds: it does not when its user's password was changed since."""
+        """Return whether a token is still valid; it is not if its user's password was changed since."""
         try:
             await self._session.ask(Request("HEAD", "/auth/tokens", headers={"X-Subject-Token": token.text}))
         except Gone:
@@ -180,7 +180,7 @@ class Keystone:
         try:
             return await self._session.write(method, path, body, secret=secret)
         except Gone as gone:
-            # Somebody deleted it since it was read; the next look sees that.
+            # Somebody deleted it since it was read; the next read will show that.
             raise Unavailable(str(gone)) from gone
         except Taken as taken:
             raise Rejected(str(taken)) from taken
@@ -231,7 +231,7 @@ def _endpoint(entry: Json) -> Endpoint:
 def _said(endpoint: Endpoint) -> dict[str, Any]:
     return {
         "service_id": endpoint.service_id,
-        # By this older name Keystone makes a region that it does not have.
+        # With this older name Keystone creates a region that it does not have.
         "region": endpoint.region,
         "interface": endpoint.interface,
         "url": endpoint.url,

@@ -1,4 +1,4 @@
-"""Requests to one Keystone as one user: the token, its renewal, remembered answers, and what errors mean."""
+"""Requests to one Keystone as one user: the token, its renewal, cached answers, and what errors mean."""
 
 import asyncio
 import time
@@ -18,25 +18,25 @@ from stackwright.adapters.identity.values import DOMAIN, Credentials, Token
 Json = dict[str, Any]
 Query = Mapping[str, str]
 
-# A token is renewed when a fifth of its life is left, at most so many seconds before its end.
+# A token is renewed when a fifth of its lifetime is left, at most this many seconds before its end.
 _MARGIN = 60.0
-# After a refused login the same credentials are not tried again for so many seconds: some Keystones lock accounts.
+# After a refused login the same credentials are not tried again for this many seconds: some Keystones lock accounts.
 REFUSED_SECONDS = 15.0
-# What Keystone says of a mistake is repeated up to this length.
+# What Keystone says about a mistake is repeated up to this length.
 _LONGEST_WORDS = 300
 
 
 class Gone(AdapterError):
-    """What was asked for is not there; it does not leave this package."""
+    """What was asked for does not exist; this error does not leave this package."""
 
 
 class Taken(AdapterError):
-    """The name is taken already; it does not leave this package."""
+    """The name is already taken; this error does not leave this package."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """One request; with `secret` its content is never repeated, nor what Keystone says of it."""
+    """One request; with `secret`, neither its content nor Keystone's words about it are ever repeated."""
 
     method: str
     path: str
@@ -48,7 +48,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back."""
+    """The answer."""
 
     status: int
     headers: Mapping[str, str]
@@ -56,7 +56,7 @@ class Answer:
 
 
 class Session:
-    """Speaks with one Keystone as one user. Answers to reads are remembered for a while, and forgotten by any write."""
+    """Talks to one Keystone as one user. Answers to reads are cached for a while; any write clears the cache."""
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class Session:
         token = await self.login(self.credentials)
         if token is None:
             refused = Refused(
-                f"Keystone at {self.url} does not let user {self.credentials.user} in: the password is another, or "
+                f"Keystone at {self.url} does not let user {self.credentials.user} in: the password is wrong, or "
                 "the user, its project or its role there is missing, disabled or locked"
             )
             self._refused = (refused, self._clock() + REFUSED_SECONDS)

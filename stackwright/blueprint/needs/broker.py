@@ -140,7 +140,7 @@ class Notifications(_Broker):
     bus: str = "notificationsBus"
     cluster: str = "rabbitMqClusterName"
     url: Callable[[Any], str] = names.notifications
-    # One that is used no more goes.
+    # One that is no longer used goes.
     keeps: ClassVar[Mapping[type[Resource], frozenset[str]]] = {TransportURL: KEEP}
 
     def bus_of(self, resource: Any) -> RabbitMqConfig | None:

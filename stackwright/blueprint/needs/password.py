@@ -44,8 +44,8 @@ class Password(Need):
             return found
         # What it says otherwise is shown to nobody.
         message = (
-            f"what Secret {resource.spec.secret} has under {key} is no Fernet key: 32 bytes in URL-safe base64; make "
-            "one by: openssl rand -base64 32 | tr +/ -_"
+            f"what Secret {resource.spec.secret} has under {key} is not a Fernet key: 32 bytes in URL-safe base64;"
+            " create one with: openssl rand -base64 32 | tr +/ -_"
         )
         return Resolved(ready=False, waits=(Wait("KeyInvalid", message, _CONDITION, ends=Ends.BY_USER),))
 

@@ -45,7 +45,7 @@ class Snippets(Need):
 def _read(secret: Secret, key: str) -> str | Wait:
     text, place = text_of(secret, key), f"Secret {secret.metadata.name}, key {key}"
     if text is None:
-        return Wait("SecretInvalid", f"{place}: the value is no text; correct it", _CONDITION, ends=Ends.BY_USER)
+        return Wait("SecretInvalid", f"{place}: the value is not text; correct it", _CONDITION, ends=Ends.BY_USER)
     parsed = ini.parse(text)
     if isinstance(parsed, ini.Problem):
         # The line itself may be a secret.

@@ -28,7 +28,7 @@ from stackwright.kube.managed import ManagedMeta
 from stackwright.kube.resource import JsonObject, Resource
 from stackwright.kube.shapes import pausing
 
-# Whose entries of spec.actions are ours: not those of who wrote the resource.
+# The field manager of our entries in spec.actions; the author of the resource has another one.
 FIELD_MANAGER = "stackwright-action"
 # How often a resource that others change at the same time is tried.
 TRIES = 5
@@ -46,14 +46,14 @@ class _Managed(Resource, frozen=True, kw_only=True):
 
 @click.group()
 def action() -> None:
-    """Ask an operator to do something once, and see how it went."""
+    """Run an action of an operator once, and show its result."""
 
 
 @action.command(name="list", epilog=exit_codes.TABLE)
 @click.argument("resource", shell_complete=resource_names.complete_resource)
 @cloud_options
 def list_actions(*, where: Where, resource: str) -> None:
-    """List what a resource can be asked to do, and what it was asked for."""
+    """List the actions of a resource, and those that were requested."""
     found = asyncio.run(_found(where, resource))
     for line in listing(known_of(type(found)), found.status.actions, clock.now()):  # type: ignore[attr-defined]  # every kind with pods has actions
         click.echo(line)
@@ -62,17 +62,17 @@ def list_actions(*, where: Where, resource: str) -> None:
 @action.command(epilog=exit_codes.TABLE)
 @click.argument("resource", shell_complete=resource_names.complete_resource)
 @click.argument("name", metavar="ACTION")
-@click.option("--id", "identifier", help="A word of your choosing; an action runs once for each. Else the time of now.")
-@click.option("--no-wait", is_flag=True, help="Do not wait for how it goes.")
 @click.option(
-    "--timeout", type=Duration(), default="15m", show_default=True, help="For how long to wait: 90s, 10m, 1h30m."
+    "--id", "identifier", help="An id of your choice; an action runs once for each id. By default the current time."
 )
+@click.option("--no-wait", is_flag=True, help="Do not wait for the result.")
+@click.option("--timeout", type=Duration(), default="15m", show_default=True, help="How long to wait: 90s, 10m, 1h30m.")
 @cloud_options
 def run(*, where: Where, resource: str, name: str, identifier: str | None, no_wait: bool, timeout: float) -> None:
-    """Ask for an action, and wait for how it goes.
+    """Request an action, and wait for its result.
 
-    It is written into the resource's spec.actions, beside what others wrote there. The same id again does not run it
-    again: it tells how it went.
+    The request is added to the resource's spec.actions, next to the entries of others. If you use an id again, the
+    action does not run again; the command reports how it went.
     """
     # Two may be asked for within a second.
     asked = Action(name=name, id=identifier or clock.microseconds(clock.now()))
@@ -101,7 +101,8 @@ async def _run(where: Where, word: str, asked: Action, timeout: float | None) ->
         )
         if pausing.is_paused(PAUSED, resource):
             click.echo(
-                f"{resource_names.label(resource)} is paused: it begins when the annotation {PAUSED} is gone.", err=True
+                f"{resource_names.label(resource)} is paused: it begins once the annotation {PAUSED} is removed.",
+                err=True,
             )
         if timeout is None:
             return exit_codes.DONE
@@ -119,7 +120,7 @@ async def _tell_end(client: Client, resource: CustomResource, asked: Action, tim
                         break
     except TimeoutError:
         state = last.state or "not seen by an operator: is one running?"
-        click.echo(f"{asked.name} is not done in time; it is {state}", err=True)
+        click.echo(f"{asked.name} did not finish in time; it is {state}", err=True)
         return exit_codes.NOT_READY
     if last.log:
         click.echo(last.log)
@@ -170,7 +171,9 @@ async def _ask(client: Client, resource: CustomResource, asked: Action) -> bool:
         except Conflict:
             continue
         if isinstance(applied, Conflicts):
-            raise KubeError(f"{resource_names.label(resource)}: somebody else asks for the same just now; try again.")
+            raise KubeError(
+                f"{resource_names.label(resource)}: somebody else is requesting the same right now; try again."
+            )
         return True
     raise KubeError(f"{resource_names.label(resource)} is being changed by others right now; try again.")
 
@@ -239,6 +242,6 @@ def meaning(means: Means) -> str:
         case RunJob(job):
             return f"runs the Job {job} once more"
         case RotateKeys(ring):
-            return f"turns the keys of {ring}"
+            return f"rotates the keys of {ring}"
         case _:
-            return "starts all pods anew, one after the other"
+            return "restarts all pods, one after the other"

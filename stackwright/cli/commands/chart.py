@@ -11,7 +11,7 @@ from stackwright.controllers.translation import translated
 
 @click.group()
 def chart() -> None:
-    """Make packages of the charts."""
+    """Package the charts."""
 
 
 @chart.command(epilog=exit_codes.TABLE)
@@ -25,7 +25,7 @@ def chart() -> None:
 )
 @click.option("--charts", type=click.Path(path_type=Path, file_okay=False), help="The folder of the charts.")
 def package(*, destination: Path, charts: Path | None) -> None:
-    """Pack every chart with the library in it, and print where each package is.
+    """Package every chart with its library, and print the path of each package.
 
     The same files always give the same package, byte for byte.
     """

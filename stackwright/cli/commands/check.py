@@ -36,16 +36,16 @@ TOPIC = imagined_cloud.TOPIC
     "files",
     multiple=True,
     type=click.Path(path_type=Path, allow_dash=True),
-    help="A file with what you want to deploy; repeatable, - is standard input. Else what is in the namespace.",
+    help="A file that you want to deploy; repeatable, - is standard input. By default what is in the namespace.",
 )
 @click.option("-o", "--output", type=click.Choice([TEXT, JSON]), default=TEXT, show_default=True)
 @cloud_options
 def check(*, where: Where, files: tuple[Path, ...], output: str) -> None:
-    """Say before a deployment what would go wrong. Nothing is changed.
+    """Find problems before a deployment. Nothing is changed.
 
-    Looked at are: the files against our kinds and, as a trial, against the server; the cluster's version, our kinds
-    and an operator in it; storage classes, images, room on the nodes, names, Helm releases, passwords, and what pods
-    read. What cannot be known is said. It ends with 0 when there is no problem, and with 1 when there is one.
+    It checks the files against our kinds and, as a dry run, against the server; the cluster's version, our kinds and
+    an operator in it; storage classes, images, free capacity, names, Helm releases, passwords, and what pods read. It
+    lists what it cannot check. The exit code is 0 if there is no problem, and 1 if there is one.
     """
     namespace, found = asyncio.run(_check(where, files))
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else findings_report.ENDLESS

@@ -14,14 +14,14 @@ SHELLS = ("bash", "zsh", "fish")
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print what makes a shell complete our commands.
+    """Print the script with which a shell completes commands.
 
     \b
     bash:  source <(stackwright completion bash)          in ~/.bashrc
     zsh:   source <(stackwright completion zsh)           in ~/.zshrc
     fish:  stackwright completion fish | source           in ~/.config/fish/config.fish
 
-    Names of resources are asked of the cluster, which has a second to answer.
+    The names of resources come from the cluster, which has one second to answer.
     """  # noqa: D301  click keeps the lines after its mark as they are
     found = get_completion_class(shell)
     assert found is not None, "click knows the shells that we offer"  # noqa: S101  see SHELLS

@@ -26,7 +26,7 @@ MOST_BYTES = 256 * 1024
 
 @click.group()
 def config() -> None:
-    """Bring configuration of your own: files in Kolla's layout."""
+    """Import your own configuration: files in Kolla's layout."""
 
 
 @config.command(name="import", epilog=exit_codes.TABLE)
@@ -36,12 +36,16 @@ def config() -> None:
     "--file",
     "path",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Write it into the OpenStackControlPlane in this file, and ask no cluster.",
+    help="Change the OpenStackControlPlane in this file instead of the cluster.",
 )
-@click.option("--yes", is_flag=True, help="Do not ask. Where nobody can answer, nothing is changed without it.")
+@click.option(
+    "--yes",
+    is_flag=True,
+    help="Do not ask for confirmation. Without a terminal, nothing is changed unless you pass this.",
+)
 @cloud_options
 def import_directory(*, directory: Path, path: Path | None, yes: bool, where: Where) -> None:
-    """Read a directory in Kolla's layout into the control plane; show the difference first.
+    """Import a directory in Kolla's layout into the control plane, after showing the difference.
 
     \b
     DIRECTORY/global.conf               options of all services
@@ -49,8 +53,8 @@ def import_directory(*, directory: Path, path: Path | None, yes: bool, where: Wh
     DIRECTORY/glance/policy.yaml        a whole file of a service
     DIRECTORY/glance-api/config.json    how a component starts, and the files beside it that it copies
 
-    An earlier import is replaced. What is not understood is named, and left alone. Options that hold a secret are
-    never written into the control plane, and a file loses its comments.
+    An earlier import is replaced. What the command does not understand is listed and left out. Options that hold a
+    secret are never written into the control plane. A file that is changed with -f loses its comments.
     """  # noqa: D301  click keeps the lines after its mark as they are
     files, unreadable = collect(directory)
     if not files:
@@ -92,7 +96,7 @@ def difference(before: str, after: str, label: str) -> str:
 def _remarks(imported: Imported, unreadable: dict[str, str]) -> Iterator[str]:
     left = (*imported.left, *sorted(unreadable.items()))
     if left:
-        yield "Not taken over:"
+        yield "Not imported:"
         yield from (f"  {place}: {why}" for place, why in left)
 
 
@@ -102,9 +106,7 @@ def _refuse_broken(imported: Imported, unreadable: dict[str, str]) -> None:
         return
     for line in _remarks(imported, unreadable):
         click.echo(line, err=True)
-    raise click.ClickException(
-        "None of the files could be taken over; nothing was changed. Mend them and import again."
-    )
+    raise click.ClickException("None of the files could be imported; nothing was changed. Fix them and import again.")
 
 
 def _confirm(shown: str, imported: Imported, unreadable: dict[str, str], *, yes: bool) -> bool:
@@ -112,15 +114,15 @@ def _confirm(shown: str, imported: Imported, unreadable: dict[str, str], *, yes:
     for line in _remarks(imported, unreadable):
         click.echo(line, err=True)
     if not shown:
-        click.echo("The control plane says all of it already; nothing changes.")
+        click.echo("The control plane has all of it already; nothing changes.")
         return False
     click.echo(shown)
     if yes:
         return True
     if not sys.stdin.isatty():
-        click.echo("Nothing was changed; --yes does it.", err=True)
+        click.echo("Nothing was changed; pass --yes to apply it.", err=True)
         return False
-    return click.confirm("Change it so?", default=False, err=True)
+    return click.confirm("Apply this change?", default=False, err=True)
 
 
 def _into_file(path: Path, files: dict[str, str], unreadable: dict[str, str], *, yes: bool) -> None:
@@ -153,7 +155,7 @@ async def _into_cluster(where: Where, files: dict[str, str], unreadable: dict[st
         namespace = await resource_names.namespace_of(client, where.namespace)
         planes = await list_kind(client, kind, namespace)
         if len(planes) != 1:
-            raise click.ClickException(f"There is no {kind.kind.name} in namespace {namespace}; make one, or use -f.")
+            raise click.ClickException(f"There is no {kind.kind.name} in namespace {namespace}; create one, or use -f.")
         plane = planes[0]
         before: JsonObject = msgspec.to_builtins(plane.spec)
         imported = kolla_layout.read(files, before, services.sections())

@@ -24,7 +24,7 @@ HEADER = "# Generated from the types by `make crds`; do not edit.\n"
     "--write",
     "directory",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Write one file for each kind to this directory instead, and remove those of kinds that are gone.",
+    help="Write one file for each kind to this directory instead, and remove the files of removed kinds.",
 )
 @click.option("--install", "installs", is_flag=True, help="Install them into the cluster, or upgrade them there.")
 @connection_options

@@ -24,12 +24,12 @@ TEXT, JSON = "text", "json"
 @click.option("-o", "--output", type=click.Choice([TEXT, JSON]), default=TEXT, show_default=True)
 @cloud_options
 def explain(*, where: Where, resource: str, output: str) -> None:
-    """Say what a resource waits for, down to a pod's own reason.
+    """Say what a resource waits for, down to the pod.
 
-    Of one that is ready it says what took the time. RESOURCE is such as keystone, galera/openstack or
-    openstackcontrolplane/openstack. What it waits for is followed through the resources that it needs to Jobs and pods:
-    an image that cannot be had, a volume that is not bound, a probe that fails, the last lines of what a container
-    wrote before it ended.
+    If the resource is ready, say what took the time. RESOURCE is for example keystone, galera/openstack or
+    openstackcontrolplane/openstack. The command follows what it waits for through the resources that it needs, to Jobs
+    and pods: an image that cannot be pulled, a volume that is not bound, a probe that fails, the last lines that a
+    container wrote before it ended.
     """
     code = asyncio.run(_explain(where, resource, output))
     if code:

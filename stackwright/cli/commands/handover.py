@@ -40,10 +40,10 @@ class Options:
     timeout: float
 
 
-_yes = click.option("--yes", is_flag=True, help="Do it without asking.")
+_yes = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 _dry_run = click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 _timeout = click.option(
-    "--timeout", type=Duration(), default="5m", show_default=True, help="For how long to wait: 90s, 10m, 1h30m."
+    "--timeout", type=Duration(), default="5m", show_default=True, help="How long to wait: 90s, 10m, 1h30m."
 )
 
 
@@ -54,7 +54,7 @@ _timeout = click.option(
 @_timeout
 @cloud_options
 def give(*, where: Where, resource: str, yes: bool, dry_run: bool, timeout: float) -> None:
-    """Give a service's Helm release to who works with helm by hand.
+    """Hand a service's Helm release over to manual use of helm.
 
     No pod restarts. The operator does nothing more for the service until it is taken back with `stackwright take`.
     """
@@ -68,10 +68,10 @@ def give(*, where: Where, resource: str, yes: bool, dry_run: bool, timeout: floa
 @_timeout
 @cloud_options
 def take(*, where: Where, resource: str, yes: bool, dry_run: bool, timeout: float) -> None:
-    """Take back what others changed by hand, after showing it.
+    """Revert what others changed by hand, after showing it.
 
-    A release that is in helm's hands, or that helm changed by hand, goes back to the operator. Else it is about the
-    fields that somebody else set and that the operator therefore leaves alone (status.overridden).
+    If helm has the release, or somebody upgraded it with helm, it goes back to the operator. Otherwise the operator
+    takes back the fields that somebody else set and that it therefore leaves alone (status.overridden).
     """
     _end(asyncio.run(_take(where, resource, Options(yes, dry_run, timeout))))
 
@@ -87,7 +87,7 @@ async def _give(where: Where, word: str, options: Options) -> int:
         resource = await resource_names.find(client, word, namespace, service_kinds())
         name = resource.metadata.name
         if reason_of(resource) == release.GIVEN:
-            click.echo(f"The release {name} is in the hands of helm already.", err=True)
+            click.echo(f"The release {name} belongs to helm already.", err=True)
             return exit_codes.DONE
         history = await _history(client, resource)
         if not history:
@@ -95,15 +95,17 @@ async def _give(where: Where, word: str, options: Options) -> int:
                 f"{resource_names.label(resource)} has no Helm release yet; wait until it is deployed."
             )
         objects = len(history[-1].objects)
-        click.echo(f"The release {name} (revision {history[-1].version}) goes to helm with its {objects} objects.")
+        click.echo(
+            f"The release {name} (revision {history[-1].version}) is handed over to helm with its {objects} objects."
+        )
         click.echo("No pod restarts. The operator does nothing more for it, rotates no keys and repairs nothing,")
         click.echo(f"until it is taken back: stackwright take {word}")
-        if not _confirm(options, "Give it to helm?"):
+        if not _confirm(options, "Hand it over to helm?"):
             return exit_codes.DONE
         await _annotate(client, resource, HELM)
         _tell_paused(resource)
         await wait_until(client, resource, lambda seen: reason_of(seen) == release.GIVEN, options.timeout)
-        click.echo(f"Done: helm upgrade {name} works by hand now.", err=True)
+        click.echo(f"Done: you can use helm upgrade {name} now.", err=True)
         return exit_codes.DONE
 
 
@@ -150,7 +152,7 @@ async def _take_release(client: Client, resource: CustomResource, timeout: float
     try:
         taken = await wait_until(client, resource, lambda seen: not is_helms(seen), timeout, is_adopted)
     except Late as late:
-        note = f"The annotation {RELEASE_OWNER}: {OPERATOR} stays, and the operator goes on by it."
+        note = f"The annotation {RELEASE_OWNER}: {OPERATOR} stays, and the operator continues to follow it."
         raise Late(f"{late.message} {note}") from None
     if said != OPERATOR:
         await _annotate(client, resource, None)
@@ -187,9 +189,9 @@ def _show(resource: CustomResource, found: list[Change]) -> None:
             click.echo(f"{label}: {unknown}{why}")
             return
     if found:
-        click.echo(f"{label}: what others set, and what the operator makes of it when it takes it back:")
+        click.echo(f"{label}: what others set, and what it becomes when the operator takes it back:")
     else:
-        click.echo(f"{label}: nothing is set otherwise than the operator asks for.")
+        click.echo(f"{label}: nothing differs from what the operator asks for.")
     for line in overrides_report.lines(found):
         click.echo(line)
 
@@ -201,13 +203,13 @@ def _confirm(options: Options, question: str) -> bool:
     if options.yes:
         return True
     if not sys.stdin.isatty():
-        raise click.UsageError("nobody is here to be asked; add --yes to do what is shown above, or --dry-run")
+        raise click.UsageError("there is no terminal to ask on; add --yes to do what is shown above, or --dry-run")
     return click.confirm(question, default=False, err=True)
 
 
 def _tell_paused(resource: CustomResource) -> None:
     if pausing.is_paused(PAUSED, resource):
-        note = f"{resource_names.label(resource)} is paused: nothing happens before the annotation {PAUSED} is gone."
+        note = f"{resource_names.label(resource)} is paused: nothing happens until the annotation {PAUSED} is removed."
         click.echo(note, err=True)
 
 

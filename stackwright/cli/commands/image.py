@@ -35,7 +35,7 @@ def image() -> None:
 def build(names: tuple[str, ...], debian: str, yes: bool) -> None:  # noqa: FBT001  click's way
     """Build the images that are missing or whose recipe changed, in the right order.
 
-    They are kept in the cache (~/.cache/stackwright/images) under the hash of all that goes into them.
+    They are kept in the cache (~/.cache/stackwright/images), tagged with a hash of all their inputs.
     """
     from stackwright.local.images import building  # noqa: PLC0415  not needed to print a help text
     from stackwright.local.progress import Shown  # noqa: PLC0415  likewise
@@ -50,7 +50,7 @@ def build(names: tuple[str, ...], debian: str, yes: bool) -> None:  # noqa: FBT0
 @debian_option
 @click.option("--name", "instance", default="default", help="The cluster's name, as in `stackwright local up --name`.")
 def load(names: tuple[str, ...], debian: str, instance: str) -> None:
-    """Load the images into the cluster on this machine; those that it has are left alone."""
+    """Load the images that the cluster on this machine does not have yet."""
     from stackwright.local.images import building, loading  # noqa: PLC0415  not needed to print a help text
     from stackwright.local.progress import Shown  # noqa: PLC0415  likewise
 
@@ -64,7 +64,7 @@ def load(names: tuple[str, ...], debian: str, instance: str) -> None:
 @image.command(name="list")
 @debian_option
 def list_images(debian: str) -> None:
-    """List the images: name, tag, whether it was built and how large it is, and what it is."""
+    """List the images: name, tag, whether it is built, its size, and what it is."""
     from stackwright.local.images import building  # noqa: PLC0415  not needed to print a help text
 
     known = building.catalogue(debian=debian)
@@ -88,7 +88,7 @@ def list_images(debian: str) -> None:
     "--images",
     "overlay",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="A file in the form of images/manifest.yaml; what it says goes before.",
+    help="A file in the format of images/manifest.yaml, which overrides it.",
 )
 @click.option(
     "-o",
@@ -96,7 +96,7 @@ def list_images(debian: str) -> None:
     type=click.Choice(["table", "values"]),
     default="table",
     show_default=True,
-    help="As a table, or as values of the operators' chart.",
+    help="Print a table, or values for the operators' chart.",
 )
 def manifest(debian: str, overlay: Path | None, output: str) -> None:
     """Print which image each component runs."""

@@ -13,18 +13,18 @@ def local() -> None:
 
 
 named = click.option(
-    "--name", default="default", show_default=True, metavar="NAME", help="Which cluster; several live side by side."
+    "--name", default="default", show_default=True, metavar="NAME", help="Which cluster; several can run side by side."
 )
 
 
 @local.command()
 @named
-@click.option("--yes", is_flag=True, help="Install what is missing without asking.")
+@click.option("--yes", is_flag=True, help="Install missing packages without asking.")
 def up(name: str, yes: bool) -> None:  # noqa: FBT001  click's way
-    """Bring up a Kubernetes with one node; a second time, bring back what of it has ended.
+    """Start a Kubernetes with one node. If it runs already, restart the programs that have ended.
 
-    It has namespaces, addresses and folders of its own, and writes a kubeconfig of its own. The node and its pods
-    reach this machine; they reach what is beyond it only if this machine forwards packets for them.
+    The cluster has its own namespaces, addresses, folders and kubeconfig. The node and its pods can reach this machine;
+    they can reach other hosts only if this machine forwards packets for them.
     """
     import time  # noqa: PLC0415  only to say how long it took
 
@@ -46,7 +46,7 @@ def up(name: str, yes: bool) -> None:  # noqa: FBT001  click's way
 @named
 @click.option("--keep-data", is_flag=True, help="Keep etcd, volumes and images for the next time.")
 def down(name: str, keep_data: bool) -> None:  # noqa: FBT001  click's way
-    """End a cluster, and remove everything that it made."""
+    """Stop a cluster, and remove everything that it created."""
     from stackwright.local.cluster import lifecycle  # noqa: PLC0415  a help text needs none of it
     from stackwright.local.progress import Shown  # noqa: PLC0415  likewise
 
@@ -55,7 +55,7 @@ def down(name: str, keep_data: bool) -> None:  # noqa: FBT001  click's way
     if not there:
         click.echo(f"There is no cluster {name}.")
     elif keep_data:
-        click.echo(f"The cluster {name} is down; its data waits for the next up.")
+        click.echo(f"The cluster {name} is down; its data is kept for the next up.")
     else:
         click.echo(f"The cluster {name} is gone.")
 
@@ -83,13 +83,13 @@ def status(name: str, output: str) -> None:
 @click.option(
     "--directory",
     type=click.Path(path_type=Path),
-    help="Use the programs of this folder; only those that it lacks come from elsewhere.",
+    help="Use the programs in this folder; get only those that it lacks from elsewhere.",
 )
 @click.option(
-    "--missing", is_flag=True, help="Fetch and build nothing; list what is missing, and exit with 1 if any is."
+    "--missing", is_flag=True, help="Download and build nothing; list what is missing, and exit with 1 if anything is."
 )
 def binaries(names: tuple[str, ...], directory: Path | None, missing: bool) -> None:  # noqa: FBT001  click's way
-    """Get Kubernetes' programs and print where they are.
+    """Get the programs of Kubernetes and print their paths.
 
     They come from the first place that has them: --directory or $STACKWRIGHT_KUBERNETES_BINARIES, $KUBEBUILDER_ASSETS,
     the cache (~/.cache/stackwright/kubernetes), the official releases, or a build with Go.

@@ -40,11 +40,11 @@ class Wanted:
 
 @click.command(epilog=exit_codes.TABLE)
 @click.argument("resource", shell_complete=resource_names.complete_resource)
-@click.option("-f", "--follow", is_flag=True, help="Go on as more is written, also by pods that come later.")
-@click.option("--since", type=Duration(), help="Only what is not older than this: 90s, 10m, 1h30m.")
-@click.option("--tail", type=click.IntRange(min=0), help="Only so many lines of each container.")
+@click.option("-f", "--follow", is_flag=True, help="Follow the logs, including those of pods that start later.")
+@click.option("--since", type=Duration(), help="Only lines that are not older than this: 90s, 10m, 1h30m.")
+@click.option("--tail", type=click.IntRange(min=0), help="Only the last lines of each container, this many.")
 @click.option("-c", "--container", default="", help="Only this container of each pod.")
-@click.option("-p", "--previous", is_flag=True, help="Of each container as it was before its last restart.")
+@click.option("-p", "--previous", is_flag=True, help="The logs of each container before its last restart.")
 @cloud_options
 def logs(  # noqa: PLR0913  its options
     *,
@@ -58,11 +58,12 @@ def logs(  # noqa: PLR0913  its options
 ) -> None:
     """Print the logs of the pods behind a resource.
 
-    RESOURCE is what has pods: keystone, keystoneapi/keystone, galera/openstack. All its pods are read, and of its Jobs
-    (such as db-sync) the last pod of each. Where there are several, each line begins with its pod.
+    RESOURCE has pods, for example keystone, keystoneapi/keystone or galera/openstack. The command prints the logs of
+    all its pods, and of the last pod of each of its Jobs (such as db-sync). If there are several pods, each line begins
+    with the name of its pod.
     """
     if follow and previous:
-        raise click.UsageError("what was before a restart has ended; leave away --follow or --previous")
+        raise click.UsageError("the logs before a restart cannot be followed; remove --follow or --previous")
     asyncio.run(_logs(where, resource, Wanted(follow, since, tail, container, previous)))
 
 

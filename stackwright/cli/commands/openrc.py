@@ -48,16 +48,16 @@ class NotReady(click.ClickException):
 
 @click.command(epilog=exit_codes.TABLE)
 @click.option("--clouds-yaml", is_flag=True, help="Print a whole clouds.yaml instead, password included.")
-@click.option("--internal", is_flag=True, help="Use the internal endpoint: for who is in the cluster.")
+@click.option("--internal", is_flag=True, help="Use the internal endpoint, for clients inside the cluster.")
 @cloud_options
 def openrc(*, where: Where, clouds_yaml: bool, internal: bool) -> None:
-    """Print how the administrator logs in.
+    """Print the administrator's login.
 
     \b
     source <(stackwright openrc) && openstack token issue
     stackwright openrc --clouds-yaml > clouds.yaml && OS_CLOUD=default openstack token issue
 
-    The administrator's password is printed: that is what this is for. Mind where it goes.
+    This prints the administrator's password. Be careful where you store the output.
     """  # noqa: D301  click keeps the lines after its mark as they are
     cloud = asyncio.run(_cloud(where, internal=internal))
     click.echo(as_clouds_yaml(cloud) if clouds_yaml else as_openrc(cloud), nl=False)
@@ -83,10 +83,10 @@ def why_missing(keystones: list[KeystoneAPI], namespace: str) -> str:
     if not keystones:
         return f"There is no KeystoneAPI in namespace {namespace}; add keystone to the OpenStackControlPlane."
     if keystones[0].spec.externalKeystoneAPI:
-        return "Keystone runs elsewhere: its administrator's password is with who runs it."
+        return "Keystone runs elsewhere: ask its operators for the administrator's password."
     ready = conditions.find(keystones[0].status.conditions, conditions.READY)
-    why = ready.message if ready is not None else "its operator has not looked at it yet"
-    return f"KeystoneAPI {keystones[0].metadata.name} is not that far: {why}"
+    why = ready.message if ready is not None else "its operator has not processed it yet"
+    return f"KeystoneAPI {keystones[0].metadata.name} is not ready for logins: {why}"
 
 
 def merge(clouds: str, secure: str) -> dict[str, Any]:
@@ -95,17 +95,15 @@ def merge(clouds: str, secure: str) -> dict[str, Any]:
     hidden_part = (yaml.safe_load(secure) or {}).get("clouds", {}).get(CLOUD, {})
     auth = {**open_part.get("auth", {}), **hidden_part.get("auth", {})}
     if not auth.get("auth_url") or not auth.get("password"):
-        raise NotReady(f"ConfigMap {CONFIG} and Secret {SECRET} do not have the whole login of cloud {CLOUD}.")
+        raise NotReady(f"ConfigMap {CONFIG} and Secret {SECRET} do not have the complete login of cloud {CLOUD}.")
     return {"auth_type": "password", **open_part, "auth": auth}
 
 
 def inside(cloud: Mapping[str, Any], keystone: KeystoneAPI | None) -> dict[str, Any]:
-    """Return the entry for who is in the cluster. Pure."""
+    """Return the entry for clients inside the cluster. Pure."""
     url = keystone.status.apiEndpoints.get("internal", "") if keystone is not None else ""
     if not url:
-        raise NotReady(
-            "KeystoneAPI does not say its internal endpoint yet; `stackwright status` says what it waits for."
-        )
+        raise NotReady("KeystoneAPI has no internal endpoint yet; `stackwright status` says what it waits for.")
     return {**cloud, "interface": "internal", "auth": {**cloud["auth"], "auth_url": f"{url.rstrip('/')}/v3"}}
 
 

@@ -40,46 +40,52 @@ class Options:
 
 @click.command()
 @click.option(
-    "--services", default="", metavar="A,B", help="Only the controllers of these services; all when not given."
+    "--services", default="", metavar="A,B", help="Run only the controllers of these services. By default all."
 )
 @click.option(
     "--namespace",
     "namespaces",
     multiple=True,
     metavar="NAME",
-    help="Only resources of this namespace; several times for several; of all namespaces when not given.",
+    help="Work only on this namespace; repeatable. By default on all namespaces.",
 )
 @connection_options
 @click.option(
     "--images",
     type=click.Path(path_type=Path, dir_okay=False),
     envvar="STACKWRIGHT_IMAGES",
-    help="Which image each component runs: a file in the form of images/manifest.yaml. Also $STACKWRIGHT_IMAGES.",
+    help="Which image each component runs: a file in the format of images/manifest.yaml. Also $STACKWRIGHT_IMAGES.",
 )
 @click.option(
     "--charts",
     type=click.Path(path_type=Path, file_okay=False),
     envvar="STACKWRIGHT_CHARTS",
-    help="The folder of the charts; else the one of the checkout or of the image. Also $STACKWRIGHT_CHARTS.",
+    help="The folder of the charts. By default that of the checkout or of the image. Also $STACKWRIGHT_CHARTS.",
 )
 @click.option(
     "--operators",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="With --services core, in a cluster: the services' own operators to start, as the operators' chart made them.",
+    help="With --services core, in a cluster: the folder with the Deployments of the services' operators.",
 )
 @click.option("--leader-election/--no-leader-election", default=True, help="Work only while holding the leases.")
-@click.option("--health-port", default=8080, show_default=True, help="Where /healthz, /readyz and /metrics answer.")
+@click.option("--health-port", default=8080, show_default=True, help="The port of /healthz, /readyz and /metrics.")
 @click.option(
-    "--webhooks", type=click.Choice(["on", "off"]), default="on", show_default=True, help="Check what is written."
+    "--webhooks",
+    type=click.Choice(["on", "off"]),
+    default="on",
+    show_default=True,
+    help="Check resources when they are written.",
 )
-@click.option("--webhook-port", default=9443, show_default=True, help="Where the API server asks.")
-@click.option("--webhook-service", default="stackwright-webhook", help="The Service before it, inside of a cluster.")
+@click.option("--webhook-port", default=9443, show_default=True, help="The port of the webhooks.")
+@click.option(
+    "--webhook-service", default="stackwright-webhook", help="The Service in front of the webhooks, in a cluster."
+)
 @click.option(
     "--network-policies",
     type=click.Choice(["on", "off"]),
     default="on",
     show_default=True,
-    help="Close all ways between pods but those that services need.",
+    help="Close all connections between pods except those that services need.",
 )
 @click.option(
     "--api-server-port",
@@ -88,14 +94,14 @@ class Options:
     multiple=True,
     default=(443, 6443),
     show_default=True,
-    help="Where pods may reach the cluster's own API; several times for several.",
+    help="The port at which pods may reach the cluster's own API; repeatable.",
 )
 @click.option("--verbose", is_flag=True, help="Log more.")
 def operator(**options: Any) -> None:
     """Run the controllers of all services, or of some.
 
-    A signal ends it. In a pod it works with the pod's service account; elsewhere on the cluster that --kubeconfig,
-    --context or $KUBECONFIG names. Each service has a lease: several that run the same one agree on who works on it.
+    It runs until it gets a signal. In a pod it uses the pod's service account; elsewhere it uses the cluster that
+    --kubeconfig, --context or $KUBECONFIG names. Each service has a lease, so that only one operator works on it.
     """
     from stackwright.cli import log_lines  # noqa: PLC0415  a help text needs none of it
     from stackwright.controllers import dialling, operator_process  # noqa: PLC0415  likewise

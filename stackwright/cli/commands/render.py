@@ -33,17 +33,17 @@ PASSWORDS = "osp-secret"
     "files",
     multiple=True,
     type=click.Path(path_type=Path, allow_dash=True),
-    help="A file with the resource, and what there is beside it; repeatable, - is standard input.",
+    help="A file with the resource and the objects that it refers to; repeatable, - is standard input.",
 )
 @click.option("--secrets", "what", flag_value=SECRETS, default=True, help="Secrets and ConfigMaps (the default).")
 @click.option("--values", "what", flag_value=VALUES, help="The values of the chart.")
-@click.option("--manifests", "what", flag_value=MANIFESTS, help="Both, the chart rendered by helm.")
-@click.option("-n", "--namespace", default="", help="Where it will be; else what the file says, or openstack.")
-@click.option("--image", default="", help="The image; else what the resource says, or the image manifest.")
-@click.option("--database-host", default="", help="Where the database is; else where its Galera would be.")
+@click.option("--manifests", "what", flag_value=MANIFESTS, help="Both: the Secrets, and the chart rendered by helm.")
+@click.option("-n", "--namespace", default="", help="The namespace. By default the one in the file, or openstack.")
+@click.option("--image", default="", help="The image. By default that of the resource, or of the image manifest.")
+@click.option("--database-host", default="", help="The host of the database. By default that of its Galera.")
 @click.option("--database-port", type=click.IntRange(1, 65535), help="The database's port.")
 @click.option("--cache-server", "cache_servers", multiple=True, metavar="HOST:PORT", help="A memcached; repeatable.")
-@click.option("--public-url", default="", help="The public endpoint, where only your cluster knows it.")
+@click.option("--public-url", default="", help="The public endpoint, if only your cluster knows it.")
 @click.option("--internal-url", default="", help="The internal endpoint.")
 @click.option("--charts", type=click.Path(path_type=Path, file_okay=False), help="The folder of the charts.")
 def render(  # noqa: PLR0913  its options
@@ -60,7 +60,7 @@ def render(  # noqa: PLR0913  its options
     internal_url: str,
     charts: Path | None,
 ) -> None:
-    """Print what a resource becomes, for who installs by hand. No cluster is asked.
+    """Print the manifests of a resource, to install them by hand. It needs no cluster.
 
     \b
     stackwright render keystone -f keystone.yaml > secrets.yaml
@@ -68,8 +68,8 @@ def render(  # noqa: PLR0913  its options
     helm install keystone charts/keystone -n openstack \\
         -f <(stackwright render keystone -f keystone.yaml -f secrets.yaml --values)
 
-    Passwords and keys that no file has are generated, anew by each call: keep what you applied, and give it as a file
-    the next time. They are printed, so mind where they go.
+    Passwords and keys that are in no file are generated, new ones by each call: keep what you applied, and pass it as a
+    file the next time. They are printed in clear text, so be careful where you store them.
     """  # noqa: D301  click keeps the lines after its mark as they are
     blueprint = _blueprint(service)
     there = manifests.read(files)

@@ -30,17 +30,15 @@ TICK = 1.0
 @click.command(epilog=exit_codes.TABLE)
 @click.argument("resource", required=False, shell_complete=resource_names.complete_resource)
 @click.option("-w", "--watch", is_flag=True, help="Show every change, until interrupted.")
-@click.option("--wait", is_flag=True, help="Wait until all is ready, showing on standard error what is waited for.")
-@click.option(
-    "--timeout", type=Duration(), default="15m", show_default=True, help="For how long to wait: 90s, 10m, 1h30m."
-)
+@click.option("--wait", is_flag=True, help="Wait until everything is ready, and report changes on standard error.")
+@click.option("--timeout", type=Duration(), default="15m", show_default=True, help="How long to wait: 90s, 10m, 1h30m.")
 @click.option("-o", "--output", type=click.Choice([TABLE, JSON]), default=TABLE, show_default=True)
 @cloud_options
 def status(*, where: Where, resource: str | None, watch: bool, wait: bool, timeout: float, output: str) -> None:
     """Show a cloud as a tree: what is ready, and what waits for what.
 
-    RESOURCE is a part of it, such as keystone or galera/openstack; without it, all of it is shown. While it is waited
-    for, an error does not end the wait: it may heal, or somebody may mend it.
+    RESOURCE is a part of the cloud, such as keystone or galera/openstack; without it, the whole cloud is shown. With
+    --wait, an error does not end the wait: it may recover, or somebody may fix it.
     """
     if watch and wait:
         raise click.UsageError("--watch and --wait exclude each other")

@@ -53,13 +53,13 @@ class Place:
 @click.option(
     "--name",
     metavar="NAME",
-    help=f"Which cluster on this machine; several live side by side.  [default: {DEFAULT_CLUSTER}]",
+    help=f"Which cluster on this machine; several can run side by side.  [default: {DEFAULT_CLUSTER}]",
 )
-@click.option("--yes", is_flag=True, help="Install what is missing without asking.")
+@click.option("--yes", is_flag=True, help="Install missing packages without asking.")
 @click.option(
     "--cloud",
     metavar="FILE|none",
-    help=f"The manifests of the cloud to deploy; {NONE} deploys the operators alone.  [default: {EXAMPLE}]",
+    help=f"The manifests of the cloud to deploy; {NONE} deploys only the operators.  [default: {EXAMPLE}]",
 )
 @click.option(
     "-n", "--namespace", default="openstack", show_default=True, help="The cloud's namespace; the operators work there."
@@ -72,18 +72,19 @@ class Place:
 @click.option(
     "--images",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="A file in the form of images/manifest.yaml; what it says goes before the images that are built here.",
+    help="A file in the format of images/manifest.yaml, which overrides the images that are built here.",
 )
 @click.option("--timeout", type=Duration(), default="15m", show_default=True, help="How long to wait for the cloud.")
 @connection_options
 def up(**options: Any) -> None:
-    """Bring up a Kubernetes on this machine with a cloud in it.
+    """Start a Kubernetes on this machine with a cloud in it.
 
-    Gets or compiles Kubernetes, builds the images, starts the cluster, loads the images, installs the operators,
-    deploys the cloud and waits until it is ready. What is there already is left alone, so a second call takes seconds.
+    It downloads or compiles Kubernetes, builds the images, starts the cluster, loads the images, installs the
+    operators, deploys the cloud and waits until it is ready. It skips what exists already, so a second call takes
+    seconds.
 
-    With --kubeconfig or --context it works on that cluster instead: it takes the images from --images and starts
-    nothing on this machine. $KUBECONFIG alone is not enough, so that no cluster is changed by surprise.
+    With --kubeconfig or --context it uses that cluster instead: it takes the images from --images and starts nothing on
+    this machine. $KUBECONFIG alone is not enough, so that no cluster is changed by accident.
     """
     import time  # noqa: PLC0415  only to say how long it took
 
@@ -94,7 +95,7 @@ def up(**options: Any) -> None:
     cloud = _cloud(asked.cloud, asked.namespace)
     elsewhere = asked.kubeconfig is not None or asked.context is not None
     if elsewhere and asked.name is not None:
-        raise click.UsageError("--name is a cluster on this machine; leave it away, or --kubeconfig and --context")
+        raise click.UsageError("--name is a cluster on this machine; remove it, or remove --kubeconfig and --context")
     with Shown() as progress:
         place = _elsewhere(asked.kubeconfig, asked.context) if elsewhere else _here(asked, progress)
         _install(place, asked, cloud, progress)
@@ -196,7 +197,7 @@ def hints(place: Place, with_cloud: bool) -> list[str]:  # noqa: FBT001  whether
 @named
 @click.option("--keep-data", is_flag=True, help="Keep etcd, volumes and images for the next time.")
 def down(name: str, keep_data: bool) -> None:  # noqa: FBT001  click's way
-    """End the Kubernetes on this machine, with the cloud in it."""
+    """Stop the Kubernetes on this machine and the cloud in it."""
     from stackwright.cli.commands.local import down as end  # noqa: PLC0415  the same command, under a shorter name
 
     click.get_current_context().invoke(end, name=name, keep_data=keep_data)

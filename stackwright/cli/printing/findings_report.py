@@ -48,7 +48,7 @@ def lines(found: Iterable[Finding], width: int = ENDLESS) -> list[str]:
     ]
     unknown = count(every, Level.UNKNOWN)
     counted += [f"{unknown} not checked"] if unknown else []
-    return [*rows, "", f"{', '.join(counted)}." if counted else "All is well."]
+    return [*rows, "", f"{', '.join(counted)}." if counted else "No problems found."]
 
 
 def _fold(first: str, message: str, indent: int, width: int) -> list[str]:

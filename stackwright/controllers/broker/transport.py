@@ -81,7 +81,7 @@ def decide(resource: TransportURL, seen: Seen) -> Plan:
     if isinstance(seen.broker, Absent):
         return Plan(waits=(seen.broker.wait,))
     if seen.foreign:
-        message = f"metadata.name: Secret {seen.foreign} is there and was not made for this resource; {ANOTHER_NAME}"
+        message = f"metadata.name: Secret {seen.foreign} exists and was not created for this resource; {ANOTHER_NAME}"
         raise Blocked(message, reason=TAKEN, condition=URL_READY)
     if not seen.broker.ready and seen.current is None:
         message = f"RabbitMq {seen.broker.name} is not ready yet"
@@ -114,7 +114,7 @@ def _refuse_stranger(seen: Seen, broker: Broker) -> None:
         return
     name = secrets.password_name(broker.name, seen.user)
     raise Blocked(
-        f"spec.username: user {seen.user} exists at the broker and was not made for this resource; name another "
+        f"spec.username: user {seen.user} exists at the broker and was not created for this resource; name another "
         f"user, or create Secret {name} with the password under the key password",
         reason="UserTaken",
         condition=URL_READY,

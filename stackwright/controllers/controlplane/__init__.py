@@ -6,7 +6,7 @@
     controller.py  the composite, and what wakes it
     service_operators.py            the operators of single services: which are wanted
     service_operator_controller.py  the controller that starts and stops these
-    admission.py   the early answer to who writes a control plane
+    admission.py   early answers when a control plane is written
 
 The rule of this folder: it names no service; all that it knows of one stands in the section of the service's folder.
 """

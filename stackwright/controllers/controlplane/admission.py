@@ -1,4 +1,4 @@
-"""The early answer to who writes a control plane; all that it checks is checked again where it is reconciled."""
+"""Checks a control plane when it is written; every check runs again when it is reconciled."""
 
 from stackwright import services
 from stackwright.api.controlplane import OpenStackControlPlane
@@ -25,7 +25,7 @@ def _alone(new: OpenStackControlPlane, known: Known) -> Findings:
     if not names:
         return Findings()
     message = (
-        f"namespace {namespace} has OpenStackControlPlane {names[0]} already, and a namespace has one at most: "
+        f"namespace {namespace} has OpenStackControlPlane {names[0]} already, and a namespace has at most one: "
         "change that one, or use another namespace"
     )
     return Findings(errors=(FieldError("metadata.namespace", message, reason="FieldValueForbidden"),))

@@ -158,7 +158,7 @@ def _idle(umbrella: OpenStackControlPlane, instances: Iterable[Instance]) -> Ite
     for section in services.sections():
         if section.name not in used:
             disabled = is_disabled(section, umbrella.spec)
-            reason, message = ("Disabled", "is not wanted") if disabled else ("NotRequested", "was not asked for")
+            reason, message = ("Disabled", "is disabled") if disabled else ("NotRequested", "was not asked for")
             yield Finding(section.condition, "True", reason, f"{section.kind.kind.name} {message}")
 
 
@@ -177,7 +177,7 @@ def _state(instance: Instance, facts: Facts) -> Finding:
     present = facts.present.get(instance.identity)
     if present is None:
         reason, message = ("DependencyMissing", instance.unmet[0]) if instance.unmet else ("Requested", "")
-        return Finding("", "False", reason, message or f"{instance} is being made", "Info")
+        return Finding("", "False", reason, message or f"{instance} is being created", "Info")
     if present.deleting:
         return Finding("", "False", "Deleting", f"{instance} is being deleted", "Info")
     return state_of(present)
@@ -217,7 +217,7 @@ def _told(instance: Instance, facts: Facts) -> tuple[Identity, ServiceState]:
     ready = state.status == "True"
     message = "" if ready else state.message
     if instance.foreign:
-        message = f"{message}; it is used as it is, because somebody else made it".removeprefix("; ")
+        message = f"{message}; it is used unchanged, because somebody else created it".removeprefix("; ")
     kind, name = instance.identity
     reason = "" if ready else state.reason
     return instance.identity, ServiceState(kind=kind, name=name, ready=ready, reason=reason, message=message)

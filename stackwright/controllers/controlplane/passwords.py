@@ -106,7 +106,7 @@ def complaint(umbrella: OpenStackControlPlane, instances: Iterable[Instance], se
         what = f"Secret {name} does not exist; it needs the keys {wanted}."
         command = f"kubectl -n {namespace} create secret generic {name} {literals}"
         other = " Or set spec.passwordPolicy to Generate." if umbrella.spec.passwordPolicy == "Provide" else ""
-        return Finding(INPUT_READY, "False", "SecretMissing", f"{what} Make it: {command}.{other}", "Error")
+        return Finding(INPUT_READY, "False", "SecretMissing", f"{what} Create it: {command}.{other}", "Error")
     values = ", ".join(f'"{key}": "…"' for key in missing)
     command = f"kubectl -n {namespace} patch secret {name} -p '{{\"stringData\": {{{values}}}}}'"
     message = f"Secret {name} lacks the keys {wanted}. Add them: {command}"

@@ -153,7 +153,7 @@ class _Resolver:
         if is_disabled(provider, self.spec):
             return (
                 f"{by} needs {needed}, and spec.{provider.name}.enabled is false: "
-                f"set it to true, or make {needed} yourself"
+                f"set it to true, or create {needed} yourself"
             )
         if self.spec.dependencyPolicy == "Refuse":
             place = f"spec.{provider.name}.templates.{name}" if provider.several else f"spec.{provider.name}"

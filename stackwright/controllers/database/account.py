@@ -188,13 +188,13 @@ def _check(account: MariaDBAccount, seen: Seen) -> None:
     """Refuse what only the user can mend."""
     spec = account.spec
     if spec.accountType == "System":
-        message = "spec.accountType: System is not supported yet; root's password stands in the Secret of the Galera"
+        message = "spec.accountType: System is not supported yet; root's password is in the Secret of the Galera"
         raise Blocked(message, reason="NotSupported", condition=ACCOUNT_READY)
     if spec.requireTLS:
         message = "spec.requireTLS is not supported yet; leave it out"
         raise Blocked(message, reason="NotSupported", condition=ACCOUNT_READY)
     if problem := _reserved(account, seen):
-        message = f"spec.userName: {problem}; make a MariaDBAccount with another userName"
+        message = f"spec.userName: {problem}; create a MariaDBAccount with another userName"
         raise Blocked(message, reason="UserReserved", condition=ACCOUNT_READY)
     if seen.server is None and not seen.waits:
         label = DATABASE_LABEL if DATABASE_LABEL not in account.metadata.labels else ""
@@ -216,7 +216,7 @@ def _reserved(account: MariaDBAccount, seen: Seen) -> str:
     if isinstance(seen.server, Server) and bare(name) == bare(seen.server.user):
         return f"{name} is the server's own"
     if not account.status.server and any(grant.is_beyond_schemas for grant in seen.grants or ()):
-        return f"{name} exists on the server, was not made for this resource and may do more than in schemas"
+        return f"{name} exists on the server, was not created for this resource and has rights beyond schemas"
     return ""
 
 

@@ -143,13 +143,13 @@ def _interface(resource: KeystoneEndpoint, seen: Seen, access: Access, wanted: E
     again = wanted.interface in resource.status.endpointIDs
     place = f"{wanted.interface} endpoint of {resource.spec.serviceName}"
     if there is None:
-        message = f"The {place} is not in the catalog and is made"
+        message = f"The {place} is not in the catalog and is created"
         yield CreateEndpoint(
             access, resource, wanted, reason="CreatingEndpoint", message=message, condition=ENDPOINTS_READY,
             told=again, makes=made_endpoint(wanted),
         )  # fmt: skip
     elif there != replace(wanted, id=there.id):
-        message = f"The {place} is another in the catalog and becomes {wanted.url}"
+        message = f"The {place} differs in the catalog and becomes {wanted.url}"
         yield UpdateEndpoint(
             access,
             resource,
@@ -175,7 +175,7 @@ def _superfluous(resource: KeystoneEndpoint, seen: Seen, access: Access) -> Iter
         if here and endpoint.interface in resource.spec.endpoints and endpoint.id in stay:
             continue
         again = here and endpoint.interface in resource.spec.endpoints
-        why = "stands there more than once" if again else "is not asked for"
+        why = "is there more than once" if again else "is not asked for"
         yield DeleteEndpoint(
             access,
             resource,

@@ -81,8 +81,8 @@ class Ledger:
         found = self._written.get(key) or self._context.store(ConfigMap).get(key)
         if found is not None and not registration.is_registration(found):
             message = (
-                f"ConfigMap {key.name} is in the way of the note of what is made in Keystone for {wanted}; remove it, "
-                "or give it another name"
+                f"ConfigMap {key.name} is in the way of the record of what is created in Keystone for {wanted}; "
+                "remove it, or give it another name"
             )
             raise Blocked(message, reason="RegistrationTaken", condition=CLIENT_READY)
         return found

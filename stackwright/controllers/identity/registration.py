@@ -86,7 +86,7 @@ class Registration:
     @property
     def data(self) -> dict[str, str]:
         """The data of the ConfigMap."""
-        # One line for each thing, for who reads it.
+        # One line for each thing, for people who read it.
         made = ",\n ".join(msgspec.json.encode(one).decode() for one in self.made)
         return {"keystoneInstance": self.keystone, "resource": self.key.name, "made": f"[{made}]"}
 
@@ -128,8 +128,8 @@ def read(config_map: ConfigMap) -> Registration:
         made = None
     if made is None or empty.name != metadata.name:
         message = (
-            f"ConfigMap {metadata.name} does not hold what was noted there; put it back, or delete the ConfigMap: then "
-            "what was made in Keystone stays there"
+            f"ConfigMap {metadata.name} does not contain its record; restore it, or delete the ConfigMap: then "
+            "what was created in Keystone stays there"
         )
         raise Blocked(message, reason="RegistrationUnreadable", condition=CLIENT_READY)
     return replace(empty, made=made)

@@ -121,8 +121,8 @@ def decide(service: KeystoneService, seen: Seen) -> Plan:
     waits = (seen.password,) if isinstance(seen.password, Wait) else ()
     if not steps and not waits and seen.login is Login.FUTILE:
         raise Blocked(
-            f"Keystone took the password of user {service.spec.serviceUser}, but does not let it in: see whether the "
-            "account is locked there, or choose another password",
+            f"Keystone accepted the new password of user {service.spec.serviceUser}, but refuses its login: see "
+            "whether the account is locked there, or choose another password",
             reason="LoginRefused",
             condition=USER_READY,
         )
@@ -167,13 +167,13 @@ def _catalog(service: KeystoneService, seen: Seen, access: Access) -> Iterator[K
     wanted = Service(identity, spec.serviceType, spec.serviceName, spec.serviceDescription, spec.enabled)
     again = bool(service.status.serviceID)
     if there is None:
-        message = f"Service {spec.serviceName} was not in the catalog and is made"
+        message = f"Service {spec.serviceName} was not in the catalog and is created"
         yield CreateService(
             access, service, wanted, reason="CreatingService", message=message, condition=SERVICE_READY, told=again,
             makes=made_service(wanted),
         )  # fmt: skip
     elif there != wanted:
-        message = f"Service {spec.serviceName} is another in the catalog and is changed"
+        message = f"Service {spec.serviceName} differs in the catalog and is changed"
         yield UpdateService(
             access, service, wanted, reason="ChangingService", message=message, condition=SERVICE_READY, told=again
         )
@@ -181,7 +181,8 @@ def _catalog(service: KeystoneService, seen: Seen, access: Access) -> Iterator[K
     for former in seen.made:
         if former.what == "service" and former.id in {entry.id for entry in seen.services} - seen.taken - {identity}:
             message = (
-                f"Service {former.name[1]} was made for a KeystoneService of this name that is gone; it is deleted"
+                f"Service {former.name[1]} was created for a KeystoneService of this name that no longer exists; "
+                "it is deleted"
             )
             yield DeleteService(
                 access, service, former.id, reason="DeletingService", message=message, condition=SERVICE_READY,
@@ -191,13 +192,13 @@ def _catalog(service: KeystoneService, seen: Seen, access: Access) -> Iterator[K
 
 def _project(service: KeystoneService, seen: Seen, access: Access) -> Iterator[KeystoneStep]:
     if seen.project is None or not seen.project.enabled:
-        message = f"Project {PROJECT} is not there or is disabled, and is made so"
+        message = f"Project {PROJECT} does not exist or is disabled; it is created or enabled"
         yield PrepareProject(
             access, service, seen.project, reason="PreparingProject", message=message, condition=USER_READY
         )
     for role in ROLES:
         if role not in seen.roles:
-            message = f"Role {role} is not there and is made"
+            message = f"Role {role} does not exist and is created"
             yield CreateRole(access, service, role, reason="CreatingRole", message=message, condition=USER_READY)
 
 
@@ -205,7 +206,7 @@ def _user(service: KeystoneService, seen: Seen, access: Access) -> Iterator[Keys
     name, user, again = service.spec.serviceUser, seen.user, bool(service.status.userID)
     if user is None:
         if isinstance(seen.password, str):
-            message = f"User {name} is not there and is made"
+            message = f"User {name} does not exist and is created"
             yield CreateUser(
                 access, service, name, seen.password, reason="CreatingUser", message=message, condition=USER_READY,
                 told=again, makes=made_user(User("", name)),
@@ -225,7 +226,7 @@ def _user(service: KeystoneService, seen: Seen, access: Access) -> Iterator[Keys
     for role in ROLES:
         if role in seen.roles and role not in seen.held:
             grant = Grant(user.id, seen.roles[role])
-            message = f"User {name} does not hold the role {role} in project {PROJECT} and gets it"
+            message = f"User {name} does not have the role {role} in project {PROJECT} and gets it"
             yield GrantRole(
                 access, service, seen.project.id, grant, reason="Granting", message=message, condition=USER_READY,
                 told=again,

@@ -86,7 +86,7 @@ async def take(step: KeystoneStep, keystone: Keystone, world: World) -> None:
         case DeleteService():
             await keystone.delete_service(step.service_id)
         case PrepareProject(project=None):
-            await keystone.create_project(PROJECT, "The users that services work as")
+            await keystone.create_project(PROJECT, "The users that services log in as")
         case PrepareProject(project=Project() as project):
             await keystone.enable_project(project.id)
         case CreateRole():

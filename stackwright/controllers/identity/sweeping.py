@@ -74,7 +74,7 @@ class Sweep:
         elif leaving:
             await ledger.rewrite(found, replace(noted, made=kept))
         if removed:
-            message = f"{noted} is gone; what was made for it is deleted in Keystone: {', '.join(removed)}"
+            message = f"{noted} is gone; what was created for it is deleted from Keystone: {', '.join(removed)}"
             self.context.events.event(self.keystone, "Normal", "Unregistered", message)
 
     async def _delete(self, leaving: list[Made], keystone: Keystone) -> list[str]:
@@ -155,7 +155,9 @@ async def _sweep(abandoned: Iterable[ConfigMap], resources: tuple[Registered, ..
                 delays.append(BUSY_SECONDS)
         except (Blocked, Retry) as error:
             kind, subject = registration.subject(note)
-            message = f"What was made for {kind} {subject.name}, which is gone, cannot be deleted in Keystone: {error}"
+            message = (
+                f"What was created for {kind} {subject.name}, which is gone, cannot be deleted from Keystone: {error}"
+            )
             one.context.events.event(one.keystone, "Warning", "CannotUnregister", message)
             if isinstance(error, Retry):
                 raise

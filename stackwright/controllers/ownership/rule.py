@@ -51,10 +51,10 @@ class Taken:
         if self.rival is not None:
             return f"{self.claim} belongs to {self.owner}; {self.claim.advice}"
         if not self.owner:
-            return f"{self.claim} is there and was not made for this resource; {self.claim.advice}, or delete it"
+            return f"{self.claim} exists and was not created for this resource; {self.claim.advice}, or delete it"
         return (
-            f"{self.claim} was made for {self.owner} and is kept for it; {self.claim.advice}, or take the annotation "
-            f"{_mark_of(self.claim)} off it to hand it over"
+            f"{self.claim} was created for {self.owner} and is kept for it; {self.claim.advice}, or take the "
+            f"annotation {_mark_of(self.claim)} off it to hand it over"
         )
 
     def __str__(self) -> str:

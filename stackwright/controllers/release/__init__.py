@@ -1,6 +1,6 @@
 """Helm releases that the operator keeps: whose a release is, and the records that helm reads.
 
-The rule of this folder: it never changes what runs. Objects are applied by who calls it, as children of the resource;
+The rule of this folder: it never changes what runs. The caller applies objects, as children of the resource;
 here is decided whether they may be, who their fields belong to, and what `helm history` says of it.
 
     if release.is_given(resource):                          # the annotation says helm: apply, prune, record nothing

@@ -104,7 +104,7 @@ async def _give_back(resource: Resource, history: Sequence[Revision], wanted: se
 
 
 async def take_fields(client: Client, identity: Identity, fields: Iterable[tuple[str, str]], operator: str) -> None:
-    """Take fields of an object, by manager and path, from who set them, and give them to the operator.
+    """Transfer fields of an object, by manager and path, from their managers to the operator.
 
     Their values stay until the operator's next apply, which makes them what it asks for and removes what it does not.
     The mark goes, so that it knows that it has to apply again.
@@ -189,11 +189,17 @@ async def _prune(identity: Identity, resource: Resource, context: Context) -> No
     if metadata.controller is not None or metadata.annotations.get(POLICY) == "keep":
         return
     if kind in HOLDS_DATA:
-        note = f"{kind.name} {key.name} of a revision made by helm by hand was left; delete it if nothing needs it"
+        note = (
+            f"{kind.name} {key.name} of a revision that was made with helm by hand was left; delete it if nothing "
+            "needs it"
+        )
         context.events.event(resource, "Normal", "StrayLeft", note)
         return
     await context.client.delete(of, key.name, key.namespace, uid=metadata.uid)
-    note = f"{kind.name} {key.name} of a revision made by helm by hand was deleted: the resource does not ask for it"
+    note = (
+        f"{kind.name} {key.name} of a revision that was made with helm by hand was deleted: the resource does not "
+        "ask for it"
+    )
     context.events.event(resource, "Normal", "StrayDeleted", note)
 
 

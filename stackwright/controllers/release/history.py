@@ -213,7 +213,7 @@ def _says(revision: Revision, wanted: Wanted) -> bool:
 
 def _wait(history: tuple[Revision, ...], wanted: Wanted, now: datetime) -> Wait | None:
     if any(revision.owner not in ("", wanted.resource.metadata.uid) for revision in history):
-        message = "the records of the release of a deleted resource of the same name go first"
+        message = "the release records of a deleted resource of the same name are removed first"
         return Wait("Replacing", message, after=REPLACING_SECONDS)
     return helm_at_work(history, now)
 
@@ -226,13 +226,15 @@ def helm_at_work(history: tuple[Revision, ...], now: datetime) -> Wait | None:
     left = timedelta(seconds=BUSY_SECONDS) - (now - newest.modified)
     if left <= timedelta():
         return None
-    message = f"a helm command by hand is at work on revision {newest.version} ({newest.status}); it is waited for"
+    message = (
+        f"a helm command by hand is at work on revision {newest.version} ({newest.status}); the operator waits for it"
+    )
     return Wait("HelmAtWork", message, after=left.total_seconds())
 
 
 def _tell(revision: Revision) -> Tell:
     note = (
-        f"Revision {revision.version} ({revision.status}) of the release was made by helm by hand; "
-        "the operator keeps the release and numbers on from there"
+        f"Revision {revision.version} ({revision.status}) of the release was made with helm by hand; "
+        "the operator keeps the release and continues numbering from there"
     )
     return Tell(revision=revision, reason="ForeignRevision", message=note)

@@ -45,7 +45,7 @@ def type_of(body: JsonObject) -> type[Resource]:
     """Return the type of a rendered object; raise Blocked for a kind that a release of ours does not hold."""
     name = (body.get("apiVersion", ""), body.get("kind", ""))
     if name not in _BY_NAME:
-        raise Blocked(f"the chart renders a {name[1]} of {name[0]}, which the operator does not apply; take it out")
+        raise Blocked(f"the chart renders a {name[1]} of {name[0]}, which the operator does not apply; remove it")
     return _BY_NAME[name]
 
 

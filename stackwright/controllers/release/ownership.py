@@ -1,4 +1,4 @@
-"""Whose a release is: the operator's, or that of who uses helm by hand. Pure."""
+"""Decides who owns a release: the operator, or a person who uses helm by hand. Pure."""
 
 from collections.abc import Iterable
 from enum import Enum
@@ -35,7 +35,7 @@ def is_given(resource: Resource) -> bool:
 def why_given(history: tuple[Revision, ...]) -> str:
     """Return the sentence that tells whose a release is that was given to helm, and how to have it back."""
     return (
-        f"{named(history)} is in the hands of helm; set the annotation {RELEASE_OWNER}: operator to take it over "
+        f"{named(history)} belongs to helm; set the annotation {RELEASE_OWNER}: operator to take it over "
         "(stackwright take shows first what that changes)"
     )
 
@@ -90,12 +90,12 @@ def why_contested(resource: Resource, history: tuple[Revision, ...], objects: It
     name = resource.metadata.name
     said = resource.metadata.annotations.get(RELEASE_OWNER)
     if said is not None:
-        return f"the annotation {RELEASE_OWNER} is {said!r}; write helm or operator, or take it away"
+        return f"the annotation {RELEASE_OWNER} is {said!r}; write helm or operator, or remove it"
     if is_changed_by_hand(history):
         return (
-            f"{named(history)} was made by helm by hand and changes what the operator applied; status.overridden shows "
-            f"what. Set the annotation {RELEASE_OWNER}: operator to revert that (stackwright take shows it first), or "
-            f"{RELEASE_OWNER}: helm to go on by hand"
+            f"{named(history)} was made with helm by hand and changes what the operator applied; status.overridden"
+            f" shows what. Set the annotation {RELEASE_OWNER}: operator to revert that (stackwright take shows it "
+            f"first), or {RELEASE_OWNER}: helm to continue by hand"
         )
     if history:
         return (

@@ -71,25 +71,25 @@ def _role(what: str, body: JsonObject, ours: Chart) -> Iterator[str]:
     found = list(dict.fromkeys(rights.beyond(_list(body, "rules"), ours.rules())))
     if found:
         shown = ", ".join(found[:NAMED]) + (f" and {len(found) - NAMED} more" if len(found) > NAMED else "")
-        yield f"{what}, which allows {shown}; the service's own chart does not, take it out"
+        yield f"{what}, which allows {shown}; the service's own chart does not; remove it"
 
 
 def _binding(what: str, body: JsonObject, theirs: Chart) -> Iterator[str]:
     role = _map(body, "roleRef")
     if role.get("kind") != "Role" or role.get("name") not in theirs.named("Role"):
-        yield f"{what} of {role.get('kind')} {role.get('name')}; it may bind Roles of the chart itself alone"
+        yield f"{what} of {role.get('kind')} {role.get('name')}; it may bind only Roles of the chart itself"
     for subject in _list(body, "subjects"):
         kind, name = subject.get("kind"), subject.get("name")
         place = subject.get("namespace", theirs.namespace)
         own = kind == "ServiceAccount" and place == theirs.namespace and name in theirs.named("ServiceAccount")
         if not own:
             where = f" of namespace {place}" if kind == "ServiceAccount" and place != theirs.namespace else ""
-            yield f"{what} for {kind} {name}{where}; it may bind to ServiceAccounts of the chart itself alone"
+            yield f"{what} for {kind} {name}{where}; it may bind only to ServiceAccounts of the chart itself"
 
 
 def _secret(what: str, body: JsonObject, theirs: Chart) -> Iterator[str]:
     if body.get("type") == records.TYPE:
-        yield f"{what}, which is a record of a Helm release; the operator writes these, take it out"
+        yield f"{what}, which is a record of a Helm release; only the operator writes these; remove it"
     account = _map(_map(body, "metadata"), "annotations").get(ACCOUNT_NAME)
     if body.get("type") == ACCOUNT_TOKEN and account not in theirs.named("ServiceAccount"):
         yield f"{what} with the token of ServiceAccount {account}, which is not of the chart itself"
@@ -98,7 +98,7 @@ def _secret(what: str, body: JsonObject, theirs: Chart) -> Iterator[str]:
 def _service(what: str, body: JsonObject, ours: Chart) -> Iterator[str]:
     known = {address for other in ours.objects for address in _addresses(other)}
     if found := sorted(set(_addresses(body)) - known):
-        yield f"{what} with externalIPs ({', '.join(found)}), which take others' traffic; take them out"
+        yield f"{what} with externalIPs ({', '.join(found)}), which would take the traffic of others; remove them"
 
 
 def _policy(what: str, body: JsonObject, theirs: Chart, ours: Chart) -> Iterator[str]:

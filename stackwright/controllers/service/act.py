@@ -63,7 +63,7 @@ async def turn(
     """Turn a ring, or note that it is spread, once everybody who reads it holds the present keys; or shorten it."""
     keys = rings.decoded(step.secret)
     if not key_rings.is_ring(keys):
-        message = f"Secret {step.secret.metadata.name} is no ring of keys: it needs the keys 0 and 1, and numbers only"
+        message = f"Secret {step.secret.metadata.name} is not a key ring: it needs the keys 0 and 1, and numbers only"
         raise Blocked(message, reason="KeyRingInvalid")
     if not isinstance(step, Drop):
         await _held(step, keys, holders, context, environment)
@@ -194,7 +194,7 @@ async def retire(entry: Retirement, resource: CustomResource, context: Context) 
         secret = entry.secret.metadata
         await context.client.delete(Secret, secret.name, secret.namespace, uid=secret.uid)
     await context.client.delete(gone, metadata.name, metadata.namespace, uid=metadata.uid)
-    said = f"{entry.resource.kind.name} {metadata.name} is used no more"
+    said = f"{entry.resource.kind.name} {metadata.name} is no longer used"
     context.events.event(resource, "Normal", entry.reason, said)
 
 

@@ -97,7 +97,7 @@ def moved(resource: Any, status: Any, exposed: Exposed, nodes: Iterable[Node]) -
         for one, other in changes:
             was, now = _shown(exposed.present[name], nodes, one, other)
             yield (
-                f"Service {name} is reached at {now} from now on, and no longer at {was}: the old address could not be "
+                f"Service {name} is now reached at {now}, and no longer at {was}: the old address could not be "
                 "had again, or somebody changed it; the catalog follows, clients that keep addresses must be told"
             )
 

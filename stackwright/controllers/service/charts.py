@@ -123,7 +123,7 @@ def _problem(resource: CustomResource, body: JsonObject, context: Context) -> st
         kinds = ", ".join(sorted(kind.kind.name for kind in release.KINDS))
         return f"{what} of {body.get('apiVersion')}, which the operator does not apply; it applies {kinds}"
     if metadata.get("namespace", place) != place:
-        return f"{what} for namespace {metadata['namespace']}; leave the namespace away, all of it is in {place}"
+        return f"{what} for namespace {metadata['namespace']}; remove the namespace: everything is in {place}"
     present = context.store(release.type_of(body)).get(Key(place, name)) if name else None
     if present is None or labels.belongs(present, resource):
         return "" if name else f"{what}; give it one"

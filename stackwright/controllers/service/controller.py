@@ -311,7 +311,7 @@ class ServiceController(Generic[C, F]):
                 await act.turn(step, holders, context, self.environment, seen.now)
             except Retry as error:
                 # The service is as ready as before: its keys are only a little older than they might be.
-                context.logger.info("a ring waits to be turned", why=str(error))
+                context.logger.info("a key ring waits to be rotated", why=str(error))
                 delays.append(error.after or act.HOLDING_SECONDS)
             except Blocked as error:
                 stuck.append(conditions.finding_of(error))

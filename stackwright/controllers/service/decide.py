@@ -108,7 +108,7 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
     )
     if not gathered.ready or common.secrets:
         # Whatever each need says, the configuration is not there before all of them are.
-        message = "The configuration is written when all that it speaks of is known"
+        message = "The configuration is written once all its inputs are known"
         return replace(
             common, waits=(*common.waits, Wait("Waiting", message, declared(resource, "ServiceConfigReady")))
         )
@@ -223,7 +223,11 @@ def _unread(service: Service[C, F], resource: C) -> tuple[Finding, ...]:
     if not ignored or not condition:
         return ()
     names = ", ".join(f"spec.{name}" for name in ignored)
-    return (Finding(condition, "True", "Ready", f"All is there; not read yet by this release: {names}"),)
+    return (
+        Finding(
+            condition, "True", "Ready", f"All inputs are there; these fields have no effect in this release: {names}"
+        ),
+    )
 
 
 def _said_at(said: Any, steps: list[str]) -> Iterable[str]:

@@ -56,13 +56,14 @@ def _renewable(service: Service[C, F], resource: C) -> dict[str, bool]:
 
 
 def _loss(name: str) -> str:
-    return f"Secret {name} was deleted and is made anew: what came of the old one is not valid any more."
+    return f"Secret {name} was deleted and is created again: what was issued with the old one is no longer valid."
 
 
 def _stuck(names: list[str], resource: Any) -> str:
     said = ", ".join(names)
     words = ",".join(resource.status.hash[name] for name in names)
     return (
-        f"Secret {said} was deleted, and what was written or set up with it needs it; restore it from a backup, or set "
-        f"the annotation {ACCEPT_LOSS}: {words} on {resource.kind.name} {resource.metadata.name} to have a new one made"
+        f"Secret {said} was deleted, and what was encrypted or set up with it needs it; restore it from a backup, "
+        f"or set the annotation {ACCEPT_LOSS}: {words} on {resource.kind.name} {resource.metadata.name} to have a "
+        "new one created"
     )

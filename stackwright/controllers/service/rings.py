@@ -137,7 +137,9 @@ def due(service: Service[C, F], resource: C, facts: F, look: Look, course: Cours
                 steps.append(Drop(secret, over))
             continue
         if ring.migrate and not _migrated(ring, resource, facts, look):
-            message = f"{secret.metadata.name} turns when {ring.migrate} has written everything with the present keys"
+            message = (
+                f"{secret.metadata.name} is rotated once {ring.migrate} has encrypted everything with the current keys"
+            )
             waiting[asked.get(ring.name, "")] = message
             continue
         needed = frozenset(name for name, seconds in left.items() if seconds)

@@ -113,7 +113,7 @@ def capacity(plan: Plan, world: World) -> Iterable[Finding]:
     if not plan.releases:
         return
     if world.nodes is None or world.pods is None:
-        yield Finding(Level.UNKNOWN, TOPIC, "You may not look at the nodes and all pods.")
+        yield Finding(Level.UNKNOWN, TOPIC, "You have no right to read the nodes and all pods.")
         return
     left = free(world.nodes, world.pods, plan)
     if not left:
@@ -121,7 +121,7 @@ def capacity(plan: Plan, world: World) -> Iterable[Finding]:
         return
     every = list_wanted(plan, len(left))
     total, there = sum((room for _, room in every), Room()), sum(left.values(), Room())
-    sentence = f"{total.pods} pods ask for {total}; free are {there} on {_nodes(len(left))}"
+    sentence = f"{total.pods} pods request {total}; {there} are free on {_nodes(len(left))}"
     for label, room in sorted(every, key=lambda entry: (entry[1].memory, entry[1].cpu), reverse=True):
         place = next((name for name, rest in left.items() if rest.fits(room)), None)
         if place is None:

@@ -32,7 +32,7 @@ def definitions(world: World) -> Iterable[Finding]:
     """Yield whether the cluster knows our kinds as this version has them."""
     topic = "definitions"
     if world.definitions is None:
-        yield Finding(Level.UNKNOWN, topic, "You may not look at CustomResourceDefinitions.")
+        yield Finding(Level.UNKNOWN, topic, "You have no right to read CustomResourceDefinitions.")
         return
     there = {item.metadata.name: item for item in world.definitions}
     names = [kind.kind.crd_name for kind in services.kinds()]
@@ -48,7 +48,7 @@ def definitions(world: World) -> Iterable[Finding]:
     if missing or foreign:
         return
     if world.upgraded is None:
-        yield Finding(Level.UNKNOWN, topic, f"All {len(names)} kinds are there; whether of this version, nobody told.")
+        yield Finding(Level.UNKNOWN, topic, f"All {len(names)} kinds are installed; their version is not known.")
         return
     changed = [
         item.metadata.name
@@ -56,24 +56,24 @@ def definitions(world: World) -> Iterable[Finding]:
         if next(iter(differences(there[item.metadata.name].spec, item.spec)), "")
     ]
     if changed:
-        message = f"{', '.join(changed)}: of another version; upgrade them: stackwright crds --install."
+        message = f"{', '.join(changed)}: in another version; upgrade them: stackwright crds --install."
         yield Finding(Level.WARNING, topic, message)
     else:
-        yield Finding(Level.OK, topic, f"All {len(names)} kinds are there, of this version.")
+        yield Finding(Level.OK, topic, f"All {len(names)} kinds are installed, in this version.")
 
 
 def operators(world: World, version: str, now: datetime) -> Iterable[Finding]:
     """Yield whether somebody works on what is written, and of which version that is."""
     topic = "operator"
     if world.operators is None:
-        yield Finding(Level.UNKNOWN, topic, "You may not look at the operators.")
+        yield Finding(Level.UNKNOWN, topic, "You have no right to read the operators.")
         return
     if not world.operators:
         yield _outside(world, now)
     elif not any(_sees(item, world.namespace) for item in world.operators):
         named = ", ".join(sorted({place for item in world.operators for place in works_in(item)}))
         message = (
-            f"The operators work in namespace {named} alone, and would not see a cloud in {world.namespace}; add it to "
+            f"The operators work only in namespace {named}, and would not see a cloud in {world.namespace}; add it to "
             f"their chart's namespaces (stackwright up --namespace {world.namespace} does it)."
         )
         yield Finding(Level.PROBLEM, topic, message)
@@ -84,10 +84,10 @@ def operators(world: World, version: str, now: datetime) -> Iterable[Finding]:
             hint = f"kubectl -n {item.metadata.namespace} describe pods"
             yield Finding(Level.PROBLEM, topic, f"{state.message} ({name}); see why: {hint}.")
         elif other != version:
-            message = f"{name} is of version {other}, and this is {version}; upgrade it (stackwright up does it)."
+            message = f"{name} has version {other}, and this is {version}; upgrade it (stackwright up does it)."
             yield Finding(Level.WARNING, topic, message)
         else:
-            yield Finding(Level.OK, topic, f"{name} runs, of version {version}.")
+            yield Finding(Level.OK, topic, f"{name} runs, in version {version}.")
 
 
 def _sees(operator: Deployment, namespace: str) -> bool:
@@ -110,9 +110,9 @@ def _outside(world: World, now: datetime) -> Finding:
         age = now - datetime.fromisoformat(lease.spec.renewTime)
         if age < _ALIVE:
             heard = spell(age.total_seconds())
-            message = f"{lease.spec.holderIdentity} works outside of the cluster, last heard of {heard} ago."
+            message = f"{lease.spec.holderIdentity} works outside the cluster, last seen {heard} ago."
             return Finding(Level.OK, "operator", message)
-    message = "No operator runs: nobody would deploy anything. Install it (stackwright up does it), or run one."
+    message = "No operator runs: nothing would be deployed. Install it (stackwright up does it), or run one."
     return Finding(Level.PROBLEM, "operator", message)
 
 
@@ -123,11 +123,11 @@ def namespace(world: World) -> Finding:
         message = f"Namespace {name} does not exist; create it: kubectl create namespace {name}."
         return Finding(Level.WARNING, topic, message)
     if not world.here.metadata.name:
-        return Finding(Level.UNKNOWN, topic, f"You may not look at namespace {name}.")
+        return Finding(Level.UNKNOWN, topic, f"You have no right to read namespace {name}.")
     if world.here.deleting:
         return Finding(Level.PROBLEM, topic, f"Namespace {name} is being deleted; wait until it is gone.")
     label, wanted = "pod-security.kubernetes.io/enforce", "restricted"
     if world.here.metadata.labels.get(label) != wanted:
-        message = f"Namespace {name} does not hold pods to the {wanted} profile, which ours keep; have it do so: "
+        message = f"Namespace {name} does not enforce the {wanted} profile, which our pods satisfy; make it do so: "
         return Finding(Level.WARNING, topic, f"{message}kubectl label namespace {name} {label}={wanted}.")
-    return Finding(Level.OK, topic, f"Namespace {name} is there, and holds pods to the {wanted} profile.")
+    return Finding(Level.OK, topic, f"Namespace {name} exists, and enforces the {wanted} profile.")

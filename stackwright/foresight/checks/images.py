@@ -16,7 +16,7 @@ LOCAL = ("localhost/", "stackwright.local/")
 
 
 def references(plan: Plan) -> dict[str, str]:
-    """Return the images that would be run, each with who needs it first."""
+    """Return the images that would be run, each with the first resource that needs it."""
     found: dict[str, str] = {}
     for release in plan.releases:
         for _, pod in pods_of(release):
@@ -34,9 +34,9 @@ def images(plan: Plan, world: World | None) -> Iterable[Finding]:
     unknown: list[str] = []
     for reference, label in sorted(wanted.items()):
         if reference == NO_IMAGE:
-            yield Finding(Level.UNKNOWN, TOPIC, f"{label}: nothing says here which image it runs.")
+            yield Finding(Level.UNKNOWN, TOPIC, f"{label}: its image is not known here.")
         elif not REFERENCE.fullmatch(reference):
-            message = f'{label}: "{reference}" is no reference of an image; correct spec.containerImage.'
+            message = f'{label}: "{reference}" is not an image reference; correct spec.containerImage.'
             yield Finding(Level.PROBLEM, TOPIC, message)
         elif reference in present:
             continue

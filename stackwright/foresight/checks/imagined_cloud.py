@@ -151,7 +151,7 @@ async def _release(
             chart = means.charts / blueprint.chart_name
             rendered = await means.renderer.render(chart, resource.metadata.name, namespace, outcome.values)
     except Missing as error:
-        said = f"{_label(resource)}: what it becomes is not known here: {error}"
+        said = f"{_label(resource)}: its objects cannot be determined here: {error}"
         return Finding(Level.UNKNOWN, TOPIC, said)
     except (Blocked, Retry) as error:
         return Finding(Level.PROBLEM, TOPIC, f"{_label(resource)}: {error}.")

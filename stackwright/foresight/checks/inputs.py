@@ -23,11 +23,11 @@ def umbrella(plan: Plan, world: World) -> Iterable[Finding]:
     for plane in plan.planes:
         name = plane.spec.secret
         if world.secrets is None and not any(isinstance(item, Secret) for item in plan.given):
-            yield Finding(Level.UNKNOWN, TOPIC, f"You may not look at Secret {name}.")
+            yield Finding(Level.UNKNOWN, TOPIC, f"You have no right to read Secret {name}.")
             continue
         seen = passwords.seen(_secret(name, plan, world))
         if (new := passwords.decide(plane, plan.instances, seen)) is not None:
-            yield Finding(Level.OK, TOPIC, f"{', '.join(new.keys)}: will be made, in Secret {name}.")
+            yield Finding(Level.OK, TOPIC, f"{', '.join(new.keys)}: will be created in Secret {name}.")
             seen = Seen((seen.keys if seen else frozenset()) | set(new.keys), generated=True, version="")
         if (complaint := passwords.complaint(plane, plan.instances, seen)) is not None:
             yield Finding(Level.PROBLEM, TOPIC, complaint.message)
@@ -84,7 +84,7 @@ def references(plan: Plan, world: World | None) -> Iterable[Finding]:
     told = [entry for entry in found if entry is not None]
     yield from told
     if wanted and not told:
-        message = f"All that pods read and you bring is there: {', '.join(sorted(map(str, wanted)))}."
+        message = f"Everything that pods read and you provide exists: {', '.join(sorted(map(str, wanted)))}."
         yield Finding(Level.OK, "references", message)
 
 
@@ -93,7 +93,7 @@ def _missing(
 ) -> Finding | None:
     keys = there.get((wanted.kind, wanted.name))
     if keys is None and unknown:
-        message = f"{label} reads {wanted}; whether it is there is not known."
+        message = f"{label} reads {wanted}; whether it exists is not known."
         return Finding(Level.UNKNOWN, "references", message)
     if keys is None:
         key = f" with the key {wanted.key}" if wanted.key else ""

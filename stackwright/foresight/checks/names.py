@@ -61,19 +61,19 @@ def objects(plan: Plan, world: World) -> Iterable[Finding]:
         for item in foreign:
             bad = True
             message = (
-                f"{item.kind.name} {item.metadata.name}, which {release.label} would make, is there already and is not "
-                "its own; delete it, or use another name or namespace."
+                f"{item.kind.name} {item.metadata.name}, which {release.label} would create, exists already and "
+                "belongs to something else; delete it, or use another name or namespace."
             )
             yield Finding(Level.PROBLEM, TOPIC, message)
     if count and not bad:
-        yield Finding(Level.OK, TOPIC, f"The names of all {count} objects are free, or theirs already.")
+        yield Finding(Level.OK, TOPIC, f"The names of all {count} objects are free, or belong to them already.")
 
 
 def releases(plan: Plan, world: World) -> Iterable[Finding]:
     """Yield which Helm releases are of another version, or were left in the middle."""
     topic = "releases"
     if world.secrets is None:
-        yield Finding(Level.UNKNOWN, topic, "You may not look at Secrets, and so not at Helm's records.")
+        yield Finding(Level.UNKNOWN, topic, "You have no right to read Secrets, and therefore Helm's records.")
         return
     for release in plan.releases:
         name = release.resource.metadata.name
@@ -89,7 +89,7 @@ def releases(plan: Plan, world: World) -> Iterable[Finding]:
             )
             yield Finding(Level.WARNING, topic, message)
         elif before != after:
-            message = f"Helm release {name} is of version {before} of its chart; {after} would upgrade it."
+            message = f"Helm release {name} has version {before} of its chart; {after} would upgrade it."
             yield Finding(Level.WARNING, topic, message)
 
 

@@ -30,7 +30,7 @@ def storage(plan: Plan, world: World) -> Iterable[Finding]:
         return
     if world.classes is None:
         names = ", ".join(sorted(name or "the default one" for name in wanted))
-        yield Finding(Level.UNKNOWN, TOPIC, f"You may not look at storage classes; needed: {names}.")
+        yield Finding(Level.UNKNOWN, TOPIC, f"You have no right to read storage classes; needed: {names}.")
         return
     there = sorted(item.metadata.name for item in world.classes)
     known = f"there {'is' if len(there) == 1 else 'are'} {', '.join(there)}" if there else "there is none at all"
@@ -38,12 +38,12 @@ def storage(plan: Plan, world: World) -> Iterable[Finding]:
     for name, labels in sorted(wanted.items()):
         users = ", ".join(dict.fromkeys(labels))
         if name in there:
-            yield Finding(Level.OK, TOPIC, f"StorageClass {name} is there, for {users}.")
+            yield Finding(Level.OK, TOPIC, f"StorageClass {name} exists, for {users}.")
         elif name:
             message = f"StorageClass {name}, which {users} needs, does not exist; create it, or name another ({known})."
             yield Finding(Level.PROBLEM, TOPIC, message)
         elif default:
             yield Finding(Level.OK, TOPIC, f"{users}: volumes of the default StorageClass {default[0]}.")
         else:
-            message = f"{users} names no storage class, and no one is the default; name one ({known})."
+            message = f"{users} names no storage class, and there is no default one; name one ({known})."
             yield Finding(Level.PROBLEM, TOPIC, message)

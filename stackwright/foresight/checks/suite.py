@@ -47,7 +47,7 @@ def check_files(
     given: Iterable[Resource], invalid: tuple[Finding, ...], plan: Plan, unsure: tuple[Finding, ...]
 ) -> Iterable[Finding]:
     """Return what there is to say of files without a cluster; `unsure` is what is not known of images. Pure."""
-    sentence = "No cluster is named, and none runs on this machine: only the files were looked at."
+    sentence = "No cluster is named, and none runs on this machine: only the files were checked."
     return (
         Finding(Level.UNKNOWN, "cluster", sentence),
         *(invalid or _valid(given)),
@@ -82,7 +82,7 @@ async def try_manifests(
     if world.here is None or (world.definitions is not None and len(known) < len(every)):
         lacks = f"namespace {world.namespace}" if world.here is None else "our kinds"
         labels = ", ".join(_label(item) for item, _ in every)
-        sentence = f"{labels}: fits our kinds; the server is not asked while it lacks {lacks}."
+        sentence = f"{labels}: matches our kinds; the server is not asked, because it lacks {lacks}."
         return (Finding(Level.UNKNOWN, TOPIC, sentence),)
     answers = await asyncio.gather(*(worlds.try_out(client, world.namespace, *one) for one in every))
     refused = [
@@ -91,12 +91,12 @@ async def try_manifests(
         if answer
     ]
     labels = ", ".join(_label(item) for item, _ in every)
-    return tuple(refused) or (Finding(Level.OK, TOPIC, f"{labels}: the server would take it."),)
+    return tuple(refused) or (Finding(Level.OK, TOPIC, f"{labels}: the server would accept it."),)
 
 
 def _valid(given: Iterable[Resource]) -> tuple[Finding, ...]:
     labels = ", ".join(_label(item) for item in given)
-    return (Finding(Level.OK, TOPIC, f"{labels}: fits our kinds."),) if labels else ()
+    return (Finding(Level.OK, TOPIC, f"{labels}: matches our kinds."),) if labels else ()
 
 
 def _label(resource: Resource) -> str:

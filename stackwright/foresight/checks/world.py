@@ -177,7 +177,7 @@ async def try_out(client: Client, namespace: str, resource: Resource, body: Json
         return error.message
     if isinstance(result, Conflicts):
         conflict = result.fields[0]
-        return f"{conflict.field} was set by {conflict.manager}, and the file says otherwise"
+        return f"{conflict.field} was set by {conflict.manager}, and the file has another value"
     return ""
 
 

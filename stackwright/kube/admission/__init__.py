@@ -1,4 +1,4 @@
-"""Admission webhooks: early answers to who writes a resource.
+"""Admission webhooks: checks of a resource when it is written.
 
     checks.py        what a kind's author writes: pure functions that mutate and validate, and what they find
     json_patch.py    the difference of two manifests, as RFC 6902 wants it

@@ -26,12 +26,12 @@ from stackwright.kube.resource import JsonObject
 
 _log = structlog.get_logger()
 
-# What serves: certificate chain and key, as PEM. WebhookServer.use is one.
+# Takes a certificate chain and its key, as PEM. WebhookServer.use is one.
 Use = Callable[[bytes, bytes], None]
-# What tells the API server whom to believe.
+# Tells the API server which authority to trust.
 Publish = Callable[[bytes], Awaitable[None]]
 
-# After a failure, and between two looks at a Secret at the least, so that no fault makes us spin.
+# The wait after a failure, and the shortest time between two reads of a Secret, so that no fault makes us spin.
 _PAUSE = 5.0
 # The bundle is published again at least this often, in case somebody changed the registration.
 _LONGEST_WAIT = 3600.0
@@ -72,7 +72,7 @@ class SecretCertificates:
         self._version = ""
 
     async def run(self) -> None:
-        """Keep the certificates until cancelled."""
+        """Maintain the certificates until cancelled."""
         while True:
             try:
                 seconds = await self.refresh()
@@ -83,10 +83,10 @@ class SecretCertificates:
                 await self._changed(seconds)
 
     async def refresh(self) -> float:
-        """Bring Secret, server and registration to what they should be now; return the seconds until more is due."""
+        """Bring the Secret, the server and the registration up to date; return the seconds until more is due."""
         while True:
             material = await self._agree()
-            # First serve, then publish: who believes an authority can be answered by it.
+            # Serve first, then publish: once the API server trusts an authority, we can answer with it.
             self._use(material.serving.certificate_pem, material.serving.key_pem)
             await self._publish(material.bundle)
             self._published = material.bundle
@@ -98,7 +98,7 @@ class SecretCertificates:
         """Return what the Secret holds, after writing what is due."""
         while True:
             secret = await self._client.find(Secret, self._settings.name, self._settings.namespace)
-            # One without data was made for us to fill.
+            # A Secret without data was created for us to fill.
             held = None if secret is None or not secret.data else self._read(secret)
             material = self._advanced(held)
             if secret is not None and material is held:
@@ -145,7 +145,7 @@ class SecretCertificates:
         return await self._client.patch(Secret, name, namespace, {"metadata": version, "data": data})
 
     async def _changed(self, seconds: float) -> None:
-        """Return when the Secret is not what it was, or the time is over."""
+        """Return when the Secret has changed, or the time is over."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while not await self._differs():
@@ -164,11 +164,11 @@ class SecretCertificates:
                 async for event in events:
                     if event.type != "BOOKMARK" and not self._is_known(event.type, event.object):
                         return True
-            # Of what was deleted before the watch began no event came.
+            # If it was deleted before the watch began, no event came.
             found = await self._client.find(Secret, name, namespace)
             return found is None or not self._is_known("MODIFIED", found)
         except (ApiError, Unreachable):
-            # Watches break. What matters is read again in any case, and says so if it cannot be.
+            # Watches break. The Secret is read again in any case, and an error there is reported.
             await self._pause()
             return True
 
@@ -201,14 +201,15 @@ class FileCertificates:
             await asyncio.sleep(self._interval)
 
     def refresh(self) -> bool:
-        """Hand over the files if they changed; False when they did not, or cannot be used yet."""
+        """Pass on the files if they changed; return False if they did not, or cannot be used yet."""
         try:
             times = (self._certificate.stat().st_mtime_ns, self._key.stat().st_mtime_ns)
             if times == self._seen:
                 return False
             self._use(self._certificate.read_bytes(), self._key.read_bytes())
         except (OSError, ssl.SSLError) as error:
-            # Not there yet, or read while they were replaced. What was served before is served on.
+            # The files do not exist yet, or were read while they were being replaced. The previous certificate stays in
+            # use.
             if str(error) != self._complaint:
                 self._complaint = str(error)
                 _log.warning(

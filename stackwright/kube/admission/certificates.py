@@ -23,18 +23,18 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-# Machines' clocks differ: a certificate is valid a little before it was made.
+# The clocks of machines differ, so a certificate is valid from a little before its creation.
 BACKDATED = timedelta(minutes=5)
 
 
 @dataclass(frozen=True)
 class Lifetimes:
-    """How long certificates live; each is renewed at two thirds of its life."""
+    """The lifetimes of certificates; each is renewed after two thirds of its lifetime."""
 
     authority: timedelta = timedelta(days=730)
     serving: timedelta = timedelta(days=90)
     settle: timedelta = timedelta(minutes=10)
-    """For how long an authority is in the published bundle before anything is signed by it."""
+    """How long an authority is in the published bundle before it signs anything."""
 
 
 DEFAULT_LIFETIMES = Lifetimes()
@@ -42,20 +42,20 @@ DEFAULT_LIFETIMES = Lifetimes()
 
 @dataclass(frozen=True)
 class Pair:
-    """A certificate and its key; the key of an authority that signs no more is forgotten."""
+    """A certificate and its key; the key of an authority that no longer signs is dropped."""
 
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey | None
 
     @property
     def renewal(self) -> datetime:
-        """When two thirds of its life are over."""
+        """When two thirds of its lifetime are over."""
         start, end = self.certificate.not_valid_before_utc, self.certificate.not_valid_after_utc
         return start + (end - start) * 2 / 3
 
     @property
     def made(self) -> datetime:
-        """When it was made."""
+        """When it was created."""
         return self.certificate.not_valid_before_utc + BACKDATED
 
     @property
@@ -65,7 +65,7 @@ class Pair:
 
     @property
     def key_pem(self) -> bytes:
-        """The key as PEM, empty when it was forgotten."""
+        """The key as PEM; empty if it was dropped."""
         if self.key is None:
             return b""
         return self.key.private_bytes(
@@ -73,7 +73,7 @@ class Pair:
         )
 
     def signed(self, certificate: x509.Certificate) -> bool:
-        """Whether `certificate` is of this authority."""
+        """Return whether `certificate` was signed by this authority."""
         try:
             certificate.verify_directly_issued_by(self.certificate)
         except (ValueError, TypeError, InvalidSignature):
@@ -83,19 +83,19 @@ class Pair:
 
 @dataclass(frozen=True)
 class Material:
-    """All that replicas share: the authorities that are believed, oldest first, and the serving certificate."""
+    """What replicas share: the trusted authorities, oldest first, and the serving certificate."""
 
     authorities: tuple[Pair, ...]
     serving: Pair
 
     @property
     def bundle(self) -> bytes:
-        """What the API server believes."""
+        """The bundle that the API server trusts."""
         return b"".join(authority.certificate_pem for authority in self.authorities)
 
     @property
     def signer(self) -> Pair | None:
-        """The authority that signed the serving certificate, if it is still believed."""
+        """The authority that signed the serving certificate, if it is still trusted."""
         return next((pair for pair in self.authorities if pair.signed(self.serving.certificate)), None)
 
 
@@ -121,7 +121,7 @@ def advance(
     serving = material.serving
     if now >= serving.renewal or not signer.signed(serving.certificate) or names_of(serving.certificate) != set(names):
         serving = new_serving(signer, now, names, lifetimes.serving)
-    # Who signed before the one that signs now will not sign again.
+    # An authority that signed before the current one will not sign again.
     place = believed.index(signer)
     believed = tuple(replace(pair, key=None) if place > index else pair for index, pair in enumerate(believed))
     advanced = Material(believed, serving)
@@ -138,7 +138,7 @@ def due(material: Material, lifetimes: Lifetimes = DEFAULT_LIFETIMES) -> datetim
 
 
 def _signer(material: Material, believed: tuple[Pair, ...], now: datetime, settle: timedelta | None) -> Pair:
-    """Return who signs: the newest authority that the API servers had time to learn of, else who did so far."""
+    """Return the authority that signs: the newest one that API servers have had time to learn, or the previous one."""
     current = material.signer
     newest = believed[-1]
     if current is None or current.key is None or current not in believed:
@@ -151,7 +151,7 @@ def _signer(material: Material, believed: tuple[Pair, ...], now: datetime, settl
 def new_authority(now: datetime, life: timedelta) -> Pair:
     """Return a new authority."""
     key = ec.generate_private_key(ec.SECP256R1())
-    # A name of its own, so that verifiers that look for an issuer by name find one and not two.
+    # Each authority has its own name, so that verifiers that look up an issuer by name find exactly one.
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"webhook authority {now:%Y-%m-%dT%H:%M:%S.%fZ}")])
     usage = x509.KeyUsage(
         digital_signature=False,

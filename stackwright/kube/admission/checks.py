@@ -19,7 +19,7 @@ from stackwright.kube.resource import JsonObject, Kind, R
 
 Operation = Literal["CREATE", "UPDATE"]
 
-# How the API server words each reason; causes carry the reason itself.
+# How the API server phrases each reason; causes carry the reason itself.
 _WORDS = {
     "FieldValueNotFound": "Not found",
     "FieldValueRequired": "Required value",
@@ -32,10 +32,10 @@ _WORDS = {
     "FieldValueTooMany": "Too many",
 }
 
-# Of these the API server does not repeat the value: there is none, or it says nothing.
+# For these the API server does not repeat the value, because there is none or it says nothing.
 _WITHOUT_VALUE = frozenset({"FieldValueRequired", "FieldValueForbidden", "FieldValueTooLong", "FieldValueTooMany"})
 
-# A value longer than this is cut in the message; who reads it knows the field's path.
+# A longer value is cut in the message; the reader knows the path of the field.
 _LONGEST_VALUE = 200
 
 
@@ -64,7 +64,7 @@ class FieldError:
 
 @dataclass(frozen=True)
 class Findings:
-    """What a validation found: errors refuse the object, warnings are shown to who wrote it."""
+    """What a validation found: errors refuse the object, warnings are shown to its author."""
 
     errors: tuple[FieldError, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -32,7 +32,7 @@ def _of_objects(path: str, before: JsonObject, after: JsonObject) -> Iterator[Js
 
 
 def _of_arrays(path: str, before: list[Any], after: list[Any]) -> Iterator[JsonObject]:
-    # What both begin and end with stays as it is, so that one more or one less is one operation.
+    # The common beginning and end stay, so that one item more or less is one operation.
     start = 0
     while start < min(len(before), len(after)) and _same(before[start], after[start]):
         start += 1
@@ -43,7 +43,7 @@ def _of_arrays(path: str, before: list[Any], after: list[Any]) -> Iterator[JsonO
     shared = min(len(old), len(new))
     for offset in range(shared):
         yield from _operations(f"{path}/{start + offset}", old[offset], new[offset])
-    # From the last to the first, because each removal moves those behind it.
+    # Remove from the last to the first, because each removal moves the items behind it.
     for offset in reversed(range(shared, len(old))):
         yield {"op": "remove", "path": f"{path}/{start + offset}"}
     for offset in range(shared, len(new)):
@@ -51,7 +51,7 @@ def _of_arrays(path: str, before: list[Any], after: list[Any]) -> Iterator[JsonO
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether both are the same JSON; to Python alone, True equals 1 and 1 equals 1.0."""
+    """Return whether both are the same JSON; for Python, True equals 1 and 1 equals 1.0."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):

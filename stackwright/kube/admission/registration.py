@@ -1,4 +1,4 @@
-"""Tells the API server which objects to ask us about, where, and whose certificate to believe there."""
+"""Tells the API server which objects to ask us about, where, and which certificate authority to trust there."""
 
 import base64
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from stackwright.kube.resource import JsonObject, Kind
 
 @dataclass(frozen=True)
 class ServiceTarget:
-    """The webhooks are behind a Service of the cluster."""
+    """Webhooks behind a Service of the cluster."""
 
     name: str
     namespace: str
@@ -22,13 +22,13 @@ class ServiceTarget:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the serving certificate must be for."""
+        """The names that the serving certificate must have."""
         return (f"{self.name}.{self.namespace}.svc", f"{self.name}.{self.namespace}.svc.cluster.local")
 
 
 @dataclass(frozen=True)
 class UrlTarget:
-    """The webhooks are at an address: of an operator that runs outside the cluster. `https://host:port`."""
+    """Webhooks at an address, `https://host:port`, of an operator that runs outside the cluster."""
 
     url: str
 
@@ -69,7 +69,7 @@ def validating(webhooks: Iterable[Webhook[Any]], settings: Settings, bundle: byt
 
 
 async def register(client: Client, webhooks: Iterable[Webhook[Any]], settings: Settings, bundle: bytes = b"") -> None:
-    """Apply both configurations. One without webhooks is applied too, so that those of an older version go."""
+    """Apply both configurations. An empty one is applied too, so that webhooks of an older version are removed."""
     webhooks = tuple(webhooks)
     await client.apply(MutatingWebhookConfiguration, mutating(webhooks, settings, bundle))
     await client.apply(ValidatingWebhookConfiguration, validating(webhooks, settings, bundle))
@@ -89,7 +89,7 @@ def _entry(verb: str, webhook: Webhook[Any], settings: Settings, bundle: bytes) 
         "admissionReviewVersions": ["v1"],
         "clientConfig": _client_config(server.path(verb, kind), settings.target, bundle),
         "failurePolicy": settings.failure_policy,
-        # An object that somebody writes in another version of its kind is converted and asked about all the same.
+        # An object that is written in another version of its kind is converted, and we are still asked about it.
         "matchPolicy": "Equivalent",
         "rules": [
             {

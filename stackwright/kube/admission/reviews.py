@@ -15,14 +15,14 @@ from stackwright.kube.resource import JsonObject, R, Value
 
 _log = structlog.get_logger()
 
-# What the server writes by itself on an object; a change of nothing but these is not the user's.
+# Fields that the server writes by itself; a change of only these does not come from the user.
 _BOOKKEEPING = frozenset({"managedFields", "resourceVersion", "generation", "finalizers", "ownerReferences"})
 
 _NOTHING = msgspec.Raw(b"null")
 
 
 class AdmissionRequest(Value, frozen=True, kw_only=True):
-    """What the API server asks. The objects stay undecoded until a kind's type is known."""
+    """The API server's question. The objects stay undecoded until the type of the kind is known."""
 
     uid: str
     name: str = ""
@@ -34,7 +34,7 @@ class AdmissionRequest(Value, frozen=True, kw_only=True):
 
 
 class AdmissionResponse(Value, frozen=True, kw_only=True):
-    """What we answer: a refusal has a status, a mutation a patch in base64."""
+    """Our answer: a refusal has a status, a mutation has a patch in base64."""
 
     uid: str
     allowed: bool
@@ -54,7 +54,7 @@ _decoder = msgspec.json.Decoder(AdmissionReview)
 
 
 def decode(body: bytes) -> AdmissionRequest:
-    """Return the question in a request's body; msgspec.DecodeError or ValidationError when it is none."""
+    """Return the question in a request's body; raise msgspec.DecodeError or ValidationError if there is none."""
     return _decoder.decode(body).request
 
 
@@ -68,14 +68,14 @@ def mutation(webhook: Webhook[R], request: AdmissionRequest) -> AdmissionRespons
     """Return the patch that the kind's `mutate` asks for."""
     if webhook.mutate is None:
         return AdmissionResponse(uid=request.uid, allowed=True)
-    # Two trees, so that a function that changes its argument in place is answered all the same.
+    # Use two trees, so that a function may also change its argument in place.
     before = msgspec.json.decode(request.object, type=JsonObject)
     try:
         after = webhook.mutate(msgspec.json.decode(request.object, type=JsonObject))
     except Exception:  # the next lines tell a bug from an object that fits no schema, and raise the bug
         if _fits(webhook.kind, request.object):
             raise
-        # The schema is checked after us, and will name the field that is wrong; stumbling here says less.
+        # The schema is checked after us, and its error names the wrong field; an error from us would say less.
         return AdmissionResponse(uid=request.uid, allowed=True)
     operations = json_patch.difference(before, after)
     if not operations:
@@ -125,7 +125,7 @@ def _old(webhook: Webhook[R], request: AdmissionRequest) -> R | None:
     try:
         return msgspec.json.decode(request.oldObject, type=webhook.kind)
     except msgspec.ValidationError as error:
-        # Written by another version. Nothing can be compared with it; the new object is checked as if it were new.
+        # It was written by another version and cannot be compared; the new object is checked like a newly created one.
         _log.warning("the stored object does not fit its type", kind=str(webhook.kind.kind), error=str(error))
         return None
 

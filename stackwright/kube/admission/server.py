@@ -60,14 +60,14 @@ class WebhookServer:
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=5.0)
 
     def use(self, certificate: bytes, key: bytes) -> None:
-        """Serve with this certificate chain and key (PEM) from now on; ssl.SSLError when they do not fit together."""
-        # Python loads them from files alone. The directory is ours, and is gone before anything else happens.
+        """Use this certificate chain and key (PEM) from now on; raise ssl.SSLError if they do not match."""
+        # Python loads them only from files. The directory is ours, and is removed before anything else happens.
         with tempfile.TemporaryDirectory(prefix="webhook-") as directory:
             chain, secret = Path(directory, "tls.crt"), Path(directory, "tls.key")
             chain.write_bytes(certificate)
             secret.touch(mode=0o600)
             secret.write_bytes(key)
-            # A pair that does not fit would leave the context without a key, so it is tried on another one first.
+            # A pair that does not match would leave the context without a key, so it is tried on another context first.
             ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(chain, secret)
             self._context.load_cert_chain(chain, secret)
         expiry = x509.load_pem_x509_certificate(certificate).not_valid_after_utc
@@ -92,7 +92,7 @@ class WebhookServer:
 
 
 def _handler(place: str, webhook: Webhook[Any], answer: Answer) -> _Handler:
-    """Return what answers the requests of one webhook, and counts them."""
+    """Return the function that answers the requests of one webhook, and counts them."""
     in_flight = metrics.webhook_requests_in_flight.labels(place)
     latency = metrics.webhook_latency_seconds.labels(place)
 
@@ -114,7 +114,7 @@ def _respond(webhook: Webhook[Any], answer: Answer, body: bytes) -> web.Response
         response = answer(webhook, request)
     except Exception:  # noqa: BLE001  a bug of ours must not take the server down; it is loud in the log
         _log.exception("an admission webhook failed", kind=str(webhook.kind.kind), name=request.name, uid=request.uid)
-        # To the API server this is a webhook that could not be asked, so that failurePolicy says what follows.
+        # For the API server this is a webhook that could not be asked, so failurePolicy decides what happens.
         return web.Response(status=500, text="The webhook failed; its log has the reason.")
     if not response.allowed:
         _log.info("an object was refused", kind=str(webhook.kind.kind), namespace=request.namespace, name=request.name)

@@ -97,7 +97,7 @@ def _refusal(foreign: list[_Installed], owner: str) -> str:
 
 
 def _owner(definition: _Installed) -> str:
-    """Return who a definition seems to belong to: by its labels, by Helm's annotation, or by who wrote it."""
+    """Return the likely owner of a definition: by its labels, by Helm's annotation, or by its writers."""
     metadata = definition.metadata
     if label := metadata.labels.get(OWNER_LABEL):
         return f"managed by {label}"

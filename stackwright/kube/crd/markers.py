@@ -26,7 +26,7 @@ class Keyword:
 
 @dataclass(frozen=True)
 class Description:
-    """What a field means, for who reads `kubectl explain`."""
+    """What a field means; `kubectl explain` prints it."""
 
     text: str
 
@@ -137,7 +137,7 @@ def list_map(*keys: str) -> Keyword:
 def keys(*allowed: str) -> Rule:
     """Allow a map these keys and no others."""
     listed = ", ".join(f"'{key}'" for key in allowed)
-    return Rule(f"self.all(key, key in [{listed}])", f"must have no other keys than {', '.join(allowed)}")
+    return Rule(f"self.all(key, key in [{listed}])", f"must only have the keys {', '.join(allowed)}")
 
 
 # A list whose items are unique and merged one by one.

@@ -59,7 +59,9 @@ def refuse_foreign(what: str, present: Resource | None, parent: Resource) -> Non
     if owner is None or owner.uid == parent.metadata.uid:
         return
     if (owner.kind, owner.name) == (parent.kind.name, parent.metadata.name):
-        message = f"{what} belongs to a {owner.kind} of the same name that was deleted; it is made anew when it is gone"
+        message = (
+            f"{what} belongs to a {owner.kind} of the same name that was deleted; it is created again once it is gone"
+        )
         raise Retry(message, reason="Replacing", after=FOREIGN_SECONDS)
     message = f"{what} belongs to {owner.kind} {owner.name}; rename or delete one of the two"
     raise Retry(message, reason="OwnedByAnother", after=FOREIGN_SECONDS)

@@ -297,9 +297,9 @@ class Outcome:
             if item.identity in self.failed:
                 yield conditions.finding_of(self.failed[item.identity], item.condition)
             elif present is None:
-                yield Finding(item.condition, "False", "Requested", f"{item} is gone; it is made anew", "Info")
+                yield Finding(item.condition, "False", "Requested", f"{item} is gone; it is created again", "Info")
             elif present.deleting:
-                message = f"{item} is being deleted; it is made anew when it is gone"
+                message = f"{item} is being deleted; it is created again once it is gone"
                 yield Finding(item.condition, "False", "Deleting", message, "Info")
             else:
                 yield replace(_state(item, present), condition=item.condition)
@@ -338,7 +338,7 @@ def _state(item: Child, present: Resource) -> Finding:
     if not strangers.is_emptied(item.body, present):
         return (item.state or state_of)(present)
     asked = strangers.asked_replicas(item.body)
-    message = f"{item} was scaled to 0 by hand and serves nobody; asked for: {asked} (stackwright take reverts it)"
+    message = f"{item} was scaled to 0 by hand and does not serve; asked for: {asked} (stackwright take reverts it)"
     return Finding("", "False", "ScaledToZero", message, "Warning")
 
 
@@ -367,7 +367,9 @@ async def _apply(child: Child, parent: Resource, context: Context) -> Applied:
     # A hand made it in another way, and it cannot be changed. What it does is not cut in the middle.
     if (child.state or state_of)(present).status == "True":
         await context.client.delete(child.of, child.key.name, child.key.namespace, uid=present.metadata.uid)
-    raise Retry(f"{child} was made in another way; once it is done, it is made anew", reason="Replacing", after=2.0)
+    raise Retry(
+        f"{child} was created with other inputs; once it is done, it is created again", reason="Replacing", after=2.0
+    )
 
 
 def status_of(parent: CustomResource) -> CompositeStatus:

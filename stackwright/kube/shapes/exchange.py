@@ -78,6 +78,6 @@ class Exchanges:
 def told(what: str) -> str:
     """Return the sentence that tells people of an exchange."""
     return (
-        f"{what} is changed back each time that it is written, so it is left alone for a while; see who else writes it "
+        f"{what} is changed back each time it is written, so it is left alone for a while; see who else writes it "
         "(kubectl get --show-managed-fields -o yaml) and stop one of the two"
     )

@@ -129,7 +129,7 @@ class External(Generic[C, Seen, World]):
                     if failures:
                         return _Outcome(resource, seen, plan, failures)
         except Exception as raised:  # noqa: BLE001  told in the status, then raised again by _next
-            late = Retry(f"Not finished after {self.deadline:g} s; it is tried again", reason="Timeout")
+            late = Retry(f"Not finished after {self.deadline:g} s; it will be tried again", reason="Timeout")
             error = late if scope.expired() else conditions.worst_of(raised)
             finding = conditions.finding_of(error)
             # An error that names no condition says nothing of any.

@@ -34,7 +34,7 @@ def state_of(resource: Resource) -> Finding:
 def _custom(resource: CustomResource) -> Finding:
     ready = conditions.find(resource.status.conditions, READY)
     if ready is None or resource.status.observedGeneration < resource.metadata.generation:
-        return _waiting("Requested", f"{_name(resource)} was not looked at by its operator yet")
+        return _waiting("Requested", f"{_name(resource)} has not been processed by its operator yet")
     if ready.status == "True":
         return _THERE
     return Finding("", "False", ready.reason, f"{_name(resource)}: {ready.message}", ready.severity or "Info")
@@ -53,7 +53,7 @@ def _daemon_set(resource: Plain) -> Finding:
 
 def _counted(resource: Plain, wanted: int, updated: int, available: str) -> Finding:
     if resource.status.get("observedGeneration", 0) < resource.metadata.generation:
-        return _waiting("Requested", f"{_name(resource)} was not looked at by its controller yet")
+        return _waiting("Requested", f"{_name(resource)} has not been processed by its controller yet")
     # Where new pods come before old ones go, an old one that is available says nothing of the new.
     old = max(0, resource.status.get("replicas", updated) - updated)
     ready = max(0, min(updated, resource.status.get(available, 0) - old))
@@ -68,7 +68,7 @@ def _counted(resource: Plain, wanted: int, updated: int, available: str) -> Find
         reason = STUCK if before else stuck.get("reason", "Stuck")
         return Finding("", "False", reason, f"{before or _name(resource)}: {stuck.get('message')}", "Error")
     if ready >= wanted:
-        return _waiting("Progressing", f"{_name(resource)} has pods of before the change")
+        return _waiting("Progressing", f"{_name(resource)} still has pods from before the change")
     return _waiting("Progressing", before or f"{_name(resource)} has {ready} of {wanted} pods ready")
 
 
@@ -91,7 +91,7 @@ def refusal(resource: Plain, said: str) -> Finding:
     """
     why = _POD_NAME.sub("", said, count=1)
     message = (
-        f"{_name(resource)} may not make its pods: {why}; mend what is named: the namespace's profile or quota, or "
+        f"{_name(resource)} cannot create its pods: {why}; fix what is named: the namespace's profile or quota, or "
         "what the resource asks for"
     )
     return Finding("", "False", REFUSED, message, "Error")

@@ -8,7 +8,7 @@ import msgspec
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """How an API server is run: written by who starts it, read by its supervisor."""
+    """How an API server is run: written by the process that starts it, read by its supervisor."""
 
     binaries: dict[str, str]
     """Where each program is."""

@@ -215,7 +215,7 @@ def start_supervisor(layout: Layout, *, master: int, commands: bool) -> "subproc
             stdin=subprocess.PIPE if commands else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,
-            start_new_session=True,  # Ctrl-C on the terminal is for who started us; we end when they have.
+            start_new_session=True,  # Ctrl-C on the terminal is for our parent; we end when it has ended.
         )
 
 

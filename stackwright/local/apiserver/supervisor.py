@@ -146,7 +146,7 @@ async def _obey(server: Server) -> None:
 
 
 def _announce(layout: Layout, state: State) -> None:
-    """Say the state to who reads the file, and to who started us and reads our output."""
+    """Write the state to the file, and to our output for the process that started us."""
     layout.write_state(state)
     # Who started a shared server may be gone while others still use it.
     with suppress(BrokenPipeError):

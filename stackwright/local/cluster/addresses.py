@@ -82,7 +82,7 @@ def choose(taken: Iterable[Taken]) -> Network:
     first = next(candidates())
     raise Collision(
         "There are no addresses left for a cluster: each range that it could use is taken on this machine. "
-        f"For one, {_described(collisions(first, taken))}. Remove one of these, or take down another instance."
+        f"For one, {_described(collisions(first, taken))}. Remove one of these, or stop another cluster."
     )
 
 
@@ -90,8 +90,8 @@ def check(network: Network, taken: Iterable[Taken], *, name: str) -> None:
     """Raise when the addresses that an instance has had until now are somebody else's."""
     if found := collisions(network, taken):
         raise Collision(
-            f"The cluster {name} cannot have its addresses back: {_described(found)}. "
-            f"Remove that, or give up the cluster's data by `stackwright local down --name {name}`."
+            f"The cluster {name} cannot use its addresses again: {_described(found)}. "
+            f"Remove that, or give up the cluster's data with `stackwright local down --name {name}`."
         )
 
 

@@ -61,7 +61,7 @@ def make(name: str, pid: int, trees: Iterable[Hierarchy]) -> list[str]:
             (group / SYSTEM / "cgroup.procs").write_text(f"{pid}\n")
         except OSError as error:
             raise ClusterFailed(
-                f"{error.filename or group}: {error.strerror}. Control groups cannot be made."
+                f"{error.filename or group}: {error.strerror}. Control groups cannot be created."
             ) from error
     return enabled
 

@@ -75,6 +75,4 @@ def _run(*command: str | Path) -> None:
         raise ClusterFailed(f"{command[0]} cannot be run: {error.strerror}.") from error
     except subprocess.CalledProcessError as error:
         words = " ".join(str(word) for word in command)
-        raise ClusterFailed(
-            f"The node cannot have a root of its own: `{words}` failed: {error.stderr.strip()}"
-        ) from error
+        raise ClusterFailed(f"The node cannot have its own root: `{words}` failed: {error.stderr.strip()}") from error

@@ -36,7 +36,7 @@ class Node(msgspec.Struct, frozen=True):
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """How a cluster is run: written by who brings it up, read by its first process."""
+    """How a cluster is run: written by the process that brings it up, read by its first process."""
 
     name: str
     network: Network
@@ -119,7 +119,7 @@ def of(name: str) -> "Layout":
     """Return the folder of the cluster of that name, or say why it cannot be called so."""
     if not _NAME.fullmatch(name):
         raise ClusterFailed(
-            f'A cluster cannot be called "{name}": use at most 12 small letters, digits and hyphens, such as "trial-2".'
+            f'A cluster cannot be called "{name}": use up to 12 small letters, digits and hyphens, such as "trial-2".'
         )
     return Layout(root() / name)
 
@@ -222,7 +222,7 @@ class Layout:
 
     @property
     def lock(self) -> Path:
-        """What is held by who works on the cluster; beside its folder, which comes and goes."""
+        """The lock of whoever works on the cluster; it is beside its folder, which comes and goes."""
         return self.directory.parent / f".{self.directory.name}.lock"
 
 

@@ -76,7 +76,7 @@ def down(name: str, *, keep_data: bool, progress: Progress) -> bool:
     with place.locked(progress):
         state = running(place)
         if state:
-            progress.say(f"Ending the cluster {name}.")
+            progress.say(f"Stopping the cluster {name}.")
             _end(state.first, orderly=keep_data)
         _sweep(place, place.read_settings())
         _remove(place, keep_data=keep_data)
@@ -104,7 +104,7 @@ def _require_root() -> None:
     # What root needs is not always where root's shell looks.
     os.environ["PATH"] = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin:/usr/bin:/bin"
     if os.geteuid() != 0:
-        raise ClusterFailed("A cluster needs namespaces and mounts, which root alone may make; use sudo.")
+        raise ClusterFailed("A cluster needs namespaces and mounts, which only root may create; use sudo.")
 
 
 def _decide(place: Layout, programs: dict[str, str], plugins: Path, *, audit: bool) -> Settings:

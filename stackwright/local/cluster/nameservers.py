@@ -1,4 +1,4 @@
-"""Chooses the nameservers that a node can ask; pure, and quick to import for who brings a cluster up."""
+"""Chooses the nameservers that a node can ask; pure, and quick to import."""
 
 from collections.abc import Iterable
 from ipaddress import ip_address

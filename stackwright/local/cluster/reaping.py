@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 
 def reap(is_own: Callable[[int], bool]) -> None:
-    """Take note of the end of all children that are nobody's; our own programs are left to who started them."""
+    """Reap orphaned children that have ended; our own programs are left to the code that started them."""
     while True:
         try:
             ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)

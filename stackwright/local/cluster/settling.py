@@ -48,7 +48,7 @@ class _Settling:
                     await self._serve(client)
         except TimeoutError:
             raise ClusterFailed(
-                f"The cluster is not ready after {duration(DEADLINE)}. {self._waits_for}. It goes on trying; "
+                f"The cluster is not ready after {duration(DEADLINE)}. {self._waits_for}. It keeps trying; "
                 f"`stackwright local status --name {self._settings.name}` says how it is."
             ) from None
 
@@ -91,7 +91,7 @@ class _Settling:
             self._waiting(" and ".join(f"{one.name} ({one.state})" for one in waiting))
 
     def _waiting(self, what: str) -> None:
-        self._waits_for = f"What it waits for: {what}"
+        self._waits_for = f"It waits for: {what}"
         self._progress.update(f"Waiting for {what}, {duration(time.monotonic() - self._began)} so far")
 
     async def _seen(self, client: Client, kind: type[Plain], name: str, namespace: str, condition: str) -> None:

@@ -14,7 +14,7 @@ from stackwright.local.progress import Progress, duration
 
 _STEP = re.compile(r"(?:\[(\d+)/(\d+)\] )?STEP (\d+)/(\d+): (.*)")
 
-# buildah writes its steps to one stream and what they say to the other; the order matters to who reads the log.
+# buildah writes its steps to one stream and what they say to the other; the order matters to readers of the log.
 _ONE_STREAM = ("sh", "-c", 'exec "$@" >&2', "sh")
 # What buildah mounts is seen by itself alone, and gone with it, even when it is killed.
 _OWN_MOUNTS = ("unshare", "--mount", "--propagation", "private")

@@ -118,7 +118,7 @@ class Work:
             except _Changed:
                 continue
             return image
-        raise ImageFailed(f"What goes into {name} changes all the time; build it when nobody edits it.")
+        raise ImageFailed(f"The inputs of {name} keep changing; build it when nobody edits them.")
 
     def _keep(self, image: Image) -> None:
         """Leave an image in the cache."""

@@ -42,7 +42,7 @@ def files(root: Path, inputs: Iterable[str]) -> Iterator[tuple[str, Path]]:
         elif path.is_dir():
             yield from ((str(file.relative_to(root)), file) for file in sorted(_below(path)))
         else:
-            raise RecipeInvalid(f"{name} is named by a recipe, but is not there.")
+            raise RecipeInvalid(f"{name} is named by a recipe, but does not exist.")
 
 
 def _below(folder: Path) -> Iterator[Path]:

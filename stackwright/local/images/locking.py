@@ -47,7 +47,7 @@ def main(root: Path, arguments: list[str]) -> None:
     beside = Path(sys.executable).with_name("uv")
     uv = str(beside) if beside.is_file() else shutil.which("uv")
     if uv is None:
-        raise RecipeInvalid("uv, which finds the versions, is not there; run make lock, or pip install uv.")
+        raise RecipeInvalid("uv, which finds the versions, is not installed; run make lock, or pip install uv.")
     listed = services(root)
     with tempfile.TemporaryDirectory() as folder:
         wanted, pinned = Path(folder, "packages.in"), Path(folder, "requirements.txt")
@@ -66,7 +66,7 @@ def said(listed: Iterable[ServicePackage], before: str, after: str) -> str:
     lines = [line for line in after.splitlines() if "==" in line]
     new = len(set(lines) - set(before.splitlines()))
     names = ", ".join(sorted(service.name for service in listed))
-    return f"{len(lines)} libraries are pinned for {names}; {new or 'none'} of them anew."
+    return f"{len(lines)} libraries are pinned for {names}; {new or 'none'} of them are new."
 
 
 if __name__ == "__main__":

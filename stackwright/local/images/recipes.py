@@ -70,7 +70,7 @@ def read(root: Path) -> dict[str, Recipe]:
     for recipe in found.values():
         for need in recipe.needs:
             if need not in found:
-                raise RecipeInvalid(f"images/{recipe.name}/{RECIPE} needs {need}, which is no image in images/.")
+                raise RecipeInvalid(f"images/{recipe.name}/{RECIPE} needs {need}, which is not an image in images/.")
     return found
 
 
@@ -103,4 +103,4 @@ def ordered(recipes: Mapping[str, Recipe], names: Iterable[str] = ()) -> list[Re
         order = graphlib.TopologicalSorter({name: graph[name] for name in sorted(graph)}).static_order()
         return [recipes[name] for name in order]
     except graphlib.CycleError as error:
-        raise RecipeInvalid(f"Images need each other in a circle: {' needs '.join(error.args[1])}.") from error
+        raise RecipeInvalid(f"Images need each other in a cycle: {' needs '.join(error.args[1])}.") from error

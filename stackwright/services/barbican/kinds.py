@@ -41,7 +41,10 @@ class BarbicanPasswords(Value, frozen=True, kw_only=True):
     simplecryptokek: Annotated[
         str,
         min_length(1),
-        describe("The key of the key by which the keys of projects are encrypted; without it no secret can be read."),
+        describe(
+            "The key in that Secret of the encryption key for the projects' keys. Without it no stored "
+            "secret can be read."
+        ),
     ] = "BarbicanSimpleCryptoKEK"
 
 
@@ -60,39 +63,41 @@ class BarbicanWorkerTemplate(ServiceTemplate, frozen=True, kw_only=True):
 class BarbicanSpec(Value, frozen=True, kw_only=True):
     """What all parts of Barbican share: the database, the broker, the user in Keystone, the key; and the parts."""
 
-    secret: Annotated[ObjectName, describe("The Secret with the password of Barbican's user, and its key.")]
+    secret: Annotated[ObjectName, describe("The Secret with the password of Barbican's user and the encryption key.")]
     databaseInstance: Annotated[
         ObjectName,
-        immutable("Barbican cannot move to another database by name, that would start an empty one"),
+        immutable("Barbican cannot move to another database by name, because that would start an empty one"),
         describe("The Galera that holds Barbican's data."),
     ]
     databaseAccount: Annotated[
         AccountName,
-        describe("The MariaDBAccount that Barbican logs in with. Another name rotates the account without an outage."),
+        describe(
+            "The MariaDBAccount that Barbican logs in with. Changing the name rotates the account without an outage."
+        ),
     ] = "barbican"
     messagingBus: Annotated[
-        RabbitMqConfig, describe("The broker by which the API hands orders to the workers; rabbitmq if nobody says it.")
+        RabbitMqConfig, describe("The broker through which the API passes orders to the workers; rabbitmq by default.")
     ] = RabbitMqConfig(cluster="rabbitmq")
     keystoneInstance: Annotated[
-        ObjectName, describe("The KeystoneAPI that lists Barbican and checks its users' tokens.")
+        ObjectName, describe("The KeystoneAPI that lists Barbican in its catalog and validates tokens.")
     ] = "keystone"
-    serviceUser: Annotated[str, min_length(1), describe("The user that Barbican works as in Keystone.")] = "barbican"
+    serviceUser: Annotated[str, min_length(1), describe("The user that Barbican logs in to Keystone as.")] = "barbican"
     passwordSelectors: BarbicanPasswords = BarbicanPasswords()
     auth: ServiceAuth = ServiceAuth()
     customServiceConfig: Annotated[
-        str, describe("A snippet for all parts, in Barbican's own format. It is read after ours, so it wins.")
+        str, describe("A snippet for all components, in Barbican's own format. It is read after ours, so it wins.")
     ] = ""
     defaultConfigOverwrite: DefaultConfigOverwrite = {}
     barbicanAPI: BarbicanAPITemplate = BarbicanAPITemplate()
     barbicanWorker: BarbicanWorkerTemplate = BarbicanWorkerTemplate()
     nodeSelector: Annotated[
-        Labels | None, describe("Labels of the nodes that run the pods, for parts that select none.")
+        Labels | None, describe("Labels of the nodes that run the pods, for components that select none.")
     ] = None
-    topologyRef: Annotated[TopologyRef | None, describe("The Topology of parts that name none.")] = None
+    topologyRef: Annotated[TopologyRef | None, describe("The Topology for components that name none.")] = None
     containerImage: ContainerImage = ""
     chart: Chart = None
     provisioning: Provisioning = "InProcess"
-    preserveJobs: Annotated[bool, describe("Whether finished Jobs stay; the last of each kind stays either way.")] = (
+    preserveJobs: Annotated[bool, describe("Whether finished Jobs are kept; the last of each kind is always kept.")] = (
         False
     )
     actions: Actions = ()

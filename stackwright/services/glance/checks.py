@@ -53,7 +53,7 @@ def _store(path: str, api: Api, resource: Glance) -> Problems:
     if api.external and not secrets and not any(map(_names_a_store, snippets)):
         yield (
             f"{path}.storage.external",
-            "nothing says where images are then; set enabled_backends in [DEFAULT] and default_backend in "
+            "then nothing says where images are stored; set enabled_backends in [DEFAULT] and default_backend in "
             "[glance_store] in customServiceConfig, or in a Secret of customServiceConfigSecrets",
         )
 
@@ -73,7 +73,7 @@ def _claim(volume: Volume, present: PersistentVolumeClaim | None, look: Look) ->
     of_class = look(StorageClass, found) if found else None
     size = present.spec.get("resources", {}).get("requests", {}).get("storage", "")
     if volume.size and size not in ("", volume.size) and of_class is not None and not of_class.allowVolumeExpansion:
-        sentence = f"{there} already, with {size}, and its class {found} lets none grow; set {size}"
+        sentence = f"{there} already, with {size}, and its class {found} does not allow it to grow; set {size}"
         yield f"{path}.storageRequest", f"{sentence}, or add another of glanceAPIs"
 
 

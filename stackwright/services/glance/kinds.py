@@ -48,7 +48,10 @@ SnippetSecrets = Annotated[
     tuple[str, ...],
     atomic,
     max_items(32),
-    describe("Secrets whose values are snippets too, read after customServiceConfig: for the passwords of a store."),
+    describe(
+        "Secrets whose values are further snippets, read after customServiceConfig. Use them for the "
+        "passwords of a store."
+    ),
 ]
 
 
@@ -61,20 +64,22 @@ class GlancePasswords(Value, frozen=True, kw_only=True):
 class GlanceStorage(Value, frozen=True, kw_only=True):
     """Where images are kept; what an API leaves out, the whole says."""
 
-    storageClass: Annotated[str | None, describe("The StorageClass of the volume of images.")] = None
+    storageClass: Annotated[str | None, describe("The StorageClass of the volumes for images.")] = None
     storageRequest: Annotated[
-        StorageRequest | None, describe("The size of each API's volume, 10G if nobody says it. It can grow.")
+        StorageRequest | None, describe("The size of each API's volume; 10G by default. It can grow.")
     ] = None
     accessMode: Annotated[
         Literal["ReadWriteOnce", "ReadWriteMany"] | None,
         describe(
-            "ReadWriteMany for a volume to which several nodes write at once: it is needed for more than one replica. "
-            "ReadWriteOnce if nobody says it; all pods of an API are on one node then."
+            "ReadWriteMany is for a volume that several nodes write to at once; it is required for more than "
+            "one replica. With ReadWriteOnce, the default, all pods of an API run on one node."
         ),
     ] = None
     external: Annotated[
         bool | None,
-        describe("Whether images are in a store elsewhere, which customServiceConfig names; no volume is made then."),
+        describe(
+            "Whether images are in an external store, which customServiceConfig configures. No volume is created then."
+        ),
     ] = None
 
 
@@ -84,8 +89,8 @@ class GlanceAPITemplate(ServiceTemplate, frozen=True, kw_only=True):
     type: Annotated[
         Literal["split", "single", "edge"],
         describe(
-            "split: pods for clients, which do not show where images are, and others for services, which do. single: "
-            "the same pods for both. edge: the same pods for both, and not in the catalog."
+            "split: pods for clients, which do not show where images are stored, and other pods for services,"
+            " which do. single: the same pods for both. edge: the same pods for both, and not in the catalog."
         ),
     ] = "split"
     storage: GlanceStorage = GlanceStorage()
@@ -102,8 +107,10 @@ class GlanceAPITemplate(ServiceTemplate, frozen=True, kw_only=True):
 class GlanceDbPurge(Value, frozen=True, kw_only=True):
     """When rows of deleted images leave the database."""
 
-    age: Annotated[int, minimum(1), maximum(20000), describe("Days that a row stays after its image was deleted.")] = 30
-    schedule: Annotated[Schedule, describe("When they are looked for, as a cron expression.")] = "1 0 * * *"
+    age: Annotated[
+        int, minimum(1), maximum(20000), describe("Days after which the row of a deleted image is removed.")
+    ] = 30
+    schedule: Annotated[Schedule, describe("When they are removed, as a cron expression.")] = "1 0 * * *"
 
 
 _SEVERAL = rule(
@@ -128,18 +135,20 @@ class GlanceSpec(Value, frozen=True, kw_only=True):
     secret: Annotated[ObjectName, describe("The Secret with the password of Glance's user.")]
     databaseInstance: Annotated[
         ObjectName,
-        immutable("Glance cannot move to another database by name, that would start an empty one"),
+        immutable("Glance cannot move to another database by name, because that would start an empty one"),
         describe("The Galera that holds Glance's data."),
     ]
     databaseAccount: Annotated[
         AccountName,
-        describe("The MariaDBAccount that Glance logs in with. Another name rotates the account without an outage."),
+        describe(
+            "The MariaDBAccount that Glance logs in with. Changing the name rotates the account without an outage."
+        ),
     ] = "glance"
-    memcachedInstance: Annotated[ObjectName, describe("The Memcached that tokens are cached in.")] = "memcached"
+    memcachedInstance: Annotated[ObjectName, describe("The Memcached that caches tokens.")] = "memcached"
     keystoneInstance: Annotated[
-        ObjectName, describe("The KeystoneAPI that lists Glance and checks its users' tokens.")
+        ObjectName, describe("The KeystoneAPI that lists Glance in its catalog and validates tokens.")
     ] = "keystone"
-    serviceUser: Annotated[str, min_length(1), describe("The user that Glance works as in Keystone.")] = "glance"
+    serviceUser: Annotated[str, min_length(1), describe("The user that Glance logs in to Keystone as.")] = "glance"
     passwordSelectors: GlancePasswords = GlancePasswords()
     glanceAPIs: Annotated[
         dict[str, GlanceAPITemplate],
@@ -148,31 +157,33 @@ class GlanceSpec(Value, frozen=True, kw_only=True):
             "self.all(name, name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$') && size(name) <= 30)",
             message="the name of an API is a DNS label: lower case letters, digits and dashes, 30 at most",
         ),
-        describe("The APIs by name, each with a store of its own; without any there is one, called default."),
+        describe("The APIs by name, each with its own store. By default one, called default."),
     ] = {}
     keystoneEndpoint: Annotated[
-        str, max_length(30), describe("Which of glanceAPIs is registered in Keystone; the only one by default.")
+        str,
+        max_length(30),
+        describe("Which of glanceAPIs is registered in Keystone. If there is only one, it is the default."),
     ] = ""
     storage: GlanceStorage = GlanceStorage()
     customServiceConfig: Annotated[
-        str, describe("A snippet for all APIs, in Glance's own format. It is read after what we generate, so it wins.")
+        str, describe("A snippet for all APIs, in Glance's own format. It is read after our own settings, so it wins.")
     ] = ""
     customServiceConfigSecrets: SnippetSecrets = ()
     defaultConfigOverwrite: DefaultConfigOverwrite = {}
     apiTimeout: Annotated[int, minimum(10), INT32, describe("Seconds that a client may be silent in a transfer.")] = 60
     dbPurge: GlanceDbPurge = GlanceDbPurge()
     notificationsBus: Annotated[
-        RabbitMqConfig | None, describe("The broker that notifications go to; absent, Glance sends none.")
+        RabbitMqConfig | None, describe("The broker for notifications. If absent, Glance sends none.")
     ] = None
     nodeSelector: Annotated[
         Labels | None, describe("Labels of the nodes that run the pods, for APIs that select none.")
     ] = None
-    topologyRef: Annotated[TopologyRef | None, describe("The Topology of APIs that name none.")] = None
+    topologyRef: Annotated[TopologyRef | None, describe("The Topology for APIs that name none.")] = None
     extraMounts: ExtraMountsList = ()
     containerImage: ContainerImage = ""
     chart: Chart = None
     provisioning: Provisioning = "InProcess"
-    preserveJobs: Annotated[bool, describe("Whether finished Jobs stay; the last of each kind stays either way.")] = (
+    preserveJobs: Annotated[bool, describe("Whether finished Jobs are kept; the last of each kind is always kept.")] = (
         False
     )
     actions: Actions = ()

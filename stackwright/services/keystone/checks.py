@@ -40,8 +40,8 @@ def _keys(resource: KeystoneAPI) -> Iterable[tuple[str, str]]:
     if resource.spec.fernetMaxActiveKeys < needed:
         yield (
             "spec.fernetMaxActiveKeys",
-            f"{resource.spec.fernetMaxActiveKeys} keys, turned every {resource.spec.fernetRotationDays} d, would lose "
-            f"the key of tokens that may be presented for {life} s; set {needed} or more, or turn them less often",
+            f"{resource.spec.fernetMaxActiveKeys} keys, rotated every {resource.spec.fernetRotationDays} d, would lose "
+            f"the key of tokens that are valid for {life} s; set {needed} or more, or rotate them less often",
         )
 
 

@@ -63,54 +63,56 @@ class KeystoneAPISpec(ServiceSpec, frozen=True, kw_only=True):
 
     databaseInstance: Annotated[
         ObjectName,
-        immutable("Keystone cannot move to another database by name, that would start an empty one"),
+        immutable("Keystone cannot move to another database by name, because that would start an empty one"),
         describe("The Galera that holds Keystone's data."),
     ]
     databaseAccount: Annotated[
         AccountName,
-        describe("The MariaDBAccount that Keystone logs in with. Another name rotates the account without an outage."),
+        describe(
+            "The MariaDBAccount that Keystone logs in with. Changing the name rotates the account without an outage."
+        ),
     ] = "keystone"
-    memcachedInstance: Annotated[ObjectName, describe("The Memcached that Keystone caches in.")] = "memcached"
+    memcachedInstance: Annotated[ObjectName, describe("The Memcached that Keystone uses as its cache.")] = "memcached"
     region: Annotated[str, min_length(1), describe("The region that endpoints are registered in.")] = "regionOne"
     adminProject: Annotated[str, min_length(1), describe("The administrator's project.")] = "admin"
     adminUser: Annotated[str, min_length(1), describe("The administrator's name.")] = "admin"
     passwordSelectors: KeystonePasswords = KeystonePasswords()
     enableSecureRBAC: Annotated[
-        bool, describe("Whether the newer default policies hold: scopes, and the roles reader, member and admin.")
+        bool, describe("Whether the newer default policies apply: scopes, and the roles reader, member and admin.")
     ] = True
     apiTimeout: Annotated[int, minimum(10), INT32, describe("Seconds that a request may take.")] = 60
     fernetMaxActiveKeys: Annotated[
         int,
         minimum(3),
-        describe("How many Fernet keys there are at most; more keys keep tokens valid for longer."),
+        describe("The maximum number of Fernet keys; more keys keep tokens valid for longer."),
     ] = 5
-    fernetRotationDays: Annotated[int, minimum(1), describe("Days from one rotation of Fernet keys to the next.")] = 1
+    fernetRotationDays: Annotated[int, minimum(1), describe("Days between two rotations of the Fernet keys.")] = 1
     trustFlushSchedule: Annotated[
-        Schedule, describe("When trusts that have expired are removed from the database, as a cron expression.")
+        Schedule, describe("When expired trusts are removed from the database, as a cron expression.")
     ] = "1 * * * *"
     trustFlushArgs: Annotated[str, describe("Further arguments for keystone-manage trust_flush.")] = ""
-    trustFlushSuspend: Annotated[bool, describe("Whether the removal of trusts rests.")] = False
+    trustFlushSuspend: Annotated[bool, describe("Whether the removal of trusts is suspended.")] = False
     httpdCustomization: HttpdCustomization = HttpdCustomization()
     federatedRealmConfig: Annotated[
-        str, describe("A Secret with the configuration of federated realms; needed where there are several.")
+        str, describe("A Secret with the configuration of federated realms; required if there are several.")
     ] = ""
     notificationsBus: Annotated[
-        RabbitMqConfig | None, describe("The broker that notifications go to; absent, Keystone sends none.")
+        RabbitMqConfig | None, describe("The broker for notifications. If absent, Keystone sends none.")
     ] = None
     rabbitMqClusterName: Annotated[
         str | None,
-        deprecated("set notificationsBus.cluster, which wins where both are there."),
-        describe("The name of the RabbitMq resource that notifications go to."),
+        deprecated("set notificationsBus.cluster, which wins if both are set."),
+        describe("The name of the RabbitMq resource for notifications."),
     ] = None
     override: ApiOverride = ApiOverride()
     tls: ApiTls = ApiTls()
     extraMounts: ExtraMountsList = ()
     externalKeystoneAPI: Annotated[
         bool,
-        immutable("a Keystone cannot turn from ours into another's or back; make another KeystoneAPI"),
+        immutable("a Keystone cannot change between deployed and external; create another KeystoneAPI"),
         describe(
-            "Whether Keystone runs elsewhere and is only used: nothing is deployed or changed there, and override "
-            "names its endpoints."
+            "Whether to use a Keystone that runs elsewhere: nothing is deployed or changed there, and "
+            "override names its endpoints."
         ),
     ] = False
 

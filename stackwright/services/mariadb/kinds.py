@@ -37,7 +37,7 @@ class GaleraExternal(Value, frozen=True, kw_only=True):
     port: Annotated[int, minimum(1), maximum(65535), describe("The port on which it listens.")] = 3306
     secret: Annotated[
         ObjectName,
-        describe("The Secret with an account that may make schemas and users, under the keys username and password."),
+        describe("The Secret with an account that may create schemas and users, under the keys username and password."),
     ]
 
 
@@ -63,11 +63,12 @@ class GaleraSpec(InfrastructureSpec, frozen=True, kw_only=True):
         ),
     )
 
-    external: Annotated[
-        GaleraExternal | None, describe("A server that runs already and is used; nothing is deployed then.")
-    ] = None
+    external: Annotated[GaleraExternal | None, describe("An existing server to use; nothing is deployed then.")] = None
     secret: Annotated[
-        str, describe("The Secret with the root password, under the key DbRootPassword; absent, one is generated.")
+        str,
+        describe(
+            "The Secret with the root password, under the key DbRootPassword. If absent, a password is generated."
+        ),
     ] = ""
     rootDatabaseAccount: Annotated[
         str,
@@ -76,7 +77,9 @@ class GaleraSpec(InfrastructureSpec, frozen=True, kw_only=True):
             message="rootDatabaseAccount is not supported yet; name a Secret with root's password in secret",
             reason="FieldValueForbidden",
         ),
-        describe("A MariaDBAccount of type System for root; absent, one is made and called <name>-mariadb-root."),
+        describe(
+            "A MariaDBAccount of type System for root. If absent, one is created with the name <name>-mariadb-root."
+        ),
     ] = ""
     storageClass: Annotated[
         str | None,
@@ -95,13 +98,13 @@ class GaleraSpec(InfrastructureSpec, frozen=True, kw_only=True):
     customServiceConfig: Annotated[
         str,
         SnippetFormat.MY_CNF,
-        describe("A snippet in MariaDB's format (my.cnf). It is read after what we generate, so it wins."),
+        describe("A snippet in MariaDB's format (my.cnf). It is read after our own settings, so it wins."),
     ] = ""
     sst: Annotated[
-        Literal["rsync", "mariabackup"], describe("How a node gets all data from another when it joins.")
+        Literal["rsync", "mariabackup"], describe("How a joining node copies all data from another one.")
     ] = "rsync"
     enableMultiMaster: Annotated[
-        bool, describe("Whether clients may write to every node; else all of them talk to one.")
+        bool, describe("Whether clients may write to every node; otherwise all clients use one node.")
     ] = False
     logToDisk: Annotated[bool, describe("Whether the nodes write their logs to their volumes too.")] = False
     tls: SimpleTls = SimpleTls()
@@ -110,7 +113,7 @@ class GaleraSpec(InfrastructureSpec, frozen=True, kw_only=True):
         rule(
             "!self", message="disableNonTLSListeners is not supported yet; leave it out", reason="FieldValueForbidden"
         ),
-        describe("Whether the server refuses everyone without TLS."),
+        describe("Whether the server refuses all connections without TLS."),
     ] = False
 
 
@@ -119,9 +122,9 @@ class GaleraAttributes(Value, frozen=True, kw_only=True):
 
     seqno: Annotated[str, describe("The last transaction in its data.")] = ""
     uuid: Annotated[str, describe("The cluster that its data belongs to.")] = ""
-    gcomm: Annotated[str, describe("The address under which it was told to find the cluster.")] = ""
-    containerID: Annotated[str, describe("The container that was told so.")] = ""
-    safe_to_bootstrap: Annotated[bool, describe("Whether it left the cluster as the last one.")] = False
+    gcomm: Annotated[str, describe("The address that it was given to find the cluster.")] = ""
+    containerID: Annotated[str, describe("The container that was given this address.")] = ""
+    safe_to_bootstrap: Annotated[bool, describe("Whether it was the last one to leave the cluster.")] = False
     no_grastate: Annotated[bool, describe("Whether the last transaction was read from the data itself.")] = False
 
 
@@ -131,7 +134,7 @@ class GaleraStatus(WorkloadStatus, frozen=True, kw_only=True):
     hostname: Annotated[str, describe("The host name under which clients reach the server.")] = ""
     port: Annotated[int, describe("The port on which the server listens.")] = 0
     bootstrapped: Annotated[bool, describe("Whether the cluster has formed and accepts clients.")] = False
-    attributes: Annotated[dict[str, GaleraAttributes], describe("What the nodes say of their data, by pod.")] = {}
+    attributes: Annotated[dict[str, GaleraAttributes], describe("What the nodes report about their data, by pod.")] = {}
     safeToBootstrap: Annotated[str, describe("The pod that forms the cluster, because its data is the newest.")] = ""
     stopRequired: Annotated[bool, describe("Whether all nodes stop before the next change takes effect.")] = False
     clusterProperties: Annotated[dict[str, str], describe("Settings that all nodes must agree on.")] = {}

@@ -85,7 +85,7 @@ def problems(resource: Galera, look: Look) -> Iterable[tuple[str, str]]:
     if spec.external is not None:
         return
     if spec.replicas == 2:
-        yield "spec.replicas", "two nodes cannot tell who of them is right when they lose each other; use one or three"
+        yield "spec.replicas", "two nodes cannot tell which of them is right if they lose each other; use one or three"
     if spec.storageClass and look(StorageClass, spec.storageClass) is None:
         yield "spec.storageClass", f"StorageClass {spec.storageClass} does not exist; create it, or make another Galera"
 
@@ -137,8 +137,8 @@ def _way_out(broken: Mapping[str, str], nodes: Sequence[str]) -> str:
         f"{' and '.join(pods)} cannot read the server's own tables: {error}" for error, pods in alike.items()
     )
     if len(broken) < len(nodes):
-        return f"{why}; delete its PersistentVolumeClaim and its pod, and it gets all data from another node"
-    return f"{why}; bring them back from a backup before a server stops: it would not start again"
+        return f"{why}; delete its PersistentVolumeClaim and its pod, and it copies all data from another node"
+    return f"{why}; restore them from a backup before a server stops, because it would not start again"
 
 
 def _away(pod: str, records: Mapping[str, JsonObject]) -> str:

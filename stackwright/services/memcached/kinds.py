@@ -30,21 +30,19 @@ class ClientCertificates(Value, frozen=True, kw_only=True):
         Literal["None", "Request", "Require"] | None,
         describe("Whether clients are asked for a certificate (Request) and refused without one (Require)."),
     ] = None
-    authCertSecret: Annotated[Certificate | None, describe("The certificate that our services show.")] = None
+    authCertSecret: Annotated[Certificate | None, describe("The certificate that our services present.")] = None
 
 
 class MemcachedTls(SimpleTls, frozen=True, kw_only=True):
     """The certificate of the cache, and whether clients show one."""
 
-    mtls: Annotated[ClientCertificates | None, describe("Whether clients show a certificate.")] = None
+    mtls: Annotated[ClientCertificates | None, describe("Whether clients present a certificate.")] = None
 
 
 class MemcachedSpec(InfrastructureSpec, frozen=True, kw_only=True):
     """How many nodes and how large."""
 
-    replicas: Annotated[
-        int, minimum(1), maximum(32), describe("How many nodes; each holds a part of what is cached.")
-    ] = 1
+    replicas: Annotated[int, minimum(1), maximum(32), describe("How many nodes; each holds a part of the cache.")] = 1
     cacheSize: Annotated[int, minimum(1), maximum(1048576), describe("How much each node caches, in megabytes.")] = 1024
     maxConn: Annotated[int, minimum(1), maximum(1000000), describe("How many connections each node accepts.")] = 8192
     tls: MemcachedTls = MemcachedTls()
@@ -55,10 +53,10 @@ class MemcachedStatus(WorkloadStatus, frozen=True, kw_only=True):
 
     serverList: Annotated[tuple[str, ...], atomic, describe("The nodes, each as host:port.")] = ()
     serverListWithInet: Annotated[
-        tuple[str, ...], atomic, describe("The same with inet: or inet6: before each, as some clients want it.")
+        tuple[str, ...], atomic, describe("The same with inet: or inet6: before each node, as some clients require.")
     ] = ()
-    tlsSupport: Annotated[bool, describe("Whether the nodes speak TLS.")] = False
-    mtlsCert: Annotated[str, describe("The Secret with the certificate that clients show.")] = ""
+    tlsSupport: Annotated[bool, describe("Whether the nodes use TLS.")] = False
+    mtlsCert: Annotated[str, describe("The Secret with the certificate that clients present.")] = ""
 
 
 class Memcached(CustomResource, frozen=True, kw_only=True):

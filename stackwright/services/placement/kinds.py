@@ -36,17 +36,21 @@ class PlacementAPISpec(ServiceSpec, frozen=True, kw_only=True):
 
     databaseInstance: Annotated[
         ObjectName,
-        immutable("Placement cannot move to another database by name, that would start an empty one"),
+        immutable("Placement cannot move to another database by name, because that would start an empty one"),
         describe("The Galera that holds Placement's data."),
     ]
     databaseAccount: Annotated[
         AccountName,
-        describe("The MariaDBAccount that Placement logs in with. Another name rotates the account without an outage."),
+        describe(
+            "The MariaDBAccount that Placement logs in with. Changing the name rotates the account without an outage."
+        ),
     ] = "placement"
     keystoneInstance: Annotated[
-        ObjectName, describe("The KeystoneAPI that lists Placement and checks its users' tokens.")
+        ObjectName, describe("The KeystoneAPI that lists Placement in its catalog and validates tokens.")
     ] = "keystone"
-    serviceUser: Annotated[str, min_length(1), describe("The user that Placement works as in Keystone.")] = "placement"
+    serviceUser: Annotated[str, min_length(1), describe("The user that Placement logs in to Keystone as.")] = (
+        "placement"
+    )
     passwordSelectors: PlacementPasswords = PlacementPasswords()
     auth: ServiceAuth = ServiceAuth()
     apiTimeout: Annotated[int, minimum(10), INT32, describe("Seconds that a request may take.")] = 60

@@ -43,7 +43,7 @@ class Persistence(Value, frozen=True, kw_only=True):
     storageClassName: Annotated[
         str | None,
         immutable("volumes cannot change their StorageClass; make another RabbitMq"),
-        describe("The StorageClass of the volumes; absent, the cluster's default."),
+        describe("The StorageClass of the volumes. If absent, the cluster's default."),
     ] = None
     storage: Annotated[StorageQuantity, describe("The size of each node's volume. It can grow.")] = "10Gi"
 
@@ -56,7 +56,7 @@ class Configuration(Value, frozen=True, kw_only=True):
     envConfig: Annotated[str, max_length(100000), describe("Lines for rabbitmq-env.conf.")] = ""
     erlangInetConfig: Annotated[str, max_length(2000), describe("The file erl_inetrc: how Erlang finds hosts.")] = ""
     additionalPlugins: Annotated[
-        tuple[_Plugin, ...], atomic, max_items(100), describe("Plugins to enable beside those that we need.")
+        tuple[_Plugin, ...], atomic, max_items(100), describe("Plugins to enable in addition to those that we need.")
     ] = ()
 
 
@@ -64,8 +64,10 @@ class BrokerTls(Value, frozen=True, kw_only=True):
     """The certificate of the broker, and whom it trusts."""
 
     secretName: Annotated[str, describe("The Secret with the broker's tls.crt and tls.key.")] = ""
-    caSecretName: Annotated[str, describe("The Secret with the authority of clients' certificates, as ca.crt.")] = ""
-    disableNonTLSListeners: Annotated[bool, describe("Whether the broker refuses everyone without TLS.")] = False
+    caSecretName: Annotated[
+        str, describe("The Secret with the certificate authority for clients' certificates, as ca.crt.")
+    ] = ""
+    disableNonTLSListeners: Annotated[bool, describe("Whether the broker refuses all connections without TLS.")] = False
 
 
 class BrokerServiceOverride(Value, frozen=True, kw_only=True):
@@ -82,7 +84,7 @@ class BrokerOverride(Value, frozen=True, kw_only=True):
     statefulSet: Annotated[
         JsonObject,
         free_form,
-        deprecated("say it in the fields beside this one."),
+        deprecated("use the fields beside this one."),
         describe("Overrides of the broker's StatefulSet."),
     ] = {}
 
@@ -124,7 +126,7 @@ class BrokerExternal(Value, frozen=True, kw_only=True):
     ]
     secret: Annotated[
         ObjectName,
-        describe("The Secret with a user who has the tag administrator, under the keys username and password."),
+        describe("The Secret with a user that has the tag administrator, under the keys username and password."),
     ]
 
 
@@ -148,22 +150,22 @@ class RabbitMqSpec(InfrastructureSpec, frozen=True, kw_only=True):
         ),
     )
 
-    external: Annotated[
-        BrokerExternal | None, describe("A broker that runs already and is used; nothing is deployed then.")
-    ] = None
+    external: Annotated[BrokerExternal | None, describe("An existing broker to use; nothing is deployed then.")] = None
     replicas: Annotated[
         int,
         minimum(0),
         maximum(31),
         rule(
             "self == 0 || self % 2 == 1",
-            message="replicas must be odd, so that a majority can always be told; use 1 or 3 (0 stops the broker)",
+            message="replicas must be odd, so that there can always be a majority; use 1 or 3 (0 stops the broker)",
         ),
-        describe("How many nodes: one, or an odd number, so that a majority can always be told; 0 stops them."),
+        describe("How many nodes: one, or an odd number, so that there can always be a majority; 0 stops them."),
     ] = 1
     queueType: Annotated[
         Literal["Quorum", "Mirrored", ""],
-        describe("How queues survive the loss of a node: replicated by a majority (Quorum), or mirrored as before."),
+        describe(
+            "How queues survive the loss of a node: replicated to a majority (Quorum), or mirrored (the older way)."
+        ),
     ] = "Quorum"
     resources: ResourceRequirements = _RESOURCES
     persistence: Persistence = Persistence()
@@ -172,24 +174,27 @@ class RabbitMqSpec(InfrastructureSpec, frozen=True, kw_only=True):
     targetVersion: Annotated[
         str | None,
         pattern(r"^\d+\.\d+(\.\d+)?$"),
-        describe("The version to upgrade to, such as 4.2; absent, the one of the image."),
+        describe("The version to upgrade to, such as 4.2. If absent, the version of the image."),
     ] = None
     override: BrokerOverride = BrokerOverride()
     podOverride: Annotated[
-        NodeServices | None, describe("Services for single nodes; the transport URL then names these.")
+        NodeServices | None, describe("A Service for each node; the transport URL then names these.")
     ] = None
     affinity: Annotated[JsonObject, free_form, describe("The pods' affinity, as in a pod's spec.")] = {}
     tolerations: Annotated[
         tuple[Annotated[JsonObject, free_form], ...], atomic, describe("The pods' tolerations, as in a pod's spec.")
     ] = ()
     delayStartSeconds: Annotated[
-        int, minimum(0), maximum(86400), describe("Seconds that a node waits before its start, until DNS knows it.")
+        int, minimum(0), maximum(86400), describe("Seconds that a node waits before it starts, until DNS knows it.")
     ] = 30
     terminationGracePeriodSeconds: Annotated[
-        int, minimum(0), INT32, describe("Seconds that a node has at most to hand over its queues before it is killed.")
+        int,
+        minimum(0),
+        INT32,
+        describe("The maximum number of seconds for a node to hand over its queues before it is killed."),
     ] = 600
     skipPostDeploySteps: Annotated[
-        bool, describe("Whether queues are left where they are after an update, instead of spread anew.")
+        bool, describe("Whether queues stay where they are after an update, instead of being rebalanced.")
     ] = False
     service: Annotated[
         ServiceOptions | None,
@@ -209,7 +214,7 @@ class SecretReference(Value, frozen=True, kw_only=True):
 
     name: Annotated[str, describe("The name of the Secret.")] = ""
     namespace: Annotated[str, describe("The namespace of the Secret.")] = ""
-    keys: Annotated[dict[str, str], describe("The keys in it, by what they hold.")] = {}
+    keys: Annotated[dict[str, str], describe("The keys in the Secret, by what they hold.")] = {}
 
 
 class ServiceReference(Value, frozen=True, kw_only=True):
@@ -229,7 +234,7 @@ class DefaultUser(Value, frozen=True, kw_only=True):
 class RabbitMqStatus(WorkloadStatus, frozen=True, kw_only=True):
     """How far the broker is."""
 
-    queueType: Annotated[str, describe("The type of queues that the broker makes.")] = ""
+    queueType: Annotated[str, describe("The type of queues that the broker creates.")] = ""
     defaultUser: Annotated[DefaultUser | None, describe("Where the default user's credentials are.")] = None
     serviceHostnames: Annotated[
         tuple[str, ...], atomic, describe("The host names of the nodes' own Services, if they have any.")
@@ -237,7 +242,7 @@ class RabbitMqStatus(WorkloadStatus, frozen=True, kw_only=True):
     hostnames: Annotated[tuple[str, ...], atomic, describe("The host names under which clients reach the nodes.")] = ()
     port: Annotated[int, describe("The port on which the nodes listen for AMQP.")] = 0
     currentVersion: Annotated[str, describe("The version that runs.")] = ""
-    upgradePhase: Annotated[str, describe("How far an upgrade is; empty while there is none.")] = ""
+    upgradePhase: Annotated[str, describe("The progress of an upgrade; empty if there is none.")] = ""
 
 
 class RabbitMq(CustomResource, frozen=True, kw_only=True):

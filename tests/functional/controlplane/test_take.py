@@ -17,7 +17,7 @@ async def test_a_field_of_a_service_is_shown_and_taken_back(cloud: Cloud, apiser
     done = await command(apiserver.kubeconfig, cloud.namespace, "take", "cloud", "--yes")
     assert done.exit_code == 0, done.stderr
     assert done.stdout.splitlines() == [
-        "OpenStackControlPlane cloud: what others set, and what the operator makes of it when it takes it back:",
+        "OpenStackControlPlane cloud: what others set, and what it becomes when the operator takes it back:",
         "  KeystoneAPI/keystone .spec.replicas, by user",
         "    now:   5",
         "    after: 2",

@@ -114,7 +114,7 @@ async def test_a_map_that_is_empty_is_another_thing_than_an_absent_one(client: C
         pytest.param("Galera", {"storageRequest": "big"}, "spec.storageRequest", "must match", id="no-quantity"),
         pytest.param("KeystoneAPI", {"provisioning": "Magic"}, "spec.provisioning", "InProcess", id="no-such-way"),
         pytest.param(
-            "KeystoneAPI", {"trustFlushSchedule": "* * *"}, "spec.trustFlushSchedule", "is no cron", id="no-schedule"
+            "KeystoneAPI", {"trustFlushSchedule": "* * *"}, "spec.trustFlushSchedule", "is not a cron", id="no-schedule"
         ),
         pytest.param(
             "KeystoneAPI",
@@ -134,7 +134,7 @@ async def test_a_map_that_is_empty_is_another_thing_than_an_absent_one(client: C
             "KeystoneAPI",
             {"override": {"service": {"admin": {}}}},
             "spec.override.service",
-            "no other keys than public, internal",
+            "only have the keys public, internal",
             id="an-endpoint-that-is-none",
         ),
         pytest.param(

@@ -37,7 +37,7 @@ async def test_get_shows_state_reason_message_and_age(client: Client, namespace:
     body = resource("KeystoneAPI", namespace, name="sample")
     await client.create(KINDS["KeystoneAPI"], body)
     conditions = [
-        {"type": "DBReady", "status": "False", "reason": "Requested", "message": "The database is being made"},
+        {"type": "DBReady", "status": "False", "reason": "Requested", "message": "The database is being created"},
         {"type": "Ready", "status": "False", "reason": "Waiting", "message": "Waits for Galera openstack"},
     ]
     status = {"conditions": conditions, "apiEndpoints": {"public": "http://keystone"}}

@@ -66,7 +66,7 @@ async def test_a_second_endpoint_of_an_interface_goes_and_is_reported(cloud: Clo
     elsewhere = Endpoint("", service, "regionTwo", "public", "http://two.example")
     elsewhere = replace(elsewhere, id=await cloud.keystone.create_endpoint(elsewhere))
     event = await told(cloud.client, cloud.namespace, "glance", "DeletingEndpoint")
-    assert event.note == (f"The public endpoint of glance in regionOne stands there more than once; {twin} is deleted")
+    assert event.note == (f"The public endpoint of glance in regionOne is there more than once; {twin} is deleted")
     left = {endpoint.id for endpoint in await cloud.keystone.endpoints()}
     assert left == {*known.values(), elsewhere.id}
 

@@ -169,7 +169,7 @@ async def test_a_user_that_cannot_log_in_is_told_and_gets_its_password_once(clou
     await cloud.whole()
     await cloud.lock("glance")
     await cloud.passwords(SECOND)
-    message = "Keystone took the password of user glance, but does not let it in: see whether the account is locked"
+    message = "Keystone accepted the new password of user glance, but refuses its login"
     await cloud.says(KeystoneService, USER_READY, message)
     await Passes("keystoneservice").reach(3)
     assert (await cloud.counts())["passwords"] == 1

@@ -57,7 +57,7 @@ async def test_what_was_deleted_while_no_operator_was_there_goes_when_one_starts
     async with cloud.operator():
         await cloud.swept()
         event = await told(cloud.client, cloud.namespace, "keystone", "Unregistered", "KeystoneService glance is gone")
-    assert event.note.endswith("what was made for it is deleted in Keystone: service glance, user glance")
+    assert event.note.endswith("what was created for it is deleted from Keystone: service glance, user glance")
 
 
 async def test_what_the_garbage_collector_takes_leaves_the_catalog_too(cloud: Cloud) -> None:
@@ -243,7 +243,10 @@ async def test_a_config_map_in_the_way_of_a_note_is_told_of(cloud: Cloud) -> Non
     await cloud.api()
     await cloud.service()
     async with cloud.operator():
-        words = f"ConfigMap {NOTES[1]} is in the way of the note of what is made in Keystone for KeystoneService glance"
+        words = (
+            f"ConfigMap {NOTES[1]} is in the way of the record of what is created in Keystone for KeystoneService "
+            "glance"
+        )
         await cloud.says(KeystoneService, "AdminServiceClientReady", words)
         assert await cloud.catalog() == []
         await cloud.client.delete(ConfigMap, NOTES[1], cloud.namespace)
@@ -256,7 +259,7 @@ async def test_a_note_that_somebody_changed_holds_up_no_other(cloud: Cloud) -> N
     await gone(cloud)
     async with cloud.operator():
         event = await told(cloud.client, cloud.namespace, "keystone", "CannotUnregister")
-        assert f"ConfigMap {NOTES[0]} does not hold what was noted there" in event.note
+        assert f"ConfigMap {NOTES[0]} does not contain its record" in event.note
         await until(cloud.catalog, lambda found: not found)
         await until(cloud.notes, lambda found: found == NOTES[:1])
 

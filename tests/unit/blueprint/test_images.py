@@ -105,23 +105,25 @@ def test_an_image_that_starts_with_sudo_is_known_as_one() -> None:
         ),
         pytest.param(
             "components: {keystone: {build: openstack, tag: b}}",
-            "components.keystone has a build, which is the whole of it",
+            "components.keystone has a build, which is complete",
             id="a-tag-for-what-is-built",
         ),
         pytest.param(
             "components: {keystone: {build: nova}}",
-            "components.keystone is to be built from nova, which is no recipe; there are mariadb, openstack.",
+            "components.keystone should be built from nova, which is not a recipe; there are mariadb, openstack.",
             id="an-unknown-recipe",
         ),
         pytest.param("components: {keystone: {name: k, tag: t}}", "has a name and no registry", id="no-registry"),
         pytest.param("components: {keystone: {reference: r.example.com/k}}", "without a tag or a digest", id="no-tag"),
         pytest.param(
             "components: {keystone: {reference: 'R x/k:1'}}",
-            'gives "R x/k:1", which is no reference',
+            'gives "R x/k:1", which is not an image reference',
             id="not-a-reference",
         ),
         pytest.param(
-            "components: {keystone: {reference: 'r.example.com/k@sha256:12'}}", "no reference", id="half-a-digest"
+            "components: {keystone: {reference: 'r.example.com/k@sha256:12'}}",
+            "not an image reference",
+            id="half-a-digest",
         ),
     ],
 )

@@ -44,9 +44,9 @@ def test_settings_become_a_file(settings: dict[str, Any], text: str) -> None:
         pytest.param({"a": {"b": "x\ry"}}, "carriage return", id="a-carriage-return"),
         pytest.param({"a": {"b": "\\$y"}}, "backslash", id="a-backslash-before-a-dollar"),
         pytest.param({"a": {"b": ["x,y"]}}, "comma", id="a-comma-in-a-list"),
-        pytest.param({"a": {"b=c": 1}}, "no name of an option", id="an-equals-sign-in-a-name"),
-        pytest.param({"a": {"#b": 1}}, "no name of an option", id="a-name-that-would-be-a-comment"),
-        pytest.param({"a\n": {"b": 1}}, "no name of a section", id="a-line-break-in-a-section"),
+        pytest.param({"a": {"b=c": 1}}, "not a valid name of an option", id="an-equals-sign-in-a-name"),
+        pytest.param({"a": {"#b": 1}}, "not a valid name of an option", id="a-name-that-would-be-a-comment"),
+        pytest.param({"a\n": {"b": 1}}, "not a valid name of a section", id="a-line-break-in-a-section"),
     ],
 )
 def test_what_no_file_can_say_is_refused_without_the_value(settings: dict[str, Any], message: str) -> None:
@@ -82,20 +82,20 @@ def test_a_snippet_is_read(text: str, sections: dict[str, Any]) -> None:
         pytest.param("[a]\nb = c\nfoo\n", 'line 3: "foo" is neither a section nor option = value', id="a-bare-word"),
         pytest.param(
             "debug = true\n",
-            'line 1: the option "debug" stands before any section; write [DEFAULT] above it',
+            'line 1: the option "debug" is before any section; write [DEFAULT] above it',
             id="an-option-before-any-section",
         ),
         pytest.param("\n[a\n", 'line 2: the section "[a" does not end with ]', id="a-section-without-its-end"),
         pytest.param("[]\n", "line 1: the section [] has no name", id="a-section-without-a-name"),
-        pytest.param("[a]\n= b\n", 'line 2: there is no name of an option before "="', id="a-value-of-nothing"),
+        pytest.param("[a]\n= b\n", 'line 2: there is no option name before "="', id="a-value-of-nothing"),
         pytest.param(
             "[a]\nb = c\n\n  d\n",
-            'line 4: "d" begins with a blank, but there is no option above to go on with',
+            'line 4: "d" begins with a blank, but there is no option above that it could continue',
             id="an-empty-line-ends-a-value",
         ),
         pytest.param(
             "[a]\nb = c\n# d\n  e\n",
-            'line 4: "e" begins with a blank, but there is no option above to go on with',
+            'line 4: "e" begins with a blank, but there is no option above that it could continue',
             id="a-comment-ends-a-value",
         ),
         pytest.param(

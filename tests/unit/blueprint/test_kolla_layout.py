@@ -138,12 +138,12 @@ def test_what_was_imported_passes_admission() -> None:
 @pytest.mark.parametrize(
     ("path", "text", "why"),
     [
-        pytest.param("teapot/host1/teapot.conf", "[a]\n", "one host alone", id="what-is-for-one-host"),
+        pytest.param("teapot/host1/teapot.conf", "[a]\n", "a single host", id="what-is-for-one-host"),
         pytest.param("kettle/kettle.conf", "[a]\n", "no service that is known here (teapot)", id="another-service"),
         pytest.param("teapot/kettle.conf", "[a]\n", "there is teapot.conf", id="another-component"),
         pytest.param("teapot/teapot.conf", "[a]\noops\n", "line 2", id="a-broken-line"),
         pytest.param("teapot/config.json", "{\n,}", "it is not JSON (line 2)", id="a-broken-config.json"),
-        pytest.param("teapot/config.json", "[]", "no object", id="a-list-for-a-config.json"),
+        pytest.param("teapot/config.json", "[]", "not an object", id="a-list-for-a-config.json"),
         pytest.param("teapot/config.json", '{"config_files": [{"dest": 1}]}', "dest", id="an-entry-of-another-type"),
         pytest.param("global.conf", "[a]\nb = 1\n", "no service that reads it", id="options-that-nobody-reads"),
     ],

@@ -24,7 +24,7 @@ def test_a_snippet_is_accepted(text: str) -> None:
     [
         pytest.param(
             "port = 3307\n",
-            'line 1: the option "port" stands before any section; write [mysqld] above it',
+            'line 1: the option "port" is before any section; write [mysqld] above it',
             id="an-option-before-any-section",
         ),
         pytest.param(
@@ -36,14 +36,14 @@ def test_a_snippet_is_accepted(text: str) -> None:
             'line 1: "port" stands after the section [mysqld]; write it on a line of its own',
             id="an-option-beside-a-section",
         ),
-        pytest.param("[a]\n= 1\n", 'line 2: there is no name of an option before "="', id="a-value-of-nothing"),
+        pytest.param("[a]\n= 1\n", 'line 2: there is no option name before "="', id="a-value-of-nothing"),
         pytest.param(
             "[a]\nmax connections\n",
-            'line 2: "max connections" is no name of an option; write option = value',
+            'line 2: "max connections" is not a valid name of an option; write option = value',
             id="two-words",
         ),
         pytest.param(
-            "!embed x\n", 'line 1: "!embed x" is no directive; there are !include and !includedir', id="a-directive"
+            "!embed x\n", 'line 1: "!embed x" is not a directive; there are !include and !includedir', id="a-directive"
         ),
         pytest.param("!include\n", "line 1: !include needs a path", id="a-directive-without-its-path"),
     ],

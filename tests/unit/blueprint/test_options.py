@@ -49,13 +49,13 @@ def keystone(snippet: str = "", **spec: Any) -> KeystoneAPI:
         pytest.param(
             "[token]\nexpirations = 1\n",
             [],
-            ["line 2: [token] expirations is no option that the service knows; is it expiration?"],
+            ["line 2: [token] expirations is not an option that the service knows; is it expiration?"],
             id="an-unknown-option",
         ),
         pytest.param(
             "[tokens]\nexpiration = soon\n",
             [],
-            ["line 1: [tokens] is no section that the service knows; is it [token]?"],
+            ["line 1: [tokens] is not a section that the service knows; is it [token]?"],
             id="a-slip-in-a-section",
         ),
         pytest.param("[my_store]\npath = 1\n", [], [], id="a-section-of-the-users-own"),

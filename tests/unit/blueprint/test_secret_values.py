@@ -19,7 +19,7 @@ def secret(content: bytes) -> Secret:
         pytest.param(None, "SecretMissing", "Secret db does not exist; create it", id="there-is-none"),
         pytest.param(Secret(), "SecretIncomplete", "has no value under the key password", id="it-lacks-the-key"),
         pytest.param(secret(b""), "SecretIncomplete", "has no value under the key password", id="it-is-empty"),
-        pytest.param(secret(b"\xff"), "SecretInvalid", "is no text; correct it", id="it-is-no-text"),
+        pytest.param(secret(b"\xff"), "SecretInvalid", "is not text; correct it", id="it-is-no-text"),
         pytest.param(secret(b"a b\n"), "SecretInvalid", "a newline; write it without", id="a-file-with-its-newline"),
         pytest.param(secret(b" a"), "SecretInvalid", "begins or ends with a blank", id="a-blank-before-it"),
         pytest.param(secret(b"\n"), "SecretInvalid", "a newline; write it without", id="nothing-but-a-newline"),

@@ -44,7 +44,7 @@ def test_what_is_missing_and_what_is_broken_is_told_without_a_secret() -> None:
     assert [wait.message for wait in found.waits] == [
         "Secret gone, which customServiceConfigSecrets names, does not exist; create it",
         "Secret a, key x: line 2 cannot be read; correct it",
-        "Secret a, key y: the value is no text; correct it",
+        "Secret a, key y: the value is not text; correct it",
     ]
     assert {wait.condition for wait in found.waits} == {"InputReady"}
 

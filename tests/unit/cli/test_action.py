@@ -49,9 +49,9 @@ def test_actions_and_how_they_went_are_listed() -> None:
     assert listing(KEYSTONE, (done, running), now) == [
         "ACTION                  WHAT IT DOES",
         "flush-trusts            runs the Job trust-flush once more",
-        "restart                 starts all pods anew, one after the other",
-        "rotate-credential-keys  turns the keys of credential-keys",
-        "rotate-keys             turns the keys of fernet-keys",
+        "restart                 restarts all pods, one after the other",
+        "rotate-credential-keys  rotates the keys of credential-keys",
+        "rotate-keys             rotates the keys of fernet-keys",
         "sync-database           runs the Job db-sync once more",
         "",
         "ID       ACTION       STATE      ENDED      RESULT",

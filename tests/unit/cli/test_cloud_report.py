@@ -27,7 +27,7 @@ KEYSTONE = Node(
     release_owner="helm",
     overridden=(Overridden(resource="Deployment keystone", field=".spec.replicas", manager="kubectl"),),
     actions=(
-        ActionStatus(name="restart", id="1", state="Succeeded", result="All pods were started anew"),
+        ActionStatus(name="restart", id="1", state="Succeeded", result="All pods were restarted"),
         ActionStatus(name="rotate-keys", id="2", state="Running"),
     ),
     children=(SERVER,),

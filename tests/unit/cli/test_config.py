@@ -70,4 +70,4 @@ def test_the_same_again_changes_nothing_and_is_no_failure(cloud: Path) -> None:
     files = {"keystone.conf": b"[token]\nexpiration = 7200\n"}
     imported(cloud, files)
     done = imported(cloud, files)
-    assert (done.exit_code, done.stdout) == (0, "The control plane says all of it already; nothing changes.\n")
+    assert (done.exit_code, done.stdout) == (0, "The control plane has all of it already; nothing changes.\n")

@@ -59,7 +59,7 @@ class TestPlaces:
             artifacts.charts(tmp_path)
 
     def test_without_a_checkout_a_file_must_say_which_images_are_run(self, tmp_path: Path) -> None:
-        with pytest.raises(ConfigError, match="Nothing says which images to run"):
+        with pytest.raises(ConfigError, match="It is not known which images to run"):
             artifacts.component_images(checkout=tmp_path)
 
     def test_in_the_operators_image_the_file_says_it_all(self, tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def test_the_charts_jobs_make_the_database_where_the_resource_says_so(tmp_path: 
         ),
         pytest.param(
             KEYSTONE.replace("  secret:", "  override: {service: {public: {spec: {type: NodePort}}}}\n  secret:"),
-            "spec.override.service.public: which URL a Service of type NodePort gets, only the cluster knows; say "
+            "spec.override.service.public: only the cluster knows which URL a Service of type NodePort gets; say "
             "it by --public-url",
             id="an-address-that-only-the-cluster-knows",
         ),

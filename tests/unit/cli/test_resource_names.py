@@ -51,7 +51,7 @@ def test_where_there_is_nothing_that_is_said() -> None:
 @pytest.mark.parametrize(
     ("word", "said"),
     [
-        pytest.param("teapot/keystone", "teapot is no kind for this; there are .*galera", id="an-unknown-kind"),
+        pytest.param("teapot/keystone", "teapot is not a kind for this; there are .*galera", id="an-unknown-kind"),
         pytest.param("galera", "galera means several; say which: galera/cell1, galera/openstack", id="several"),
     ],
 )

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[3]
     ("text", "said"),
     [
         pytest.param("a: 1\nb: [c", "is not YAML (line 2)", id="no-yaml"),
-        pytest.param("just words", "document 1 is no manifest", id="no-manifest"),
+        pytest.param("just words", "document 1 is not a manifest", id="no-manifest"),
         pytest.param("kind: Secret\nmetadata: {name: a}", "document 1 has no apiVersion", id="no-version"),
         pytest.param(
             "apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: other}",

@@ -69,7 +69,7 @@ def test_of_an_image_that_is_not_ours_it_is_only_a_guess(resource: Any, images: 
 def test_an_unknown_option_is_a_warning() -> None:
     found = option_values.check(keystone(customServiceConfig="[token]\nexpire = 1\n"), OURS)
     assert found == Findings(
-        (), ("spec.customServiceConfig: line 2: [token] expire is no option that the service knows",)
+        (), ("spec.customServiceConfig: line 2: [token] expire is not an option that the service knows",)
     )
 
 

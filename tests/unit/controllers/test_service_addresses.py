@@ -124,7 +124,7 @@ def test_what_is_known_from_now_on(known: Any, found: Exposed, kept: dict[str, i
         pytest.param(exposed(body("NodePort"), service("NodePort", 30500)), [], id="the-same"),
         pytest.param(
             exposed(body("NodePort"), service("NodePort", 31000)),
-            ["Service k is reached at http://10.0.0.1:31000 from now on, and no longer at http://10.0.0.1:30500"],
+            ["Service k is now reached at http://10.0.0.1:31000, and no longer at http://10.0.0.1:30500"],
             id="another-port",
         ),
         pytest.param(
@@ -136,7 +136,7 @@ def test_what_is_known_from_now_on(known: Any, found: Exposed, kept: dict[str, i
         pytest.param(exposed(body("LoadBalancer"), service("LoadBalancer", 30500)), [], id="it-waits"),
         pytest.param(
             exposed(body("LoadBalancer"), service("LoadBalancer", 30500, address="10.0.0.8")),
-            ["Service k is reached at http://10.0.0.8:5000 from now on, and no longer at http://10.0.0.9:5000"],
+            ["Service k is now reached at http://10.0.0.8:5000, and no longer at http://10.0.0.9:5000"],
             id="another-address",
         ),
     ],

@@ -126,7 +126,7 @@ def test_a_key_that_credentials_may_be_written_with_stays_and_the_service_is_as_
     assert not any(isinstance(step, Turn) for step in intent.turns)
     assert intent.waits == ()
     assert intent.course.statuses[0].state == "Running"
-    assert "turns when credential-migrate has written everything" in intent.course.statuses[0].result
+    assert "is rotated once credential-migrate has encrypted everything" in intent.course.statuses[0].result
 
 
 def test_a_ring_turns_when_everything_is_migrated() -> None:
@@ -190,7 +190,7 @@ def test_keys_that_were_deleted_are_made_anew_and_named() -> None:
     resource = with_status(keystone(), keystone_fernet_keys="0123456789")
     intent = decide(SERVICE, resource, Seen(without("keystone-fernet-keys"), NOW), ENVIRONMENT)
     (entry,) = intent.secrets
-    assert "Secret keystone-fernet-keys was deleted and is made anew" in entry.loss
+    assert "Secret keystone-fernet-keys was deleted and is created again" in entry.loss
     assert [(found.condition, found.status) for found in intent.findings if entry.loss in found.message] == [
         ("InputReady", "True")
     ]
@@ -282,9 +282,9 @@ def test_a_ring_that_is_too_long_is_shortened_as_soon_as_its_oldest_key_is_not_n
 @pytest.mark.parametrize(
     ("overwrite", "sentence"),
     [
-        ({"policy.d/a.yaml": "x"}, "spec.defaultConfigOverwrite[policy.d/a.yaml]: is no file name"),
-        ({"..": "x"}, "spec.defaultConfigOverwrite[..]: is no file name"),
-        ({"api.json": "{}"}, "spec.defaultConfigOverwrite[api.json]: is how a part of the service is started"),
+        ({"policy.d/a.yaml": "x"}, "spec.defaultConfigOverwrite[policy.d/a.yaml]: is not a file name"),
+        ({"..": "x"}, "spec.defaultConfigOverwrite[..]: is not a file name"),
+        ({"api.json": "{}"}, "spec.defaultConfigOverwrite[api.json]: is the start configuration of a component"),
     ],
     ids=["a directory", "a hidden name", "a start contract"],
 )
@@ -327,7 +327,7 @@ def test_the_charts_job_gets_no_password_that_ends_in_a_newline() -> None:
 def test_a_node_port_of_a_service_that_is_not_at_nodes_is_refused() -> None:
     with pytest.raises(Blocked) as refused:
         decided(keystone(override={"service": {"public": {"spec": {"nodePort": 32187}}}}))
-    assert "spec.override.service.public.spec.nodePort: is a port of nodes; set type to NodePort" in str(refused.value)
+    assert "spec.override.service.public.spec.nodePort: is a node port; set type to NodePort" in str(refused.value)
 
 
 def test_an_action_on_what_runs_elsewhere_fails_with_a_word() -> None:

@@ -125,7 +125,7 @@ def test_pods_that_the_api_server_refuses_are_told_by_who_wanted_to_make_them() 
     deployment = deployment_of(explanation.explain(snapshot(identity, server, new, refused), KEYSTONE))
     (entry,) = deployment.waits_for
     assert (entry.kind, entry.name) == ("ReplicaSet", "keystone-1")
-    assert entry.message.startswith('may not make its pod: pods "keystone-1-x" is forbidden')
+    assert entry.message.startswith('cannot create its pod: pods "keystone-1-x" is forbidden')
     assert "profile or quota" in entry.to_do
 
 
@@ -182,7 +182,7 @@ def test_of_what_is_ready_a_failed_action_is_no_news_but_pods_that_are_away_are(
         pytest.param({"status": {}}, "stackwright check", id="nobody-looks"),
         pytest.param(
             {"status": {}, "metadata": {"annotations": {"openstack.org/paused": "true"}}},
-            "Take the annotation openstack.org/paused away.",
+            "Remove the annotation openstack.org/paused.",
             id="the-work-rests",
         ),
         pytest.param(
@@ -192,7 +192,7 @@ def test_of_what_is_ready_a_failed_action_is_no_news_but_pods_that_are_away_are(
                     "overridden": [{"resource": "Deployment/keystone", "field": ".spec.x", "manager": "kubectl-patch"}],
                 }
             },
-            "take it back if it is the reason: Deployment/keystone .spec.x, by kubectl-patch.",
+            "if it is the reason, take it back: Deployment/keystone .spec.x, by kubectl-patch.",
             id="somebody-set-a-field",
         ),
     ],

@@ -37,7 +37,9 @@ def test_what_may_be_written(found: Resource | None) -> None:
     [
         pytest.param(present("ConfigMap/x"), "OwnedByAnother", "belongs to ConfigMap x", id="kept-for-another"),
         pytest.param(present("", owner("x", "2")), "OwnedByAnother", "belongs to ConfigMap x", id="anothers"),
-        pytest.param(present("", owner("parent", "0")), "Replacing", "made anew", id="of-one-of-our-name-that-is-gone"),
+        pytest.param(
+            present("", owner("parent", "0")), "Replacing", "created again", id="of-one-of-our-name-that-is-gone"
+        ),
     ],
 )
 def test_what_may_not(found: Resource, reason: str, words: str) -> None:

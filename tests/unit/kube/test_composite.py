@@ -113,11 +113,15 @@ WAITING = Condition(type="Ready", status="False", severity="Info", reason="Creat
             thing(2, 1, READY),
             "False",
             "Requested",
-            "Thing t was not looked at by its operator yet",
+            "Thing t has not been processed by its operator yet",
             id="ready-for-an-older-spec-is-not-ready",
         ),
         pytest.param(
-            thing(1, 0), "False", "Requested", "Thing t was not looked at by its operator yet", id="nobody-looked-yet"
+            thing(1, 0),
+            "False",
+            "Requested",
+            "Thing t has not been processed by its operator yet",
+            id="nobody-looked-yet",
         ),
         pytest.param(
             thing(1, 1, WAITING), "False", "Creating", "Thing t: Creating the schema", id="what-it-says-is-passed-on"

@@ -138,7 +138,7 @@ def test_a_rollout_says_how_far_it_is() -> None:
 def test_a_refusal_names_no_pod_because_each_try_has_another(said: str) -> None:
     found = refusal(of(StatefulSet, {}), said)
     rest = PROFILE.removeprefix("is ")
-    assert found.message.startswith(f"StatefulSet a may not make its pods: {rest}; mend what is named")
+    assert found.message.startswith(f"StatefulSet a cannot create its pods: {rest}; fix what is named")
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def test_no_way_left_lists_what_was_tried(recipe: Recipe, tmp_path: Path, monkey
         "  - the official releases",
         "  - a build from the Go module",
     ]
-    assert "is no folder" in tried[0]
+    assert "is not a folder" in tried[0]
     assert "could not be reached" in tried[2]
     assert "there is no go on PATH, and Go's wheel" in tried[3]
     assert advice == (

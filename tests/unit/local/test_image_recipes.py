@@ -70,7 +70,7 @@ def test_only_what_is_asked_for_and_what_that_needs(root: Path) -> None:
 
 def test_images_in_a_circle_are_refused(root: Path) -> None:
     write(root, "debian", 'description = "d"\nneeds = ["top"]\n', "FROM ${TOP}\n")
-    with pytest.raises(RecipeInvalid, match=r"in a circle: .* needs "):
+    with pytest.raises(RecipeInvalid, match=r"in a cycle: .* needs "):
         names(root)
 
 
@@ -80,7 +80,7 @@ def test_images_in_a_circle_are_refused(root: Path) -> None:
         pytest.param('description = "x', "images/top/recipe.toml: ", id="not-toml"),
         pytest.param('description = "x"\nparent = "base"', "unknown field `parent`", id="an-unknown-key"),
         pytest.param("needs = []", "missing required field `description`", id="no-description"),
-        pytest.param('description = "x"\nneeds = ["gone"]', "needs gone, which is no image", id="an-unknown-need"),
+        pytest.param('description = "x"\nneeds = ["gone"]', "needs gone, which is not an image", id="an-unknown-need"),
         pytest.param('description = "x"\nneeds = "base"', "Expected `array`", id="a-text-for-a-list"),
     ],
 )
@@ -164,9 +164,9 @@ def test_all_libraries_are_pinned_together_and_the_services_apart() -> None:
     ("before", "after", "end"),
     [
         pytest.param(
-            "# head\na==1\n", "# head\na==1\n", "1 libraries are pinned for keystone; none of them anew.", id="none"
+            "# head\na==1\n", "# head\na==1\n", "1 libraries are pinned for keystone; none of them are new.", id="none"
         ),
-        pytest.param("a==1\n", "a==1\nb==2\n", "2 libraries are pinned for keystone; 1 of them anew.", id="one"),
+        pytest.param("a==1\n", "a==1\nb==2\n", "2 libraries are pinned for keystone; 1 of them are new.", id="one"),
     ],
 )
 def test_who_has_added_a_service_is_told_that_it_was_found(before: str, after: str, end: str) -> None:
@@ -264,7 +264,7 @@ def test_a_folder_that_is_linked_into_an_input_is_part_of_it(root: Path) -> None
 def test_an_input_that_is_not_there_is_named(root: Path) -> None:
     (root / "start" / "script").unlink()
     (root / "start").rmdir()
-    with pytest.raises(RecipeInvalid, match="start is named by a recipe, but is not there"):
+    with pytest.raises(RecipeInvalid, match="start is named by a recipe, but does not exist"):
         hashes(root)
 
 

@@ -30,7 +30,7 @@ def test_it_sleeps_and_ignores_the_ends_of_children(tmp_path: Path) -> None:
             while not _mask(running.pid) & ignored:
                 assert time.monotonic() < deadline
                 assert running.poll() is None
-            # What was ignored by who started the tests is inherited; what ends a pod must not be.
+            # A signal that the parent of the tests ignores is ignored here too; the one that ends a pod must not be.
             assert not _mask(running.pid) & (1 << (signal.SIGTERM - 1))
         finally:
             running.terminate()

@@ -1,4 +1,4 @@
-"""What stands in the charts' examples, for who installs them by hand, is what the operators would write."""
+"""The charts' examples, for installing by hand, contain what the operators would write."""
 
 import json
 from itertools import pairwise

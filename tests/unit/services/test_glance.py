@@ -210,7 +210,7 @@ PROBLEMS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a store elsewhere that nobody names": (
         {"storage": {"external": True}},
-        "spec.glanceAPIs[default].storage.external: nothing says where images are then",
+        "spec.glanceAPIs[default].storage.external: then nothing says where images are stored",
     ),
     "nothing to register": (
         {"glanceAPIs": {"far": {"type": "edge"}}},
@@ -226,7 +226,7 @@ PROBLEMS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a file that is no file": (
         {"glanceAPIs": {"default": {"defaultConfigOverwrite": {"a/b": "x"}}}},
-        "spec.glanceAPIs[default].defaultConfigOverwrite[a/b]: is no file name",
+        "spec.glanceAPIs[default].defaultConfigOverwrite[a/b]: is not a file name",
     ),
     "a URL with the version": (
         {"glanceAPIs": {"default": {"override": {"service": {"public": {"endpointURL": "http://image/v2"}}}}}},
@@ -293,7 +293,7 @@ CLAIMS: dict[str, tuple[dict[str, Any], str]] = {
             "resources": {"requests": {"storage": "2G"}},
         },
         "spec.glanceAPIs[default].storage.storageRequest: PersistentVolumeClaim glance-default is there already, "
-        "with 2G, and its class fast lets none grow; set 2G",
+        "with 2G, and its class fast does not allow it to grow; set 2G",
     ),
     "another mode": (
         {"accessModes": ["ReadWriteMany"]},

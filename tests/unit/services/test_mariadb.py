@@ -78,7 +78,7 @@ def test_a_server_without_its_own_tables_is_named_with_what_to_do() -> None:
     assert (reason, severity) == ("SystemTablesBroken", "Error")
     assert message.startswith("db-galera-1 cannot read the server's own tables: Table 'mysql.db' doesn't exist; delete")
     ((_, message, _),) = told({**broken, "members": PODS[:1]}, replicas=1)
-    assert "bring them back from a backup" in message
+    assert "restore them from a backup" in message
     ((_, message, _),) = told(broken, broken, broken)
     assert message.startswith("db-galera-0 and db-galera-1 and db-galera-2 cannot read the server's own tables: Table")
 

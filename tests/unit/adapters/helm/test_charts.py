@@ -46,8 +46,8 @@ def test_a_link_counts_as_what_it_links_to(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        pytest.param("Chart.yaml", "version: 0.1.0", "is no chart", id="a-chart-without-a-name"),
-        pytest.param("values.yaml", "a: 1\nb: c: d", "values.yaml is no YAML in line 2", id="broken-values"),
+        pytest.param("Chart.yaml", "version: 0.1.0", "is not a chart", id="a-chart-without-a-name"),
+        pytest.param("values.yaml", "a: 1\nb: c: d", "values.yaml is not YAML in line 2", id="broken-values"),
     ],
 )
 def test_what_is_wrong_with_a_chart_is_told(tmp_path: Path, name: str, content: str, said: str) -> None:

@@ -87,5 +87,5 @@ def test_a_record_of_a_very_old_helm_is_not_compressed() -> None:
     ],
 )
 def test_what_is_no_record_is_rejected(data: str) -> None:
-    with pytest.raises(Rejected, match="no record of a Helm release"):
+    with pytest.raises(Rejected, match="not a record of a Helm release"):
         records.decode(data)

@@ -124,7 +124,7 @@ def test_the_default_user_s_password_is_not_ours_to_change() -> None:
 
 
 def test_a_user_of_somebody_else_is_refused() -> None:
-    with pytest.raises(Blocked, match="exists at the broker and was not made for this resource"):
+    with pytest.raises(Blocked, match="exists at the broker and was not created for this resource"):
         decide(RESOURCE, replace(GOOD, kept=None, account=User("nova")))
 
 

@@ -1,4 +1,4 @@
-"""The early answer to who writes a control plane."""
+"""Checks of a control plane when it is written."""
 
 import pytest
 

@@ -59,11 +59,11 @@ def test_what_somebody_else_made_is_left_alone_and_counts() -> None:
 @pytest.mark.parametrize(
     ("seen", "status", "message"),
     [
-        pytest.param(facts(), "False", "Galera openstack is being made", id="nothing-is-there"),
+        pytest.param(facts(), "False", "Galera openstack is being created", id="nothing-is-there"),
         pytest.param(
             facts(resource("Galera", "openstack", ready=True), resource("Memcached", "memcached")),
             "False",
-            "Memcached memcached was not looked at by its operator yet",
+            "Memcached memcached has not been processed by its operator yet",
             id="one-is-there",
         ),
         pytest.param(
@@ -214,5 +214,5 @@ def test_the_status_tells_each_resource_and_what_was_deployed_for_whom() -> None
 def test_the_status_tells_what_is_used_of_others() -> None:
     told = tell(umbrella({"galera": {}}), facts(resource("Galera", "openstack", ready=True), foreign=True))
 
-    assert told.services[0].message == "it is used as it is, because somebody else made it"
+    assert told.services[0].message == "it is used unchanged, because somebody else created it"
     assert told.resolved == ()

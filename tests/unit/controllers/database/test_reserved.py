@@ -59,7 +59,7 @@ def test_another_schema_is_dropped_with_its_resource() -> None:
 )
 def test_a_user_of_the_server_itself_is_refused_and_stays(name: str) -> None:
     seen = account.Seen(SERVER, schema="keystone", password="p", grants=())
-    with pytest.raises(Blocked, match="is the server's own; make a MariaDBAccount with another userName"):
+    with pytest.raises(Blocked, match="is the server's own; create a MariaDBAccount with another userName"):
         account.decide(an_account(name), seen)
     assert account.remove(an_account(name), seen) == Plan()
     assert account.tell(an_account(name, made=False), seen).server == ""
@@ -68,7 +68,7 @@ def test_a_user_of_the_server_itself_is_refused_and_stays(name: str) -> None:
 @pytest.mark.parametrize("name", ["nova ", "no\tva"])
 def test_a_user_that_the_server_would_call_otherwise_is_refused_and_nobody_else_goes(name: str) -> None:
     seen = account.Seen(SERVER, schema="keystone", password="p", grants=())
-    with pytest.raises(Blocked, match="is no name that MariaDB keeps as it is"):
+    with pytest.raises(Blocked, match="is not a name that MariaDB keeps unchanged"):
         account.decide(an_account(name), seen)
     assert account.remove(an_account(name), seen) == Plan()
 
@@ -76,7 +76,7 @@ def test_a_user_that_the_server_would_call_otherwise_is_refused_and_nobody_else_
 @pytest.mark.parametrize("scope", ["*.*", "mysql.*", "mysql.proc", "PROXY 'root'@'%'"])
 def test_an_administrator_that_somebody_else_made_is_not_taken_over(scope: str) -> None:
     seen = account.Seen(SERVER, schema="keystone", password="p", grants=(Grant(scope, frozenset({ALL})),))
-    with pytest.raises(Blocked, match="was not made for this resource and may do more than in schemas"):
+    with pytest.raises(Blocked, match="was not created for this resource and has rights beyond schemas"):
         account.decide(an_account("dba", made=False), seen)
     assert account.remove(an_account("dba", made=False), seen) == Plan()
     # One that was made for it, and that somebody gave more, is brought back.

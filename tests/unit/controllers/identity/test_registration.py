@@ -64,9 +64,7 @@ def test_what_is_written_is_read() -> None:
     ],
 )
 def test_what_somebody_else_wrote_is_refused(changed: ConfigMap) -> None:
-    with pytest.raises(
-        Blocked, match=r"ConfigMap keystone\.keystoneservice\.glance does not hold what was noted there"
-    ):
+    with pytest.raises(Blocked, match=r"ConfigMap keystone\.keystoneservice\.glance does not contain its record"):
         read(changed)
 
 

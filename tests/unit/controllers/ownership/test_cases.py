@@ -149,7 +149,7 @@ def test_what_is_kept_is_found_again_under_the_same_name_and_by_nobody_else(make
     assert bool(found) == (maker == "PlacementAPI/gone")
     for sentence in found:
         assert sentence == (
-            "spec.databaseAccount: MariaDBAccount placement was made for PlacementAPI gone and is kept for it; name "
+            "spec.databaseAccount: MariaDBAccount placement was created for PlacementAPI gone and is kept for it; name "
             f"another account, or take the annotation {MADE_FOR} off it to hand it over"
         )
 
@@ -157,12 +157,12 @@ def test_what_is_kept_is_found_again_under_the_same_name_and_by_nobody_else(make
 def test_a_key_ring_is_of_the_resource_that_it_was_made_for() -> None:
     metadata = ObjectMeta(name="keystone-fernet-keys", namespace="cloud", annotations={GENERATED_FOR: "Glance/x"})
     known: Any = lambda kind, _: [Secret(metadata=metadata)] if kind is Secret else []  # noqa: E731  one line says it
-    assert "Secret keystone-fernet-keys was made for Glance x" in said(taken(KEYSTONE, known))[0]
+    assert "Secret keystone-fernet-keys was created for Glance x" in said(taken(KEYSTONE, known))[0]
 
 
 def test_a_registration_that_a_user_made_is_not_taken_over() -> None:
     theirs = made("KeystoneService", "glance")
-    sentence = "KeystoneService glance is there and was not made for this resource; give this resource another name"
+    sentence = "KeystoneService glance exists and was not created for this resource; give this resource another name"
     assert said(taken(GLANCE, listing(GLANCE, theirs, KEYSTONE))) == [f"metadata.name: {sentence}, or delete it"]
     # Who comes later, and is not the service itself, is refused at the door.
     (error,) = check(None, theirs, listing(GLANCE, KEYSTONE)).errors

@@ -86,7 +86,7 @@ TOKEN = "type: kubernetes.io/service-account-token"
     [
         pytest.param(
             ["{kind: Role, metadata: {name: all}, rules: [{apiGroups: ['*'], resources: ['*'], verbs: ['*']}]}"],
-            "Role all, which allows * of *.*; the service's own chart does not, take it out",
+            "Role all, which allows * of *.*; the service's own chart does not; remove it",
             id="a-role-beyond-ours",
         ),
         pytest.param(
@@ -95,38 +95,38 @@ TOKEN = "type: kubernetes.io/service-account-token"
                 "verbs: [get, list, watch, create, delete]}]}"
             ],
             "Role m, which allows get of secrets, list of secrets, watch of secrets and 2 more; the service's own "
-            "chart does not, take it out",
+            "chart does not; remove it",
             id="many-rights-beyond-ours",
         ),
         pytest.param(
             [ROLE, binding(f"{ROLE_OF}, subjects: [{{kind: User, name: mallory}}]")],
-            "RoleBinding b for User mallory; it may bind to ServiceAccounts of the chart itself alone",
+            "RoleBinding b for User mallory; it may bind only to ServiceAccounts of the chart itself",
             id="a-user",
         ),
         pytest.param(
             [ROLE, binding(f"{ROLE_OF}, subjects: [{{kind: Group, name: 'system:authenticated'}}]")],
-            "RoleBinding b for Group system:authenticated; it may bind to ServiceAccounts of the chart itself alone",
+            "RoleBinding b for Group system:authenticated; it may bind only to ServiceAccounts of the chart itself",
             id="a-group",
         ),
         pytest.param(
             [ROLE, binding(f"{ROLE_OF}, subjects: [{{kind: ServiceAccount, name: default}}]")],
-            "RoleBinding b for ServiceAccount default; it may bind to ServiceAccounts of the chart itself alone",
+            "RoleBinding b for ServiceAccount default; it may bind only to ServiceAccounts of the chart itself",
             id="an-account-of-others",
         ),
         pytest.param(
             [ACCOUNT, ROLE, binding(f"{ROLE_OF}, subjects: [{{kind: ServiceAccount, name: mine, namespace: there}}]")],
-            "RoleBinding b for ServiceAccount mine of namespace there; it may bind to ServiceAccounts of the chart "
-            "itself alone",
+            "RoleBinding b for ServiceAccount mine of namespace there; it may bind only to ServiceAccounts of "
+            "the chart itself",
             id="an-account-of-the-same-name-elsewhere",
         ),
         pytest.param(
             [ACCOUNT, binding("roleRef: {kind: ClusterRole, name: admin}, subjects: []")],
-            "RoleBinding b of ClusterRole admin; it may bind Roles of the chart itself alone",
+            "RoleBinding b of ClusterRole admin; it may bind only Roles of the chart itself",
             id="a-cluster-role",
         ),
         pytest.param(
             [binding("roleRef: {kind: Role, name: others}")],
-            "RoleBinding b of Role others; it may bind Roles of the chart itself alone",
+            "RoleBinding b of Role others; it may bind only Roles of the chart itself",
             id="a-role-of-others",
         ),
         pytest.param(
@@ -139,8 +139,8 @@ TOKEN = "type: kubernetes.io/service-account-token"
         ),
         pytest.param(
             ["{kind: Secret, metadata: {name: sh.helm.release.v1.x.v9}, type: helm.sh/release.v1}"],
-            "Secret sh.helm.release.v1.x.v9, which is a record of a Helm release; the operator writes these, take it "
-            "out",
+            "Secret sh.helm.release.v1.x.v9, which is a record of a Helm release; only the operator writes these; "
+            "remove it",
             id="a-record-of-a-release",
         ),
         pytest.param(
@@ -177,7 +177,7 @@ TOKEN = "type: kubernetes.io/service-account-token"
         ),
         pytest.param(
             ["{kind: Service, metadata: {name: s}, spec: {externalIPs: [10.0.0.1]}}"],
-            "Service s with externalIPs (10.0.0.1), which take others' traffic; take them out",
+            "Service s with externalIPs (10.0.0.1), which would take the traffic of others; remove them",
             id="the-traffic-of-others",
         ),
         pytest.param(

@@ -45,12 +45,12 @@ def test_quantities_as_people_say_them() -> None:
 @pytest.mark.parametrize(
     ("wanted", "classes", "level", "said"),
     [
-        pytest.param("local", [("local", {})], Level.OK, "StorageClass local is there", id="it-is-there"),
+        pytest.param("local", [("local", {})], Level.OK, "StorageClass local exists", id="it-is-there"),
         pytest.param("fast", [("local", {})], Level.PROBLEM, "name another (there is local)", id="it-is-not"),
         pytest.param("fast", [], Level.PROBLEM, "there is none at all", id="there-is-none"),
         pytest.param(None, [("local", DEFAULT)], Level.OK, "the default StorageClass local", id="the-default"),
-        pytest.param(None, [("local", {})], Level.PROBLEM, "no one is the default", id="no-default"),
-        pytest.param("local", None, Level.UNKNOWN, "You may not look at storage classes", id="nobody-may-look"),
+        pytest.param(None, [("local", {})], Level.PROBLEM, "there is no default one", id="no-default"),
+        pytest.param("local", None, Level.UNKNOWN, "You have no right to read storage classes", id="nobody-may-look"),
     ],
 )
 def test_storage(wanted: str | None, classes: Any, level: Level, said: str) -> None:
@@ -67,7 +67,7 @@ def test_storage(wanted: str | None, classes: Any, level: Level, said: str) -> N
         pytest.param("registry.example/a:1", [], Level.UNKNOWN, "registries are not asked", id="in-a-registry"),
         pytest.param("localhost/a:1", [], Level.PROBLEM, "stackwright image load", id="made-here-and-not-loaded"),
         pytest.param("localhost/a:1", [["x"]] * 50, Level.UNKNOWN, "not asked", id="the-node-does-not-tell-of-all"),
-        pytest.param("Not An Image", [], Level.PROBLEM, "is no reference of an image", id="nonsense"),
+        pytest.param("Not An Image", [], Level.PROBLEM, "is not an image reference", id="nonsense"),
     ],
 )
 def test_images(image: str, on_node: Any, level: Level, said: str) -> None:
@@ -92,13 +92,18 @@ OWN = {"app.kubernetes.io/name": "keystone", "app.kubernetes.io/instance": "keys
     ("replicas", "nodes", "pods", "level", "said"),
     [
         pytest.param(
-            2, [node()], [], Level.OK, "2 pods ask for 2 CPU, 2.0 GiB; free are 2 CPU, 4.0 GiB on 1 node", id="fits"
+            2, [node()], [], Level.OK, "2 pods request 2 CPU, 2.0 GiB; 2 CPU, 4.0 GiB are free on 1 node", id="fits"
         ),
         pytest.param(
             2, [node()], [running("x")], Level.PROBLEM, "No place is left for a pod of Deployment keystone", id="full"
         ),
         pytest.param(
-            2, [node()], [running("x", "openstack", **OWN)], Level.OK, "free are 2 CPU", id="what-it-replaces-is-free"
+            2,
+            [node()],
+            [running("x", "openstack", **OWN)],
+            Level.OK,
+            "2 CPU, 4.0 GiB are free",
+            id="what-it-replaces-is-free",
         ),
         pytest.param(3, [node(), node("two")], [], Level.OK, "on 2 nodes", id="on-several-nodes"),
         pytest.param(
@@ -147,9 +152,11 @@ def test_names_that_are_too_long() -> None:
     ("fields", "level", "said"),
     [
         pytest.param(None, Level.OK, "The names of all 1 objects are free", id="free"),
-        pytest.param({}, Level.PROBLEM, "is there already and is not its own", id="somebody-else's"),
-        pytest.param({"metadata": {"labels": OWN}}, Level.OK, "free, or theirs", id="left-over-by-one-of-its-name"),
-        pytest.param({"owner": keystone()}, Level.OK, "free, or theirs", id="its-own"),
+        pytest.param({}, Level.PROBLEM, "exists already and belongs to something else", id="somebody-else's"),
+        pytest.param(
+            {"metadata": {"labels": OWN}}, Level.OK, "free, or belong to them", id="left-over-by-one-of-its-name"
+        ),
+        pytest.param({"owner": keystone()}, Level.OK, "free, or belong to them", id="its-own"),
         pytest.param(
             {"metadata": {"annotations": {"meta.helm.sh/release-name": "other"}}},
             Level.PROBLEM,
@@ -180,7 +187,7 @@ def release_record(version: str, status: str = records.DEPLOYED) -> Secret:
     ("version", "status", "said"),
     [
         pytest.param("0.2.0", records.DEPLOYED, "", id="of-this-version"),
-        pytest.param("0.1.0", records.DEPLOYED, "is of version 0.1.0 of its chart; 0.2.0 would upgrade it", id="older"),
+        pytest.param("0.1.0", records.DEPLOYED, "has version 0.1.0 of its chart; 0.2.0 would upgrade it", id="older"),
         pytest.param("0.2.0", "pending-upgrade", "is pending-upgrade at revision 3", id="left-in-the-middle"),
     ],
 )
@@ -206,7 +213,7 @@ INSTANCE = Instance(SECTION, "keystone", {"secret": "osp-secret", "databaseInsta
             "Provide", {}, Level.PROBLEM, "lacks the keys AdminPassword (for KeystoneAPI keystone)", id="no-key"
         ),
         pytest.param("Provide", None, Level.PROBLEM, "Secret osp-secret does not exist", id="no-secret"),
-        pytest.param("Generate", None, Level.OK, "AdminPassword: will be made, in Secret osp-secret", id="made"),
+        pytest.param("Generate", None, Level.OK, "AdminPassword: will be created in Secret osp-secret", id="made"),
         pytest.param("Generate", {}, Level.PROBLEM, "lacks the keys AdminPassword", id="the-user's-own-is-left-alone"),
     ],
 )
@@ -256,7 +263,7 @@ PROJECTED = {"name": "x", "projected": {"sources": [{"configMap": {"name": "kube
             deployment({**container(), **VARIABLE}),
             (made(Secret, "mine", data={"password": "eA=="}),),
             Level.OK,
-            "All that pods read and you bring is there: Secret mine",
+            "Everything that pods read and you provide exists: Secret mine",
             id="there",
         ),
     ],
@@ -303,14 +310,14 @@ ALL = tuple(definition(kind) for kind in services.kinds())
 @pytest.mark.parametrize(
     ("there", "upgraded", "level", "said"),
     [
-        pytest.param(ALL, ALL, Level.OK, "kinds are there, of this version", id="as-they-should-be"),
+        pytest.param(ALL, ALL, Level.OK, "kinds are installed, in this version", id="as-they-should-be"),
         pytest.param((), (), Level.PROBLEM, "knows none of our kinds; install them: stackwright crds", id="none"),
         pytest.param(ALL[1:], ALL[1:], Level.PROBLEM, ALL[0].metadata.name, id="one-is-missing"),
         pytest.param(
             (definition(services.kinds()[0], scope="Cluster"), *ALL[1:]),
             ALL,
             Level.WARNING,
-            "of another version",
+            "in another version",
             id="old",
         ),
         pytest.param(
@@ -320,7 +327,7 @@ ALL = tuple(definition(kind) for kind in services.kinds())
             "another operator's",
             id="foreign",
         ),
-        pytest.param(None, None, Level.UNKNOWN, "You may not look", id="nobody-may-look"),
+        pytest.param(None, None, Level.UNKNOWN, "You have no right to read", id="nobody-may-look"),
     ],
 )
 def test_definitions(there: Any, upgraded: Any, level: Level, said: str) -> None:
@@ -347,10 +354,8 @@ def lease(renewed: str) -> Lease:
 @pytest.mark.parametrize(
     ("fields", "level", "said"),
     [
-        pytest.param({"operators": (operator("0.1.0", 1),)}, Level.OK, "runs, of version 0.1.0", id="runs"),
-        pytest.param(
-            {"operators": (operator("0.0.9", 1),)}, Level.WARNING, "is of version 0.0.9", id="another-version"
-        ),
+        pytest.param({"operators": (operator("0.1.0", 1),)}, Level.OK, "runs, in version 0.1.0", id="runs"),
+        pytest.param({"operators": (operator("0.0.9", 1),)}, Level.WARNING, "has version 0.0.9", id="another-version"),
         pytest.param({"operators": (operator("0.1.0", 0),)}, Level.PROBLEM, "has 0 of 1 pods ready", id="not-ready"),
         pytest.param({"operators": ()}, Level.PROBLEM, "No operator runs", id="none"),
         pytest.param(
@@ -387,7 +392,7 @@ def test_an_operator_of_other_namespaces_sees_nothing_here(places: tuple[tuple[s
     blind = [one.message for one in found if one.level is Level.PROBLEM]
     assert bool(blind) != seen
     if not seen:
-        assert "work in namespace other alone, and would not see a cloud in openstack" in blind[0]
+        assert "work only in namespace other, and would not see a cloud in openstack" in blind[0]
         assert "stackwright up --namespace openstack" in blind[0]
 
 
@@ -416,7 +421,7 @@ def test_the_namespace(here: Any, level: Level) -> None:
 FOUND = (
     Finding(Level.OK, "storage", "It is there."),
     Finding(Level.PROBLEM, "images", "It is not."),
-    Finding(Level.UNKNOWN, "capacity", "You may not look."),
+    Finding(Level.UNKNOWN, "capacity", "You have no right to read."),
 )
 
 
@@ -424,7 +429,7 @@ def test_findings_as_a_table_and_as_json() -> None:
     assert findings_report.lines(FOUND) == [
         "OK           storage   It is there.",
         "Problem      images    It is not.",
-        "Not checked  capacity  You may not look.",
+        "Not checked  capacity  You have no right to read.",
         "",
         "1 problem, 1 not checked.",
     ]
@@ -443,4 +448,4 @@ def test_a_terminal_folds_sentences_below_themselves() -> None:
 def test_only_problems_end_it_with_an_error() -> None:
     assert findings_report.code_of(FOUND) == 1
     assert findings_report.code_of([Finding(Level.WARNING, "x", "y"), FOUND[2]]) == 0
-    assert findings_report.lines(FOUND[:1])[-1] == "All is well."
+    assert findings_report.lines(FOUND[:1])[-1] == "No problems found."

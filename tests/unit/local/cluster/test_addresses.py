@@ -39,7 +39,7 @@ def test_without_a_free_network_it_says_who_has_them() -> None:
 
 def test_a_cluster_with_data_says_who_took_its_addresses() -> None:
     addresses.check(FIRST, taken(SECOND.nodes), name="trial")
-    with pytest.raises(Collision, match=r"trial cannot have its addresses back: 10\.192\.0\.0/24 belongs to somebody"):
+    with pytest.raises(Collision, match=r"trial cannot use its addresses again: 10\.192\.0\.0/24 belongs to somebody"):
         addresses.check(FIRST, taken(FIRST.nodes), name="trial")
 
 
