@@ -8,11 +8,13 @@ import base64
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import msgspec
 
 from stackwright import services
+from stackwright.api.annotations import GENERATED_FOR
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.images import ComponentImage
@@ -25,6 +27,8 @@ from stackwright.kube import builtin, clock
 from stackwright.kube.builtin import ConfigMap, PersistentVolumeClaim, Secret, StorageClass
 from stackwright.kube.errors import Blocked
 from stackwright.kube.resource import Key, ObjectMeta, R, Resource, manifest
+from stackwright.kube.shapes.belonging import MADE_FOR, maker_of
+from stackwright.kube.shapes.children import with_annotation
 
 C = TypeVar("C", bound=CustomResource)
 
@@ -96,7 +100,7 @@ def imagine(
     # Where the resource asks for Jobs, it was decided already what they make.
     if "provision" not in values and (made_by_jobs := _provision(service, resource, intent.facts, world)):
         values["provision"] = made_by_jobs
-    return Outcome(tuple(_objects(intent, world)), values, tuple(made))
+    return Outcome(tuple(_objects(intent, resource, world)), values, tuple(made))
 
 
 def _decided(
@@ -109,7 +113,8 @@ def _decided(
         except Blocked as error:
             raise Missing(f"{resource.kind.name} {resource.metadata.name}: {error}.") from None
         for new in intent.secrets:
-            world.add(_secret(new.name, new.content(environment.source(new.name))))
+            mark = {GENERATED_FOR: maker_of(resource)}
+            world.add(_secret(new.name, new.content(environment.source(new.name)), mark))
             made.append(new.name)
         for child in intent.children:
             if child.kept and world(child.of, child.key.name) is None:
@@ -134,8 +139,9 @@ def _encoded(content: Mapping[str, str]) -> dict[str, str]:
     return {name: base64.b64encode(text.encode()).decode() for name, text in content.items()}
 
 
-def _secret(name: str, content: Mapping[str, str]) -> Secret:
-    return Secret(metadata=ObjectMeta(name=name), data=_encoded(content), type="Opaque")
+def _secret(name: str, content: Mapping[str, str], annotations: Mapping[str, str] = MappingProxyType({})) -> Secret:
+    metadata = ObjectMeta(name=name, annotations=dict(annotations))
+    return Secret(metadata=metadata, data=_encoded(content), type="Opaque")
 
 
 def _passwords(service: Service[Any, Any], resource: Any, world: World, environment: Environment) -> Iterable[str]:
@@ -211,10 +217,17 @@ def _provision(service: Service[Any, Any], resource: Any, facts: Any, world: Wor
     return {name: value for entry in found for name, value in entry.items()}
 
 
-def _objects(intent: Intent[Any], world: World) -> Iterable[JsonObject]:
-    """Yield what the pods read and write: Secrets and ConfigMaps that are there or decided, and claims of volumes."""
+def _objects(intent: Intent[Any], resource: Resource, world: World) -> Iterable[JsonObject]:
+    """Yield what the pods read and write: Secrets and ConfigMaps that are there or decided, and claims of volumes.
+
+    What an operator would own is marked: one that takes the installation over knows it from what a user made.
+    """
     kinds = (Secret, ConfigMap, PersistentVolumeClaim)
-    decided = {child.key.name: child.body for child in intent.children if child.of in kinds}
+    decided = {
+        child.key.name: child.body if child.kept else with_annotation(child.body, MADE_FOR, maker_of(resource))
+        for child in intent.children
+        if child.of in kinds
+    }
     there = [item for item in world.objects.values() if isinstance(item, Secret | ConfigMap)]
     for item in there:
         if item.metadata.name not in decided:

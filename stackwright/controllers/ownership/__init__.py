@@ -5,9 +5,8 @@ before it touches anything ([decision 9](../../../docs/decisions/0009-what-is-so
 """
 
 from stackwright.blueprint.claims import ANOTHER_NAME, Claim
-from stackwright.controllers.ownership.claims import Around, claiming, claims
+from stackwright.controllers.ownership.claims import NAMES, Around, claiming, claims
 from stackwright.controllers.ownership.rule import (
-    TAKEN,
     Taken,
     blocked,
     caches,
@@ -15,12 +14,15 @@ from stackwright.controllers.ownership.rule import (
     refusal,
     taken,
 )
+from stackwright.controllers.ownership.users import TAKEN, MadeByUser, refuse_users
 
 __all__ = [
     "ANOTHER_NAME",
+    "NAMES",
     "TAKEN",
     "Around",
     "Claim",
+    "MadeByUser",
     "Taken",
     "blocked",
     "caches",
@@ -28,5 +30,6 @@ __all__ = [
     "claiming",
     "claims",
     "refusal",
+    "refuse_users",
     "taken",
 ]

@@ -26,6 +26,10 @@ from stackwright.services.keystone.kinds import KeystoneAPI
 
 R = TypeVar("R", bound=Resource)
 
+# The sorts of claims that stand for the names of all objects of a release.
+RELEASE, OBJECT_NAME = "Helm release", "name"
+NAMES = frozenset({RELEASE, OBJECT_NAME})
+
 
 class Around:
     """What else there is in a namespace, each kind listed once."""
@@ -83,14 +87,14 @@ def claiming() -> tuple[type[CustomResource], ...]:
 def _made(service: Service[Any, Any], resource: Any, around: Around) -> Iterator[Claim]:
     """Yield what a service makes: its release, its Secrets and volumes, and what its needs ask for."""
     for kind, name in service.fixed:
-        yield claim_object(kind, name, advice="use another namespace, which has one of them")
+        yield claim_object(kind, name, advice="use another namespace, which has one of them", owned=True)
     if service.elsewhere(resource):
         return
     name = resource.metadata.name
-    yield Claim("Helm release", name)
+    yield Claim(RELEASE, name)
     for part in dict.fromkeys(_parts(service, resource)):
-        yield Claim("name", f"{name}-{part}" if part else name)
-    yield claim_object(Secret, configuration.secret_name(resource))
+        yield Claim(OBJECT_NAME, f"{name}-{part}" if part else name)
+    yield claim_object(Secret, configuration.secret_name(resource), owned=True)
     for ring in service.key_rings:
         yield claim_object(Secret, f"{name}-{ring.name}")
     for entry in service.secrets:

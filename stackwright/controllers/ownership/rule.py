@@ -14,18 +14,16 @@ from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
 from stackwright.blueprint.claims import Claim
 from stackwright.controllers.known import Known
+from stackwright.controllers.ownership import users
 from stackwright.controllers.ownership.claims import Around, claiming, claims
+from stackwright.controllers.ownership.users import TAKEN
 from stackwright.kube.admission.checks import FieldError, Findings
+from stackwright.kube.builtin import Secret
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked
 from stackwright.kube.resource import CustomResource, R, Resource
 from stackwright.kube.shapes.belonging import MADE_FOR, maker_of, spoken
-from stackwright.kube.shapes.children import mark_by
 
-# Under which name all operators write.
-FIELD_MANAGER = "stackwright"
-# The reason of a condition that says so.
-TAKEN = "BelongsToAnother"
 # The kinds that services make for themselves, and users by hand.
 _PARTS = frozenset({MariaDBDatabase, MariaDBAccount, TransportURL, KeystoneService, KeystoneEndpoint})
 # How a resource stands with the operators, the best first.
@@ -51,7 +49,7 @@ class Taken:
         if self.rival is not None:
             return f"{self.claim} belongs to {self.owner}; {self.claim.advice}"
         if not self.owner:
-            return f"{self.claim} exists and was not created for this resource; {self.claim.advice}, or delete it"
+            return users.sentence(str(self.claim), self.claim.advice, release=self.claim.of not in _PARTS)
         return (
             f"{self.claim} was created for {self.owner} and is kept for it; {self.claim.advice}, or take the "
             f"annotation {_mark_of(self.claim)} off it to hand it over"
@@ -75,7 +73,7 @@ def check(old: CustomResource | None, new: CustomResource, known: Known) -> Find
     before = set(claims(old, around)) if old is not None else set()
     fresh = [claim for claim in claims(new, around) if claim not in before]
     found = tuple(_rivalled(new, fresh, around, newcomer=True)) or tuple(_kept_for_others(new, fresh, around))
-    if old is None and _is_a_users(new):
+    if old is None and users.is_unmarked(new):
         found += tuple(_in_the_way(new, around))
     return Findings(errors=tuple(FieldError(each.claim.path, each.sentence) for each in found))
 
@@ -194,18 +192,26 @@ def _is_marked(resource: CustomResource, claim: Claim, around: Around) -> bool:
     if present is None:
         return False
     owner = present.metadata.controller
-    return _maker(present) == maker_of(resource) or (owner is not None and owner.uid == resource.metadata.uid)
+    return users.maker_named_on(present) == maker_of(resource) or (
+        owner is not None and owner.uid == resource.metadata.uid
+    )
 
 
 def _kept_for_others(resource: CustomResource, mine: Iterable[Claim], around: Around) -> Iterator[Taken]:
     """Yield the things that were made for one who is gone, or does not ask for them now, and are kept for that one."""
     for claim in mine:
         present = around.named(claim.of, claim.name) if claim.of is not None else None
-        maker = _maker(present) if present is not None else ""
+        maker = users.maker_named_on(present) if present is not None else ""
         if maker not in ("", maker_of(resource)):
             yield Taken(claim, spoken(maker))
-        elif present is not None and claim.owned and _is_a_users(present):
+        elif present is not None and claim.owned and _is_in_the_way(present, resource, around):
             yield Taken(claim, "")
+
+
+def _is_in_the_way(present: Resource, resource: CustomResource, around: Around) -> bool:
+    """Return whether a user made an object that a resource would own, and does not hand it over."""
+    handed = type(present) not in _PARTS and users.hands_over(resource, around.all(Secret))
+    return users.is_a_users(present, resource) and not handed
 
 
 def _in_the_way(new: CustomResource, around: Around) -> Iterator[Taken]:
@@ -214,16 +220,6 @@ def _in_the_way(new: CustomResource, around: Around) -> Iterator[Taken]:
         for claim in claims(parent, around):
             if claim.owned and _is_part(new, (claim,)):
                 yield Taken(claim, spoken(maker_of(parent)), parent)
-
-
-def _is_a_users(present: Resource) -> bool:
-    """Return whether nobody of ours made an object."""
-    return present.metadata.controller is None and mark_by(FIELD_MANAGER) not in present.metadata.annotations
-
-
-def _maker(present: Resource) -> str:
-    annotations = present.metadata.annotations
-    return annotations.get(MADE_FOR) or annotations.get(GENERATED_FOR, "")
 
 
 def _mark_of(claim: Claim) -> str:

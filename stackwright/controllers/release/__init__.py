@@ -24,7 +24,7 @@ Neither way restarts a pod: only metadata changes hands (see `handover`).
 """
 
 from stackwright.controllers.release.differences import MADE, WHOLE
-from stackwright.controllers.release.handover import Contested, settle, take_fields
+from stackwright.controllers.release.handover import Contested, settle, take_fields, there
 from stackwright.controllers.release.history import Revision, Wanted, decide, history_of, woken_by
 from stackwright.controllers.release.kinds import KINDS, is_known, type_of
 from stackwright.controllers.release.ownership import (
@@ -67,6 +67,7 @@ __all__ = [
     "release_of",
     "settle",
     "take_fields",
+    "there",
     "type_of",
     "who_owns",
     "why_given",

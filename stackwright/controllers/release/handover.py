@@ -56,12 +56,12 @@ async def settle(
     history = history_of(context.store(Secret).list(resource.metadata.namespace), resource.metadata.name)
     rendered = tuple(objects)
     wanted = {_identity(body, resource) for body in rendered if kinds.is_known(body)}
-    there = _there(wanted, context)
-    owner = who_owns(resource, history, there)
+    present = _there(wanted, context)
+    owner = who_owns(resource, history, present)
     match owner:
         case Owner.CONTESTED:
             raise Contested(
-                why_contested(resource, history, there),
+                why_contested(resource, history, present),
                 preview(history, rendered),
                 condition,
             )
@@ -201,6 +201,11 @@ async def _prune(identity: Identity, resource: Resource, context: Context) -> No
         "ask for it"
     )
     context.events.event(resource, "Normal", "StrayDeleted", note)
+
+
+def there(resource: Resource, objects: Iterable[JsonObject], context: Context) -> list[Resource]:
+    """Return those of the rendered objects of a resource that the caches have."""
+    return _there({_identity(body, resource) for body in objects if kinds.is_known(body)}, context)
 
 
 def _there(identities: Iterable[Identity], context: Context) -> list[Resource]:

@@ -1,6 +1,6 @@
 """The controller of every kind that has a blueprint: read, decide, act, report."""
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
@@ -19,6 +19,7 @@ from stackwright.controllers.service import (
     addresses,
     charts,
     credentials,
+    holding,
     labels,
     missing_pods,
     pods,
@@ -29,6 +30,7 @@ from stackwright.controllers.service import (
 )
 from stackwright.controllers.service.decide import Intent, Seen, decide, declared
 from stackwright.controllers.service.environment import Environment
+from stackwright.controllers.service.rings import Drop, Spread, Turn
 from stackwright.kube import builtin, clock, conditions
 from stackwright.kube.builtin import ConfigMap, Deployment, Job, Node, Plain, Pod, Secret, StatefulSet, StorageClass
 from stackwright.kube.conditions import Finding
@@ -147,10 +149,14 @@ class ServiceController(Generic[C, F]):
             await report(resource, (finding,), status, context, looked=False)
             return None
         seen = await self._see(resource, look, context)
-        intent = decide(self.service, resource, seen, self.environment)
-        await act.make_secrets(intent.secrets, resource, context, self.environment, seen.now)
-        rendered = await self._render(resource, intent, look, context)
-        children = (*intent.children, *self._objects(resource, rendered, intent.children, look))
+        try:
+            intent = decide(self.service, resource, seen, self.environment)
+            await act.make_secrets(intent.secrets, resource, context, self.environment, seen.now)
+            rendered = await self._render(resource, intent, look, context)
+        except (Blocked, ownership.MadeByUser) as error:
+            return await self._hold(resource, error, seen, look, context)
+        bodies = rendered.objects if rendered is not None else ()
+        children = (*intent.children, *self._objects(resource, bodies, intent.children, look))
         again = await self._clear_failed(resource, intent, children, context)
         waits = list(intent.waits)
         prune = intent.values is not None and not waits
@@ -160,7 +166,7 @@ class ServiceController(Generic[C, F]):
             wanted = release.Wanted(resource, rendered, intent.values)
             if wait := await release.record(wanted, context, condition=declared(resource, "DeploymentReady")):
                 waits.append(wait)
-        delays, stuck = await self._turn(resource, intent, seen, context)
+        delays, stuck = await self._turn(resource, intent.turns, seen, context)
         delays.extend(again)
         findings = [
             *(conditions.of_wait(wait, resource) for wait in waits),
@@ -191,6 +197,29 @@ class ServiceController(Generic[C, F]):
             raise failure
         return Result(after=min(delays)) if delays else None
 
+    async def _hold(
+        self, resource: C, error: Blocked | Retry, seen: Seen, look: Looker, context: Context
+    ) -> Result | None:
+        """Keep what was recorded last of a service whose resource is refused, and say why it is."""
+        held = holding.hold(self.service, resource, seen)
+        if held is None:
+            raise error
+        context.logger.info("refused; what was recorded last is kept", reason=error.reason, message=str(error))
+        lost = tuple(self._objects(resource, held.lost, (), look))
+        outcome = await self.family.keep(resource, lost, context, prune=False)
+        there = self._objects(resource, held.there, (), look)
+        outcome = replace(outcome, desired=(*outcome.desired, *there))
+        delays, stuck = await self._turn(resource, held.turns, seen, context)
+        findings = (conditions.finding_of(error), *outcome.findings(context), *stuck)
+        exposed = addresses.find(outcome, context)
+        status: Any = resource.status
+        changes = {"overridden": outcome.overridden(), "addresses": addresses.keep(status.addresses, exposed)}
+        await report(resource, findings, msgspec.structs.replace(status, **changes), context, looked=False)
+        delays.extend(after for after in (held.wake, getattr(error, "after", None)) if after is not None)
+        if failure := outcome.failure(waiting=bool(delays)):
+            raise failure
+        return Result(after=min(delays)) if delays else None
+
     async def _see(self, resource: C, look: Looker, context: Context) -> Seen:
         # What is, or was, in helm's hands has no owner; its pods are the same.
         owned = [
@@ -212,6 +241,9 @@ class ServiceController(Generic[C, F]):
         condition = declared(resource, "DeploymentReady")
         place = rendering.Place(self.service, resource, self.environment, look, context, condition)
         rendered = await rendering.render(place, intent.values)
+        secrets = context.store(Secret).list(resource.metadata.namespace)
+        there = release.there(resource, rendered.objects, context)
+        ownership.refuse_users(resource, there, secrets, declared(resource, "InputReady"))
         try:
             await release.settle(resource, context, rendered.objects, condition=condition)
         except Blocked as error:
@@ -248,10 +280,9 @@ class ServiceController(Generic[C, F]):
         return tuple(found)
 
     def _objects(
-        self, resource: C, rendered: Rendered | None, beside_it: Iterable[Child], look: Looker
+        self, resource: C, bodies: Sequence[JsonObject], beside_it: Iterable[Child], look: Looker
     ) -> Iterable[Child]:
         """Return the objects of a release as children, each with the condition that follows it."""
-        bodies = rendered.objects if rendered is not None else ()
         made = frozenset(
             (str(body.get("kind")), str(body["metadata"]["name"]))
             for body in (*bodies, *(child.body for child in beside_it))
@@ -292,7 +323,7 @@ class ServiceController(Generic[C, F]):
         return [pod for pod in found if labels.instance_of(pod, self.service.name) == resource.key]
 
     async def _turn(
-        self, resource: C, intent: Intent[F], seen: Seen, context: Context
+        self, resource: C, turns: Iterable[Turn | Spread | Drop], seen: Seen, context: Context
     ) -> tuple[list[float], list[Finding]]:
         """Turn the rings that are due; return when to try again those that have to wait, and what is wrong."""
         components = {component.name for component in self.service.components_of(resource)}
@@ -306,7 +337,7 @@ class ServiceController(Generic[C, F]):
         ]
         delays: list[float] = []
         stuck: list[Finding] = []
-        for step in intent.turns:
+        for step in turns:
             try:
                 await act.turn(step, holders, context, self.environment, seen.now)
             except Retry as error:

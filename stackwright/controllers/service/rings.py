@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar
 
+from stackwright.api.annotations import GENERATED_FOR
 from stackwright.api.base import CustomResource
 from stackwright.blueprint import key_rings
 from stackwright.blueprint.actions import Course
@@ -15,6 +16,7 @@ from stackwright.blueprint.look import Look
 from stackwright.blueprint.passwords import NewSecret
 from stackwright.blueprint.service import KeyRing, Service
 from stackwright.kube.builtin import Secret
+from stackwright.kube.shapes.belonging import maker_of
 
 # On the Secret of a ring: when it was turned last, the id of the last action that asked for it, which keys were seen
 # with every pod, and until when each key was the primary one.
@@ -145,6 +147,28 @@ def due(service: Service[C, F], resource: C, facts: F, look: Look, course: Cours
         needed = frozenset(name for name, seconds in left.items() if seconds)
         steps.append(Turn(secret, ring.path, ring.size(resource), asked.get(ring.name, ""), needed))
     return Due(tuple(steps), min(wakes, default=None), waiting)
+
+
+def overdue(service: Service[C, F], resource: C, look: Look, now: datetime) -> tuple[tuple[Turn, ...], float | None]:
+    """Return the turns that the clock asks for, where the spec is refused, and in how many seconds the next is due.
+
+    How long a ring should be and how long its keys are needed, a refused spec does not say: all of them stay. A ring
+    that something is migrated to turns on request alone.
+    """
+    steps: list[Turn] = []
+    wakes: list[float] = []
+    for ring in service.key_rings:
+        secret = look(Secret, secret_name(ring, resource))
+        if ring.days is None or ring.migrate or secret is None:
+            continue
+        if secret.metadata.annotations.get(GENERATED_FOR) != maker_of(resource):
+            continue
+        keys = decoded(secret)
+        if remaining := _remaining(ring, resource, secret, now):
+            wakes.append(remaining)
+        elif remaining == 0:
+            steps.append(Turn(secret, ring.path, len(keys) + 1, needed=frozenset(keys)))
+    return tuple(steps), min(wakes, default=None)
 
 
 def _remaining(ring: KeyRing[C], resource: C, secret: Secret, now: datetime) -> float | None:

@@ -393,7 +393,7 @@ async def apply_unforced(child: Child, parent: Resource, context: Context) -> Ap
     refuse_elsewhere(str(child), child.body, parent)
     present = context.store(child.of).get(child.key)
     refuse_foreign(str(child), present, parent)
-    marked = _with_annotation(child.body, mark_of(context), fields.digest(child.body))
+    marked = with_annotation(child.body, mark_of(context), fields.digest(child.body))
     left_out = await strangers.scaled_to_zero(context.client, child.body, present)
     # Twice at most: the first answer names every conflict. A third manager in between is the next pass's matter.
     for _ in range(3):
@@ -438,6 +438,7 @@ def _placed_body(item: Child, body: JsonObject, parent: Resource, context: Conte
     return {**body, "metadata": metadata}
 
 
-def _with_annotation(body: JsonObject, name: str, value: str) -> JsonObject:
+def with_annotation(body: JsonObject, name: str, value: str) -> JsonObject:
+    """Return an object with one more annotation."""
     metadata = body["metadata"]
     return {**body, "metadata": {**metadata, "annotations": {**metadata.get("annotations", {}), name: value}}}

@@ -17,7 +17,7 @@ from stackwright.controllers import admission
 from stackwright.controllers.admission import Known
 from stackwright.controllers.needs import sight
 from stackwright.controllers.ownership import TAKEN, Around, check, claiming, claims, taken
-from stackwright.controllers.ownership.rule import FIELD_MANAGER
+from stackwright.controllers.ownership.users import FIELD_MANAGER
 from stackwright.controllers.service import Environment, rings, volumes
 from stackwright.controllers.service.decide import Seen, decide
 from stackwright.kube.builtin import PersistentVolumeClaim, Secret
