@@ -21,8 +21,8 @@ __all__ = ["keystone", "kinds"]
 
 pytestmark = pytest.mark.usefixtures("kinds")
 
-# A mount that names no volume: only the reconcile refuses it where there is no webhook.
-UNMOUNTABLE = [{"extraVol": [{"mounts": [{"name": "away", "mountPath": "/away"}]}]}]
+# A value that is none: only the reconcile refuses it where there is no webhook.
+UNREADABLE = "[DEFAULT]\ndebug = soon\n"
 
 
 async def make(client: Client, namespace: str, kind: type[Resource], name: str, **content: Any) -> Resource:
@@ -100,8 +100,8 @@ async def test_a_service_that_is_refused_is_kept_as_it_was_recorded(
     ready = await eventually(client, PlacementAPI, "placement", namespace, is_ready)
     before = await client.get(Deployment, "placement", namespace)
     config = await client.get(Secret, "placement-config-data", namespace)
-    await place(client, namespace, replicas=3, extraMounts=UNMOUNTABLE)
-    await eventually(client, PlacementAPI, "placement", namespace, says("extraMounts"))
+    await place(client, namespace, replicas=3, customServiceConfig=UNREADABLE)
+    await eventually(client, PlacementAPI, "placement", namespace, says("debug"))
     lost: tuple[tuple[type[Resource], str], ...] = (
         (builtin.Service, "placement-internal"),
         (Deployment, "placement"),
@@ -115,7 +115,7 @@ async def test_a_service_that_is_refused_is_kept_as_it_was_recorded(
 
     def told(seen: PlacementAPI) -> bool:
         found = find(seen.status.conditions, "DeploymentReady")
-        return found is not None and found.status == "True" and says("extraMounts")(seen)
+        return found is not None and found.status == "True" and says("debug")(seen)
 
     await eventually(client, PlacementAPI, "placement", namespace, told)
     await place(client, namespace, replicas=2)

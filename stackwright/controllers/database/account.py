@@ -194,7 +194,8 @@ def _check(account: MariaDBAccount, seen: Seen) -> None:
         message = "spec.requireTLS is not supported yet; leave it out"
         raise Blocked(message, reason="NotSupported", condition=ACCOUNT_READY)
     if problem := _reserved(account, seen):
-        message = f"spec.userName: {problem}; create a MariaDBAccount with another userName"
+        advice = ", or create" if ";" in problem else "; create"
+        message = f"spec.userName: {problem}{advice} a MariaDBAccount with another userName"
         raise Blocked(message, reason="UserReserved", condition=ACCOUNT_READY)
     if seen.server is None and not seen.waits:
         label = DATABASE_LABEL if DATABASE_LABEL not in account.metadata.labels else ""
@@ -217,7 +218,22 @@ def _reserved(account: MariaDBAccount, seen: Seen) -> str:
         return f"{name} is the server's own"
     if not account.status.server and any(grant.is_beyond_schemas for grant in seen.grants or ()):
         return f"{name} exists on the server, was not created for this resource and has rights beyond schemas"
+    if _is_a_strangers(account, seen):
+        return (
+            f"{name} exists on the server, was not created for this resource, works in other schemas too and has "
+            f"another password than Secret {account.spec.secret}; put its own password there"
+        )
     return ""
+
+
+def _is_a_strangers(account: MariaDBAccount, seen: Seen) -> bool:
+    """Return whether somebody else made the user: the status knows ours, and a status can be lost with its resource.
+
+    So one that takes our password, or may work in no other schema, is taken for one that came back with a backup.
+    """
+    if account.status.server or seen.grants is None or seen.accepted:
+        return False
+    return any(grant.scope != needed_in(seen.schema).scope for grant in seen.grants)
 
 
 def remove(account: MariaDBAccount, seen: Seen) -> Plan:

@@ -143,7 +143,31 @@ def _refusal(service: KeystoneService, seen: Seen) -> Blocked | None:
     if isinstance(seen.keystone, Access) and _is_same_user(spec.serviceUser, seen.keystone.credentials.user):
         message = f"spec.serviceUser: {spec.serviceUser} is Keystone's administrator; choose another name"
         return Blocked(message, reason="UserReserved", condition=USER_READY)
+    if seen.user is not None and not _is_our_user(service, seen) and _is_shut(seen):
+        message = (
+            f"spec.serviceUser: user {spec.serviceUser} is in Keystone, was not made for a service and does not take "
+            f"the password of Secret {spec.secret}; choose another name, put the user's own password there, or delete "
+            "the user"
+        )
+        return Blocked(message, reason="UserNotOurs", condition=USER_READY)
     return seen.foreign
+
+
+def _is_our_user(service: KeystoneService, seen: Seen) -> bool:
+    """Return whether the user in Keystone was made for this resource, or for a service at all.
+
+    One that an earlier cloud made, or that came back with a backup of Keystone, holds a role in the services' project.
+    Whoever knows the user's password may have it.
+    """
+    user = seen.user
+    if user is None or seen.held or seen.login in (Login.WORKS, Login.FUTILE) or user.id == service.status.userID:
+        return True
+    return any(one.what == "user" and one.id in ("", user.id) and one.name == (user.name,) for one in seen.made)
+
+
+def _is_shut(seen: Seen) -> bool:
+    """Return whether it is known that the user does not let us in as it is."""
+    return seen.login is Login.DIFFERS or (seen.user is not None and not seen.user.enabled)
 
 
 def _is_same_user(one: str, other: str) -> bool:
@@ -212,6 +236,9 @@ def _user(service: KeystoneService, seen: Seen, access: Access) -> Iterator[Keys
                 told=again, makes=made_user(User("", name)),
             )  # fmt: skip
         return
+    if not _is_our_user(service, seen):
+        # Without a password it is not known yet.
+        return
     if not user.enabled:
         message = f"User {name} is disabled and is enabled"
         yield EnableUser(access, service, user, reason="EnablingUser", message=message, condition=USER_READY, told=True)
@@ -241,7 +268,7 @@ def tell(service: KeystoneService, seen: Seen) -> KeystoneServiceStatus:
     return msgspec.structs.replace(
         service.status,
         serviceID=there.id if there is not None else service.status.serviceID,
-        userID=seen.user.id if seen.user is not None else service.status.userID,
+        userID=seen.user.id if seen.user is not None and _is_our_user(service, seen) else service.status.userID,
         keystoneInstance=seen.keystone.name,
         passwordChanged=seen.changed or service.status.passwordChanged,
     )

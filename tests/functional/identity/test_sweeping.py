@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters.identity import Service
+from stackwright.adapters.identity import Grant, Service
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.controllers.identity.registration import Registration, made_user
 from stackwright.controllers.identity.upgrade import FINALIZERS
@@ -110,7 +110,7 @@ async def test_a_resource_that_was_made_again_differently_leaves_nothing_of_befo
 
 async def test_what_was_there_before_is_adopted_and_stays(cloud: Cloud) -> None:
     await cloud.keystone.create_service(Service("", "image", "glance"))
-    await cloud.keystone.create_user("glance", "another-password")
+    await works_as_a_service(cloud, "another-password")
     async with cloud.operator():
         await cloud.whole()
         assert await cloud.can_log_in(FIRST)
@@ -118,6 +118,33 @@ async def test_what_was_there_before_is_adopted_and_stays(cloud: Cloud) -> None:
         await until(cloud.urls, lambda urls: urls == {})
         await until(cloud.notes, lambda found: not found)
     assert await cloud.catalog() == ["service glance", "user glance"]
+
+
+async def works_as_a_service(cloud: Cloud, password: str) -> None:
+    """Make the user as somebody else does who deploys services."""
+    await cloud.keystone.create_user("glance", password)
+    await cloud.keystone.create_project("service")
+    await cloud.keystone.create_role("service")
+    user, project = await cloud.keystone.find_user("glance"), await cloud.keystone.find_project("service")
+    assert user is not None
+    assert project is not None
+    await cloud.keystone.grant(project.id, Grant(user.id, (await cloud.keystone.roles())["service"]))
+
+
+async def test_a_person_keeps_the_password(cloud: Cloud) -> None:
+    await cloud.keystone.create_user("glance", "of-a-person")
+    async with cloud.operator():
+        for write in (cloud.passwords, cloud.api, cloud.service):
+            await write()
+        words = (
+            "user glance is in Keystone, was not made for a service and does not take the password of Secret osp-secret"
+        )
+        await cloud.says(KeystoneService, "KeystoneServiceOSUserReady", words)
+        assert await cloud.can_log_in("of-a-person", project="")
+        # Whoever knows the password may have the user.
+        await cloud.passwords("of-a-person")
+        await cloud.ready(KeystoneService)
+        assert await cloud.can_log_in("of-a-person")
 
 
 async def test_what_another_one_made_under_the_same_name_stays(cloud: Cloud) -> None:

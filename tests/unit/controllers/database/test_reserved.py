@@ -84,6 +84,21 @@ def test_an_administrator_that_somebody_else_made_is_not_taken_over(scope: str) 
     assert [type(step) for step in plan.steps] == [account.SetPassword, account.GrantSchema]
 
 
+def test_a_user_of_others_that_has_another_password_is_not_taken_over() -> None:
+    theirs, own = Grant("shop.*"), needed_in("keystone")
+    seen = account.Seen(SERVER, schema="keystone", password="p", grants=(theirs,))
+    with pytest.raises(Blocked, match="works in other schemas too and has another password than Secret s; put its own"):
+        account.decide(an_account("shop", made=False), seen)
+    assert account.remove(an_account("shop", made=False), seen) == Plan()
+    assert account.tell(an_account("shop", made=False), seen).server == ""
+    # Of a backup: the status is lost, and the password, or that it works nowhere else, tells whose it is.
+    for grants, accepted in (((theirs, own), True), ((own,), False), ((), False)):
+        back = account.Seen(SERVER, schema="keystone", password="p", grants=grants, accepted=accepted)
+        assert account.decide(an_account("keystone", made=False), back).steps
+    # What the status knows is ours, whatever somebody gave it.
+    assert account.decide(an_account("shop"), seen).steps
+
+
 def test_a_user_of_ours_is_dropped_with_its_resource() -> None:
     seen = account.Seen(SERVER, schema="keystone", password="p", grants=(needed_in("keystone"),))
     plan = account.remove(an_account("keystone"), seen)

@@ -47,6 +47,8 @@ THERE = Seen(
     held=frozenset(ROLES),
     login=Login.WORKS,
 )
+# A person's user: it works in no project of services, and has a password of its own.
+STRANGE = replace(THERE, held=frozenset(), login=Login.DIFFERS)
 WAIT = Wait("KeystoneNotReady", "KeystoneAPI keystone is not ready yet", "KeystoneAPIReady")
 
 
@@ -128,12 +130,37 @@ def test_without_a_keystone_it_waits() -> None:
             id="the-administrator-in-another-spelling",
         ),
         pytest.param(replace(THERE, login=Login.FUTILE), "LoginRefused", id="a-password-that-does-not-help"),
+        pytest.param(STRANGE, "UserNotOurs", id="a-user-that-nobody-of-ours-made"),
+        pytest.param(
+            replace(STRANGE, user=replace(USER, enabled=False), login=Login.UNKNOWN),
+            "UserNotOurs",
+            id="a-disabled-user-that-nobody-of-ours-made",
+        ),
     ],
 )
 def test_what_the_user_must_mend_is_said(seen: Seen, reason: str) -> None:
     with pytest.raises(Blocked) as blocked:
         decide(GLANCE, seen)
     assert blocked.value.reason == reason
+
+
+def test_a_user_that_nobody_of_ours_made_is_not_touched_before_its_password_is_known() -> None:
+    seen = replace(STRANGE, password=WAIT, login=Login.UNKNOWN)
+    assert decide(GLANCE, seen) == Plan(waits=(WAIT,))
+    assert tell(GLANCE, seen).userID == ""
+
+
+@pytest.mark.parametrize(
+    ("service", "seen"),
+    [
+        pytest.param(REGISTERED, STRANGE, id="the-status-knows-it"),
+        pytest.param(GLANCE, replace(STRANGE, made=(made_user(USER),)), id="it-is-noted"),
+        pytest.param(GLANCE, replace(STRANGE, made=(made_user(User("", "glance")),)), id="it-was-about-to-be-made"),
+        pytest.param(GLANCE, replace(STRANGE, held=frozenset({"service"})), id="it-works-as-a-service"),
+    ],
+)
+def test_a_user_of_ours_is_known_and_gets_its_password(service: KeystoneService, seen: Seen) -> None:
+    assert "ChangingPassword" in [step.reason for step in decide(service, seen).steps]
 
 
 SERVICE, PERSON = made_service(ENTRY), made_user(USER)
