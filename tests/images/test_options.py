@@ -108,3 +108,20 @@ def test_a_process_that_cannot_read_an_option_ends_and_says_which(openstack: Bui
     said = [line for line in answer.output.splitlines() if line.startswith("The configuration has values")]
     words = "[DEFAULT] log_rotate_interval is not of type Integer"
     assert said == [f"The configuration has values that the service cannot read: {words}"], answer.output
+
+
+UNREADABLE = """
+configuration = cfg.ConfigOpts()
+configuration.register_opts([cfg.StrOpt("nobodys", default="$section"), cfg.StrOpt("somebodys")])
+configuration.register_opts([cfg.StrOpt("theirs", default="$section")], "section")
+configuration(["--config-file", "/tmp/unreadable.conf"])
+print(refused())
+"""
+
+
+def test_a_default_that_cannot_be_substituted_is_not_refused(openstack: Built) -> None:
+    (openstack.root / "tmp/unreadable.py").write_text(serving.daemon("keystone", UNREADABLE).content)
+    (openstack.root / "tmp/unreadable.conf").write_text("[DEFAULT]\nsomebodys = $section\n[section]\ntheirs = $section\n")
+    answer = openstack.run("python3 -W ignore /tmp/unreadable.py")
+    assert "nobodys" not in answer.output
+    assert answer.output.count("is not of type String") == 2, answer.output

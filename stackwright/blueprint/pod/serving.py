@@ -43,8 +43,17 @@ def options(configuration: Any) -> Iterator[tuple[Any, Any]]:
             yield group, info["opt"]
 
 
+def is_set(configuration: Any, group: Any, option: Any) -> bool:
+    """Return whether a file, or the command line, has a value for an option."""
+    try:
+        option._get_from_namespace(configuration._namespace, group.name if group is not None else None)  # noqa: SLF001  only it knows all names that an option had
+    except KeyError:
+        return False
+    return True
+
+
 def refused() -> list[str]:
-    """Return a sentence for each option whose value cannot be read."""
+    """Return a sentence for each option that is set and whose value cannot be read."""
     found = {}
     # Some services keep their configuration to themselves; all of them are oslo.config's.
     for configuration in [each for each in gc.get_objects() if issubclass(type(each), cfg.ConfigOpts)]:
@@ -53,7 +62,9 @@ def refused() -> list[str]:
         for group, option in options(configuration):
             try:
                 configuration._get(option.dest, group)  # noqa: SLF001  getattr would trip over names of methods
-            except REFUSED:
+            except REFUSED as error:
+                if not isinstance(error, cfg.ConfigSourceValueError) and not is_set(configuration, group, option):
+                    continue  # A default of the service's own that means nothing here, and that nobody can mend.
                 section = group.name if group is not None else "DEFAULT"
                 found[section, option.dest] = f"[{section}] {option.dest} is not of type {option.type!r}"
             except cfg.Error:
