@@ -10,6 +10,8 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
+import structlog
+
 from stackwright.controllers import roster
 from stackwright.controllers.controlplane import ServiceOperator, ServiceOperators
 from stackwright.controllers.dialling import Dialler
@@ -24,6 +26,7 @@ from stackwright.kube.builtin import MutatingWebhookConfiguration, Namespace, Va
 from stackwright.kube.client import Client
 from stackwright.kube.config import Connection
 from stackwright.kube.controller import Controller
+from stackwright.kube.crd import served
 from stackwright.kube.errors import ConfigError, Denied, KindNotInstalled, KubeError
 from stackwright.kube.health import HealthServer
 from stackwright.kube.leader import Election
@@ -31,6 +34,10 @@ from stackwright.kube.resource import CustomResource, JsonObject, R
 from stackwright.kube.runtime import Runtime, serve
 from stackwright.kube.runtime import Settings as RuntimeSettings
 
+_log = structlog.get_logger()
+
+# How many fields that a definition lacks are named.
+NAMED = 5
 # How the webhooks of an operator outside of the cluster are called.
 OUTSIDE = "stackwright-outside"
 # What ends the name of each webhook.
@@ -86,10 +93,11 @@ async def operate(connection: Connection, operation: Operation) -> None:
         known = roster.assemble(dialler, operation.environment, operation.operators)
         controllers = roster.choose(known, operation.services)
         await require_kinds(client, controllers, operation.namespaces)
+        note = await outdated_definitions(client, controllers)
         if not operation.inside:
             await _make_namespace(client, operation.system)
             stack.push_async_callback(_unregister, client, registration_name(operation))
-        await _serve(_runtime(client, elector, controllers, operation), operation)
+        await _serve(_runtime(client, elector, controllers, operation, note), operation)
 
 
 async def _make_namespace(client: Client, name: str) -> None:
@@ -100,9 +108,7 @@ async def _make_namespace(client: Client, name: str) -> None:
 async def require_kinds(client: Client, controllers: Iterable[Controller], namespaces: tuple[str, ...]) -> None:
     """Raise a ConfigError when the cluster does not know one of the kinds that are to be kept or read."""
     missing = []
-    # A controller works when all that it reads is in the cache: one definition that is missing would stop it.
-    kinds = {kind for controller in controllers for kind in controller.kinds if issubclass(kind, CustomResource)}
-    for kind in sorted(kinds, key=lambda kind: kind.kind.crd_name):
+    for kind in _kinds(controllers):
         try:
             await _look(client, kind, namespaces or ("",))
         except KindNotInstalled:
@@ -112,6 +118,34 @@ async def require_kinds(client: Client, controllers: Iterable[Controller], names
             f"The cluster at {client.connection.server} does not know {', '.join(missing)}; "
             "install the definitions first: stackwright crds --install"
         )
+
+
+async def outdated_definitions(client: Client, controllers: Iterable[Controller]) -> str:
+    """Return a sentence where the cluster's definitions do not know fields of ours, and log it; empty where they do.
+
+    The server drops such a field whenever it is written: what a user says there has no effect, and what a status says
+    there is written again at each pass.
+    """
+    found = await served.unknown_fields(client, _kinds(controllers))
+    if not found:
+        return ""
+    listed = "; ".join(f"{name} lacks {', '.join(paths[:NAMED])}{_more(paths)}" for name, paths in found.items())
+    sentence = (
+        f"The definitions in the cluster are older than this operator, and the server drops what they do not know: "
+        f"{listed}. Install those of this version: stackwright crds --install"
+    )
+    _log.warning(sentence)
+    return sentence
+
+
+def _more(paths: tuple[str, ...]) -> str:
+    return f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
+
+
+def _kinds(controllers: Iterable[Controller]) -> list[type[CustomResource]]:
+    """Return our kinds that are kept or read: one definition that is missing would stop whoever reads it."""
+    kinds = {kind for controller in controllers for kind in controller.kinds if issubclass(kind, CustomResource)}
+    return sorted(kinds, key=lambda kind: kind.kind.crd_name)
 
 
 async def _look(client: Client, kind: type[CustomResource], namespaces: tuple[str, ...]) -> None:
@@ -125,7 +159,9 @@ async def _look(client: Client, kind: type[CustomResource], namespaces: tuple[st
     await anext(aiter(client.pages(kind, namespaces[-1], page=1)))
 
 
-def _runtime(client: Client, elector: Client, controllers: tuple[Controller, ...], operation: Operation) -> Runtime:
+def _runtime(
+    client: Client, elector: Client, controllers: tuple[Controller, ...], operation: Operation, note: str = ""
+) -> Runtime:
     def list_known(kind: type[R], namespace: str) -> list[R]:
         try:
             return runtime.informers.store(kind).list(namespace)
@@ -133,16 +169,19 @@ def _runtime(client: Client, elector: Client, controllers: tuple[Controller, ...
             return []
 
     webhooks = roster.webhooks(controllers, list_known, operation.operators, operation.environment.images)
-    served = _serving(client, operation, webhooks)
+    admitting = _serving(client, operation, webhooks)
+    # Beside a cluster nobody asks from outside; in a pod the kubelet does, and a NetworkPolicy keeps others away.
+    health = HealthServer(host=EVERYWHERE if operation.inside else LOOPBACK, port=operation.health_port)
+    if note:
+        health.note("definitions", note)
     runtime = Runtime(
         client,
         controllers,
         namespace=operation.namespaces,
         places={ServiceOperator: operation.system},
         election=_elections(elector, controllers, operation) if operation.election else None,
-        services=[] if served is None else [partial(serving.serve, client, served)],
-        # Beside a cluster nobody asks from outside; in a pod the kubelet does, and a NetworkPolicy keeps others away.
-        health=HealthServer(host=EVERYWHERE if operation.inside else LOOPBACK, port=operation.health_port),
+        services=[] if admitting is None else [partial(serving.serve, client, admitting)],
+        health=health,
         settings=RuntimeSettings(own_process=True),
     )
     return runtime

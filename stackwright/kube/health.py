@@ -34,9 +34,10 @@ class HealthServer:
         self.port = port
         self._live: dict[str, Check] = {"ping": _well}
         self._ready: dict[str, Check] = {"ping": _well}
+        self._notes: dict[str, str] = {}
         application = web.Application()
         for path, checks in (("/healthz", self._live), ("/readyz", self._ready)):
-            application.router.add_get(path, _answer_all(path.lstrip("/"), checks))
+            application.router.add_get(path, _answer_all(path.lstrip("/"), checks, self._notes))
             application.router.add_get(path + "/{name}", _answer_one(checks))
         application.router.add_get("/metrics", _scrape)
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
@@ -48,6 +49,10 @@ class HealthServer:
     def ready(self, name: str, check: Check) -> None:
         """Add a check to /readyz."""
         self._ready[name] = check
+
+    def note(self, name: str, sentence: str) -> None:
+        """Add what somebody should know and no restart would mend: `?verbose` shows it, and no check fails by it."""
+        self._notes[name] = sentence
 
     async def __aenter__(self) -> Self:
         await self._runner.setup()
@@ -93,12 +98,15 @@ def _examined(check: Check) -> str:
         return f"the check itself failed: {type(error).__name__}"
 
 
-def _answer_all(title: str, checks: dict[str, Check]) -> Callable[[web.Request], Awaitable[web.Response]]:
+def _answer_all(
+    title: str, checks: dict[str, Check], notes: dict[str, str]
+) -> Callable[[web.Request], Awaitable[web.Response]]:
     async def answer(request: web.Request) -> web.Response:
         excluded = set(request.query.getall("exclude", ()))
         results = {name: _examined(check) for name, check in checks.items() if name not in excluded}
         failed = any(results.values())
         lines = [f"[-]{name} failed: {why}" if why else f"[+]{name} ok" for name, why in results.items()]
+        lines += [f"[!]{name}: {sentence}" for name, sentence in notes.items()]
         lines.append(f"{title} check {'failed' if failed else 'passed'}")
         text = "\n".join(lines) + "\n" if failed or "verbose" in request.query else "ok"
         return web.Response(status=500 if failed else 200, text=text)

@@ -121,7 +121,9 @@ print(refused())
 
 def test_a_default_that_cannot_be_substituted_is_not_refused(openstack: Built) -> None:
     (openstack.root / "tmp/unreadable.py").write_text(serving.daemon("keystone", UNREADABLE).content)
-    (openstack.root / "tmp/unreadable.conf").write_text("[DEFAULT]\nsomebodys = $section\n[section]\ntheirs = $section\n")
+    (openstack.root / "tmp/unreadable.conf").write_text(
+        "[DEFAULT]\nsomebodys = $section\n[section]\ntheirs = $section\n"
+    )
     answer = openstack.run("python3 -W ignore /tmp/unreadable.py")
     assert "nobodys" not in answer.output
     assert answer.output.count("is not of type String") == 2, answer.output

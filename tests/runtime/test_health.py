@@ -57,6 +57,13 @@ async def test_verbose_lists_what_is_well(probe: Probe) -> None:
     assert await probe.get("/healthz?verbose") == (200, "[+]ping ok\n[+]loop ok\nhealthz check passed\n")
 
 
+async def test_a_note_is_shown_and_no_check_fails_by_it(probe: Probe) -> None:
+    probe.server.note("definitions", "They are older than this operator")
+    assert await probe.get("/readyz") == (200, "ok")
+    said = "[+]ping ok\n[!]definitions: They are older than this operator\nreadyz check passed\n"
+    assert await probe.get("/readyz?verbose") == (200, said)
+
+
 async def test_a_check_can_be_asked_alone_or_left_out(probe: Probe) -> None:
     probe.server.ready("informers", lambda: "not yet")
     assert await probe.get("/readyz/ping") == (200, "ok")
