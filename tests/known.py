@@ -9,7 +9,8 @@ __all__ = ["listing", "nothing_known"]
 def listing(*resources: CustomResource) -> Known:
     """Return what lists just these resources, each in its own namespace."""
 
-    def known(kind: type[R], namespace: str) -> list[R]:
-        return [each for each in resources if isinstance(each, kind) and each.metadata.namespace == namespace]
+    def known(kind: type[R], namespace: str | None) -> list[R]:
+        there = [each for each in resources if isinstance(each, kind)]
+        return [each for each in there if namespace is None or each.metadata.namespace == namespace]
 
     return known

@@ -39,11 +39,17 @@ def taken(resource: CustomResource, services: Iterable[Service]) -> Iterator[tup
         if Form.NODE_PORT not in field.markers:
             continue
         if field.value in others:
-            owner = others[field.value].metadata
-            yield field.path, f"{field.value} is the port of Service {owner.name}; use another, or leave it out"
+            owner = _named(others[field.value], resource)
+            yield field.path, f"{field.value} is the port of {owner}; use another, or leave it out"
         elif field.value in before:
             yield field.path, f"{field.value} is used by {before[field.value]} too; use another, or leave it out"
         before.setdefault(field.value, field.path)
+
+
+def _named(service: Service, resource: CustomResource) -> str:
+    """Return what a sentence calls a Service; one of the resource's own namespace by its name alone."""
+    name, place = service.metadata.name, service.metadata.namespace
+    return f"Service {name}" if place == resource.metadata.namespace else f"Service {name} of namespace {place}"
 
 
 def _ports(service: Service) -> Iterator[int]:
@@ -54,6 +60,8 @@ def _ports(service: Service) -> Iterator[int]:
 
 def _is_of(service: Service, resource: CustomResource) -> bool:
     """Return whether a Service belongs to a resource, or was left by a resource of its name."""
+    if service.metadata.namespace != resource.metadata.namespace:
+        return False
     owner = service.metadata.controller
     if owner is not None:
         return (owner.kind, owner.name) == (resource.kind.name, resource.metadata.name)

@@ -43,7 +43,8 @@ def _of(resource: CustomResource, known: Known) -> Iterator[Problem]:
     blueprint = services.blueprint_of(type(resource))
     if blueprint is not None:
         yield from refused.of_service(blueprint, resource, _look(resource, known))
-    yield from node_ports.taken(resource, known(builtin.Service, resource.metadata.namespace))
+    # A port of the nodes is there once in a cluster.
+    yield from node_ports.taken(resource, known(builtin.Service, None))
 
 
 def _look(resource: CustomResource, known: Known) -> Look:

@@ -8,11 +8,14 @@ from stackwright.kube.resource import R
 class Known(Protocol):
     """Lists the objects that a namespace has, from the caches."""
 
-    def __call__(self, kind: type[R], namespace: str) -> list[R]:
-        """Return the objects of a kind in a namespace; none where this process does not follow the kind."""
+    def __call__(self, kind: type[R], namespace: str | None) -> list[R]:
+        """Return the objects of a kind in a namespace, in all that are followed where it is None.
+
+        There are none of a kind that this process does not follow.
+        """
         ...
 
 
-def nothing_known(kind: type[R], namespace: str) -> list[R]:  # noqa: ARG001  the form of `Known`
+def nothing_known(kind: type[R], namespace: str | None) -> list[R]:  # noqa: ARG001  the form of `Known`
     """Say that there is nothing else."""
     return []

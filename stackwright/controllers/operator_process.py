@@ -162,7 +162,7 @@ async def _look(client: Client, kind: type[CustomResource], namespaces: tuple[st
 def _runtime(
     client: Client, elector: Client, controllers: tuple[Controller, ...], operation: Operation, note: str = ""
 ) -> Runtime:
-    def list_known(kind: type[R], namespace: str) -> list[R]:
+    def list_known(kind: type[R], namespace: str | None) -> list[R]:
         try:
             return runtime.informers.store(kind).list(namespace)
         except LookupError:

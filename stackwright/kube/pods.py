@@ -39,11 +39,13 @@ async def logs(  # noqa: PLR0913  what the server's log takes; all but three by 
     follow: bool = False,
     previous: bool = False,
     since: float | None = None,
+    silence: float | None = None,
 ) -> AsyncGenerator[bytes]:
     """Yield a container's log as it comes, in pieces that need not end with a line.
 
     `follow` goes on until the container ends; `previous` is of the container before its last restart; `since` is
-    for how many seconds back.
+    for how many seconds back. `silence` is how long the server may say nothing before it counts as lost: a log that is
+    not followed ends, and a server that cannot reach the node may leave it open for ever.
     """
     query: dict[str, str] = {}
     if container:
@@ -57,7 +59,7 @@ async def logs(  # noqa: PLR0913  what the server's log takes; all but three by 
     if previous:
         query["previous"] = "true"
     call = Call("GET", paths.item(Pod.kind, namespace, name, "log"), query, accept="*/*", kind=Pod.kind)
-    async with aclosing(client.transport.stream(call)) as pieces:
+    async with aclosing(client.transport.stream(call, silence=silence)) as pieces:
         async for piece in pieces:
             yield piece
 

@@ -1,5 +1,6 @@
 """A node that has logs: what an API server asks a kubelet for when somebody asks it for the log of a container."""
 
+import asyncio
 import contextlib
 import ssl
 from collections.abc import AsyncIterator
@@ -26,6 +27,9 @@ class Kubelet:
     def __init__(self) -> None:
         self.logs: dict[tuple[str, str], bytes] = {}
         self.asked: list[dict[str, str]] = []
+        # A log ends while it is set.
+        self.answers = asyncio.Event()
+        self.answers.set()
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """Give a log; who follows it gets it in pieces that do not end with a line."""
@@ -37,6 +41,7 @@ class Kubelet:
         await response.prepare(request)
         for start in range(0, len(text), 7):
             await response.write(text[start : start + 7])
+        await self.answers.wait()
         return response
 
 

@@ -1,5 +1,6 @@
 """`stackwright logs` on a real API server, with a node that has logs."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -92,3 +93,17 @@ async def test_pods_that_come_later_are_followed_too(
 def _suspended() -> JsonObject:
     """A Job that makes no pods by itself."""
     return {**workloads.job("x", "y")["spec"], "suspend": True}
+
+
+async def test_a_node_that_leaves_a_log_open_is_not_waited_for(
+    node: Kubelet, private_client: Client, private_namespace: str, private_apiserver: ApiServer
+) -> None:
+    await run_pod(private_client, pod("keystone-1", private_namespace, "api"))
+    node.logs["keystone-1", "api"] = b"first\n"
+    node.answers.clear()
+    words = ("logs", "keystone", "--request-timeout", "1s")
+    async with asyncio.timeout(60):
+        done = await command(private_apiserver.kubeconfig, private_namespace, *words)
+    assert done.exit_code == 1
+    assert "did not answer" in done.stderr, done.stderr
+    node.answers.set()

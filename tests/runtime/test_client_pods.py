@@ -4,6 +4,7 @@ The commands' protocol is version 5 of Kubernetes' channels over a websocket: ea
 of its channel; the exit code comes as a Status on channel 3; 255 and a number end a channel.
 """
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
@@ -45,6 +46,9 @@ class Pods:
         self.queries: list[list[tuple[str, str]]] = []
         self.refusal = 0
         self.url = ""
+        # Unless it is clear, a log ends when all of it was said.
+        self.node_answers = asyncio.Event()
+        self.node_answers.set()
 
     async def execute(self, request: web.Request) -> web.StreamResponse:
         self.queries.append(list(request.query.items()))
@@ -66,6 +70,7 @@ class Pods:
         await response.prepare(request)
         for number in range(3):
             await response.write(f"line {number}\n".encode())
+        await self.node_answers.wait()
         return response
 
     async def get(self, request: web.Request) -> web.StreamResponse:
@@ -200,3 +205,14 @@ async def test_logs_are_streamed(cluster: Pods, client: Client) -> None:
     assert cluster.queries == [
         [("container", "main"), ("tailLines", "9"), ("follow", "true"), ("previous", "true")],
     ]
+
+
+async def test_a_log_that_says_nothing_more_is_lost_after_a_while(cluster: Pods, client: Client) -> None:
+    cluster.node_answers.clear()
+    pieces = pods.logs(client, "here", "x", silence=0.2)
+    async with asyncio.timeout(30):
+        found = [await anext(pieces)]
+        with pytest.raises(Unreachable):
+            found.extend([piece async for piece in pieces])
+    assert found[0].startswith(b"line 0\n")
+    cluster.node_answers.set()

@@ -36,6 +36,8 @@ class Wanted:
     tail: int | None = None
     container: str = ""
     previous: bool = False
+    # Seconds in which the server has to say something, where a log ends by itself.
+    patience: float | None = None
 
 
 @click.command(epilog=exit_codes.TABLE)
@@ -64,7 +66,7 @@ def logs(  # noqa: PLR0913  its options
     """
     if follow and previous:
         raise click.UsageError("the logs before a restart cannot be followed; remove --follow or --previous")
-    asyncio.run(_logs(where, resource, Wanted(follow, since, tail, container, previous)))
+    asyncio.run(_logs(where, resource, Wanted(follow, since, tail, container, previous, where.patience)))
 
 
 async def _logs(where: Where, word: str, wanted: Wanted) -> None:
@@ -177,6 +179,7 @@ async def _print(client: Client, namespace: str, source: Source, prefix: str, wa
         follow=wanted.follow,
         previous=wanted.previous,
         since=wanted.since,
+        silence=None if wanted.follow else wanted.patience,
     )
     lines = Lines()
     try:

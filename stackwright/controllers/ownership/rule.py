@@ -96,7 +96,7 @@ def blocked(found: Iterable[Taken], condition: str = "") -> Blocked | None:
 def caches(context: Context) -> Known:
     """Return what lists the objects of a namespace from the caches; none of a kind that nobody follows."""
 
-    def known(kind: type[R], namespace: str) -> list[R]:
+    def known(kind: type[R], namespace: str | None) -> list[R]:
         try:
             return context.store(kind).list(namespace)
         except LookupError:

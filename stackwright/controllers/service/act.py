@@ -24,6 +24,8 @@ from stackwright.kube.shapes.belonging import maker_of
 # How long a Job that has failed, after all its own tries, stays to be looked at.
 AGAIN_SECONDS = 300.0
 LOG_LINES = 20
+# A node that does not answer holds no pass up.
+LOG_SECONDS = 10.0
 # A status is one object with room for many logs; a line has no end that we know of.
 LOG_CHARACTERS = 4000
 # A mounted Secret reaches its pods within about a minute.
@@ -128,7 +130,9 @@ async def log_of(job: Job, context: Context) -> str:
     last = max(mine, key=lambda pod: pod.metadata.creationTimestamp)
     text = bytearray()
     try:
-        async for piece in pods.logs(context.client, last.metadata.name, last.metadata.namespace, tail=LOG_LINES):
+        async for piece in pods.logs(
+            context.client, last.metadata.name, last.metadata.namespace, tail=LOG_LINES, silence=LOG_SECONDS
+        ):
             text += piece
     except KubeError:
         # The pod may just have gone; how the Job ended is known all the same.

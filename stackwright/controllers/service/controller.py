@@ -275,7 +275,8 @@ class ServiceController(Generic[C, F]):
             beside = item.of is Job and not item.condition
             if not beside and isinstance(workload, Plain) and missing_pods.lacks_pods(workload, mine):
                 delays.append(missing_pods.LOOK_AGAIN)
-                finding = await missing_pods.told(workload, mine, context.client)
+                trouble = conditions.find(resource.status.conditions, item.condition or conditions.READY)
+                finding = await missing_pods.told(workload, mine, trouble, context.client)
                 found.extend([replace(finding, condition=item.condition)] if finding is not None else ())
         return tuple(found)
 

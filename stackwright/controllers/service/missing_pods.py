@@ -1,20 +1,22 @@
 """Pods that the API server refuses: a Deployment says so itself; of a StatefulSet and a Job only events tell."""
 
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from stackwright.kube import clock
 from stackwright.kube.builtin import Event, Job, Plain, Pod, StatefulSet
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import Finding
 from stackwright.kube.errors import Denied
-from stackwright.kube.resource import Resource
+from stackwright.kube.resource import Condition, Resource
 from stackwright.kube.shapes.states import REFUSED, refusal
 
 # When a workload that lacks pods is looked at again: events wake nobody.
 LOOK_AGAIN = 10.0
 # How long a new workload may be without a pod before anybody asks why.
 GRACE = 3.0
+# How long it may take until a status says that a pod is missing.
+NOTICED = 30.0
 
 
 class Told(Event, frozen=True, kw_only=True):
@@ -42,8 +44,11 @@ def lacks_pods(workload: Resource, pods: Iterable[Pod]) -> bool:
     return False
 
 
-async def told(workload: Plain, pods: Iterable[Pod], client: Client) -> Finding | None:
-    """Return why a workload that lacks pods may not make them; None where nobody told."""
+async def told(workload: Plain, pods: Iterable[Pod], trouble: Condition | None, client: Client) -> Finding | None:
+    """Return why a workload that lacks pods may not make them; None where nobody told.
+
+    `trouble` is the condition that follows the workload.
+    """
     metadata = workload.metadata
     if metadata.creationTimestamp > clock.seconds(clock.now() - timedelta(seconds=GRACE)):
         return None
@@ -53,9 +58,21 @@ async def told(workload: Plain, pods: Iterable[Pod], client: Client) -> Finding 
         # An operator with the rights of an older chart does its work without the reason.
         return None
     newest = max(events, key=lambda event: event.last, default=None)
-    # What was told before the last pod came is over.
-    since = max((pod.metadata.creationTimestamp for pod in _own(workload, pods)), default="")
+    since = told_since(_own(workload, pods), trouble, clock.now())
     return refusal(workload, newest.note) if newest is not None and newest.last >= since else None
+
+
+def told_since(own: Iterable[Pod], trouble: Condition | None, now: datetime) -> str:
+    """Return since when an event is about what is missing now. Pure.
+
+    Events stay for an hour. What one tells is over when a pod came since then, or when all was well.
+    """
+    came = [pod.metadata.creationTimestamp for pod in own]
+    if trouble is not None and trouble.status != "Unknown" and trouble.lastTransitionTime:
+        well = now if trouble.status == "True" else datetime.fromisoformat(trouble.lastTransitionTime)
+        # A refusal is told a moment before the status says that something is missing.
+        came.append(clock.seconds(well - timedelta(seconds=NOTICED)))
+    return max(came, default="")
 
 
 def _own(workload: Resource, pods: Iterable[Pod]) -> list[Pod]:

@@ -93,24 +93,30 @@ def exposed(port: int, **others: int) -> JsonObject:
     return {**NEEDED, "override": {"service": services_of}}
 
 
-def with_port(owner: str) -> Service:
+def with_port(owner: str, namespace: str = "here") -> Service:
     metadata = ObjectMeta(
         name="web",
-        namespace="here",
+        namespace=namespace,
         ownerReferences=(OwnerReference(apiVersion="v1", kind="KeystoneAPI", name=owner, uid="1", controller=True),),
     )
     return Service(metadata=metadata, spec={"ports": [{"port": 80, "nodePort": PORT}]})
 
 
-@pytest.mark.parametrize(("owner", "free"), [("another", False), ("one", True)], ids=["another's", "its-own"])
-def test_a_port_that_a_service_has_is_taken(owner: str, free: bool) -> None:
-    def known(kind: type[R], namespace: str) -> list[R]:
-        there = with_port(owner)
-        return [there] if isinstance(there, kind) and namespace == "here" else []
+@pytest.mark.parametrize(
+    ("there", "named"),
+    [
+        pytest.param(with_port("another"), "Service web;", id="another's"),
+        pytest.param(with_port("one"), "", id="its-own"),
+        pytest.param(with_port("one", "there"), "Service web of namespace there;", id="of-another-namespace"),
+    ],
+)
+def test_a_port_that_a_service_has_is_taken(there: Service, named: str) -> None:
+    def known(kind: type[R], namespace: str | None) -> list[R]:
+        return [there] if isinstance(there, kind) and namespace in (None, there.metadata.namespace) else []
 
     found = doors.check(None, made(KeystoneAPI, exposed(PORT)), known).errors
-    assert [error.field for error in found] == ([] if free else ["spec.override.service[public].spec.nodePort"])
-    assert free or "Service web" in found[0].cause.message
+    assert [error.field for error in found] == (["spec.override.service[public].spec.nodePort"] if named else [])
+    assert not named or named in found[0].cause.message
 
 
 def test_one_port_is_for_one_service() -> None:

@@ -1,12 +1,13 @@
 """Why a workload's pods cannot come: what they read is missing, or the API server refuses them."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from stackwright.controllers.service import missing_pods, references
 from stackwright.kube.builtin import ConfigMap, CronJob, Deployment, Job, Plain, Pod, Secret, StatefulSet
-from stackwright.kube.resource import ObjectMeta, OwnerReference, R, Resource
+from stackwright.kube.resource import Condition, ObjectMeta, OwnerReference, R, Resource
 
 READY = {"conditions": [{"type": "Ready", "status": "True"}]}
 
@@ -112,3 +113,23 @@ SEEN = {"observedGeneration": 2}
 )
 def test_when_a_workload_lacks_pods(found: Plain, pods: list[Pod], lacks: bool) -> None:
     assert missing_pods.lacks_pods(found, pods) is lacks
+
+
+def holds(status: str, since: str) -> Condition:
+    return Condition(type="DeploymentReady", status=status, reason="x", message="", lastTransitionTime=since)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "since"),
+    [
+        pytest.param(None, "", id="nobody-knows"),
+        pytest.param(holds("Unknown", "2026-11-15T10:00:00Z"), "", id="it-never-was-well"),
+        pytest.param(holds("True", "2026-11-15T10:00:00Z"), "2026-11-15T11:59:30Z", id="it-is-well-until-now"),
+        pytest.param(holds("False", "2026-11-15T11:50:00Z"), "2026-11-15T11:49:30Z", id="it-was-well-until-then"),
+    ],
+)
+def test_an_event_of_before_the_trouble_is_not_told(trouble: Condition | None, since: str) -> None:
+    now = datetime(2026, 11, 15, 12, tzinfo=UTC)
+    assert missing_pods.told_since([], trouble, now) == since
+    came = owned(READY, creationTimestamp="2026-11-15T11:59:59Z")
+    assert missing_pods.told_since([came], trouble, now) == "2026-11-15T11:59:59Z"
