@@ -1,12 +1,12 @@
 """What admission is told that there is, for tests."""
 
 from stackwright.controllers.known import Known, nothing_known
-from stackwright.kube.resource import CustomResource, R
+from stackwright.kube.resource import R, Resource
 
 __all__ = ["listing", "nothing_known"]
 
 
-def listing(*resources: CustomResource) -> Known:
+def listing(*resources: Resource) -> Known:
     """Return what lists just these resources, each in its own namespace."""
 
     def known(kind: type[R], namespace: str | None) -> list[R]:

@@ -8,7 +8,9 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from stackwright.api.annotations import GENERATED_FOR
 from stackwright.cli.commands.render import render
+from stackwright.kube.shapes.belonging import MADE_FOR
 
 KEYSTONE = """
 apiVersion: keystone.openstack.org/v1beta1
@@ -57,6 +59,21 @@ def test_the_secrets_are_those_that_the_chart_names() -> None:
     assert "memcached-0.memcached.trial.svc:11211" in config["01-keystone.conf"]
     assert set(texts(found["keystone-fernet-keys"])) == {"0", "1"}
     assert len(texts(found["osp-secret"])["AdminPassword"]) == 32
+
+
+def test_what_an_operator_would_make_is_marked_for_one_that_takes_it_over() -> None:
+    found = {name: body["metadata"].get("annotations", {}) for name, body in documents(run()).items()}
+    owned, generated = {MADE_FOR: "KeystoneAPI/keystone"}, {GENERATED_FOR: "KeystoneAPI/keystone"}
+    assert found == {
+        "keystone-config-data": owned,
+        "openstack-config": owned,
+        "openstack-config-secret": owned,
+        "keystone-credential-keys": generated,
+        "keystone-db-secret": generated,
+        "keystone-fernet-keys": generated,
+        # The passwords of all services are the user's.
+        "osp-secret": {},
+    }
 
 
 def test_passwords_are_new_each_time() -> None:

@@ -8,17 +8,18 @@ import pytest
 import yaml
 
 from stackwright import services
-from stackwright.api.annotations import GENERATED_FOR
+from stackwright.api.annotations import GENERATED_FOR, RELEASE_OWNER
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.controllers.controlplane.resolution import resolve
 from stackwright.controllers.ownership import Around, Taken, check, claims, taken
-from stackwright.kube.builtin import Secret
-from stackwright.kube.resource import ObjectMeta
+from stackwright.kube.builtin import ConfigMap, Secret
+from stackwright.kube.resource import ObjectMeta, OwnerReference
 from stackwright.kube.shapes.belonging import MADE_FOR
 from stackwright.kube.shapes.children import mark_by
 from tests.functional.crds.samples import documents
 from tests.known import listing, nothing_known
 from tests.unit.controllers.ownership.making import KINDS, made, seen
+from tests.unit.controllers.release.histories import revision
 
 ROOT = Path(__file__).parents[4]
 FIRST = made("PlacementAPI", "placement", creationTimestamp="2026-11-15T00:00:00Z")
@@ -170,6 +171,46 @@ def test_a_registration_that_a_user_made_is_not_taken_over() -> None:
     ours = made("KeystoneService", "glance", annotations={mark_by("stackwright"): "digest"})
     assert taken(GLANCE, listing(GLANCE, ours, KEYSTONE)) == ()
     assert check(None, ours, listing(GLANCE, KEYSTONE)).errors == ()
+
+
+def there(kind: type[Any], name: str, **metadata: Any) -> Any:
+    return kind(metadata=ObjectMeta(name=name, namespace="cloud", **metadata))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        pytest.param(Secret, "keystone-config-data", id="the-configuration"),
+        pytest.param(Secret, "openstack-config-secret", id="the-passwords-of-the-cloud"),
+        pytest.param(ConfigMap, "openstack-config", id="the-address-of-the-cloud"),
+    ],
+)
+def test_what_a_user_made_under_a_name_of_ours_is_not_taken_over(kind: type[Any], name: str) -> None:
+    theirs, uid = there(kind, name), KEYSTONE.metadata.uid
+    (sentence,) = said(taken(KEYSTONE, listing(KEYSTONE, theirs)))
+    assert f"{kind.kind.name} {name} is there, was not made for this resource and is left alone; rename or" in sentence
+    assert sentence.endswith(f"set the annotation {RELEASE_OWNER}: operator to hand it over")
+    assert check(None, KEYSTONE, listing(theirs)).errors
+    # What a version before this one made has its owner; what an orphaning left over, and `render` printed, a mark.
+    owner = OwnerReference(apiVersion="v1", kind="KeystoneAPI", name="keystone", uid=uid, controller=True)
+    for metadata in (
+        {"ownerReferences": (owner,)},
+        {"annotations": {mark_by("stackwright"): "digest"}},
+        {"annotations": {MADE_FOR: "KeystoneAPI/keystone"}},
+    ):
+        assert taken(KEYSTONE, listing(KEYSTONE, there(kind, name, **metadata))) == ()
+
+
+def test_an_installation_by_hand_is_handed_over_or_asked_about() -> None:
+    theirs = there(Secret, "keystone-config-data")
+    word = made("KeystoneAPI", "keystone", annotations={RELEASE_OWNER: "operator"})
+    assert taken(word, listing(word, theirs)) == ()
+    # The release that helm made by hand blocks until the user says whose it is; until then nothing is touched.
+    record = revision(1, hand=True).secret
+    labels = {**record.metadata.labels, "name": "keystone"}
+    metadata = msgspec.structs.replace(record.metadata, namespace="cloud", labels=labels)
+    installed = msgspec.structs.replace(record, metadata=metadata)
+    assert taken(KEYSTONE, listing(KEYSTONE, theirs, installed)) == ()
 
 
 def test_a_part_is_as_old_as_its_service() -> None:
