@@ -43,7 +43,6 @@ from stackwright.kube.shapes import pausing
 from stackwright.kube.shapes.belonging import FOREIGN_SECONDS
 from stackwright.kube.shapes.children import Child, Children, Outcome
 from stackwright.kube.shapes.report import report
-from stackwright.kube.shapes.states import REFUSED, STUCK, state_of, still_serving
 
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
@@ -125,11 +124,10 @@ class ServiceController(Generic[C, F]):
         except rendering.Outdated:
             # What changed it, or took it away, has asked for another pass already.
             return None
+        except holding.Refused as refused:
+            return await self._hold(resource, refused, look, context)
         except Exception as error:
-            finding = conditions.finding_of(error)
-            # An error that names no condition says nothing of any.
-            status = preview.told(resource.status, error)
-            await report(resource, (finding,), status, context, looked=bool(finding.condition))
+            await _report_failure(resource, error, context)
             raise
 
     def _kept(self, resource: C, look: Looker, context: Context) -> Iterable[Resource]:
@@ -154,7 +152,7 @@ class ServiceController(Generic[C, F]):
             await act.make_secrets(intent.secrets, resource, context, self.environment, seen.now)
             rendered = await self._render(resource, intent, look, context)
         except (Blocked, ownership.MadeByUser) as error:
-            return await self._hold(resource, error, seen, look, context)
+            raise holding.Refused(error, seen) from error
         bodies = rendered.objects if rendered is not None else ()
         children = (*intent.children, *self._objects(resource, bodies, intent.children, look))
         again = await self._clear_failed(resource, intent, children, context)
@@ -197,12 +195,12 @@ class ServiceController(Generic[C, F]):
             raise failure
         return Result(after=min(delays)) if delays else None
 
-    async def _hold(
-        self, resource: C, error: Blocked | Retry, seen: Seen, look: Looker, context: Context
-    ) -> Result | None:
+    async def _hold(self, resource: C, refused: holding.Refused, look: Looker, context: Context) -> Result | None:
         """Keep what was recorded last of a service whose resource is refused, and say why it is."""
+        error, seen = refused.error, refused.seen
         held = holding.hold(self.service, resource, seen)
         if held is None:
+            await _report_failure(resource, error, context)
             raise error
         context.logger.info("refused; what was recorded last is kept", reason=error.reason, message=str(error))
         lost = tuple(self._objects(resource, held.lost, (), look))
@@ -297,7 +295,7 @@ class ServiceController(Generic[C, F]):
             beside = of is Job and not condition
 
             def state(present: Resource, component: str = component, beside: bool = beside) -> Finding:  # noqa: FBT001  a default that binds
-                said = _explained(present, component, mine, beside=beside)
+                said = pods.explained(present, component, mine, beside=beside)
                 return said if said.status == "True" else references.missing(present, look, made) or said
 
             asked, otherwise = self._addressed(resource, body, look) if of is builtin.Service else (body, None)
@@ -365,6 +363,13 @@ class ServiceController(Generic[C, F]):
         return result
 
 
+async def _report_failure(resource: CustomResource, error: Exception, context: Context) -> None:
+    finding = conditions.finding_of(error)
+    status = preview.told(resource.status, error)
+    # An error that names no condition says nothing of any.
+    await report(resource, (finding,), status, context, looked=bool(finding.condition))
+
+
 def _rivals(looked_at: Container[type[Resource]]) -> Iterable[type[CustomResource]]:
     """Return the kinds of those that may claim what a service makes, and that it does not look at anyway."""
     return (kind for kind in ownership.claiming() if kind not in looked_at)
@@ -373,21 +378,6 @@ def _rivals(looked_at: Container[type[Resource]]) -> Iterable[type[CustomResourc
 def _moved(change: Change[Node]) -> bool:
     """Return whether a node is reached at another address than before."""
     return change.old is None or change.new is None or address_of(change.old) != address_of(change.new)
-
-
-def _explained(present: Resource, component: str, mine: Iterable[Pod], *, beside: bool) -> Finding:
-    """Return the state of an object of a release, with what its pods say where it is not as it should be."""
-    said = state_of(present)
-    if said.status == "True" or beside:
-        return replace(said, status="True", reason=conditions.READY, message="", severity="")
-    if said.reason == REFUSED:
-        return said
-    why = pods.trouble(pod for pod in mine if pod.metadata.labels.get(labels.COMPONENT) == component)
-    if not why:
-        return said
-    before = still_serving(present)
-    reason, message = (STUCK, f"{before}: {why}") if before else ("PodTrouble", why)
-    return replace(said, reason=reason, message=message, severity="Warning")
 
 
 def controllers(services: Iterable[Service[Any, Any]], environment: Environment) -> tuple[Controller, ...]:

@@ -17,9 +17,19 @@ from stackwright.controllers.service import labels, rings
 from stackwright.controllers.service.decide import Seen
 from stackwright.controllers.service.rings import Turn
 from stackwright.kube.builtin import Job, Secret
+from stackwright.kube.errors import Blocked, Retry
 
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
+
+
+class Refused(Exception):
+    """A resource is refused, by `error`, before anything of its spec was applied."""
+
+    def __init__(self, error: Blocked | Retry, seen: Seen) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.seen = seen
 
 
 @dataclass(frozen=True)

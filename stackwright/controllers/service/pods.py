@@ -1,9 +1,15 @@
 """Why pods do not come up, in a sentence that does not change while nothing else does. Pure."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
+from stackwright.controllers.service import labels
+from stackwright.kube import conditions
 from stackwright.kube.builtin import Pod
+from stackwright.kube.conditions import Finding
+from stackwright.kube.resource import Resource
+from stackwright.kube.shapes.states import REFUSED, STUCK, state_of, still_serving
 
 # Reasons of a waiting container that no waiting heals.
 _STUCK = frozenset(
@@ -65,3 +71,18 @@ def _container(pod: Pod, status: dict[str, Any]) -> str:
     if reason in _STUCK:
         return f"Pod {pod.metadata.name}: {waiting.get('message') or reason}"
     return ""
+
+
+def explained(present: Resource, component: str, mine: Iterable[Pod], *, beside: bool) -> Finding:
+    """Return the state of an object of a release, with what its pods say where it is not as it should be."""
+    said = state_of(present)
+    if said.status == "True" or beside:
+        return replace(said, status="True", reason=conditions.READY, message="", severity="")
+    if said.reason == REFUSED:
+        return said
+    why = trouble(pod for pod in mine if pod.metadata.labels.get(labels.COMPONENT) == component)
+    if not why:
+        return said
+    before = still_serving(present)
+    reason, message = (STUCK, f"{before}: {why}") if before else ("PodTrouble", why)
+    return replace(said, reason=reason, message=message, severity="Warning")

@@ -6,7 +6,6 @@ import pytest
 
 from stackwright.api.base import ObjectMeta
 from stackwright.controllers.service import pods
-from stackwright.controllers.service.controller import _explained
 from stackwright.kube.builtin import Deployment, Pod
 from stackwright.kube.conditions import Finding
 
@@ -34,7 +33,7 @@ LOGS = "see kubectl logs -n openstack keystone-new -c api --previous"
 
 def explained(status: dict[str, Any], *mine: Pod) -> Finding:
     deployment = Deployment(metadata=ObjectMeta(name="keystone", generation=1), spec={"replicas": 1}, status=status)
-    return _explained(deployment, "api", mine, beside=False)
+    return pods.explained(deployment, "api", mine, beside=False)
 
 
 def test_what_a_container_said_last_is_repeated() -> None:
