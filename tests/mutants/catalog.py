@@ -273,6 +273,44 @@ FURTHER = (
         "maxUnavailable: 1",
         ("tests/charts/test_keystone.py::test_a_rollout_takes_no_pod_away_before_another_is_ready",),
     ),
+    Mutant(
+        "a Secret that a user made under a name of ours is taken over",
+        "stackwright/controllers/ownership/claims.py",
+        "yield replace(_object(Secret, configuration.secret_name(resource)), owned=True)",
+        "yield _object(Secret, configuration.secret_name(resource))",
+        (
+            "tests/unit/controllers/ownership/test_cases.py"
+            "::test_what_a_user_made_under_a_name_of_ours_is_not_taken_over[the-configuration]",
+        ),
+    ),
+    Mutant(
+        "an object of the chart that a user made is taken over",
+        "stackwright/controllers/ownership/users.py",
+        "if found and not hands_over(resource, secrets):",
+        "if not hands_over and found:",
+        ("tests/functional/test_refused.py::test_what_a_user_made_is_named_and_never_touched[an-object-of-the-chart]",),
+    ),
+    Mutant(
+        "a service that is refused is frozen",
+        f"{SERVICE}/controller.py",
+        "        if held is None:\n",
+        "        if held is not None or held is None:\n",
+        ("tests/functional/test_refused.py::test_a_service_that_is_refused_is_kept_as_it_was_recorded",),
+    ),
+    Mutant(
+        "a service that is refused does its Jobs again",
+        f"{SERVICE}/holding.py",
+        "        if of is Job:\n            continue\n",
+        "",
+        ("tests/unit/controllers/test_service_holding.py::test_what_was_recorded_is_kept[jobs-are-not-done-again]",),
+    ),
+    Mutant(
+        "the password of a person in Keystone is changed",
+        "stackwright/controllers/identity/service.py",
+        "return seen.login is Login.DIFFERS or",
+        "return False and",
+        (f"{SWEEPING}::test_a_person_keeps_the_password",),
+    ),
 )
 
 ALL = (*SURVIVORS, *FURTHER)
