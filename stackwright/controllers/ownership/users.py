@@ -70,8 +70,11 @@ def sentence(what: str, advice: str, *, release: bool) -> str:
 def refuse_users(
     resource: CustomResource, there: Iterable[Resource], secrets: Iterable[Secret], condition: str
 ) -> None:
-    """Refuse objects of a release that are `there` already and that a user made."""
-    found = [present for present in there if is_a_users(present, resource)]
+    """Refuse objects of a release that are `there` already and that a user made.
+
+    Whose those of other Helm releases are, is asked where releases change hands.
+    """
+    found = [present for present in there if is_a_users(present, resource) and not release.release_of(present)]
     if found and not hands_over(resource, secrets):
         whats = ", ".join(f"{present.kind.name} {present.metadata.name}" for present in found)
         message = sentence(whats, "give this resource another name", release=True)
