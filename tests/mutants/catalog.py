@@ -276,8 +276,8 @@ FURTHER = (
     Mutant(
         "a Secret that a user made under a name of ours is taken over",
         "stackwright/controllers/ownership/claims.py",
-        "yield replace(_object(Secret, configuration.secret_name(resource)), owned=True)",
-        "yield _object(Secret, configuration.secret_name(resource))",
+        "yield claim_object(Secret, configuration.secret_name(resource), owned=True)",
+        "yield claim_object(Secret, configuration.secret_name(resource))",
         (
             "tests/unit/controllers/ownership/test_cases.py"
             "::test_what_a_user_made_under_a_name_of_ours_is_not_taken_over[the-configuration]",
