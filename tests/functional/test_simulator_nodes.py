@@ -49,9 +49,12 @@ async def test_a_daemon_set_follows_the_nodes(private_client: Client, private_na
         play.set_nodes((labelled, *NODES[1:], third))
         await eventually(client, DaemonSet, "agent", namespace, lambda found: counts(found) == (4, 4, 4, 4))
 
-        # A node that is lost keeps its pod, which is no longer available; once it is back, so is the pod.
+        # A node that is lost keeps its pod, which is not ready; the DaemonSet does not count it until it is back.
         play.set_nodes((labelled, *NODES[1:], replace(third, ready=False)))
-        await eventually(client, DaemonSet, "agent", namespace, lambda found: counts(found) == (4, 4, 4, 3))
+        found = await eventually(client, DaemonSet, "agent", namespace, lambda found: counts(found) == (3, 3, 3, 3))
+        assert found.status["numberMisscheduled"] == 1
+        (lost,) = [pod for pod in await client.list(Pod, namespace) if pod.spec["nodeName"] == "compute-3"]
+        assert (condition(lost.status, "Ready"), condition(lost.status, "ContainersReady")) == ("False", "True")
         tainted = await eventually(client, Node, "compute-3", "", lambda node: len(node.spec.get("taints", ())) > 1)
         assert "node.kubernetes.io/unreachable" in {taint["key"] for taint in tainted.spec["taints"]}
         play.set_nodes((labelled, *NODES[1:], third))

@@ -30,7 +30,18 @@ from stackwright.controllers.service import (
 from stackwright.controllers.service.decide import Intent, Seen, decide, declared
 from stackwright.controllers.service.environment import Environment
 from stackwright.kube import builtin, clock, conditions
-from stackwright.kube.builtin import ConfigMap, Deployment, Job, Node, Plain, Pod, Secret, StatefulSet, StorageClass
+from stackwright.kube.builtin import (
+    ConfigMap,
+    DaemonSet,
+    Deployment,
+    Job,
+    Node,
+    Plain,
+    Pod,
+    Secret,
+    StatefulSet,
+    StorageClass,
+)
 from stackwright.kube.conditions import Finding
 from stackwright.kube.controller import Context, Controller, Result, Watch
 from stackwright.kube.errors import Blocked, Retry
@@ -50,12 +61,13 @@ F = TypeVar("F", bound=Facts)
 _CONDITIONS: Mapping[type[Resource], str] = {
     Deployment: "DeploymentReady",
     StatefulSet: "DeploymentReady",
+    DaemonSet: "DeploymentReady",
     builtin.Service: "CreateServiceReady",
     builtin.CronJob: "CronJobReady",
 }
 # Which condition follows a Job that makes what a service needs, where the chart does that.
 _PROVISIONING = {"db-create": "DBReady", "identity-create": "KeystoneServiceReady"}
-_WORKLOADS: tuple[type[Plain], ...] = (Deployment, StatefulSet)
+_WORKLOADS: tuple[type[Plain], ...] = (Deployment, StatefulSet, DaemonSet)
 _LOOKED_AT: tuple[type[Resource], ...] = (
     Secret,
     builtin.Service,
@@ -325,12 +337,18 @@ class ServiceController(Generic[C, F]):
         if intent.values is not None:
             changes["chart"] = charts.said(outcome.parent)
             changes["addresses"] = addresses.keep(status.addresses, exposed)
-            changes["readyCount"] = sum(owner.status.get("readyReplicas", 0) for owner in seen.workloads)
+            changes["readyCount"] = sum(map(_ready_pods, seen.workloads))
             parts = {**intent.values["components"], **intent.values.get("jobs", {})}
             hashes = {name: part["hash"] for name, part in parts.items() if "hash" in part}
             changes["hash"] = {**hashes, **intent.noted}
         result: Status = msgspec.structs.replace(status, **changes)
         return result
+
+
+def _ready_pods(workload: Plain) -> int:
+    """Return how many pods of a workload are ready; a DaemonSet has a word of its own for them."""
+    word = "numberReady" if isinstance(workload, DaemonSet) else "readyReplicas"
+    return int(workload.status.get(word, 0))
 
 
 def _rivals(looked_at: Container[type[Resource]]) -> Iterable[type[CustomResource]]:
@@ -346,7 +364,9 @@ def _moved(change: Change[Node]) -> bool:
 def _explained(present: Resource, component: str, mine: Iterable[Pod], *, beside: bool) -> Finding:
     """Return the state of an object of a release, with what its pods say where it is not as it should be."""
     said = state_of(present)
-    if said.status == "True" or beside:
+    if said.status == "True":
+        return said
+    if beside:
         return replace(said, status="True", reason=conditions.READY, message="", severity="")
     if said.reason == REFUSED:
         return said
