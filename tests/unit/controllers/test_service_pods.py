@@ -19,7 +19,7 @@ def workload(kind: type[Plain] = Deployment, **pod: Any) -> Plain:
 
 
 def looking(*there: Resource) -> Any:
-    def look(kind: type[R], name: str) -> R | None:
+    def look(kind: type[R], name: str, **_: str) -> R | None:
         return next((item for item in there if isinstance(item, kind) and item.metadata.name == name), None)
 
     return look
