@@ -8,8 +8,15 @@ R = TypeVar("R", bound=Resource)
 
 
 class Look(Protocol):
-    """Reads an object of the resource's own namespace, or a cluster-wide one, from the cache."""
+    """Reads an object of the resource's own namespace, of one that is named, or a cluster-wide one, from the cache.
 
-    def __call__(self, kind: type[R], name: str) -> R | None:
-        """Return the object, or None when it is not there; the resource is looked at again when it changes."""
+    Whoever may write a resource may then see something of that namespace, too: a service that lets its users name one
+    has to decide whether they may.
+    """
+
+    def __call__(self, kind: type[R], name: str, *, namespace: str = "") -> R | None:
+        """Return the object, or None when it is not there; the resource is looked at again when it changes.
+
+        Raise Blocked for a namespace that the operator does not read.
+        """
         ...

@@ -100,9 +100,9 @@ class Sight:
     providers: Mapping[str, Offerer]
     privileges: tuple[str, ...] = ()
 
-    def __call__(self, kind: type[R], name: str) -> R | None:
+    def __call__(self, kind: type[R], name: str, *, namespace: str = "") -> R | None:
         """Return an object, None where it is not there."""
-        return self.look(kind, name)
+        return self.look(kind, name, namespace=namespace)
 
     def provider(self, word: str, name: str) -> Provider:
         """Return the resource of a name that provides what a word stands for."""

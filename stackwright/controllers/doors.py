@@ -50,11 +50,11 @@ def _of(resource: CustomResource, known: Known) -> Iterator[Problem]:
 def _look(resource: CustomResource, known: Known) -> Look:
     """Return a look into the caches. A StorageClass may come later: what waits for it says so."""
 
-    def look(kind: type[R], name: str) -> R | None:
+    def look(kind: type[R], name: str, *, namespace: str = "") -> R | None:
         if kind is StorageClass:
             found: Resource = StorageClass(metadata=ObjectMeta(name=name))
             return found if isinstance(found, kind) else None
-        there = known(kind, resource.metadata.namespace if kind.kind.namespaced else "")
+        there = known(kind, (namespace or resource.metadata.namespace) if kind.kind.namespaced else "")
         return next((item for item in there if item.metadata.name == name), None)
 
     return look

@@ -8,11 +8,14 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from stackwright.kube.controller import Context, Watch
+from stackwright.kube.errors import Blocked
 from stackwright.kube.predicates import Predicate
 from stackwright.kube.resource import Key, Kind, Resource
 
 R = TypeVar("R", bound=Resource)
 
+# The reason of a resource that has to look into a namespace which its operator does not read.
+NOT_READ = "NamespaceNotRead"
 # Stands for all objects of a namespace; no object has an empty name.
 _EVERY = ""
 
@@ -64,14 +67,30 @@ class Looker:
         self._reader = reader
         self._context = context
 
-    def __call__(self, kind: type[R], name: str) -> R | None:
-        """Return an object of the resource's own namespace, or a cluster-wide one; None when it is not there."""
-        key = Key(self._reader.namespace if kind.kind.namespaced else "", name)
+    def __call__(self, kind: type[R], name: str, *, namespace: str = "") -> R | None:
+        """Return an object of the resource's own namespace, of another, or a cluster-wide one; None when there is none.
+
+        Raise Blocked for a namespace that the operator does not read.
+        """
+        key = Key(self._place(kind, namespace), name)
         self._interests.note(self._reader, kind.kind, key)
         return self._context.store(kind).get(key)
 
-    def all(self, kind: type[R]) -> list[R]:
-        """Return all objects of the resource's own namespace, or all cluster-wide ones; a change of one wakes it."""
-        namespace = self._reader.namespace if kind.kind.namespaced else ""
-        self._interests.note(self._reader, kind.kind, Key(namespace, _EVERY))
-        return self._context.store(kind).list(namespace)
+    def all(self, kind: type[R], *, namespace: str = "") -> list[R]:
+        """Return all objects of the resource's own namespace or another, or all cluster-wide ones.
+
+        A change of one of them wakes the resource. Raise Blocked for a namespace that the operator does not read.
+        """
+        place = self._place(kind, namespace)
+        self._interests.note(self._reader, kind.kind, Key(place, _EVERY))
+        return self._context.store(kind).list(place)
+
+    def _place(self, kind: type[Resource], namespace: str) -> str:
+        """Return where to look. What is in no cache is no sign that there is nothing."""
+        if not kind.kind.namespaced:
+            return ""
+        if not namespace or namespace == self._reader.namespace:
+            return self._reader.namespace
+        if why := self._context.informers.unread(kind, namespace):
+            raise Blocked(f"{why}, where a {kind.kind.name} is looked for", reason=NOT_READ)
+        return namespace

@@ -59,7 +59,7 @@ def rights(controllers: Iterable[Controller], blueprints: Iterable[Service[Any, 
             found[controller.kind.kind] |= {"patch"}
     for kind, verbs in _made(blueprints):
         found[kind.kind] |= verbs
-    # Why pods are refused, only events tell of a StatefulSet and a Job.
+    # Why pods are refused, only events tell of StatefulSets, DaemonSets and Jobs.
     found[Event.kind] |= MAKE | ({"list"} if blueprints else set())
     inside = {(kind.group, kind.plural): frozenset(verbs) for kind, verbs in found.items() if kind.namespaced}
     outside = {(kind.group, kind.plural): frozenset(verbs) for kind, verbs in found.items() if not kind.namespaced}

@@ -57,9 +57,12 @@ class World:
     outside: Outside
     objects: dict[tuple[type[Resource], str], Resource] = field(default_factory=dict)
 
-    def __call__(self, kind: type[R], name: str) -> R | None:
-        """Return the object of that name; every StorageClass is there, because nobody here knows which are."""
-        found = self.objects.get((kind, name))
+    def __call__(self, kind: type[R], name: str, *, namespace: str = "") -> R | None:
+        """Return the object of that name; every StorageClass is there, because nobody here knows which are.
+
+        Of another namespace nothing is imagined.
+        """
+        found = self.objects.get((kind, name)) if namespace in ("", self.namespace) else None
         if found is None and kind is StorageClass:
             found = StorageClass(metadata=ObjectMeta(name=name))
         return found if isinstance(found, kind) else None

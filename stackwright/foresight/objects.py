@@ -19,10 +19,10 @@ class Seen:
         for resource in resources:
             self._by_type.setdefault(type(resource), {})[resource.metadata.name] = resource
 
-    def __call__(self, kind: type[R], name: str) -> R | None:
-        """Return the object of that name; None when it is not there."""
+    def __call__(self, kind: type[R], name: str, *, namespace: str = "") -> R | None:
+        """Return the object of that name; None when it is not there, or is in another namespace than asked for."""
         found = self._by_type.get(kind, {}).get(name)
-        return found if isinstance(found, kind) else None
+        return found if isinstance(found, kind) and namespace in ("", found.metadata.namespace) else None
 
     def all(self) -> list[Resource]:
         """Return everything."""

@@ -75,6 +75,7 @@ def of_pod(pod: Pod, snapshot: Snapshot) -> Reason:
         _initialising,
         _probe,
         _evicted,
+        _lost,
     )
     found = (check(pod, snapshot) for check in checks)
     return next((reason for reason in found if reason is not None), _starting(pod))
@@ -239,6 +240,16 @@ def _evicted(pod: Pod, _: Snapshot) -> Reason | None:
         return None
     said = pod.status.get("message") or "has failed"
     return _reason(pod, State.WARNING, str(pod.status.get("reason") or "Failed"), str(said))
+
+
+def _lost(pod: Pod, snapshot: Snapshot) -> Reason | None:
+    """Return that the pod's node is gone from sight: all of its containers were well when it was last heard of."""
+    if not snapshot.about(pod, "NodeNotReady"):
+        return None
+    node = pod.spec.get("nodeName", "")
+    to_do = f"See what is wrong with the node: kubectl describe node {node}"
+    since = str(_condition(pod, "Ready").get("lastTransitionTime") or "")
+    return _reason(pod, State.WARNING, "NodeNotReady", f"its node {node} is not ready", since=since, to_do=to_do)
 
 
 def _starting(pod: Pod) -> Reason:

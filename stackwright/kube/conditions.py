@@ -117,7 +117,8 @@ def compute(
     unmet = ""
     for name in declared:
         if name in found:
-            condition = _condition(name, min(found[name], key=_rank))
+            # Of several that hold, one that has something to say is heard.
+            condition = _condition(name, min(found[name], key=lambda finding: (_rank(finding), not finding.message)))
         elif looked and not unmet:
             condition = _holding(name, before.get(name))
         else:

@@ -74,6 +74,15 @@ class Informers:
             raise LookupError(f"nobody follows {kind.kind}; add it to the controller's owns, watches or reads")
         return found[0].store
 
+    def unread(self, kind: type[Any], namespace: str, *, labels: str = "") -> str:
+        """Say that the cache of a kind does not have a namespace, and what to do; an empty text where it has it."""
+        followed = [one for one in self._informers.get((kind, labels), ()) if one.namespace in ("", namespace)]
+        if not followed:
+            return f"the operator does not read namespace {namespace}: add it to its namespaces"
+        if all(informer.refused and not informer.has_synced for informer in followed):
+            return f"the operator may not read namespace {namespace}: give its account a Role and a RoleBinding there"
+        return ""
+
     def caching(self, kind: Kind) -> list[Informer[Any]]:
         """Return the informers that hold objects of a kind, whichever part of them they decode."""
         return [informer for informer in self.all() if informer.kind.kind == kind]

@@ -17,6 +17,7 @@ from stackwright.kube.predicates import Predicate, annotations_changed
 from stackwright.kube.resource import JsonObject, Key, Kind, Resource
 from stackwright.simulator import casting, kubelet, provisioner, scheduler
 from stackwright.simulator.casting import Cast
+from stackwright.simulator.node import Node
 from stackwright.simulator.objects import (
     OWNERS,
     Claim,
@@ -56,8 +57,13 @@ def controllers(stage: Stage) -> tuple[Controller, ...]:
         Controller(
             name="default-scheduler",
             kind=Pod,
-            reconcile=_pods(stage, lambda pod, cast: scheduler.decide(pod, stage.of_scheduler(pod, cast))),
-            watches=(*owners, Watch(Claim, stage.pods_using)),
+            reconcile=_pods(stage, lambda pod, cast: _schedule(pod, cast, stage)),
+            watches=(
+                *owners,
+                Watch(Claim, stage.pods_using),
+                Watch(Node, stage.pods_without_node),
+                Watch(Pod, stage.pods_without_node, _makes_room),
+            ),
             reads=(StorageClass,),
             when=_has_node(wanted=False),
         ),
@@ -65,7 +71,12 @@ def controllers(stage: Stage) -> tuple[Controller, ...]:
             name="kubelet",
             kind=Pod,
             reconcile=_pods(stage, lambda pod, cast: kubelet.decide(pod, stage.of_kubelet(pod, cast))),
-            watches=(*owners, Watch(ConfigMap, stage.pods_needing), Watch(Secret, stage.pods_needing)),
+            watches=(
+                *owners,
+                Watch(ConfigMap, stage.pods_needing),
+                Watch(Secret, stage.pods_needing),
+                Watch(Node, stage.pods_on, _host_changed),
+            ),
             when=_has_node(wanted=True),
             workers=8,
         ),
@@ -86,6 +97,28 @@ def _has_node(*, wanted: bool) -> Predicate:
     return predicate
 
 
+def _makes_room(change: Change[Any]) -> bool:
+    """Whether a pod that had a node has ended, or gone."""
+    before = change.old is not None and bool(change.old.spec.nodeName) and not change.old.finished
+    return before and (change.new is None or change.new.finished)
+
+
+def _host_changed(change: Change[Any]) -> bool:
+    """Whether a node came or went, was lost or came back."""
+    if change.old is None or change.new is None:
+        return True
+    return (change.old.ready, change.old.address) != (change.new.ready, change.new.address)
+
+
+def _schedule(pod: Pod, cast: Cast, stage: Stage) -> Plan:
+    """Decide about a pod, and count it among its node's at once: the cache shows it only when it is bound."""
+    plan = scheduler.decide(pod, stage.of_scheduler(pod, cast))
+    for step in plan.steps:
+        if isinstance(step, Bind):
+            stage.house.assumed[pod.key] = (step.node, pod)
+    return plan
+
+
 Reconcile = Callable[[Key, Context], Awaitable[Result | None]]
 
 
@@ -94,6 +127,7 @@ def _pods(stage: Stage, decide: Callable[[Pod, Cast], Plan]) -> Reconcile:
         pod = context.store(Pod).get(key)
         if pod is None:
             stage.timers.forget(Pod.kind.name, *key)
+            stage.house.assumed.pop(key, None)
             return None
         if stage.must_wait(pod):
             return Result(after=OWNER_PATIENCE)

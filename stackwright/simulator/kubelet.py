@@ -32,10 +32,11 @@ class Spent:
 
 @dataclass(frozen=True)
 class Host:
-    """The node that runs the pod."""
+    """The node that runs the pod; of one that is not ready nobody hears, and what is there stays as it is."""
 
     name: str
     address: str
+    ready: bool = True
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,25 @@ def decide(pod: Pod, seen: Seen) -> Plan:
     """Return what the kubelet of the pod's node does now; an empty plan means that nothing changes by itself."""
     if pod.spec.nodeName != seen.host.name:
         return Plan()
+    if not seen.host.ready:
+        return _lost(pod, seen)
     if pod.deleting:
         return _end(pod, seen)
     if pod.finished:
         return Plan()
     return _run(pod, seen)
+
+
+def _lost(pod: Pod, seen: Seen) -> Plan:
+    """Say that a pod of a lost node is not ready, as the node-lifecycle controller does; its end is not confirmed."""
+    ready = pod.status.condition("Ready")
+    if ready is None or ready.status != "True":
+        return Plan()
+    others = (one for one in pod.status.conditions if one.type != "Ready")
+    unready = status.settled(pod, structs.replace(ready, status="False"), seen.now)
+    reported = structs.replace(pod.status, conditions=(unready, *others))
+    event = Tell("Warning", "NodeNotReady", "Node is not ready")
+    return Plan(steps=(Report(reason="NodeNotReady", status=reported, events=(event,)),))
 
 
 def timed_parts(pod: Pod) -> Iterator[tuple[str, str]]:

@@ -1,36 +1,73 @@
-"""The made-up node that all simulated pods run on, and how it is kept from being given up.
+"""What a simulated node is: as a test asks for it, and as the API server has it; pure."""
 
-The node-lifecycle controller of the controller-manager marks a node Unknown when neither its status nor its
-Lease was renewed for 50 seconds, then taints it, and its pods are evicted five minutes later. A kubelet renews
-the Lease every ten seconds, and so do we; a node that was given up while no simulator ran is reported Ready
-again. Simulators of one cluster share the node, so that a DaemonSet has one pod however many of them run; for
-the same reason the node stays when a simulator ends (`kubectl delete node simulated` removes it).
-"""
-
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar
 
 from stackwright.kube import builtin
-from stackwright.kube.builtin import Lease
-from stackwright.kube.client import Client
-from stackwright.kube.clock import REAL, Clock, microseconds, seconds
-from stackwright.kube.controller import Context, Controller, Result
-from stackwright.kube.errors import KubeError
-from stackwright.kube.resource import JsonObject, Key, Kind, Resource, Value
-from stackwright.simulator.kubelet import Host
+from stackwright.kube.clock import seconds
+from stackwright.kube.resource import JsonObject, Kind, Resource, Value
+from stackwright.simulator.quantities import number_of
 
+# The node that there is where nobody asks for others.
+NODE = "simulated"
 LABEL = "simulator.stackwright.org/simulated"
-LEASES = "kube-node-lease"
-RENEW_EVERY = 10.0
-_LEASE_SECONDS = 40
 # Reserved for documentation: nobody has this address.
 ADDRESS = "192.0.2.1"
 # The API server asks the node under this name and port for logs and exec; it is refused at once, not after a timeout.
 _NOBODY, _NO_PORT = "localhost", 1
+# More than a test asks for by accident.
+PLENTY: Mapping[str, str] = {"cpu": "1000", "memory": "10Ti", "ephemeral-storage": "100Ti", "pods": "100000"}
 
 
-class RealNodes(KubeError):
-    """The cluster has nodes with kubelets, whose pods a simulator would tell lies about."""
+class Taint(Value, frozen=True, kw_only=True):
+    """What keeps pods away from a node that do not tolerate it."""
+
+    key: str
+    value: str = ""
+    effect: str = "NoSchedule"
+    timeAdded: str | None = None
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """By what a node tells its taints apart."""
+        return self.key, self.effect
+
+    @property
+    def body(self) -> JsonObject:
+        """The taint as the API server takes it, which knows no default of the effect."""
+        body = {"key": self.key, "value": self.value, "effect": self.effect}
+        return {**body, "timeAdded": self.timeAdded} if self.timeAdded else body
+
+
+@dataclass(frozen=True)
+class SimulatedNode:
+    """A node as it shall be. `capacity` counts over a default of plenty; a node has its own address by its name.
+
+    One that is not `ready` is lost: nobody speaks for it, its pods are no longer ready, and none of them ends.
+    """
+
+    name: str = NODE
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
+    capacity: Mapping[str, str] = field(default_factory=dict)
+    ready: bool = True
+    address: str = ""
+
+    @property
+    def all_labels(self) -> dict[str, str]:
+        """The labels, with those that every kubelet sets."""
+        return {LABEL: "true", "kubernetes.io/hostname": self.name, "kubernetes.io/os": "linux", **self.labels}
+
+    @property
+    def own_address(self) -> str:
+        """The address, which pods in the host's network share; the range is reserved for benchmarks of networks."""
+        if self.address or self.name == NODE:
+            return self.address or ADDRESS
+        digest = hashlib.sha256(self.name.encode()).digest()
+        return f"198.18.{digest[0]}.{1 + digest[1] % 254}"
 
 
 class NodeCondition(Value, frozen=True, kw_only=True):
@@ -40,18 +77,35 @@ class NodeCondition(Value, frozen=True, kw_only=True):
     status: str
 
 
+class NodeAddress(Value, frozen=True, kw_only=True):
+    """One address of a node."""
+
+    type: str = ""
+    address: str = ""
+
+
+class NodeSpec(Value, frozen=True, kw_only=True):
+    """Which pods a node takes; `unschedulable` is set by `kubectl cordon`."""
+
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
+
+
 class NodeStatus(Value, frozen=True, kw_only=True):
     """What a kubelet reports of its node."""
 
     conditions: tuple[NodeCondition, ...] = ()
+    addresses: tuple[NodeAddress, ...] = ()
+    allocatable: dict[str, str | int] = {}
     nodeInfo: JsonObject = {}
 
 
 class Node(Resource, frozen=True, kw_only=True):
-    """A node, as far as it matters whether it is ready and real."""
+    """A node, as scheduler and kubelet see it."""
 
     kind: ClassVar[Kind] = builtin.Node.kind
 
+    spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
 
     @property
@@ -69,60 +123,34 @@ class Node(Resource, frozen=True, kw_only=True):
         """Whether a kubelet ever reported it; an object that nobody reports is only that."""
         return not self.simulated and (self.ready or bool(self.status.nodeInfo.get("kubeletVersion")))
 
-
-def host(name: str) -> Host:
-    """Return the node as its pods see it."""
-    return Host(name, ADDRESS)
-
-
-async def register(client: Client, name: str, *, clock: Clock = REAL) -> None:
-    """Make the node, or take over the one that an earlier simulator left; refuse a cluster with real ones."""
-    real = [node.metadata.name for node in await client.list(Node) if node.real]
-    if real:
-        raise RealNodes(
-            f"node {real[0]} is real: the simulator is for clusters without kubelets; "
-            "use a test API server, or name another cluster"
-        )
-    await _report(client, name, clock)
-    await _renew(client, name, clock)
+    @property
+    def address(self) -> str:
+        """Where it is reached."""
+        return next((one.address for one in self.status.addresses if one.type == "InternalIP"), "")
 
 
-def controller(name: str, *, clock: Clock = REAL) -> Controller:
-    """Return the controller that keeps the node alive."""
-
-    async def reconcile(key: Key, context: Context) -> Result | None:
-        if key.name != name:
-            return None
-        node = context.store(Node).get(key)
-        if node is None or not (node.ready and node.simulated):
-            await _report(context.client, name, clock)
-        await _renew(context.client, name, clock)
-        return Result(after=RENEW_EVERY)
-
-    return Controller(name="simulated-node", kind=Node, reconcile=reconcile, workers=1)
-
-
-async def _report(client: Client, name: str, clock: Clock) -> None:
-    now = clock.now()
-    await client.apply(Node, _manifest(name))
-    await client.patch(Node, name, "", {"status": _status(now)}, subresource="status")
-
-
-async def _renew(client: Client, name: str, clock: Clock) -> None:
-    spec = {
-        "holderIdentity": name,
-        "leaseDurationSeconds": _LEASE_SECONDS,
-        "renewTime": microseconds(clock.now()),
+def manifest(wanted: SimulatedNode) -> JsonObject:
+    """Return a node that is to be made."""
+    return {
+        "metadata": {"name": wanted.name, "labels": wanted.all_labels},
+        "spec": {"taints": [taint.body for taint in wanted.taints]},
     }
-    await client.apply(Lease, {"metadata": {"name": name, "namespace": LEASES}, "spec": spec})
 
 
-def _manifest(name: str) -> JsonObject:
-    labels = {LABEL: "true", "kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}
-    return {"metadata": {"name": name, "labels": labels}}
+def is_reported(node: Node, wanted: SimulatedNode) -> bool:
+    """Return whether a node's status says what it should."""
+    capacity = {**PLENTY, **wanted.capacity}
+    present = node.status.allocatable
+    return (
+        node.ready is wanted.ready
+        and node.address == wanted.own_address
+        and present.keys() == capacity.keys()
+        and all(number_of(present[name]) == number_of(value) for name, value in capacity.items())
+    )
 
 
-def _status(moment: datetime) -> JsonObject:
+def status(wanted: SimulatedNode, node: Node | None, moment: datetime) -> JsonObject:
+    """Return what is reported of a node; what it had and has no more is taken back."""
     now = seconds(moment)
     fine = {"lastHeartbeatTime": now, "lastTransitionTime": now}
     pressures = (
@@ -130,17 +158,21 @@ def _status(moment: datetime) -> JsonObject:
         ("DiskPressure", "KubeletHasNoDiskPressure"),
         ("PIDPressure", "KubeletHasSufficientPID"),
     )
-    capacity = {"cpu": "1000", "memory": "10Ti", "ephemeral-storage": "100Ti", "pods": "100000"}
+    before = node.status.allocatable if node is not None else {}
+    capacity = {**dict.fromkeys(before), **PLENTY, **wanted.capacity}
+    # As the node-lifecycle controller says it, some time after a kubelet has fallen silent.
+    lost = {"status": "Unknown", "reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status."}
+    well = {"status": "True", "reason": "Simulated", "message": "nothing runs here"}
     return {
         "capacity": capacity,
         "allocatable": capacity,
         "addresses": [
             {"type": "Hostname", "address": _NOBODY},
-            {"type": "InternalIP", "address": ADDRESS},
+            {"type": "InternalIP", "address": wanted.own_address},
         ],
         "daemonEndpoints": {"kubeletEndpoint": {"Port": _NO_PORT}},
         "conditions": [
-            {"type": "Ready", "status": "True", "reason": "Simulated", "message": "nothing runs here", **fine},
+            {"type": "Ready", **(well if wanted.ready else lost), **fine},
             *({"type": type_, "status": "False", "reason": reason, **fine} for type_, reason in pressures),
         ],
         "nodeInfo": {

@@ -39,6 +39,21 @@ class EnvironmentBlock(Value, frozen=True, kw_only=True):
     secretRef: Reference | None = None
 
 
+class Port(Value, frozen=True, kw_only=True):
+    """A port of a container; with `hostPort`, its node's port of that number is taken."""
+
+    containerPort: int = 0
+    hostPort: int = 0
+    hostIP: str = ""
+    protocol: str = "TCP"
+
+
+class ResourceRequirements(Value, frozen=True, kw_only=True):
+    """What a container asks of its node, as quantities by the name of the resource."""
+
+    requests: dict[str, str | int] = {}
+
+
 class Container(Value, frozen=True, kw_only=True):
     """One container of a pod; `restartPolicy` Always among the init containers makes it a sidecar."""
 
@@ -48,6 +63,8 @@ class Container(Value, frozen=True, kw_only=True):
     env: tuple[EnvironmentVariable, ...] = ()
     envFrom: tuple[EnvironmentBlock, ...] = ()
     startupProbe: JsonObject | None = None
+    ports: tuple[Port, ...] = ()
+    resources: ResourceRequirements = ResourceRequirements()
 
 
 class KeyToPath(Value, frozen=True, kw_only=True):
@@ -101,6 +118,15 @@ class ReadinessGate(Value, frozen=True, kw_only=True):
     conditionType: str
 
 
+class Toleration(Value, frozen=True, kw_only=True):
+    """Taints that a pod puts up with; an empty key or effect stands for all of them."""
+
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+
+
 class PodSpec(Value, frozen=True, kw_only=True):
     """What a pod should run."""
 
@@ -113,6 +139,8 @@ class PodSpec(Value, frozen=True, kw_only=True):
     readinessGates: tuple[ReadinessGate, ...] = ()
     schedulingGates: tuple[JsonObject, ...] = ()
     affinity: JsonObject = {}
+    nodeSelector: dict[str, str] = {}
+    tolerations: tuple[Toleration, ...] = ()
 
 
 class Waiting(Value, frozen=True, kw_only=True):

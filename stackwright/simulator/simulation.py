@@ -7,30 +7,38 @@ from collections.abc import AsyncGenerator, Iterable
 from stackwright import tasks
 from stackwright.kube.client import Client
 from stackwright.kube.clock import REAL, Clock
+from stackwright.kube.resource import Key
 from stackwright.kube.runtime import Runtime, Settings
-from stackwright.simulator import node as nodes
 from stackwright.simulator.behaviour import Script
 from stackwright.simulator.controllers import controllers
-from stackwright.simulator.stage import Stage
+from stackwright.simulator.node import SimulatedNode
+from stackwright.simulator.node_keeper import Keeper
+from stackwright.simulator.stage import House, Stage
 
-NODE = "simulated"
+ONE_NODE = (SimulatedNode(),)
 
 
 class Simulation:
-    """A simulator at work. Its script may be exchanged at any time; faults that are not in the new one heal."""
+    """A simulator at work. Script and nodes may be exchanged at any time; faults that are not in the new one heal."""
 
     def __init__(
-        self, client: Client, namespaces: Iterable[str], script: Script, *, node: str = NODE, clock: Clock = REAL
+        self,
+        client: Client,
+        namespaces: Iterable[str],
+        script: Script,
+        *,
+        nodes: Iterable[SimulatedNode] = ONE_NODE,
+        clock: Clock = REAL,
     ) -> None:
         if not (names := tuple(dict.fromkeys(namespaces))) or "" in names:
             raise ValueError("name the namespaces to simulate in; the simulator never takes all of a cluster")
         self._client = client
-        self._node = node
-        self._clock = clock
+        self._keeper = Keeper(nodes, clock)
         self._script = script
-        self._stages = [Stage(namespace, nodes.host(node), script, clock) for namespace in names]
+        house = House()
+        self._stages = [Stage(namespace, house, script, clock) for namespace in names]
         settings = Settings(clock=clock, drain=5.0)
-        self._runtimes = [Runtime(client, [nodes.controller(node, clock=clock)], settings=settings)]
+        self._runtimes = [Runtime(client, [self._keeper.controller()], settings=settings)]
         for stage in self._stages:
             runtime = Runtime(client, controllers(stage), namespace=stage.namespace, settings=settings)
             stage.open(runtime.informers)
@@ -51,9 +59,15 @@ class Simulation:
                 for resource in runtime.informers.store(workers.controller.kind).list():
                     workers.queue.add(resource.key)
 
+    def set_nodes(self, nodes: Iterable[SimulatedNode]) -> None:
+        """Have these nodes from now on: new ones come, changed ones change, and those that are not named go."""
+        (keeper,) = self._runtimes[0].workers
+        for name in self._keeper.exchange(nodes):
+            keeper.queue.add(Key("", name))
+
     async def run(self) -> None:
         """Play until `stop`, or until cancelled."""
-        await nodes.register(self._client, self._node, clock=self._clock)
+        await self._keeper.register(self._client)
         async with asyncio.TaskGroup() as group:
             for runtime in self._runtimes:
                 group.create_task(runtime.run())
@@ -75,12 +89,12 @@ async def simulated(
     namespaces: str | Iterable[str],
     script: Script | None = None,
     *,
-    node: str = NODE,
+    nodes: Iterable[SimulatedNode] = ONE_NODE,
     clock: Clock = REAL,
 ) -> AsyncGenerator[Simulation]:
     """Play in some namespaces for as long as the block runs."""
     names = (namespaces,) if isinstance(namespaces, str) else tuple(namespaces)
-    simulation = Simulation(client, names, script or Script(), node=node, clock=clock)
+    simulation = Simulation(client, names, script or Script(), nodes=nodes, clock=clock)
     # Not a task group: what fails in the block shall leave it as it is, not wrapped in a group.
     running = tasks.start(simulation.run(), name="simulation")
     started = tasks.start(simulation.started())

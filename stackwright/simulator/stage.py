@@ -15,6 +15,7 @@ from stackwright.simulator import casting, inputs, kubelet, provisioner, schedul
 from stackwright.simulator.behaviour import Script, VolumeUnbound
 from stackwright.simulator.inputs import Inputs, Keys
 from stackwright.simulator.kubelet import Host
+from stackwright.simulator.node import Node
 from stackwright.simulator.objects import (
     OWNERS,
     Claim,
@@ -35,11 +36,37 @@ _OWNER, _WANTED = "(owner)", "(volume)"
 
 
 @dataclass
+class House:
+    """What the stages of one simulation share: the room on the nodes, which pods of all namespaces take.
+
+    `assumed` are pods that were given a node, which the caches may not show yet.
+    """
+
+    stages: list["Stage"] = field(default_factory=list)
+    assumed: dict[Key, tuple[str, Pod]] = field(default_factory=dict)
+
+    def tenants(self, beside: Pod) -> dict[str, tuple[Pod, ...]]:
+        """Return the pods beside one that have a node and have not ended, by the node's name."""
+        self.assumed.pop(beside.key, None)
+        found: dict[str, list[Pod]] = {}
+        for stage in self.stages:
+            for pod in stage.store(Pod).list():
+                node = pod.spec.nodeName
+                if node:
+                    self.assumed.pop(pod.key, None)
+                if node and not pod.finished:
+                    found.setdefault(node, []).append(pod)
+        for node, pod in self.assumed.values():
+            found.setdefault(node, []).append(pod)
+        return {node: tuple(pods) for node, pods in found.items()}
+
+
+@dataclass
 class Stage:
     """One namespace under simulation. `script` may be exchanged at any time."""
 
     namespace: str
-    host: Host
+    house: House
     script: Script
     clock: Clock = REAL
     timers: Timers = field(init=False)
@@ -47,12 +74,14 @@ class Stage:
 
     def __post_init__(self) -> None:
         self.timers = Timers(self.clock.monotonic)
+        self.house.stages.append(self)
 
     def open(self, informers: Informers) -> None:
         """Take the caches that the controllers fill, with the indexes that the stage needs."""
         self.informers = informers
         pods = informers.of(Pod).store
         pods.index("claim", lambda pod: pod.claims)
+        pods.index("node", lambda pod: (pod.spec.nodeName,))
         pods.index("input", lambda pod: (f"{kind}/{name}" for kind, name in inputs.needed(pod)))
 
     def store(self, kind: type[R]) -> Store[R]:
@@ -68,6 +97,14 @@ class Stage:
         for kind in (ReplicaSet, Job):
             for child in self.store(kind).owned_by(uid):
                 yield from self.pods_of(child)
+
+    def pods_without_node(self, _: Resource) -> Iterable[Key]:
+        """Return the pods that wait for a node: any of them may fit now."""
+        return (pod.key for pod in self.store(Pod).by("node", ""))
+
+    def pods_on(self, node: Node) -> Iterable[Key]:
+        """Return the pods of a node."""
+        return (pod.key for pod in self.store(Pod).by("node", node.metadata.name))
 
     def pods_using(self, claim: Claim) -> Iterable[Key]:
         """Return the pods that use a claim."""
@@ -114,7 +151,7 @@ class Stage:
         owner = pod.metadata.controller
         siblings = self.store(Pod).owned_by(owner.uid) if owner is not None else []
         return kubelet.Seen(
-            host=self.host,
+            host=self._host(pod),
             inputs=Inputs(config_maps=self._keys(ConfigMap), secrets=self._keys(Secret)),
             now=seconds(self.clock.now()),
             behaviour=cast.behaviour,
@@ -128,8 +165,9 @@ class Stage:
         found = (self.store(Claim).get(Key(self.namespace, name)) for name in pod.claims)
         claims = {claim.metadata.name: claim for claim in found if claim is not None}
         return scheduler.Seen(
-            node=self.host.name,
+            nodes=tuple(node for node in self.store(Node).list() if node.simulated and not node.deleting),
             now=seconds(self.clock.now()),
+            tenants=self.house.tenants(pod),
             behaviour=cast.behaviour,
             claims=claims,
             classes={one.metadata.name: one for one in self.store(StorageClass).list()},
@@ -144,6 +182,13 @@ class Stage:
             behaviour=cast.behaviour,
             elapsed=self.timers.spent(claim, [(_WANTED, wanted)])[_WANTED].elapsed,
         )
+
+    def _host(self, pod: Pod) -> Host:
+        """Return the node of a pod; one without a name where it is none of ours, or has gone."""
+        node = self.store(Node).get(Key("", pod.spec.nodeName))
+        if node is None or not node.simulated:
+            return Host("", "")
+        return Host(node.metadata.name, node.address, ready=node.ready)
 
     def _fails(self, claim: Claim) -> bool:
         return isinstance(casting.cast_claim(claim, self.script).behaviour.fault, VolumeUnbound)

@@ -176,7 +176,7 @@ async def test_a_login_to_a_broker_that_a_user_made_stays(
     bus = msgspec.convert(server.put(TransportURL, body), TransportURL)
     keeper = Memcached(metadata=ObjectMeta(name="memcached", namespace="one"))
 
-    def look(kind: type[Any], name: str) -> Any:
+    def look(kind: type[Any], name: str, **_: str) -> Any:
         return bus
 
     need = Notifications(url=lambda _: "keystone-notifications")

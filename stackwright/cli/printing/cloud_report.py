@@ -17,6 +17,7 @@ from stackwright.foresight.objects import Identity
 from stackwright.foresight.tree import Need, Node, State
 from stackwright.kube.builtin import Secret
 from stackwright.kube.resource import Overridden
+from stackwright.kube.shapes.states import NO_NODES
 
 HEADER = ("RESOURCE", "STATE", "PODS", "SINCE", "WHY")
 COLOURS = {State.READY: "green", State.WAITING: "yellow", State.WARNING: "magenta", State.ERROR: "bold red"}
@@ -70,7 +71,7 @@ def _why(node: Node) -> Iterable[str]:
         yield "given to helm"
     if node.chart:
         yield f"chart of {node.chart}"
-    if node.state is not State.READY and node.message:
+    if (node.state is not State.READY or node.reason == NO_NODES) and node.message:
         yield node.message
     if node.needed_by:
         verb = "needs" if len(node.needed_by) == 1 else "need"

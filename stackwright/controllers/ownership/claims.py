@@ -48,9 +48,9 @@ class Around:
         """What needs see of it."""
         return needs.sight(self.named)
 
-    def named(self, kind: type[R], name: str) -> R | None:
-        """Return the object of a name, None where there is none."""
-        return self._of(kind).get(name)
+    def named(self, kind: type[R], name: str, *, namespace: str = "") -> R | None:
+        """Return the object of a name, None where there is none; of other namespaces nothing is known here."""
+        return self._of(kind).get(name) if namespace in ("", self._namespace) else None
 
     @cached_property
     def keystones(self) -> tuple[str, ...]:

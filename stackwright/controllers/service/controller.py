@@ -32,7 +32,18 @@ from stackwright.controllers.service.decide import Intent, Seen, decide, declare
 from stackwright.controllers.service.environment import Environment
 from stackwright.controllers.service.rings import Drop, Spread, Turn
 from stackwright.kube import builtin, clock, conditions
-from stackwright.kube.builtin import ConfigMap, Deployment, Job, Node, Plain, Pod, Secret, StatefulSet, StorageClass
+from stackwright.kube.builtin import (
+    ConfigMap,
+    DaemonSet,
+    Deployment,
+    Job,
+    Node,
+    Plain,
+    Pod,
+    Secret,
+    StatefulSet,
+    StorageClass,
+)
 from stackwright.kube.conditions import Finding
 from stackwright.kube.controller import Context, Controller, Result, Watch
 from stackwright.kube.errors import Blocked, Retry
@@ -51,12 +62,13 @@ F = TypeVar("F", bound=Facts)
 _CONDITIONS: Mapping[type[Resource], str] = {
     Deployment: "DeploymentReady",
     StatefulSet: "DeploymentReady",
+    DaemonSet: "DeploymentReady",
     builtin.Service: "CreateServiceReady",
     builtin.CronJob: "CronJobReady",
 }
 # Which condition follows a Job that makes what a service needs, where the chart does that.
 _PROVISIONING = {"db-create": "DBReady", "identity-create": "KeystoneServiceReady"}
-_WORKLOADS: tuple[type[Plain], ...] = (Deployment, StatefulSet)
+_WORKLOADS: tuple[type[Plain], ...] = (Deployment, StatefulSet, DaemonSet)
 _LOOKED_AT: tuple[type[Resource], ...] = (
     Secret,
     builtin.Service,
@@ -176,7 +188,9 @@ class ServiceController(Generic[C, F]):
         told = self.service.tell(resource, intent.facts, look) if self.service.tell else None
         findings.extend(told.findings if told else ())
         exposed = addresses.find(outcome, context)
-        status = self._status(told.status if told else resource.status, intent, outcome, seen, exposed)
+        # Counted when the conditions are known, so that one which is ready has all its pods: they came meanwhile.
+        count = sum(_ready_pods(outcome.newest(item)) for item in self._workloads(resource, context))
+        status = self._status(told.status if told else resource.status, intent, outcome, count, exposed)
         for sentence in addresses.moved(resource, status, exposed, seen.nodes):
             context.events.event(resource, "Warning", "AddressChanged", sentence)
         delays.extend(addresses.give_up_in(exposed, seen.now))
@@ -218,20 +232,22 @@ class ServiceController(Generic[C, F]):
             raise failure
         return Result(after=min(delays)) if delays else None
 
-    async def _see(self, resource: C, look: Looker, context: Context) -> Seen:
-        # What is, or was, in helm's hands has no owner; its pods are the same.
-        owned = [
+    def _workloads(self, resource: C, context: Context) -> tuple[Plain, ...]:
+        """Return what runs for a resource. What is, or was, in helm's hands has no owner; its pods are the same."""
+        return tuple(
             item
             for kind in _WORKLOADS
             for item in context.store(kind).list(resource.metadata.namespace)
             if labels.belongs(item, resource)
             or (item.metadata.controller is None and labels.instance_of(item, self.service.name) == resource.key)
-        ]
+        )
+
+    async def _see(self, resource: C, look: Looker, context: Context) -> Seen:
         logs = {
             job.metadata.name: await act.log_of(job, context) for job in traces.ended_jobs(self.service, resource, look)
         }
         nodes = tuple(look.all(Node)) if self.service.endpoints_of(resource) else ()
-        return Seen(look, clock.now(), tuple(owned), nodes, logs, ownership.caches(context))
+        return Seen(look, clock.now(), self._workloads(resource, context), nodes, logs, ownership.caches(context))
 
     async def _render(self, resource: C, intent: Intent[F], look: Looker, context: Context) -> Rendered | None:
         if intent.values is None:
@@ -348,14 +364,14 @@ class ServiceController(Generic[C, F]):
         return delays, stuck
 
     def _status(
-        self, told: Status, intent: Intent[F], outcome: Outcome, seen: Seen, exposed: addresses.Exposed
+        self, told: Status, intent: Intent[F], outcome: Outcome, ready_count: int, exposed: addresses.Exposed
     ) -> Status:
         status: Any = told
         changes: dict[str, Any] = {"overridden": outcome.overridden(), "actions": intent.course.statuses}
         if intent.values is not None:
             changes["chart"] = charts.said(outcome.parent)
             changes["addresses"] = addresses.keep(status.addresses, exposed)
-            changes["readyCount"] = sum(owner.status.get("readyReplicas", 0) for owner in seen.workloads)
+            changes["readyCount"] = ready_count
             parts = {**intent.values["components"], **intent.values.get("jobs", {})}
             hashes = {name: part["hash"] for name, part in parts.items() if "hash" in part}
             changes["hash"] = {**hashes, **intent.noted}
@@ -368,6 +384,12 @@ async def _report_failure(resource: CustomResource, error: Exception, context: C
     status = preview.told(resource.status, error)
     # An error that names no condition says nothing of any.
     await report(resource, (finding,), status, context, looked=bool(finding.condition))
+
+
+def _ready_pods(workload: Resource) -> int:
+    """Return how many pods of a workload are ready; a DaemonSet has a word of its own for them."""
+    word = "numberReady" if isinstance(workload, DaemonSet) else "readyReplicas"
+    return int(workload.status.get(word, 0)) if isinstance(workload, Plain) else 0
 
 
 def _rivals(looked_at: Container[type[Resource]]) -> Iterable[type[CustomResource]]:

@@ -1,10 +1,10 @@
-"""Pods that the API server refuses: a Deployment says so itself; of a StatefulSet and a Job only events tell."""
+"""Pods that the API server refuses: a Deployment says so itself; of other workloads only events tell."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from stackwright.kube import clock
-from stackwright.kube.builtin import Event, Job, Plain, Pod, StatefulSet
+from stackwright.kube.builtin import DaemonSet, Event, Job, Plain, Pod, StatefulSet
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import Finding
 from stackwright.kube.errors import Denied
@@ -38,6 +38,10 @@ def lacks_pods(workload: Resource, pods: Iterable[Pod]) -> bool:
         case StatefulSet(spec=spec, status=status):
             seen = status.get("observedGeneration", 0) >= workload.metadata.generation
             return seen and len(own) < spec.get("replicas", 1) and all(map(_is_ready, own))
+        case DaemonSet(status=status):
+            # Of a node it has a pod at once, whatever becomes of those of other nodes.
+            seen = status.get("observedGeneration", 0) >= workload.metadata.generation
+            return bool(seen and len(own) < status.get("desiredNumberScheduled", 0))
         case Job(spec=spec, status=status):
             ended = any(entry.get("status") == "True" for entry in status.get("conditions") or ())
             return not own and not ended and not spec.get("suspend") and not status.get("succeeded")

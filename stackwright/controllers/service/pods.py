@@ -76,7 +76,9 @@ def _container(pod: Pod, status: dict[str, Any]) -> str:
 def explained(present: Resource, component: str, mine: Iterable[Pod], *, beside: bool) -> Finding:
     """Return the state of an object of a release, with what its pods say where it is not as it should be."""
     said = state_of(present)
-    if said.status == "True" or beside:
+    if said.status == "True":
+        return said
+    if beside:
         return replace(said, status="True", reason=conditions.READY, message="", severity="")
     if said.reason == REFUSED:
         return said

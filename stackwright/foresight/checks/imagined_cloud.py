@@ -179,7 +179,7 @@ def wrong_with(blueprint: Service[Any, Any], resource: CustomResource, image: Co
     return "; ".join(f"{path}: {sentence}" for path, sentence in found)
 
 
-def _some_world(kind: type[R], name: str) -> R | None:
+def _some_world(kind: type[R], name: str, *, namespace: str = "") -> R | None:  # noqa: ARG001  the form of `Look`
     """Return nothing but storage classes: those are checked apart, with what there is in place of them."""
     found = StorageClass(metadata=ObjectMeta(name=name)) if kind is StorageClass else None
     return found if isinstance(found, kind) else None

@@ -14,7 +14,7 @@ from stackwright.kube.resource import Resource
 
 TOPIC = "names"
 # Names become labels and host names, of at most 63 characters; Kubernetes adds to those of some kinds.
-LONGEST = {"StatefulSet": 52, "CronJob": 52, "Deployment": 63, "Job": 63, "Service": 63}
+LONGEST = {"StatefulSet": 52, "CronJob": 52, "Deployment": 63, "DaemonSet": 63, "Job": 63, "Service": 63}
 
 
 def planes(plan: Plan, world: World) -> Iterable[Finding]:

@@ -315,6 +315,11 @@ class Outcome:
             return None if isinstance(failure, Blocked) and waiting else failure
         return None
 
+    def newest(self, cached: Resource) -> Resource:
+        """Return an object of the cache as it is, where it is a child that was applied just now."""
+        applied = (item for item in self.desired if item.of is type(cached) and item.key == cached.key)
+        return next((self.latest(item, cached) or cached for item in applied), cached)
+
     def latest(self, item: Child, cached: Resource | None) -> Resource | None:
         """Return a child as it is: the cache may not have what was applied just now, or have more."""
         if item.identity not in self.applied:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from stackwright.kube import conditions
 from stackwright.kube.builtin import DaemonSet, Deployment, Job, PersistentVolumeClaim, Plain, StatefulSet
@@ -11,10 +11,12 @@ from stackwright.kube.resource import CustomResource, Resource
 
 # A change that does not get through while the pods of before serve on: a person has to look.
 STUCK = "RolloutStuck"
+# A DaemonSet that is for no node of the cluster: nothing is wrong with it, and nothing runs.
+NO_NODES = "NoNodes"
 _THERE = Finding("", "True", READY, "")
 # The reason where the API server refuses pods, as Kubernetes' own controllers call it.
 REFUSED = "FailedCreate"
-# How the server's answers, and what StatefulSets and Jobs tell of them, begin.
+# How the server's answers, and what StatefulSets, DaemonSets and Jobs tell of them, begin.
 _POD_NAME = re.compile(
     r'(create Pod \S+ in \w+ \S+ failed error: )?(Error creating: )?pods "[^"]*" (is )?', re.IGNORECASE
 )
@@ -40,23 +42,39 @@ def _custom(resource: CustomResource) -> Finding:
     return Finding("", "False", ready.reason, f"{_name(resource)}: {ready.message}", ready.severity or "Info")
 
 
-def _replicas(resource: Plain) -> Finding:
-    """Read a Deployment or StatefulSet: all replicas are of the present template, and available."""
-    wanted = resource.spec.get("replicas", 1)
-    return _counted(resource, wanted, resource.status.get("updatedReplicas", 0), "availableReplicas")
+class _Count(NamedTuple):
+    """How many pods a workload should have and has, how many are of its present template, and how many available."""
+
+    wanted: int
+    there: int
+    updated: int
+    available: int
+
+    @property
+    def old(self) -> int:
+        """Return how many are of before a change."""
+        return max(0, self.there - self.updated)
 
 
-def _daemon_set(resource: Plain) -> Finding:
-    wanted = resource.status.get("desiredNumberScheduled", 0)
-    return _counted(resource, wanted, resource.status.get("updatedNumberScheduled", 0), "numberAvailable")
+def _count(resource: Plain) -> _Count:
+    status = resource.status
+    if isinstance(resource, DaemonSet):
+        updated: int = status.get("updatedNumberScheduled", 0)
+        there: int = status.get("currentNumberScheduled", updated)
+        return _Count(status.get("desiredNumberScheduled", 0), there, updated, status.get("numberAvailable", 0))
+    updated = status.get("updatedReplicas", 0)
+    there = status.get("replicas", updated)
+    return _Count(resource.spec.get("replicas", 1), there, updated, status.get("availableReplicas", 0))
 
 
-def _counted(resource: Plain, wanted: int, updated: int, available: str) -> Finding:
+def _counted(resource: Plain) -> Finding:
+    """Read a Deployment, StatefulSet or DaemonSet: all pods are of the present template, and available."""
     if resource.status.get("observedGeneration", 0) < resource.metadata.generation:
         return _waiting("Requested", f"{_name(resource)} has not been processed by its controller yet")
+    count = _count(resource)
+    wanted, old = count.wanted, count.old
     # Where new pods come before old ones go, an old one that is available says nothing of the new.
-    old = max(0, resource.status.get("replicas", updated) - updated)
-    ready = max(0, min(updated, resource.status.get(available, 0) - old))
+    ready = max(0, min(count.updated, count.available - old))
     if ready >= wanted and not old:
         return _THERE
     refused = _condition(resource, "ReplicaFailure")
@@ -72,16 +90,32 @@ def _counted(resource: Plain, wanted: int, updated: int, available: str) -> Find
     return _waiting("Progressing", before or f"{_name(resource)} has {ready} of {wanted} pods ready")
 
 
+def _daemon_set(resource: Plain) -> Finding:
+    """Read a DaemonSet. One for no node is ready: it runs wherever it should, and others need not wait for it.
+
+    A cloud may be made before its machines are labelled, and all of them may be taken away for a time.
+    """
+    said = _counted(resource)
+    if said.status != "True" or _count(resource).wanted:
+        return said
+    pod = (resource.spec.get("template") or {}).get("spec") or {}
+    labels = ", ".join(f"{name}={value}" for name, value in sorted((pod.get("nodeSelector") or {}).items()))
+    whose = f" that has the labels {labels}" if labels else " that it asks for" if pod.get("affinity") else ""
+    message = (
+        f"{_name(resource)} runs on no node: none{whose} takes its pods; label a node for it, or tolerate its taints"
+    )
+    return Finding("", "True", NO_NODES, message)
+
+
 def still_serving(resource: Resource) -> str:
     """Return that pods of before a change serve on, while new ones are not ready; "" where it is not so."""
-    if not isinstance(resource, Deployment | StatefulSet):
+    if not isinstance(resource, Deployment | StatefulSet | DaemonSet):
         return ""
-    wanted, updated = resource.spec.get("replicas", 1), resource.status.get("updatedReplicas", 0)
-    old = resource.status.get("replicas", updated) - updated
-    serving = min(wanted, resource.status.get("availableReplicas", 0))
-    if old <= 0 or serving <= 0:
+    count = _count(resource)
+    serving = min(count.wanted, count.available)
+    if not count.old or serving <= 0:
         return ""
-    return f"{_name(resource)} serves with {serving} of {wanted} pods, and a new one is not ready yet"
+    return f"{_name(resource)} serves with {serving} of {count.wanted} pods, and a new one is not ready yet"
 
 
 def refusal(resource: Plain, said: str) -> Finding:
@@ -117,8 +151,8 @@ def _claim(resource: Plain) -> Finding:
 
 
 _READERS: dict[type[Resource], Callable[[Plain], Finding]] = {
-    Deployment: _replicas,
-    StatefulSet: _replicas,
+    Deployment: _counted,
+    StatefulSet: _counted,
     DaemonSet: _daemon_set,
     Job: _job,
     PersistentVolumeClaim: _claim,

@@ -25,7 +25,7 @@ def account(schema: str, maker: str = "") -> MariaDBAccount:
 
 
 def kept(resource: PlacementAPI, *there: Resource) -> list[str]:
-    def look(kind: type[R], name: str) -> R | None:
+    def look(kind: type[R], name: str, **_: str) -> R | None:
         return next((item for item in there if isinstance(item, kind) and item.metadata.name == name), None)
 
     return [item.kind.name for item in Database().kept(resource, sight(look))]

@@ -49,7 +49,7 @@ class Leaf:
 
 
 def look_at(*there: Resource) -> Any:
-    def look(kind: type[Any], name: str) -> Any:
+    def look(kind: type[Any], name: str, **_: str) -> Any:
         return next((item for item in there if isinstance(item, kind) and item.metadata.name == name), None)
 
     return look

@@ -13,7 +13,7 @@ from stackwright.kube.builtin import Secret
 
 
 def look_at(**secrets: dict[str, bytes]) -> Any:
-    def look(kind: type[Any], name: str) -> Any:
+    def look(kind: type[Any], name: str, **_: str) -> Any:
         if kind is not Secret or name not in secrets:
             return None
         data = {key: base64.b64encode(content).decode() for key, content in secrets[name].items()}

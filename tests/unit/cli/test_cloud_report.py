@@ -45,6 +45,11 @@ PLANE = Node(
 KEYSTONE_ALONE = Node("KeystoneAPI", "keystone", "keystone.openstack.org/v1beta1", State.READY)
 
 
+def test_a_daemon_set_without_a_node_says_so_although_it_is_ready() -> None:
+    daemon = Node("DaemonSet", "agent", "apps/v1", State.READY, "NoNodes", "runs on no node", SINCE, Pods(0, 0))
+    assert cloud_report.lines((daemon,), NOW)[1].endswith("Ready  0 of 0  4 min 30 s  runs on no node")
+
+
 def test_the_table_shows_state_pods_since_when_and_why() -> None:
     assert cloud_report.lines((PLANE,), NOW) == [
         "RESOURCE                         STATE    PODS    SINCE       WHY",

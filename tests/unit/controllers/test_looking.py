@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 import structlog
 
 from stackwright.blueprint.service import Service
@@ -9,6 +10,7 @@ from stackwright.controllers.looking import Interests
 from stackwright.controllers.service import ServiceController
 from stackwright.kube.builtin import ConfigMap, Node
 from stackwright.kube.controller import Context
+from stackwright.kube.errors import Blocked
 from stackwright.kube.informer import Change
 from stackwright.kube.informers import Informers
 from stackwright.kube.resource import ObjectMeta
@@ -24,10 +26,11 @@ def node(address: str, beat: str = "") -> Node:
     return Node(metadata=ObjectMeta(name="one"), status={"addresses": addresses, "beat": beat})
 
 
-def context() -> Context:
-    """Return a context with an empty cache of nodes, that nobody fills."""
-    informers = Informers(NOBODY)
+def context(*namespaces: str) -> Context:
+    """Return a context with empty caches, that nobody fills."""
+    informers = Informers(NOBODY, namespace=namespaces)
     informers.of(Node)
+    informers.following(ConfigMap)
     return Context(NOBODY, informers, NOBODY, "test", structlog.get_logger())
 
 
@@ -35,6 +38,41 @@ def test_who_looked_at_all_cluster_wide_objects_is_woken_by_each() -> None:
     interests = Interests()
     assert interests.begin(READER, context()).all(Node) == []
     assert tuple(interests.watch(Node).to(node("192.0.2.1"))) == (READER.key,)
+
+
+def test_who_looked_into_another_namespace_is_woken_by_what_comes_there() -> None:
+    interests = Interests()
+    look = interests.begin(READER, context("openstack", "ironic"))
+    assert look(ConfigMap, "host", namespace="ironic") is None
+    wakes = interests.watch(ConfigMap).to
+    assert tuple(wakes(ConfigMap(metadata=ObjectMeta(name="host", namespace="ironic")))) == (READER.key,)
+    assert tuple(wakes(ConfigMap(metadata=ObjectMeta(name="host", namespace="openstack")))) == ()
+    # It is forgotten with the pass, as every look is.
+    interests.begin(READER, context("openstack", "ironic"))
+    assert tuple(wakes(ConfigMap(metadata=ObjectMeta(name="host", namespace="ironic")))) == ()
+
+
+@pytest.mark.parametrize(
+    ("served", "namespace", "refused"),
+    [
+        pytest.param((), "anywhere", False, id="an-operator-of-all-namespaces-reads-each"),
+        pytest.param(("openstack", "ironic"), "ironic", False, id="one-of-several"),
+        pytest.param(("openstack", "ironic"), "other", True, id="none-of-several"),
+        pytest.param(("openstack",), "other", True, id="another-than-the-only-one"),
+    ],
+)
+def test_a_namespace_that_is_not_read_is_no_empty_one(
+    served: tuple[str, ...], namespace: str, *, refused: bool
+) -> None:
+    look = Interests().begin(READER, context(*served))
+    if not refused:
+        assert look.all(ConfigMap, namespace=namespace) == []
+        return
+    message = "the operator does not read namespace other: add it to its namespaces, where a ConfigMap is looked for"
+    with pytest.raises(Blocked, match=message):
+        look(ConfigMap, "host", namespace=namespace)
+    # What is in no namespace is read whatever is named.
+    assert look(Node, "one", namespace=namespace) is None
 
 
 def test_a_service_with_an_endpoint_is_woken_by_a_node_that_moves_and_not_by_its_heartbeat() -> None:

@@ -95,7 +95,7 @@ def keystone(**spec: Any) -> KeystoneAPI:
 def decided(resource: KeystoneAPI, *others: Resource) -> Intent[KeystoneFacts]:
     there = world(*others)
 
-    def look(kind: type[Any], name: str) -> Any:
+    def look(kind: type[Any], name: str, **_: str) -> Any:
         return there.get((kind, name))
 
     return decide(SERVICE, resource, Seen(look, NOW), ENVIRONMENT)
@@ -172,7 +172,7 @@ def with_status(resource: Any, **hashes: str) -> Any:
 def without(*names: str) -> Any:
     """Return a look into a world that lacks some Secrets."""
     there = {key: item for key, item in world().items() if key[1] not in names}
-    return lambda kind, name: there.get((kind, name))
+    return lambda kind, name, **_: there.get((kind, name))
 
 
 def test_the_secrets_that_a_service_works_with_are_noted() -> None:
@@ -229,7 +229,7 @@ def test_keys_that_something_is_written_with_are_not_made_anew_unless_the_loss_i
 )
 def test_passwords_of_what_runs(service: Any, resource: Any, lost: str, *, renewed: bool) -> None:
     noted = with_status(resource, **{lost.replace("-", "_"): "0123456789"})
-    seen = Seen(lambda kind, name: made(StorageClass, name) if kind is StorageClass else None, NOW)
+    seen = Seen(lambda kind, name, **_: made(StorageClass, name) if kind is StorageClass else None, NOW)
     if renewed:
         assert [entry.name for entry in decide(service, noted, seen, ENVIRONMENT).secrets if entry.loss] == [lost]
     else:
@@ -341,7 +341,7 @@ def test_an_action_on_what_runs_elsewhere_fails_with_a_word() -> None:
 
 def test_a_field_that_nothing_reads_is_named_by_every_kind() -> None:
     resource = made(Memcached, "memcached", spec={"topologyRef": {"name": "spread"}})
-    intent = decide(MEMCACHED, resource, Seen(lambda _kind, _name: None, NOW), ENVIRONMENT)
+    intent = decide(MEMCACHED, resource, Seen(lambda *_, **__: None, NOW), ENVIRONMENT)
     assert ["spec.topologyRef" in finding.message for finding in intent.findings] == [True]
 
 

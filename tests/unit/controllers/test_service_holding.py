@@ -70,7 +70,7 @@ def held(*objects: Resource) -> holding.Held | None:
     def known(kind: type[R], namespace: str | None) -> list[R]:
         return [item for item in objects if isinstance(item, kind) and namespace in (None, item.metadata.namespace)]
 
-    def look(kind: type[R], name: str) -> R | None:
+    def look(kind: type[R], name: str, *, namespace: str = "") -> R | None:
         return next((item for item in known(kind, "here") if item.metadata.name == name), None)
 
     return holding.hold(SERVICE, KEYSTONE, Seen(look, NOW, known=known))

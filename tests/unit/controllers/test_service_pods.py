@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from stackwright.controllers.service import missing_pods, references
-from stackwright.kube.builtin import ConfigMap, CronJob, Deployment, Job, Plain, Pod, Secret, StatefulSet
+from stackwright.kube.builtin import ConfigMap, CronJob, DaemonSet, Deployment, Job, Plain, Pod, Secret, StatefulSet
 from stackwright.kube.resource import Condition, ObjectMeta, OwnerReference, R, Resource
 
 READY = {"conditions": [{"type": "Ready", "status": "True"}]}
@@ -20,7 +20,7 @@ def workload(kind: type[Plain] = Deployment, **pod: Any) -> Plain:
 
 
 def looking(*there: Resource) -> Any:
-    def look(kind: type[R], name: str) -> R | None:
+    def look(kind: type[R], name: str, **_: str) -> R | None:
         return next((item for item in there if isinstance(item, kind) and item.metadata.name == name), None)
 
     return look
@@ -109,6 +109,12 @@ SEEN = {"observedGeneration": 2}
         ),
         pytest.param(of(Job, {}), [owned({})], False, id="a-job-at-work"),
         pytest.param(of(Deployment, SEEN, replicas=1), [], False, id="a-deployment-says-it-itself"),
+        pytest.param(
+            of(DaemonSet, {**SEEN, "desiredNumberScheduled": 2}), [owned({})], True, id="a-node-without-a-pod"
+        ),
+        pytest.param(of(DaemonSet, {**SEEN, "desiredNumberScheduled": 1}), [owned({})], False, id="a-pod-on-its-node"),
+        pytest.param(of(DaemonSet, SEEN), [], False, id="a-daemon-set-for-no-node"),
+        pytest.param(of(DaemonSet, {"desiredNumberScheduled": 1}), [], False, id="a-daemon-set-that-nobody-looked-at"),
     ],
 )
 def test_when_a_workload_lacks_pods(found: Plain, pods: list[Pod], lacks: bool) -> None:

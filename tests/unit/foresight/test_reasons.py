@@ -102,6 +102,19 @@ def events(of: Pod, *entries: tuple[str, str]) -> tuple[DatedEvent, ...]:
             id="a-pod-that-its-node-threw-out",
         ),
         pytest.param(
+            pod(
+                "web-0",
+                phase="Running",
+                conditions=[{"type": "Ready", "status": "False", "lastTransitionTime": STARTED}],
+                containerStatuses=[container({"running": {"startedAt": STARTED}}, ready=True)],
+            ),
+            [("NodeNotReady", "Node is not ready")],
+            "NodeNotReady",
+            "its node one is not ready",
+            "kubectl describe node one",
+            id="a-pod-whose-node-is-lost",
+        ),
+        pytest.param(
             pod("web-0", containerStatuses=[waiting("ContainerCreating")]),
             [],
             "Starting",

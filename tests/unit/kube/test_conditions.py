@@ -197,3 +197,12 @@ APPLIED = ObjectMeta(annotations={"kubectl.kubernetes.io/last-applied-configurat
 def test_a_wait_in_which_the_user_must_act_is_an_error(ends: Ends, metadata: ObjectMeta, severity: str) -> None:
     found = conditions.of_wait(Wait("Missing", "create it", "InputReady", ends=ends), ConfigMap(metadata=metadata))
     assert found == Finding("InputReady", "False", "Missing", "create it", severity)
+
+
+def test_of_several_that_hold_the_one_that_says_something_is_heard() -> None:
+    findings = (Finding("AReady", "True", "Ready", ""), Finding("AReady", "True", "NoNodes", "runs on no node"))
+    computed = conditions.compute(("AReady",), findings, (), "2026-11-15T10:00:00Z")
+    assert [(one.type, one.status, one.message) for one in computed] == [
+        ("Ready", "True", "Setup complete"),
+        ("AReady", "True", "runs on no node"),
+    ]

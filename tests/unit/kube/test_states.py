@@ -29,6 +29,13 @@ PROFILE = 'is forbidden: violates PodSecurity "restricted:latest": host namespac
 REFUSED = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": f'pods "a-5d-x2" {PROFILE}'}
 # The pod of before a change, and a new one that is not ready.
 SERVING = {"observedGeneration": 2, "replicas": 2, "updatedReplicas": 1, "availableReplicas": 1}
+EVERYWHERE = {
+    "observedGeneration": 2,
+    "desiredNumberScheduled": 3,
+    "currentNumberScheduled": 3,
+    "updatedNumberScheduled": 3,
+    "numberAvailable": 3,
+}
 FAILED = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": "no more tries"}
 
 
@@ -105,6 +112,29 @@ FAILED = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", 
             "",
             id="a-pod-on-every-node",
         ),
+        pytest.param(
+            of(DaemonSet, {**EVERYWHERE, "numberAvailable": 2}),
+            "False",
+            "Progressing",
+            "Info",
+            id="a-node-without-it",
+        ),
+        pytest.param(
+            of(DaemonSet, {**EVERYWHERE, "observedGeneration": 1}),
+            "False",
+            "Requested",
+            "Info",
+            id="not-seen-as-it-is",
+        ),
+        pytest.param(
+            of(DaemonSet, {**EVERYWHERE, "updatedNumberScheduled": 2}),
+            "False",
+            "Progressing",
+            "Info",
+            id="one-node-has-the-old-pod",
+        ),
+        pytest.param(of(DaemonSet, {"observedGeneration": 2}), "True", "NoNodes", "", id="no-node-that-it-is-for"),
+        pytest.param(of(DaemonSet, {}), "False", "Requested", "Info", id="a-daemon-that-nobody-looked-at"),
         pytest.param(of(Job, {}), "False", "Running", "Info", id="a-job-that-runs"),
         pytest.param(
             of(Job, {"conditions": [{"type": "Complete", "status": "True"}]}), "True", "Ready", "", id="a-finished-job"
@@ -175,3 +205,25 @@ def test_a_refusal_names_no_pod_because_each_try_has_another(said: str) -> None:
 )
 def test_who_serves_during_a_rollout_is_told(status: dict[str, Any], replicas: int, message: str) -> None:
     assert state_of(of(Deployment, status, replicas=replicas)).message == message
+
+
+@pytest.mark.parametrize(
+    ("pod", "none"),
+    [
+        pytest.param({}, "none takes its pods", id="any-node"),
+        pytest.param({"nodeSelector": {"b": "2", "a": "1"}}, "none that has the labels a=1, b=2 takes", id="by-label"),
+        pytest.param({"affinity": {"nodeAffinity": {}}}, "none that it asks for takes its pods", id="by-affinity"),
+    ],
+)
+def test_a_daemon_set_for_no_node_says_which_nodes_it_is_for(pod: dict[str, Any], none: str) -> None:
+    found = DaemonSet(
+        metadata=ObjectMeta(name="a", generation=2),
+        spec={"template": {"spec": pod}},
+        status={"observedGeneration": 2},
+    )
+    assert state_of(found).message.startswith(f"DaemonSet a runs on no node: {none}")
+
+
+def test_a_daemon_set_that_rolls_serves_on() -> None:
+    found = of(DaemonSet, {**EVERYWHERE, "updatedNumberScheduled": 1, "numberAvailable": 2})
+    assert state_of(found).message == "DaemonSet a serves with 2 of 3 pods, and a new one is not ready yet"

@@ -31,7 +31,7 @@ def barbican(**spec: Any) -> Barbican:
     return Barbican(metadata=ObjectMeta(name="barbican"), spec=msgspec.convert(said, BarbicanSpec))
 
 
-def nobody(kind: type[R], name: str) -> R | None:
+def nobody(kind: type[R], name: str, **_: str) -> R | None:
     return None
 
 

@@ -43,7 +43,7 @@ def facts(**further: Any) -> GlanceFacts:
     )
 
 
-def nobody(kind: type[Any], name: str) -> Any:
+def nobody(kind: type[Any], name: str, **_: str) -> Any:
     return None
 
 
@@ -274,7 +274,7 @@ def test_what_can_be_is_not_refused(spec: dict[str, Any]) -> None:
 def test_it_tells_how_many_pods_of_each_api_serve() -> None:
     there = {"glance-default-external": 1, "glance-default-internal": 1, "glance-far": 0}
 
-    def look(kind: type[Any], name: str) -> Any:
+    def look(kind: type[Any], name: str, **_: str) -> Any:
         return Deployment(status={"readyReplicas": there[name]}) if kind is Deployment else None
 
     resource = glance(glanceAPIs=EDGE, keystoneEndpoint="default")
@@ -312,7 +312,7 @@ CLAIMS: dict[str, tuple[dict[str, Any], str]] = {
 def test_a_volume_that_is_there_stays_what_it_is(spec: dict[str, Any], sentence: str) -> None:
     present = PersistentVolumeClaim(metadata=ObjectMeta(name="glance-default"), spec=spec)
 
-    def look(kind: type[Any], name: str) -> Any:
+    def look(kind: type[Any], name: str, **_: str) -> Any:
         there = {"glance-default": present, "fast": StorageClass()}
         return there.get(name)
 

@@ -23,7 +23,7 @@ def told(*records: dict[str, Any] | None, replicas: int = 3, **more: str) -> lis
         "spec": {"storageClass": "local", "storageRequest": "1G", "replicas": replicas},
     }
 
-    def look(kind: type[Resource], name: str) -> Any:
+    def look(kind: type[Resource], name: str, **_: str) -> Any:
         return agreed if (kind, name) == (ConfigMap, "db-galera-state") else None
 
     found = tell(msgspec.convert(body, Galera), None, look).findings

@@ -28,7 +28,7 @@ def placement(**spec: Any) -> PlacementAPI:
     return PlacementAPI(metadata=ObjectMeta(name="placement"), spec=msgspec.convert(said, PlacementAPISpec))
 
 
-def nobody(kind: type[R], name: str) -> R | None:
+def nobody(kind: type[R], name: str, **_: str) -> R | None:
     return None
 
 

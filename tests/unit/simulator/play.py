@@ -60,6 +60,7 @@ class Play:
     script: Script = field(default_factory=Script)
     inputs: Inputs = NOTHING
     owners: tuple[Owner, ...] = ()
+    host: Host = HOST
     crashes: int = 0
     time: float = 0.0
     writes: int = 0
@@ -76,7 +77,7 @@ class Play:
         for _ in range(20):
             cast = casting.cast_pod(self.pod, self.owners, self.script)
             seen = Seen(
-                host=HOST,
+                host=self.host,
                 inputs=self.inputs,
                 now=seconds(BEGIN + timedelta(seconds=self.time)),
                 behaviour=cast.behaviour,
@@ -104,6 +105,11 @@ class Play:
     def perform(self, script: Script) -> None:
         """Exchange the script now."""
         self.script = script
+        self.look()
+
+    def move(self, host: Host) -> None:
+        """Change what is known of the pod's node; a watch would wake it."""
+        self.host = host
         self.look()
 
     def provide(self, inputs: Inputs) -> None:

@@ -1,5 +1,7 @@
 """What the simulated kubelet makes of a pod over time: phases, conditions, faults and their healing."""
 
+from dataclasses import replace
+
 import pytest
 from msgspec import structs
 
@@ -14,6 +16,7 @@ from stackwright.simulator.behaviour import (
 )
 from stackwright.simulator.containers import duration
 from stackwright.simulator.inputs import Inputs
+from stackwright.simulator.kubelet import Host
 from stackwright.simulator.objects import Address, Owner, PodCondition, PodMetadata
 from tests.unit.simulator.play import HOST, Play, pod_of
 
@@ -378,3 +381,28 @@ def test_an_annotation_of_the_owner_asks_for_a_fault() -> None:
 )
 def test_durations_are_written_as_kubernetes_does(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_a_pod_of_a_lost_node_is_not_ready_and_does_not_end_until_its_node_is_back() -> None:
+    play = Play(pod_of("web"), script(ready_after=0.0))
+    play.move(replace(HOST, ready=False))
+    assert play.condition("Ready")[0] == "False"
+    # What runs there runs on; nobody hears of it.
+    assert (play.status.phase, play.reason("web"), play.reasons_told[-1]) == ("Running", "ready", "NodeNotReady")
+    play.delete()
+    play.until(60.0)
+    assert not play.removed
+    play.move(HOST)
+    assert play.removed
+
+
+def test_a_pod_whose_node_comes_back_is_ready_again() -> None:
+    play = Play(pod_of("web"), script(ready_after=0.0))
+    play.move(replace(HOST, ready=False))
+    play.move(HOST)
+    assert play.condition("Ready")[0] == "True"
+
+
+def test_a_pod_of_no_node_of_ours_is_left_alone() -> None:
+    play = Play(pod_of("web"), host=Host("", ""))
+    assert (play.writes, play.plan.steps) == (0, ())

@@ -8,6 +8,7 @@ import pytest
 from stackwright.kube.resource import JsonObject, ObjectMeta
 from stackwright.simulator import scheduler
 from stackwright.simulator.behaviour import Behaviour, Unschedulable
+from stackwright.simulator.node import PLENTY, Node, NodeSpec, NodeStatus, SimulatedNode, Taint
 from stackwright.simulator.objects import Claim, PodCondition, PodStatus, StorageClass
 from stackwright.simulator.scheduler import Seen
 from stackwright.simulator.steps import Bind, Report, Say, SelectNode
@@ -48,7 +49,18 @@ def claim(storage_class: str, *, bound: bool = False, deleting: bool = False, se
 
 def seen(found: Claim | None = None, **more: Any) -> Seen:
     claims = {"data": found} if found else {}
-    return Seen(node="simulated", now=NOW, claims=claims, classes=CLASSES, **more)
+    nodes = more.pop("nodes", (node(),))
+    return Seen(nodes=nodes, now=NOW, claims=claims, classes=CLASSES, **more)
+
+
+def node(name: str = "simulated", *, cordoned: bool = False, taints: tuple[Taint, ...] = (), **capacity: str) -> Node:
+    """Return a node with the labels of every one, disk=fast and rack=7."""
+    labels = {**SimulatedNode(name).all_labels, "disk": "fast", "rack": "7"}
+    return Node(
+        metadata=ObjectMeta(name=name, labels=labels),
+        spec=NodeSpec(taints=taints, unschedulable=cordoned),
+        status=NodeStatus(allocatable={**PLENTY, **capacity}),
+    )
 
 
 @pytest.mark.parametrize(

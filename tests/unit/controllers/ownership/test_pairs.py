@@ -82,7 +82,7 @@ few = st.lists(st.sampled_from(NAMES), min_size=1, max_size=2).map(tuple)
 pairs = few.flatmap(lambda names: st.tuples(resources(names), resources(names))).filter(different)
 
 
-def nothing(kind: type[R], name: str) -> R | None:
+def nothing(kind: type[R], name: str, **_: str) -> R | None:
     """See nothing."""
     return None
 
