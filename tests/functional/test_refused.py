@@ -53,7 +53,7 @@ async def test_what_a_user_made_is_named_and_never_touched(
     theirs = await make(client, namespace, kind, name, **content)
     await place(client, namespace)
     refused = await eventually(
-        client, PlacementAPI, "placement", namespace, says(f"{kind.kind.name} {name} is there, was not made for this")
+        client, PlacementAPI, "placement", namespace, says(f"{kind.kind.name} {name} exists, was not created for this")
     )
     found = find(refused.status.conditions, "InputReady")
     assert found is not None
@@ -68,7 +68,7 @@ async def test_an_installation_by_hand_is_taken_over_when_the_user_says(
 ) -> None:
     await make(client, namespace, Secret, "placement-config-data", stringData={"old": "yes"})
     await place(client, namespace)
-    await eventually(client, PlacementAPI, "placement", namespace, says("is there, was not made for this resource"))
+    await eventually(client, PlacementAPI, "placement", namespace, says("exists, was not created for this resource"))
     said = {"metadata": {"annotations": {RELEASE_OWNER: "operator"}}}
     await client.patch(PlacementAPI, "placement", namespace, said)
     taken = await eventually(client, PlacementAPI, "placement", namespace, is_ready)

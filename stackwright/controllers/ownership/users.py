@@ -62,7 +62,7 @@ def sentence(what: str, advice: str, *, release: bool) -> str:
     if not release:
         return f"{what} exists and was not created for this resource; {advice}, or delete it"
     return (
-        f"{what} is there, was not made for this resource and is left alone; rename or delete it, or {advice}. If it "
+        f"{what} exists, was not created for this resource and is left alone; rename or delete it, or {advice}. If it "
         f"is of an installation of this service by hand, set the annotation {RELEASE_OWNER}: operator to hand it over"
     )
 

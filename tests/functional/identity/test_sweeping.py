@@ -136,9 +136,7 @@ async def test_a_person_keeps_the_password(cloud: Cloud) -> None:
     async with cloud.operator():
         for write in (cloud.passwords, cloud.api, cloud.service):
             await write()
-        words = (
-            "user glance is in Keystone, was not made for a service and does not take the password of Secret osp-secret"
-        )
+        words = "user glance is in Keystone, was not created for a service and does not accept the password of Secret"
         await cloud.says(KeystoneService, "KeystoneServiceOSUserReady", words)
         assert await cloud.can_log_in("of-a-person", project="")
         # Whoever knows the password may have the user.

@@ -188,7 +188,7 @@ def there(kind: type[Any], name: str, **metadata: Any) -> Any:
 def test_what_a_user_made_under_a_name_of_ours_is_not_taken_over(kind: type[Any], name: str) -> None:
     theirs, uid = there(kind, name), KEYSTONE.metadata.uid
     (sentence,) = said(taken(KEYSTONE, listing(KEYSTONE, theirs)))
-    assert f"{kind.kind.name} {name} is there, was not made for this resource and is left alone; rename or" in sentence
+    assert f"{kind.kind.name} {name} exists, was not created for this resource and is left alone; rename or" in sentence
     assert sentence.endswith(f"set the annotation {RELEASE_OWNER}: operator to hand it over")
     assert check(None, KEYSTONE, listing(theirs)).errors
     # What a version before this one made has its owner; what an orphaning left over, and `render` printed, a mark.
