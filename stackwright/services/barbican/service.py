@@ -15,7 +15,8 @@ from stackwright.blueprint.facts import BrokerFacts, DatabaseFacts, Facts, Ident
 from stackwright.blueprint.ini import Ini
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import CatalogEntry, Database, Login, Messaging, Password
-from stackwright.blueprint.service import Component, ConfigFile, Endpoint, Job, RunJob, Service, Told
+from stackwright.blueprint.service import DB_SYNC, Component, ConfigFile, Endpoint, Job, RunJob, Service, Told
+from stackwright.blueprint.workloads import Port
 from stackwright.services.barbican.kinds import Barbican
 
 PORT = 9311
@@ -127,19 +128,39 @@ SERVICE = Service(
     ),
     endpoints=endpoints,
     components=(
-        Component("api", command=serve, files=partial(files, "api"), template=partial(template, "api")),
+        Component(
+            "api",
+            command=serve,
+            files=partial(files, "api"),
+            template=partial(template, "api"),
+            description="The API: a Deployment called like the release.",
+            suffix="",
+            ports=(Port("api", PORT),),
+            probe="/healthcheck",
+            after=(DB_SYNC,),
+        ),
         Component(
             "worker",
             command=lambda _: f"python3 {PROGRAMS['worker'].destination}",
             files=partial(files, "worker"),
             template=partial(template, "worker"),
             values=started,
+            description="What carries out orders: the Deployment <release>-worker.",
+            after=(DB_SYNC,),
         ),
     ),
     jobs=(
-        apis.db_sync("barbican-manage db upgrade"),
+        apis.db_sync("barbican-manage db upgrade", partial(files, "api")),
         # Only when somebody asks for it.
-        Job(CLEAN, lambda _: "barbican-manage db clean", lambda _, __: None, condition=""),
+        Job(
+            CLEAN,
+            lambda _: "barbican-manage db clean",
+            lambda _, __: None,
+            condition="",
+            files=partial(files, "api"),
+            description="Removes rows of what was deleted long ago.",
+            after=(DB_SYNC,),
+        ),
     ),
     actions={"clean-database": RunJob(CLEAN)},
     problems=problems,

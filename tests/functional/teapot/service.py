@@ -6,7 +6,8 @@ from stackwright.blueprint import apis, oslo
 from stackwright.blueprint.configuration import oslo_files
 from stackwright.blueprint.facts import DatabaseFacts, Facts, IdentityFacts
 from stackwright.blueprint.needs import CatalogEntry, Database, Login
-from stackwright.blueprint.service import Component, ConfigFile, Endpoint, Service
+from stackwright.blueprint.service import DB_SYNC, Component, ConfigFile, Endpoint, Service
+from stackwright.blueprint.workloads import Port
 
 from .kinds import TeapotAPI
 
@@ -44,8 +45,19 @@ SERVICE = Service(
     user="teapot",
     needs=(Database(), Login(), CatalogEntry(type="tea", description="Tea for everybody", path="/v1")),
     endpoints=(Endpoint(port=PORT),),
-    components=(Component("api", command=serve, files=files),),
-    jobs=(apis.db_sync("teapot-manage db sync"),),
+    components=(
+        Component(
+            "api",
+            command=serve,
+            files=files,
+            description="The API: a Deployment called like the release.",
+            suffix="",
+            ports=(Port("api", PORT),),
+            probe="/",
+            after=(DB_SYNC,),
+        ),
+    ),
+    jobs=(apis.db_sync("teapot-manage db sync", files),),
     problems=apis.problems,
     tell=apis.tell,
 )
