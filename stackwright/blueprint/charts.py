@@ -87,8 +87,12 @@ def _path(said: HostPath) -> JsonObject:
 
 
 def _said(values: JsonObject) -> JsonObject:
-    """Return values without those that say nothing; a number and an empty suffix do."""
-    return {name: value for name, value in values.items() if value not in (False, None, [], {}, "") or name in _EMPTY}
+    """Return values without those that say nothing; the number 0 and an empty suffix do."""
+    return {
+        name: value
+        for name, value in values.items()
+        if name in _EMPTY or not (value is False or value in (None, [], {}, ""))
+    }
 
 
 # An empty text means "like the release" there.

@@ -17,7 +17,7 @@ from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs.need import Each, Need
 from stackwright.blueprint.network import Network
 from stackwright.blueprint.providers import Provides
-from stackwright.blueprint.workloads import NOTHING, Host, Port, Workload
+from stackwright.blueprint.workloads import NOTHING, Host, Port, Profile, Workload
 from stackwright.kube.conditions import Finding
 from stackwright.kube.shapes.children import Child
 
@@ -91,6 +91,11 @@ class Component(Generic[C, F]):
     user: int | None = None
     host: Host = NOTHING
     own_values: Mapping[str, JsonObject] = field(default_factory=dict)
+
+    @property
+    def profile(self) -> Profile:
+        """The strictest profile of pod security that allows its pods."""
+        return "baseline" if self.user == 0 and self.host.profile == "restricted" else self.host.profile
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,6 @@ class Host:
 NOTHING = Host()
 
 
-def forbids(enforced: str, host: Host) -> bool:
-    """Return whether the API server refuses pods that take this, where a namespace's label says `enforced`."""
-    return enforced in PROFILES and PROFILES.index(enforced) < PROFILES.index(host.profile)
+def forbids(enforced: str, needed: Profile) -> bool:
+    """Return whether the API server refuses pods that need a profile, where a namespace's label says `enforced`."""
+    return enforced in PROFILES and PROFILES.index(enforced) < PROFILES.index(needed)

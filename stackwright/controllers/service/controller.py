@@ -23,6 +23,7 @@ from stackwright.controllers.service import (
     missing_pods,
     pods,
     preview,
+    profiles,
     references,
     rendering,
     traces,
@@ -30,7 +31,19 @@ from stackwright.controllers.service import (
 from stackwright.controllers.service.decide import Intent, Seen, decide, declared
 from stackwright.controllers.service.environment import Environment
 from stackwright.kube import builtin, clock, conditions
-from stackwright.kube.builtin import ConfigMap, Deployment, Job, Node, Plain, Pod, Secret, StatefulSet, StorageClass
+from stackwright.kube.builtin import (
+    ConfigMap,
+    DaemonSet,
+    Deployment,
+    Job,
+    Namespace,
+    Node,
+    Plain,
+    Pod,
+    Secret,
+    StatefulSet,
+    StorageClass,
+)
 from stackwright.kube.conditions import Finding
 from stackwright.kube.controller import Context, Controller, Result, Watch
 from stackwright.kube.errors import Blocked, Retry
@@ -50,12 +63,13 @@ F = TypeVar("F", bound=Facts)
 _CONDITIONS: Mapping[type[Resource], str] = {
     Deployment: "DeploymentReady",
     StatefulSet: "DeploymentReady",
+    DaemonSet: "DeploymentReady",
     builtin.Service: "CreateServiceReady",
     builtin.CronJob: "CronJobReady",
 }
 # Which condition follows a Job that makes what a service needs, where the chart does that.
 _PROVISIONING = {"db-create": "DBReady", "identity-create": "KeystoneServiceReady"}
-_WORKLOADS: tuple[type[Plain], ...] = (Deployment, StatefulSet)
+_WORKLOADS: tuple[type[Plain], ...] = (Deployment, StatefulSet, DaemonSet)
 _LOOKED_AT: tuple[type[Resource], ...] = (
     Secret,
     builtin.Service,
@@ -93,6 +107,8 @@ class ServiceController(Generic[C, F]):
             owns=self._owned,
             watches=(
                 *self.interests.watches(looked_at),
+                # Its label says what pods may take of the host.
+                *self.interests.watches((Namespace,) if profiles.needs_namespace(self.service) else ()),
                 # Whoever is refused for the sake of another is woken when that one says something else, or goes.
                 *(self.interests.watch(kind, asked_differently) for kind in _rivals(looked_at)),
                 Watch(Secret, release.woken_by),
