@@ -11,7 +11,8 @@ from stackwright.api.exposure import RoutedOverride
 from stackwright.api.keystone import KeystoneService
 from stackwright.blueprint.facts import DatabaseFacts, Endpoints
 from stackwright.blueprint.look import Look
-from stackwright.blueprint.service import DB_CREATE, DB_SYNC, ConfigFile, Job, Told
+from stackwright.blueprint.service import DB_CREATE, DB_SYNC, Component, ConfigFile, Job, Told
+from stackwright.blueprint.workloads import Port
 
 # Types of Services that have ports at nodes.
 _AT_NODES = frozenset({"NodePort", "LoadBalancer"})
@@ -83,6 +84,22 @@ def url_problems(overrides: Mapping[str, RoutedOverride], path: str, added: str 
         if override.spec is not None and override.spec.nodePort and override.spec.type not in _AT_NODES:
             sentence = "is a node port; set type to NodePort or LoadBalancer beside it, or leave it out"
             yield f"{path}.{interface}.spec.nodePort", sentence
+
+
+def api(
+    port: int, probe: str, command: Callable[[Any], str], files: Callable[[Any, Any], Iterable[ConfigFile]]
+) -> Component[Any, Any]:
+    """Return the component of a service with one API: uwsgi serves it at a port, and tells at a path that it does."""
+    return Component(
+        "api",
+        command=command,
+        files=files,
+        description="The API: a Deployment called like the release.",
+        suffix="",
+        ports=(Port("api", port),),
+        probe=probe,
+        after=(DB_SYNC,),
+    )
 
 
 def db_sync(command: str, files: Callable[[Any, Any], Iterable[ConfigFile]]) -> Job[Any, Any]:

@@ -8,7 +8,8 @@ from typing import Any
 
 from stackwright.api.base import JsonObject
 from stackwright.blueprint.charts import ANY
-from stackwright.blueprint.service import DB_CREATE, IDENTITY_CREATE, Component, Schedule, Service
+from stackwright.blueprint.interfaces import INTERNAL
+from stackwright.blueprint.service import DB_CREATE, IDENTITY_CREATE, Component, Endpoint, Schedule, Service
 from stackwright.blueprint.value_types import (
     CONFIG,
     DATABASE,
@@ -33,9 +34,8 @@ def schema(chart: str, services: Iterable[Service[Any, Any]]) -> JsonObject:
     for service in found:
         properties |= service.own_values
     properties["components"] = _components([each for service in found for each in service.known_components])
-    named = any(service.forms for service in found)
     if any(service.endpoints for service in found):
-        properties["services"] = _services(named=named)
+        properties["services"] = _services(found)
     for word, values in (("keyRings", _key_rings(found)), ("jobs", _jobs(found)), ("actions", _actions(found))):
         properties |= {word: values} if values else {}
     if schedules := {each.name: _schedule(each) for service in found for each in service.schedules}:
@@ -44,7 +44,7 @@ def schema(chart: str, services: Iterable[Service[Any, Any]]) -> JsonObject:
     if provision := _provision(found):
         properties["provision"] = described("What Jobs of the chart make elsewhere.", closed(provision))
     body = closed(properties)
-    definitions = {**DEFINITIONS, **({"service": _named_service()} if named else {})}
+    definitions = {**DEFINITIONS, **({"service": _named_service()} if _are_named(found) else {})}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"Values of the chart {chart}",
@@ -123,15 +123,31 @@ _STORAGE = {
 }
 
 
-def _services(*, named: bool) -> JsonObject:
-    result = described("The Services of the release.", {"type": "object"})
-    if named:
-        return {**result, "propertyNames": refer("label"), "additionalProperties": refer("service")}
-    ends = {
-        "public": described("The Service <release>-public; null removes it.", refer("service")),
-        "internal": described("The Service for clients within the cluster.", refer("service")),
-    }
-    return described("The Services of the release.", closed(ends))
+def _services(services: Iterable[Service[Any, Any]]) -> JsonObject:
+    words = "The Services of the release."
+    ends: JsonObject = {}
+    for service in services:
+        if callable(service.endpoints) and service.forms:
+            # Users name them, as they name the components.
+            named = {"propertyNames": refer("label"), "additionalProperties": refer("service")}
+            return {**described(words, {"type": "object"}), **named}
+        for endpoint in (Endpoint(port=0),) if callable(service.endpoints) else service.endpoints:
+            ends |= {endpoint.key(each): _end(endpoint.key(each), each) for each in endpoint.interfaces}
+    return described(words, closed(ends))
+
+
+def _end(key: str, interface: str) -> JsonObject:
+    if interface == INTERNAL:
+        return described("The Service for clients within the cluster.", refer("service"))
+    return described(f"The Service <release>-{key}; null removes it.", refer("service"))
+
+
+def _are_named(services: Iterable[Service[Any, Any]]) -> bool:
+    """Return whether Services have to say before which component they stand: there are several APIs."""
+    return any(
+        service.forms if callable(service.endpoints) else any(endpoint.name for endpoint in service.endpoints)
+        for service in services
+    )
 
 
 def _named_service() -> JsonObject:

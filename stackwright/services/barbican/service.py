@@ -1,7 +1,7 @@
 """Barbican keeps secrets: those that users bring, and keys that it generates for them."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from stackwright.blueprint.ini import Ini
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import CatalogEntry, Database, Login, Messaging, Password
 from stackwright.blueprint.service import DB_SYNC, Component, ConfigFile, Endpoint, Job, RunJob, Service, Told
-from stackwright.blueprint.workloads import Port
 from stackwright.services.barbican.kinds import Barbican
 
 PORT = 9311
@@ -128,17 +127,7 @@ SERVICE = Service(
     ),
     endpoints=endpoints,
     components=(
-        Component(
-            "api",
-            command=serve,
-            files=partial(files, "api"),
-            template=partial(template, "api"),
-            description="The API: a Deployment called like the release.",
-            suffix="",
-            ports=(Port("api", PORT),),
-            probe="/healthcheck",
-            after=(DB_SYNC,),
-        ),
+        replace(apis.api(PORT, "/healthcheck", serve, partial(files, "api")), template=partial(template, "api")),
         Component(
             "worker",
             command=lambda _: f"python3 {PROGRAMS['worker'].destination}",

@@ -11,7 +11,6 @@ from stackwright.blueprint.needs import Cache, Database, Notifications, Password
 from stackwright.blueprint.providers import IDENTITY, IdentityServer, Provides
 from stackwright.blueprint.service import (
     DB_SYNC,
-    Component,
     Endpoint,
     Job,
     KeyRing,
@@ -22,7 +21,6 @@ from stackwright.blueprint.service import (
     Told,
 )
 from stackwright.blueprint.value_types import described
-from stackwright.blueprint.workloads import Port
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.services.keystone import clouds
 from stackwright.services.keystone.checks import problems, token_life
@@ -111,18 +109,7 @@ SERVICE = Service(
     needs=(Password("admin"), Database(), Cache(), Notifications()),
     provides=Provides(IDENTITY, offer),
     endpoints=(Endpoint(port=PORT),),
-    components=(
-        Component(
-            "api",
-            command=serve,
-            files=files,
-            description="The API: a Deployment called like the release.",
-            suffix="",
-            ports=(Port("api", PORT),),
-            probe="/healthcheck",
-            after=(DB_SYNC,),
-        ),
-    ),
+    components=(apis.api(PORT, "/healthcheck", serve, files),),
     jobs=(
         apis.db_sync("keystone-manage db_sync", files),
         Job(

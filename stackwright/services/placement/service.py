@@ -8,8 +8,7 @@ from stackwright.blueprint.configuration import oslo_files
 from stackwright.blueprint.facts import DatabaseFacts, Facts, IdentityFacts
 from stackwright.blueprint.ini import Ini
 from stackwright.blueprint.needs import CatalogEntry, Database, Login
-from stackwright.blueprint.service import DB_SYNC, Component, ConfigFile, Endpoint, Job, RunJob, Service
-from stackwright.blueprint.workloads import Port
+from stackwright.blueprint.service import DB_SYNC, ConfigFile, Endpoint, Job, RunJob, Service
 from stackwright.services.placement.kinds import PlacementAPI
 
 PORT = 8778
@@ -60,18 +59,7 @@ SERVICE = Service(
     user="placement",
     needs=(Database(), Login(), CatalogEntry(type="placement", description="Placement")),
     endpoints=(Endpoint(port=PORT),),
-    components=(
-        Component(
-            "api",
-            command=serve,
-            files=files,
-            description="The API: a Deployment called like the release.",
-            suffix="",
-            ports=(Port("api", PORT),),
-            probe="/",
-            after=(DB_SYNC,),
-        ),
-    ),
+    components=(apis.api(PORT, "/", serve, files),),
     jobs=(
         apis.db_sync("placement-manage db sync", files),
         # Only when somebody asks for it.
