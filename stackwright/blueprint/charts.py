@@ -5,6 +5,7 @@ a file, and not among its values, so that it also works by hand, and so that nob
 """
 
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from typing import Any
 
 from stackwright.api.base import JsonObject
@@ -29,11 +30,11 @@ def facts(services: Iterable[Service[Any, Any]], user: int) -> JsonObject:
     for service in services:
         _check(service)
         # Whoever waits for a job asks the cluster, and does so with an account of the release's own.
-        result["account"] |= bool(service.jobs or service.schedules)
+        result["account"] |= bool(service.known_jobs or service.schedules)
         result["endpoints"] |= bool(service.endpoints)
         result["components"] |= {each.name: component(each) for each in service.known_components}
         rings = bool(service.key_rings)
-        result["jobs"] |= {job.name: _job(job, rings=rings) for job in service.jobs}
+        result["jobs"] |= {job.name: _job(job, rings=rings) for job in service.known_jobs}
         result["schedules"] |= {
             each.name: _said({"after": list(each.after), "keyRings": rings}) for each in service.schedules
         }
@@ -101,15 +102,15 @@ _EMPTY = frozenset({"suffix", "nodes"})
 
 def _check(service: Service[Any, Any]) -> None:
     """Refuse an order that cannot be kept: only jobs are ever done."""
-    known = {*(job.name for job in service.jobs), DB_CREATE, IDENTITY_CREATE}
+    known = {*(job.name for job in service.known_jobs), DB_CREATE, IDENTITY_CREATE}
     parts: tuple[Component[Any, Any] | Job[Any, Any] | Schedule[Any, Any], ...] = (
         *service.known_components,
-        *service.jobs,
+        *service.known_jobs,
         *service.schedules,
     )
     for part in parts:
         for name in part.after:
-            if name not in known:
+            if not any(fnmatchcase(name, job) for job in known):
                 raise ValueError(f"{part.name} of {service.name} starts after {name}, which is no job of it")
             if name == part.name:
                 raise ValueError(f"{part.name} of {service.name} starts after itself")

@@ -278,7 +278,8 @@ class Service(Generic[C, F]):
     `needs` are what it needs of others, and `provides` what others need of it. `children` are resources of our own
     kinds that the service stands for: each is followed by its condition, and goes when the service does not ask for it
     any more; `owns` are their kinds. `exports` are Secrets for others.
-    `forms` are what such components are to the chart: the name of a form may end in `*`, which stands for any name.
+    `forms` are what such components and jobs are to the chart: the name of a form may end in `*`, which stands for
+    anything.
     `own_values` describe, as JSON Schema does, the values that its chart has beside those of all charts.
     `parts` are names, behind that of the release, of objects in the chart that no other word here tells of; `fixed` are
     the objects of `resources` whose names do not depend on the resource's, so that a namespace has them once.
@@ -310,7 +311,7 @@ class Service(Generic[C, F]):
     tell: Callable[[C, F | None, Look], Told[C]] | None = None
     unread: tuple[str, ...] = ()
     options: Path | None = None
-    forms: tuple[Component[C, F], ...] = ()
+    forms: tuple[Component[C, F] | Job[C, F], ...] = ()
     own_values: Mapping[str, JsonObject] = field(default_factory=dict)
     parts: tuple[str, ...] = ()
     fixed: tuple[tuple[type[Resource], str], ...] = ()
@@ -361,7 +362,14 @@ class Service(Generic[C, F]):
     @property
     def known_components(self) -> tuple[Component[C, F], ...]:
         """What the components are to the chart, whatever the resource says."""
-        return self.forms if callable(self.components) else self.components
+        if not callable(self.components):
+            return self.components
+        return tuple(form for form in self.forms if isinstance(form, Component))
+
+    @property
+    def known_jobs(self) -> tuple[Job[C, F], ...]:
+        """What the jobs are to the chart, whatever the resource says."""
+        return tuple(form for form in self.forms if isinstance(form, Job)) if callable(self.jobs) else self.jobs
 
     def endpoints_of(self, resource: C) -> tuple[Endpoint, ...]:
         """Return the APIs that a resource has."""

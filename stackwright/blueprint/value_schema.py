@@ -54,16 +54,22 @@ def schema(chart: str, services: Iterable[Service[Any, Any]]) -> JsonObject:
 
 
 def _components(components: Iterable[Component[Any, Any]]) -> JsonObject:
-    result = described("What runs; a component that is absent is not rendered.", {"type": "object"})
-    fixed = {each.name: _component(each) for each in components if not each.name.endswith(ANY)}
-    patterns = {each.name: _component(each) for each in components if each.name.endswith(ANY)}
+    words = "What runs; a component that is absent is not rendered."
+    return described(words, _by_name({each.name: _component(each) for each in components}))
+
+
+def _by_name(parts: JsonObject) -> JsonObject:
+    """Return the schema of a map whose keys are names of parts, or match a form's."""
+    fixed = {name: body for name, body in parts.items() if not name.endswith(ANY)}
+    forms = {name: body for name, body in parts.items() if name.endswith(ANY)}
+    if not forms:
+        return closed(fixed)
+    result: JsonObject = {"type": "object", "propertyNames": refer("label")}
     if fixed:
         result["properties"] = fixed
-    if begun := {f"^{name.removesuffix(ANY)}": body for name, body in patterns.items() if name != ANY}:
+    if begun := {f"^{name.removesuffix(ANY)}": body for name, body in forms.items() if name != ANY}:
         result["patternProperties"] = begun
-    if patterns:
-        result["propertyNames"] = refer("label")
-    return {**result, "additionalProperties": patterns.get(ANY, False)}
+    return {**result, "additionalProperties": forms.get(ANY, False)}
 
 
 def _component(component: Component[Any, Any]) -> JsonObject:
@@ -164,14 +170,14 @@ def _key_rings(services: Iterable[Service[Any, Any]]) -> JsonObject:
 
 def _jobs(services: Iterable[Service[Any, Any]]) -> JsonObject:
     jobs: JsonObject = {}
-    for job in (job for service in services for job in service.jobs):
+    for job in (job for service in services for job in service.known_jobs):
         body = refer("job")
         if own := _own_of_job(job):
             required = ["config", *(["passwordSecret"] if job.password else [])]
             body = closed({**JOB, **own}, required=required)
         jobs[job.name] = described(job.description, body)
     words = "Jobs <release>-<job>-<hash>; one that is absent is not rendered."
-    return described(words, closed(jobs)) if jobs else {}
+    return described(words, _by_name(jobs)) if jobs else {}
 
 
 def _own_of_job(job: Any) -> JsonObject:
@@ -180,14 +186,14 @@ def _own_of_job(job: Any) -> JsonObject:
 
 
 def _actions(services: tuple[Service[Any, Any], ...]) -> JsonObject:
-    jobs = [job for service in services for job in service.jobs]
+    jobs = [job for service in services for job in service.known_jobs]
     names = [*(job.name for job in jobs), *(each.name for service in services for each in service.schedules)]
     if not names:
         return {}
     own = {name: value for job in jobs for name, value in _own_of_job(job).items()}
     limits = {"maxLength": 40, "minLength": 1}
     properties = {
-        "job": described("The job or schedule that the action runs once more.", {"enum": names}),
+        "job": described("The job or schedule that the action runs once more.", _one_of(names)),
         **JOB,
         "hash": described("The id of the action; it runs once for each.", {**DEFINITIONS["hash"], **limits}),
         **own,
@@ -197,6 +203,14 @@ def _actions(services: tuple[Service[Any, Any], ...]) -> JsonObject:
         "propertyNames": {"pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "maxLength": 30},
         "additionalProperties": closed(properties, required=["job", "hash"]),
     }
+
+
+def _one_of(names: list[str]) -> JsonObject:
+    """Return the schema of a name that is one of these, or matches a form's."""
+    if not any(name.endswith(ANY) for name in names):
+        return {"enum": names}
+    begun = "|".join(f"{name.removesuffix(ANY)}.*" if name.endswith(ANY) else name for name in names)
+    return {"type": "string", "pattern": f"^({begun})$"}
 
 
 def _schedule(schedule: Schedule[Any, Any]) -> JsonObject:

@@ -36,10 +36,10 @@ def texts(root: Path) -> dict[str, str]:
 
 def uid(service: Service[Any, Any], root: Path) -> int:
     """Return the number of a service's user in its image: the service's folder says it, or the image's own recipe."""
-    described = root / "stackwright" / "services" / service.name / "image.toml"
+    described = root / "stackwright" / "services" / service.chart_name / "image.toml"
     if described.is_file():
         return int(tomllib.loads(described.read_text(encoding="utf-8"))["uid"])
-    recipe = root / "images" / service.name / "Containerfile"
+    recipe = root / "images" / service.image_name / "Containerfile"
     added = re.search(rf"add-user {re.escape(service.user)} (\d+)", recipe.read_text(encoding="utf-8"))
     if added is None:
         raise ValueError(f"{recipe} adds no user {service.user}; let it, or describe the image in {described}")
@@ -55,7 +55,9 @@ def write(root: Path, charts_folder: Path) -> None:
 def _by_chart() -> Mapping[str, list[Service[Any, Any]]]:
     found: dict[str, list[Service[Any, Any]]] = defaultdict(list)
     for service in services.blueprints():
-        found[service.name].append(service)
+        # One that is only made of other resources has no chart.
+        if service.known_components or service.known_jobs:
+            found[service.chart_name].append(service)
     return found
 
 

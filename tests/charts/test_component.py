@@ -26,13 +26,17 @@ VALUES: dict[str, Any] = {
 
 def rendered(helm: Helm, folder: Path, component: Component[Any, Any], **values: Any) -> dict[tuple[str, str], Any]:
     """Render a chart of one line for a service with one component."""
+    service: Service[Any, Any] = replace(SERVICE, name="teapot", components=(component,), endpoints=())
+    return render_service(helm, folder, service, **values)
+
+
+def render_service(helm: Helm, folder: Path, service: Service[Any, Any], **values: Any) -> dict[tuple[str, str], Any]:
     chart = folder / "teapot"
     (chart / "templates").mkdir(parents=True)
     shutil.copytree(CHARTS / "library", chart / "charts" / "library")
     metadata = yaml.safe_load((CHARTS / "placement" / "Chart.yaml").read_text())
     (chart / "Chart.yaml").write_text(yaml.safe_dump({**metadata, "name": "teapot"}))
     (chart / "templates" / "teapot.yaml").write_text('{{ include "stackwright.release" (dict "root" $) }}\n')
-    service: Service[Any, Any] = replace(SERVICE, name="teapot", components=(component,), endpoints=())
     (chart / "blueprint.yaml").write_text(yaml.safe_dump(charts.facts([service], 42499)))
     (chart / "values.schema.json").write_text(json.dumps(value_schema.schema("teapot", [service])))
     (chart / "values.yaml").write_text(yaml.safe_dump({**VALUES, **values}))
@@ -113,3 +117,24 @@ def test_a_stateful_set_has_a_volume_for_each_node_and_a_name(helm: Helm, tmp_pa
 def test_nobody_waits_for_what_is_not_asked_for(helm: Helm, tmp_path: Path, after: tuple[str, ...]) -> None:
     objects = rendered(helm, tmp_path, Component("agent", after=after))
     assert "initContainers" not in objects["Deployment", "teapot-agent"]["spec"]["template"]["spec"]
+
+
+def test_a_job_that_the_resource_names_runs_as_its_form_says(helm: Helm, tmp_path: Path) -> None:
+    (sync, *_) = SERVICE.known_jobs
+    forms = (replace(sync, name="sync-*"), replace(sync, name="sync-last", after=()))
+    service: Service[Any, Any] = replace(
+        SERVICE, name="teapot", components=(Component("agent"),), endpoints=(), jobs=lambda _: (), forms=forms
+    )
+    config = {"config": "teapot-config-data", "hash": "abc"}
+    database = {"host": "h", "name": "teapot", "admin": {"secret": "s"}, "account": {"username": "u", "secret": "s"}}
+    objects = render_service(
+        helm,
+        tmp_path,
+        service,
+        jobs={"sync-cell1": config, "sync-last": config},
+        provision={"database": {**database, "hash": "def"}},
+    )
+    pods = {name: body["spec"]["template"]["spec"] for (kind, name), body in objects.items() if kind == "Job"}
+    waits = [entry["name"] for entry in pods["teapot-sync-cell1-abc"]["initContainers"]]
+    assert waits == ["wait-for-db-create"]
+    assert "initContainers" not in pods["teapot-sync-last-abc"]

@@ -6,7 +6,8 @@
 
 {{/* The pod of a Job: one container that runs what the start contract says for the component, after what it waits for. */}}
 {{- define "stackwright.jobPod" -}}
-{{- $job := index (.blueprint.jobs | default dict) .component | default (index (.blueprint.schedules | default dict) .component) | default dict }}
+{{- $known := merge (dict) (.blueprint.jobs | default dict) (.blueprint.schedules | default dict) }}
+{{- $job := include "stackwright.shape" (dict "blueprint" .blueprint "parts" $known "component" .component) | fromYaml }}
 {{- $waits := include "stackwright.waits" (dict "root" .root "blueprint" .blueprint "after" $job.after) | fromJsonArray }}
 {{- $parts := merge (dict "root" .root "waits" $waits "configured" true "keyRings" $job.keyRings) (omit . "root" "own") -}}
 metadata:

@@ -17,11 +17,12 @@ one line. `own` may name a template of the chart, which says what its components
 {{- end }}
 {{- end }}
 
-{{/* How a component runs, as the blueprint says it: by its name, else by the longest beginning of it that has a `*`. */}}
+{{/* How a part runs, as the blueprint says it: by its name, else by the longest beginning of it that has a `*`. */}}
 {{- define "stackwright.shape" -}}
 {{- $found := dict }}
-{{- range $name, $shape := .blueprint.components }}
-{{- if or (eq $name $.component) (and (hasSuffix "*" $name) (hasPrefix (trimSuffix "*" $name) $.component) (not (hasKey $.blueprint.components $.component))) }}
+{{- $parts := .parts | default .blueprint.components | default dict }}
+{{- range $name, $shape := $parts }}
+{{- if or (eq $name $.component) (and (hasSuffix "*" $name) (hasPrefix (trimSuffix "*" $name) $.component) (not (hasKey $parts $.component))) }}
 {{- $found = $shape }}
 {{- end }}
 {{- end }}
