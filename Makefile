@@ -103,9 +103,10 @@ mutants: setup ## Break the product in known ways, and see that a test notices e
 	@$(MAKE) --no-print-directory binaries
 	@$(BIN)/python -m tests.mutants
 
-crds: setup ## Write anew from the code: CRDs, the operators' permissions, the reference pages
+crds: setup ## Write anew from the code: CRDs, permissions, the charts' blueprints and schemas, the reference pages
 	@$(STACKWRIGHT) crds --write charts/stackwright/crds
 	@$(BIN)/python -m stackwright.controllers.permissions charts/stackwright/files/permissions.yaml
+	@$(BIN)/python -m stackwright.controllers.chart_files charts
 	@$(BIN)/python -m stackwright.cli.reference docs/reference charts
 
 options: setup ## List the options of the services anew, from the built image (needs root)

@@ -1,7 +1,7 @@
 """What services with an API and a schema of their own say alike: what is refused, their db-sync, what they tell."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 import msgspec
@@ -11,7 +11,8 @@ from stackwright.api.exposure import RoutedOverride
 from stackwright.api.keystone import KeystoneService
 from stackwright.blueprint.facts import DatabaseFacts, Endpoints
 from stackwright.blueprint.look import Look
-from stackwright.blueprint.service import DB_SYNC, Job, Told
+from stackwright.blueprint.service import DB_CREATE, DB_SYNC, Component, ConfigFile, Job, Told
+from stackwright.blueprint.workloads import Port
 
 # Types of Services that have ports at nodes.
 _AT_NODES = frozenset({"NodePort", "LoadBalancer"})
@@ -85,9 +86,35 @@ def url_problems(overrides: Mapping[str, RoutedOverride], path: str, added: str 
             yield f"{path}.{interface}.spec.nodePort", sentence
 
 
-def db_sync(command: str) -> Job[Any, Any]:
+def api(
+    port: int, probe: str, command: Callable[[Any], str], files: Callable[[Any, Any], Iterable[ConfigFile]]
+) -> Component[Any, Any]:
+    """Return the component of a service with one API: uwsgi serves it at a port, and tells at a path that it does."""
+    return Component(
+        "api",
+        command=command,
+        files=files,
+        description="The API: a Deployment called like the release.",
+        suffix="",
+        ports=(Port("api", port),),
+        probe=probe,
+        after=(DB_SYNC,),
+    )
+
+
+def db_sync(command: str, files: Callable[[Any, Any], Iterable[ConfigFile]]) -> Job[Any, Any]:
     """Return the job that makes or upgrades the tables: once for each image, and for each place of the schema."""
-    return Job(DB_SYNC, lambda _: command, _schema, condition="DBSyncReady")
+    return Job(
+        DB_SYNC,
+        lambda _: command,
+        _schema,
+        condition="DBSyncReady",
+        files=files,
+        description="Makes or upgrades the tables.",
+        after=(DB_CREATE,),
+        # What it does needs no keys, and it runs before there are any.
+        key_rings=False,
+    )
 
 
 def _schema(resource: CustomResource, facts: ApiFacts) -> JsonObject:  # noqa: ARG001  the form of the word

@@ -81,7 +81,7 @@ def secret_data(service: Service[C, F], resource: C, facts: F) -> dict[str, str]
         data[f"{component.name}.json"] = _contract(service, component, resource, files)
     parts: tuple[Job[C, F] | Schedule[C, F], ...] = (*service.jobs_of(resource), *service.schedules)
     for part in parts:
-        files = service.files_of(part, resource, facts)
+        files = tuple(part.files(resource, facts))
         data |= {file.key: file.content for file in files}
         data[f"{part.name}.json"] = start.contract(part.command(resource), files, service.user)
     return data

@@ -17,8 +17,13 @@ from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs.need import Each, Need
 from stackwright.blueprint.network import Network
 from stackwright.blueprint.providers import Provides
+from stackwright.blueprint.workloads import NOTHING, Host, Port, Profile, Workload
 from stackwright.kube.conditions import Finding
 from stackwright.kube.shapes.children import Child
+
+# The job that makes or upgrades the tables, and the chart's own jobs, which make what a service needs elsewhere.
+DB_SYNC = "db-sync"
+DB_CREATE, IDENTITY_CREATE = "db-create", "identity-create"
 
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
@@ -57,6 +62,14 @@ class Component(Generic[C, F]):
     `command` is what the start contract starts, and `files` are what it reads: a change of one of them rolls its pods,
     and no others. Without a command the chart has it, and there is no configuration. `template` is the part of the
     spec that says how many pods there are and how large. `values` are further values of the chart for it.
+
+    All else does not depend on the resource. The chart's component template reads it (`blueprint/charts.py`):
+    `description` is what people read of it. `suffix` stands behind the release's name in that of the workload; None is
+    the component's name. `nodes` does the same for the governing Service of a StatefulSet. `probe` is the path under
+    which an API tells whether it serves; `probes` are in Kubernetes' own words, by liveness, readiness and startup.
+    `after` names the jobs that are done before a pod starts, where the chart has them. `data` is the directory of what
+    the pods keep. `finish` is how many seconds a pod has to end. `user` is the number that it runs as where that is not
+    the service's own; 0 is root. `own_values` describe those values of the chart that only this component has.
     """
 
     name: str
@@ -64,6 +77,25 @@ class Component(Generic[C, F]):
     files: Callable[[C, F], Iterable[ConfigFile]] = _no_files
     template: Callable[[C], Any] = _spec
     values: Callable[[C, F], JsonObject] | None = None
+    description: str = ""
+    workload: Workload = "Deployment"
+    suffix: str | None = None
+    nodes: str = ""
+    ports: tuple[Port, ...] = ()
+    probe: str = ""
+    probes: Mapping[str, JsonObject] = field(default_factory=dict)
+    after: tuple[str, ...] = ()
+    data: str = ""
+    finish: int = 30
+    requests: Mapping[str, str] = field(default_factory=lambda: {"cpu": "100m", "memory": "256Mi"})
+    user: int | None = None
+    host: Host = NOTHING
+    own_values: Mapping[str, JsonObject] = field(default_factory=dict)
+
+    @property
+    def profile(self) -> Profile:
+        """The strictest profile of pod security that allows its pods."""
+        return "baseline" if self.user == 0 and self.host.profile == "restricted" else self.host.profile
 
 
 @dataclass(frozen=True)
@@ -71,28 +103,35 @@ class Job(Generic[C, F]):
     """A command that runs once for each of its inputs, in a Job of the chart.
 
     `inputs` return what its name is the hash of, or None while that is not known; `values` are what the chart needs
-    to know besides. It reads `files`, or those of the component that it is a job `of`.
+    to know besides. It reads `files`, and starts when the jobs that `after` names are done. `key_rings` says whether it
+    reads the service's keys. `password` is the variable of its environment that gets the password which the value
+    `passwordSecret` names.
     """
 
     name: str
     command: Callable[[C], str]
     inputs: Callable[[C, F], JsonObject | None]
     condition: str
-    of: str = "api"
-    files: Callable[[C, F], Iterable[ConfigFile]] | None = None
+    files: Callable[[C, F], Iterable[ConfigFile]]
     values: Callable[[C, F], JsonObject] | None = None
+    description: str = ""
+    after: tuple[str, ...] = ()
+    key_rings: bool = True
+    password: str = ""
+    own_values: Mapping[str, JsonObject] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Schedule(Generic[C, F]):
-    """A command that runs by the clock, in a CronJob of the chart; it reads files as a job does."""
+    """A command that runs by the clock, in a CronJob of the chart; it reads files, and waits, as a job does."""
 
     name: str
     command: Callable[[C], str]
     when: Callable[[C], str]
+    files: Callable[[C, F], Iterable[ConfigFile]]
     suspended: Callable[[C], bool] = _never
-    of: str = "api"
-    files: Callable[[C, F], Iterable[ConfigFile]] | None = None
+    description: str = ""
+    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -109,6 +148,7 @@ class KeyRing(Generic[C]):
     size: Callable[[C], int]
     days: Callable[[C], int] | None = None
     migrate: str = ""
+    description: str = ""
     life: Callable[[C], int] | None = None
 
 
@@ -238,6 +278,9 @@ class Service(Generic[C, F]):
     `needs` are what it needs of others, and `provides` what others need of it. `children` are resources of our own
     kinds that the service stands for: each is followed by its condition, and goes when the service does not ask for it
     any more; `owns` are their kinds. `exports` are Secrets for others.
+    `forms` are what such components and jobs are to the chart: the name of a form may end in `*`, which stands for
+    anything.
+    `own_values` describe, as JSON Schema does, the values that its chart has beside those of all charts.
     `parts` are names, behind that of the release, of objects in the chart that no other word here tells of; `fixed` are
     the objects of `resources` whose names do not depend on the resource's, so that a namespace has them once.
     """
@@ -268,6 +311,8 @@ class Service(Generic[C, F]):
     tell: Callable[[C, F | None, Look], Told[C]] | None = None
     unread: tuple[str, ...] = ()
     options: Path | None = None
+    forms: tuple[Component[C, F] | Job[C, F], ...] = ()
+    own_values: Mapping[str, JsonObject] = field(default_factory=dict)
     parts: tuple[str, ...] = ()
     fixed: tuple[tuple[type[Resource], str], ...] = ()
     chart: str = ""
@@ -314,6 +359,18 @@ class Service(Generic[C, F]):
         """Return the jobs that a resource has."""
         return self.jobs(resource) if callable(self.jobs) else self.jobs
 
+    @property
+    def known_components(self) -> tuple[Component[C, F], ...]:
+        """What the components are to the chart, whatever the resource says."""
+        if not callable(self.components):
+            return self.components
+        return tuple(form for form in self.forms if isinstance(form, Component))
+
+    @property
+    def known_jobs(self) -> tuple[Job[C, F], ...]:
+        """What the jobs are to the chart, whatever the resource says."""
+        return tuple(form for form in self.forms if isinstance(form, Job)) if callable(self.jobs) else self.jobs
+
     def endpoints_of(self, resource: C) -> tuple[Endpoint, ...]:
         """Return the APIs that a resource has."""
         return self.endpoints(resource) if callable(self.endpoints) else self.endpoints
@@ -321,14 +378,3 @@ class Service(Generic[C, F]):
     def listed_endpoint(self, resource: C) -> Endpoint | None:
         """Return the API that the catalog lists, if there is one."""
         return next((endpoint for endpoint in self.endpoints_of(resource) if endpoint.listed), None)
-
-    def files_of(self, part: Job[C, F] | Schedule[C, F], resource: C, facts: F) -> tuple[ConfigFile, ...]:
-        """Return the files that a job or a schedule reads."""
-        if part.files is not None:
-            return tuple(part.files(resource, facts))
-        owner = next(component for component in self.components_of(resource) if component.name == part.of)
-        return tuple(owner.files(resource, facts))
-
-
-# The job after which a service's pods may start.
-DB_SYNC = "db-sync"

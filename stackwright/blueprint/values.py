@@ -73,7 +73,8 @@ def _provisioning(resource: Any) -> str:
 
 def _component(service: Service[C, F], component: Component[C, F], resource: C, facts: F, restart: str) -> JsonObject:
     template = component.template(resource)
-    result: JsonObject = {"replicas": template.replicas}
+    # Of a DaemonSet there is one pod on each node.
+    result: JsonObject = {} if component.workload == "DaemonSet" else {"replicas": template.replicas}
     if component.command is not None:
         result["config"] = configuration.secret_name(resource)
         result["hash"] = configuration.component_hash(service, component, resource, facts)

@@ -137,7 +137,7 @@ def _controllers(operators: ServiceOperators | None) -> tuple[Controller, ...]:
 def text() -> str:
     """Return the file that the operators' chart takes its rules from."""
     granted = {**_rules_of(everything()), "services": {team: _rules_of(single(team)) for team in teams()}}
-    return HEADER + yaml.dump(granted, Dumper=_Plain, sort_keys=False, default_flow_style=None, width=110)
+    return HEADER + yaml.dump(granted, Dumper=Plain, sort_keys=False, default_flow_style=None, width=110)
 
 
 def _rules_of(granted: tuple[Rights, Rights]) -> dict[str, list[JsonObject]]:
@@ -145,10 +145,11 @@ def _rules_of(granted: tuple[Rights, Rights]) -> dict[str, list[JsonObject]]:
     return {"namespaced": rules(inside), "cluster": rules(outside)}
 
 
-class _Plain(yaml.SafeDumper):
+class Plain(yaml.SafeDumper):
     """Writes everything out: a value that occurs twice is no alias."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  the form of the base's method
+        """Return that nothing is an alias."""
         return True
 
 

@@ -67,7 +67,9 @@ def checkout(private_apiserver: ApiServer, tmp_path: Path) -> Checkout:
     shutil.copytree(TEAPOT / "chart", root / "charts" / "teapot")
     (root / "charts" / "teapot" / "charts").mkdir()
     (root / "charts" / "teapot" / "charts" / "library").symlink_to("../../library")
-    return Checkout(root, private_apiserver.kubeconfig)
+    found = Checkout(root, private_apiserver.kubeconfig)
+    found.run("stackwright.controllers.chart_files", "charts")
+    return found
 
 
 def allow(checkout: Checkout, kubectl: Path, kubeconfig: Path) -> None:

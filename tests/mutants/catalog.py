@@ -268,8 +268,8 @@ FURTHER = (
     ),
     Mutant(
         "a rollout takes a pod away before another is ready",
-        "charts/library/templates/_deployment.tpl",
-        "maxUnavailable: 0",
+        "charts/library/templates/_component.tpl",
+        "maxUnavailable: {{ $alone | ternary 1 0 }}",
         "maxUnavailable: 1",
         ("tests/charts/test_keystone.py::test_a_rollout_takes_no_pod_away_before_another_is_ready",),
     ),

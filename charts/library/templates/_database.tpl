@@ -1,9 +1,4 @@
-{{/* The full name of the Job that makes schema and account. */}}
-{{- define "stackwright.databaseJobName" -}}
-{{- include "stackwright.jobName" (dict "root" .root "job" "db-create" "values" .values) }}
-{{- end }}
-
-{{/* That Job, and its script: the image has PyMySQL. */}}
+{{/* The Job that makes schema and account, and its script: the image has PyMySQL. */}}
 {{- define "stackwright.databaseJob" -}}
 {{- $environment := include "stackwright.databaseEnvironment" .values }}
 {{- $script := dict "job" "db-create" "script" "create_database.py" "environment" $environment }}

@@ -1,9 +1,4 @@
-{{/* The full name of the Job that makes user and catalog entry in Keystone. */}}
-{{- define "stackwright.identityJobName" -}}
-{{- include "stackwright.jobName" (dict "root" .root "job" "identity-create" "values" .values) }}
-{{- end }}
-
-{{/* That Job, and its script. */}}
+{{/* The Job that makes user and catalog entry in Keystone, and its script. */}}
 {{- define "stackwright.identityJob" -}}
 {{- $environment := include "stackwright.identityEnvironment" .values }}
 {{- $script := dict "job" "identity-create" "script" "create_identity.py" "environment" $environment }}

@@ -6,6 +6,10 @@
 
 {{/* The pod of a Job: one container that runs what the start contract says for the component, after what it waits for. */}}
 {{- define "stackwright.jobPod" -}}
+{{- $known := merge (dict) (.blueprint.jobs | default dict) (.blueprint.schedules | default dict) }}
+{{- $job := include "stackwright.shape" (dict "blueprint" .blueprint "parts" $known "component" .component) | fromYaml }}
+{{- $waits := include "stackwright.waits" (dict "root" .root "blueprint" .blueprint "after" $job.after) | fromJsonArray }}
+{{- $parts := merge (dict "root" .root "waits" $waits "configured" true "keyRings" $job.keyRings) (omit . "root" "own") -}}
 metadata:
   labels:
     {{- include "stackwright.podLabels" . | nindent 4 }}
@@ -21,9 +25,11 @@ spec:
   {{- end }}
   restartPolicy: Never
   serviceAccountName: {{ .root.Release.Name }}
-  {{- if .wait }}
+  {{- with $waits }}
   initContainers:
-    {{- include "stackwright.waitContainer" (dict "root" .root "job" .wait) | nindent 4 }}
+    {{- range . }}
+    {{- include "stackwright.waitContainer" (dict "root" $.root "job" .) | nindent 4 }}
+    {{- end }}
   {{- end }}
   containers:
     - name: {{ .component }}
@@ -35,8 +41,8 @@ spec:
         - name: {{ $name }}
           value: {{ $value | quote }}
         {{- end }}
-        {{- with .environment }}
-        {{- . | nindent 8 }}
+        {{- if and $job.password .values.passwordSecret }}
+        {{- include "stackwright.secretVariable" (dict "name" $job.password "secret" .values.passwordSecret.name "key" .values.passwordSecret.key) | nindent 8 }}
         {{- end }}
       securityContext:
         {{- include "stackwright.containerSecurityContext" . | nindent 8 }}
@@ -44,18 +50,9 @@ spec:
         {{- $requests := dict "requests" (dict "cpu" "100m" "memory" "128Mi") }}
         {{- include "stackwright.resources" (dict "default" $requests "values" .values) | nindent 8 }}
       volumeMounts:
-        {{- include "stackwright.kollaMounts" . | nindent 8 }}
-        {{- with .mounts }}
-        {{- . | nindent 8 }}
-        {{- end }}
+        {{- include "stackwright.mounts" $parts | trim | nindent 8 }}
   volumes:
-    {{- include "stackwright.kollaVolumes" . | nindent 4 }}
-    {{- if .wait }}
-    {{- include "stackwright.waitVolumes" . | nindent 4 }}
-    {{- end }}
-    {{- with .volumes }}
-    {{- . | nindent 4 }}
-    {{- end }}
+    {{- include "stackwright.volumes" $parts | trim | nindent 4 }}
 {{- end }}
 
 {{/* A Job. A failed pod stays, with its log, and another is tried, later each time. */}}

@@ -8,7 +8,7 @@ securityContext:
 
 {{/* The pod's annotations: a changed hash rolls it. Empty where there are none. */}}
 {{- define "stackwright.podAnnotations" -}}
-{{- $annotations := dict }}
+{{- $annotations := deepCopy (.own | default dict) }}
 {{- with .values.hash }}
 {{- $_ := set $annotations "openstack.org/config-hash" (. | toString) }}
 {{- end }}
@@ -19,10 +19,15 @@ securityContext:
 
 {{/* Where the pod runs: as the values say, else rather not two of a component on one host. */}}
 {{- define "stackwright.placement" -}}
-affinity:
+{{- $volume := .values.volume | default dict }}
 {{- if .values.affinity }}
+affinity:
   {{- toYaml .values.affinity | nindent 2 }}
-{{- else }}
+{{- else if and $volume.claim (not $volume.shared) }}
+affinity:
+  {{- include "stackwright.together" (dict "root" .root "claim" $volume.claim) | nindent 2 }}
+{{- else if ne (.shape | default dict).workload "DaemonSet" }}
+affinity:
   podAntiAffinity:
     preferredDuringSchedulingIgnoredDuringExecution:
       - weight: 100
@@ -36,10 +41,35 @@ affinity:
 nodeSelector:
   {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- with .values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- with .values.topologySpreadConstraints }}
 topologySpreadConstraints:
   {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- end }}
+
+{{/* A volume that one node writes to holds all pods that mount it together on one node. */}}
+{{- define "stackwright.together" -}}
+{{- $components := list }}
+{{- range $name, $values := .root.Values.components }}
+{{- if eq (dig "volume" "claim" "" $values) $.claim }}
+{{- $components = append $components $name }}
+{{- end }}
+{{- end -}}
+podAffinity:
+  requiredDuringSchedulingIgnoredDuringExecution:
+    - topologyKey: kubernetes.io/hostname
+      labelSelector:
+        matchLabels:
+          app.kubernetes.io/name: {{ .root.Chart.Name }}
+          app.kubernetes.io/instance: {{ .root.Release.Name }}
+        matchExpressions:
+          - key: app.kubernetes.io/component
+            operator: In
+            values: {{ $components | toJson }}
 {{- end }}
 
 {{/*
@@ -57,17 +87,24 @@ the chart does not ask either: it might ask for more than the limit, and Kuberne
 {{- toYaml (mergeOverwrite $own (deepCopy $values)) }}
 {{- end }}
 
-{{/* A probe: the chart's own, with the values' merged over it; another way of probing replaces the chart's. */}}
+{{/*
+A probe: what every API has (`default`), with what the blueprint says over it (`said`), and the values' over both. Another
+way of probing replaces the one below; the values' own way also meets that of the default.
+*/}}
 {{- define "stackwright.probe" -}}
-{{- $ways := list "exec" "grpc" "httpGet" "tcpSocket" }}
 {{- $values := index (.values.probes | default dict) .name | default dict }}
-{{- $probe := deepCopy .default }}
-{{- range $way := $ways }}
-{{- if and (hasKey $values $way) (not (hasKey $.default $way)) }}
+{{- $said := include "stackwright.probeOver" (dict "below" (.said | default dict) "above" $values) | fromYaml }}
+{{- include "stackwright.probeOver" (dict "below" .default "above" $said) }}
+{{- end }}
+
+{{- define "stackwright.probeOver" -}}
+{{- $probe := deepCopy .below }}
+{{- range $way := list "exec" "grpc" "httpGet" "tcpSocket" }}
+{{- if and (hasKey $.above $way) (not (hasKey $.below $way)) }}
 {{- $probe = omit $probe "exec" "grpc" "httpGet" "tcpSocket" }}
 {{- end }}
 {{- end }}
-{{- toYaml (mergeOverwrite $probe (deepCopy $values)) }}
+{{- toYaml (mergeOverwrite $probe (deepCopy .above)) }}
 {{- end }}
 
 {{/* The image's reference, as YAML. */}}

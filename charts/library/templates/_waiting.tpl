@@ -39,27 +39,47 @@
     items:
       - key: wait_for_job.py
         path: wait_for_job.py
-- name: wait-token
-  projected:
-    defaultMode: 0440
-    sources:
-      - serviceAccountToken:
-          path: token
-          expirationSeconds: 3600
-      - configMap:
-          name: kube-root-ca.crt
-          items:
-            - key: ca.crt
-              path: ca.crt
-      - downwardAPI:
-          items:
-            - path: namespace
-              fieldRef:
-                fieldPath: metadata.namespace
+{{ include "stackwright.tokenVolume" (dict "name" "wait-token" "namespace" true) }}
 {{- end }}
 
-{{/* What waiting needs: account, script, names of the Jobs, and the right to see these alone. */}}
-{{- define "stackwright.waitObjects" -}}
+{{/* The full names of the Jobs that something may have to wait for, by their short ones, where the values ask for them. */}}
+{{- define "stackwright.awaited" -}}
+{{- $jobs := dict }}
+{{- range $parts := list .blueprint.components .blueprint.jobs .blueprint.schedules }}
+{{- range $part := $parts }}
+{{- range $job := $part.after }}
+{{- $provision := dict "db-create" "database" "identity-create" "identity" }}
+{{- if hasKey $provision $job }}
+{{- with index ($.root.Values.provision | default dict) (index $provision $job) }}
+{{- $_ := set $jobs $job (include "stackwright.jobName" (dict "root" $.root "job" $job "values" .)) }}
+{{- end }}
+{{- else }}
+{{- with index ($.root.Values.jobs | default dict) $job }}
+{{- $_ := set $jobs $job (include "stackwright.jobName" (dict "root" $.root "job" $job "values" .)) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- toYaml $jobs }}
+{{- end }}
+
+{{/* Those of the Jobs in `after` that there are, as JSON: nobody waits for what was not asked for. */}}
+{{- define "stackwright.waits" -}}
+{{- $awaited := include "stackwright.awaited" . | fromYaml }}
+{{- $waits := list }}
+{{- range .after }}
+{{- if hasKey $awaited . }}
+{{- $waits = append $waits . }}
+{{- end }}
+{{- end }}
+{{- $waits | toJson }}
+{{- end }}
+
+{{/* The account of the pods, and what waiting needs: script, names of the Jobs, and the right to see these alone. */}}
+{{- define "stackwright.waiting" -}}
+{{- if .blueprint.account }}
+{{- $jobs := include "stackwright.awaited" . | fromYaml }}
 {{- $labels := include "stackwright.labels" (dict "root" .root "component" "wait") -}}
 apiVersion: v1
 kind: ServiceAccount
@@ -68,7 +88,7 @@ metadata:
   labels:
     {{- $labels | nindent 4 }}
 automountServiceAccountToken: false
-{{- if .jobs }}
+{{- if $jobs }}
 ---
 apiVersion: v1
 kind: ConfigMap
@@ -77,7 +97,7 @@ metadata:
   labels:
     {{- $labels | nindent 4 }}
 data:
-  {{- toYaml .jobs | nindent 2 }}
+  {{- toYaml $jobs | nindent 2 }}
   wait_for_job.py: |
     {{- include "stackwright.file" (dict "root" .root "name" "wait_for_job.py") | nindent 4 }}
 ---
@@ -94,7 +114,7 @@ rules:
     verbs: [get]
   - apiGroups: [batch]
     resources: [jobs]
-    resourceNames: {{ values .jobs | sortAlpha | toJson }}
+    resourceNames: {{ values $jobs | sortAlpha | toJson }}
     verbs: [get, watch]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
@@ -111,5 +131,6 @@ subjects:
   - kind: ServiceAccount
     name: {{ .root.Release.Name }}
     namespace: {{ .root.Release.Namespace }}
+{{- end }}
 {{- end }}
 {{- end }}

@@ -31,7 +31,68 @@
 - name: home
   mountPath: /var/lib/rabbitmq
 - name: data
-  mountPath: /var/lib/rabbitmq/mnesia
+  mountPath: {{ .shape.data }}
 - name: configuration
   mountPath: /etc/rabbitmq/conf.d
+{{- end }}
+
+{{/* What a node has beyond other components: its configuration is prepared before it starts, and it leaves in good order. */}}
+{{- define "rabbitmq.own" -}}
+{{- $release := .root.Release.Name -}}
+account: {{ $release }}
+environment:
+  {{- include "rabbitmq.environment" .root | nindent 2 }}
+initContainers:
+  - name: prepare
+    image: {{ include "stackwright.image" (dict "root" .root) }}
+    args: [python3, /var/lib/stackwright/scripts/prepare.py]
+    env:
+      {{- include "rabbitmq.environment" .root | nindent 6 }}
+      - name: MEMORY_LIMIT
+        valueFrom:
+          resourceFieldRef:
+            containerName: server
+            resource: limits.memory
+    securityContext:
+      allowPrivilegeEscalation: false
+      capabilities:
+        drop: [ALL]
+    resources:
+      requests:
+        cpu: 50m
+        memory: 128Mi
+    volumeMounts:
+      {{- include "rabbitmq.mounts" . | nindent 6 }}
+      - name: secrets
+        mountPath: /var/lib/stackwright/secrets
+        readOnly: true
+lifecycle:
+  preStop:
+    exec:
+      command: [python3, /var/lib/stackwright/scripts/stop.py, {{ .values.terminationGracePeriodSeconds | quote }}]
+mounts:
+  {{- include "rabbitmq.mounts" . | nindent 2 }}
+volumes:
+  - name: home
+    emptyDir: {}
+  - name: configuration
+    emptyDir: {}
+  - name: scripts
+    configMap:
+      name: {{ $release }}-scripts
+  - name: secrets
+    projected:
+      defaultMode: 0440
+      sources:
+        - secret:
+            name: {{ .root.Values.secrets.defaultUser | default (printf "%s-default-user" $release) }}
+            items:
+              - key: default_user.conf
+                path: default_user.conf
+        - secret:
+            name: {{ .root.Values.secrets.erlangCookie | default (printf "%s-erlang-cookie" $release) }}
+            items:
+              - key: .erlang.cookie
+                path: .erlang.cookie
+  {{- include "stackwright.tokenVolume" (dict "name" "token") | nindent 2 }}
 {{- end }}

@@ -146,13 +146,8 @@ def _refusal(service: KeystoneService, seen: Seen) -> Blocked | None:
     if seen.user is not None and not _is_our_user(service, seen) and _is_shut(seen):
         message = (
             f"spec.serviceUser: user {spec.serviceUser} is in Keystone, was not created for a service and does not "
-<<<<<<< HEAD
-            f"accept the password of Secret {spec.secret}; choose another name, put the user's own password there, or delete "
-            "the user"
-=======
             f"accept the password of Secret {spec.secret}; choose another name, put the user's own password "
             "there, or delete the user"
->>>>>>> holes
         )
         return Blocked(message, reason="UserNotOurs", condition=USER_READY)
     return seen.foreign

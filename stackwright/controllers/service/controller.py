@@ -24,6 +24,7 @@ from stackwright.controllers.service import (
     missing_pods,
     pods,
     preview,
+    profiles,
     references,
     rendering,
     traces,
@@ -37,6 +38,7 @@ from stackwright.kube.builtin import (
     DaemonSet,
     Deployment,
     Job,
+    Namespace,
     Node,
     Plain,
     Pod,
@@ -106,6 +108,8 @@ class ServiceController(Generic[C, F]):
             owns=self._owned,
             watches=(
                 *self.interests.watches(looked_at),
+                # Its label says what pods may take of the host.
+                *self.interests.watches((Namespace,) if profiles.needs_namespace(self.service) else ()),
                 # Whoever is refused for the sake of another is woken when that one says something else, or goes.
                 *(self.interests.watch(kind, asked_differently) for kind in _rivals(looked_at)),
                 Watch(Secret, release.woken_by),

@@ -22,7 +22,7 @@ from stackwright.blueprint.passwords import NewSecret
 from stackwright.blueprint.service import Generated, Service
 from stackwright.controllers import database_names, needs, ownership
 from stackwright.controllers.known import Known, nothing_known
-from stackwright.controllers.service import charts, losses, rings, snippets, traces, volumes
+from stackwright.controllers.service import charts, losses, profiles, rings, snippets, traces, volumes
 from stackwright.controllers.service.environment import Environment
 from stackwright.controllers.service.rings import Drop, Spread, Turn
 from stackwright.kube import builtin, clock
@@ -85,6 +85,8 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
             clock.seconds(seen.now),
         )
         return Intent(children=_elsewhere(service, resource, seen.look), findings=unread, course=refused)
+    if sentence := profiles.problem(service, resource, seen.look):
+        raise Blocked(sentence, reason=profiles.FORBIDDEN, condition=declared(resource, "DeploymentReady"))
     image = getattr(resource.spec, "containerImage", "") or _image(service, environment)  # type: ignore[attr-defined]  # every service has a spec
     sight = needs.sight(seen.look)
     resolved = [(need, need.resolve(resource, sight)) for need in service.needs_of(resource)]

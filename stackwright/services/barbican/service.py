@@ -1,7 +1,7 @@
 """Barbican keeps secrets: those that users bring, and keys that it generates for them."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from stackwright.blueprint.facts import BrokerFacts, DatabaseFacts, Facts, Ident
 from stackwright.blueprint.ini import Ini
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import CatalogEntry, Database, Login, Messaging, Password
-from stackwright.blueprint.service import Component, ConfigFile, Endpoint, Job, RunJob, Service, Told
+from stackwright.blueprint.service import DB_SYNC, Component, ConfigFile, Endpoint, Job, RunJob, Service, Told
 from stackwright.services.barbican.kinds import Barbican
 
 PORT = 9311
@@ -127,19 +127,29 @@ SERVICE = Service(
     ),
     endpoints=endpoints,
     components=(
-        Component("api", command=serve, files=partial(files, "api"), template=partial(template, "api")),
+        replace(apis.api(PORT, "/healthcheck", serve, partial(files, "api")), template=partial(template, "api")),
         Component(
             "worker",
             command=lambda _: f"python3 {PROGRAMS['worker'].destination}",
             files=partial(files, "worker"),
             template=partial(template, "worker"),
             values=started,
+            description="What carries out orders: the Deployment <release>-worker.",
+            after=(DB_SYNC,),
         ),
     ),
     jobs=(
-        apis.db_sync("barbican-manage db upgrade"),
+        apis.db_sync("barbican-manage db upgrade", partial(files, "api")),
         # Only when somebody asks for it.
-        Job(CLEAN, lambda _: "barbican-manage db clean", lambda _, __: None, condition=""),
+        Job(
+            CLEAN,
+            lambda _: "barbican-manage db clean",
+            lambda _, __: None,
+            condition="",
+            files=partial(files, "api"),
+            description="Removes rows of what was deleted long ago.",
+            after=(DB_SYNC,),
+        ),
     ),
     actions={"clean-database": RunJob(CLEAN)},
     problems=problems,

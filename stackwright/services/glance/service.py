@@ -12,7 +12,8 @@ from stackwright.blueprint.apis import db_sync
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import Cache, CatalogEntry, Database, Login, Notifications, Snippets
 from stackwright.blueprint.network import Network
-from stackwright.blueprint.service import Component, RunJob, Schedule, Service, Told
+from stackwright.blueprint.service import DB_SYNC, Component, RunJob, Schedule, Service, Told
+from stackwright.blueprint.workloads import Port
 from stackwright.kube.builtin import Deployment
 from stackwright.kube.conditions import READY, Finding
 from stackwright.services.glance import apis
@@ -21,18 +22,32 @@ from stackwright.services.glance.checks import problems
 from stackwright.services.glance.kinds import Glance
 from stackwright.services.glance.settings import GlanceFacts, files, manage_files, serve, snippet_secrets
 
-SYNC = replace(db_sync("glance-manage db_sync"), files=manage_files)
+SYNC = db_sync("glance-manage db_sync", manage_files)
 METADEFS = "load-metadefs"
 PURGE = "db-purge"
 # More than a cloud deletes in a day, and little enough for one transaction of the database's cluster.
 MOST_ROWS = 10000
+# What every API is to the chart, under whatever name.
+API = Component[Glance, GlanceFacts](
+    "*",
+    ports=(Port("api", apis.PORT),),
+    probe="/healthcheck",
+    # One that is busy with transfers is not taken for dead.
+    probes={"liveness": {"tcpSocket": {"port": "api"}}},
+    after=(DB_SYNC,),
+    # Images, what is staged for an import, and what tasks write.
+    data="/var/lib/glance",
+    # A transfer may end before a pod goes.
+    finish=600,
+)
 
 
 def components(resource: Glance) -> tuple[Component[Glance, GlanceFacts], ...]:
     """Return the pods of all APIs."""
     return tuple(
-        Component(
-            part.name,
+        replace(
+            API,
+            name=part.name,
             command=partial(lambda part, _: serve(part), part),
             files=partial(files, part),
             template=partial(lambda part, _: part.api.template, part),
@@ -94,16 +109,31 @@ SERVICE = Service(
     ),
     endpoints=apis.endpoints,
     components=components,
+    forms=(API,),
     volumes=apis.volumes,
     # A pod hands an import to the one that has staged the image; and users name the web page that an image comes from.
     network=Network(peers=True, dials=(80, 443)),
     jobs=(
         SYNC,
         # The definitions of metadata that Glance comes with; what is there already stays, and nobody waits for it.
-        replace(SYNC, name=METADEFS, command=lambda _: "glance-manage db_load_metadefs", condition=""),
+        replace(
+            SYNC,
+            name=METADEFS,
+            command=lambda _: "glance-manage db_load_metadefs",
+            condition="",
+            description="Loads the definitions of metadata that Glance comes with.",
+            after=(DB_SYNC,),
+        ),
     ),
     schedules=(
-        Schedule(PURGE, command=purge, when=lambda resource: resource.spec.dbPurge.schedule, files=manage_files),
+        Schedule(
+            PURGE,
+            command=purge,
+            when=lambda resource: resource.spec.dbPurge.schedule,
+            files=manage_files,
+            description="Deletes for good what was deleted a while ago.",
+            after=(DB_SYNC,),
+        ),
     ),
     actions={METADEFS: RunJob(METADEFS), "purge-database": RunJob(PURGE)},
     problems=problems,

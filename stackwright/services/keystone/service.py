@@ -9,7 +9,18 @@ from stackwright.blueprint import apis
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import Cache, Database, Notifications, Password
 from stackwright.blueprint.providers import IDENTITY, IdentityServer, Provides
-from stackwright.blueprint.service import Component, Endpoint, Job, KeyRing, RotateKeys, RunJob, Schedule, Service, Told
+from stackwright.blueprint.service import (
+    DB_SYNC,
+    Endpoint,
+    Job,
+    KeyRing,
+    RotateKeys,
+    RunJob,
+    Schedule,
+    Service,
+    Told,
+)
+from stackwright.blueprint.value_types import described
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.services.keystone import clouds
 from stackwright.services.keystone.checks import problems, token_life
@@ -19,6 +30,15 @@ from stackwright.services.keystone.settings import CREDENTIAL_KEYS, FERNET_KEYS,
 # Keystone itself keeps three credential keys and no more.
 CREDENTIAL_RING_SIZE = 3
 MIGRATE = "credential-migrate"
+PASSWORD = "OS_BOOTSTRAP_PASSWORD"  # noqa: S105  the name of a variable
+ENVIRONMENT = described(
+    "What the Job's program reads from its environment: names and URLs, never a password.",
+    {
+        "type": "object",
+        "propertyNames": {"pattern": "^OS_BOOTSTRAP_[A-Z_]+$", "not": {"const": PASSWORD}},
+        "additionalProperties": {"type": "string"},
+    },
+)
 
 
 def bootstrap_inputs(resource: KeystoneAPI, facts: KeystoneFacts) -> JsonObject | None:
@@ -89,24 +109,40 @@ SERVICE = Service(
     needs=(Password("admin"), Database(), Cache(), Notifications()),
     provides=Provides(IDENTITY, offer),
     endpoints=(Endpoint(port=PORT),),
-    components=(Component("api", command=serve, files=files),),
+    components=(apis.api(PORT, "/healthcheck", serve, files),),
     jobs=(
-        apis.db_sync("keystone-manage db_sync"),
+        apis.db_sync("keystone-manage db_sync", files),
         Job(
             "bootstrap",
             lambda _: "keystone-manage bootstrap",
             bootstrap_inputs,
             "BootstrapReady",
+            files=files,
             values=bootstrap_values,
+            description="Makes the admin, his role, the service and its endpoints.",
+            after=(DB_SYNC,),
+            password=PASSWORD,
+            own_values={"environment": ENVIRONMENT},
         ),
-        Job(MIGRATE, lambda _: "keystone-manage credential_migrate", migrate_inputs, condition=""),
+        Job(
+            MIGRATE,
+            lambda _: "keystone-manage credential_migrate",
+            migrate_inputs,
+            condition="",
+            files=files,
+            description="Encrypts credentials anew with the first key.",
+            after=(DB_SYNC,),
+        ),
     ),
     schedules=(
         Schedule(
             "trust-flush",
             command=lambda resource: f"keystone-manage trust_flush {resource.spec.trustFlushArgs}".strip(),
             when=lambda resource: resource.spec.trustFlushSchedule,
+            files=files,
             suspended=lambda resource: resource.spec.trustFlushSuspend,
+            description="Deletes expired trusts.",
+            after=(DB_SYNC,),
         ),
     ),
     key_rings=(
@@ -116,8 +152,15 @@ SERVICE = Service(
             size=lambda resource: resource.spec.fernetMaxActiveKeys,
             days=lambda resource: resource.spec.fernetRotationDays,
             life=token_life,
+            description="The Secret with the keys of tokens.",
         ),
-        KeyRing("credential-keys", path=CREDENTIAL_KEYS, size=lambda _: CREDENTIAL_RING_SIZE, migrate=MIGRATE),
+        KeyRing(
+            "credential-keys",
+            path=CREDENTIAL_KEYS,
+            size=lambda _: CREDENTIAL_RING_SIZE,
+            migrate=MIGRATE,
+            description="The Secret with the keys of credentials.",
+        ),
     ),
     actions={
         "rotate-keys": RotateKeys("fernet-keys"),

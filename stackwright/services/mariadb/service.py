@@ -11,6 +11,8 @@ from stackwright.blueprint.look import Look
 from stackwright.blueprint.network import Listen, Network
 from stackwright.blueprint.providers import DATABASE, DatabaseServer, Provides
 from stackwright.blueprint.service import Component, ConfigFile, Generated, Service, Told
+from stackwright.blueprint.value_types import WORKLOAD, client_service, closed, described
+from stackwright.blueprint.workloads import Port
 from stackwright.kube.builtin import ConfigMap, StatefulSet, StorageClass
 from stackwright.kube.conditions import Finding
 from stackwright.services.mariadb.kinds import Galera, GaleraAttributes
@@ -32,6 +34,12 @@ STATES = {
     "Leaving": "leaves the cluster",
 }
 
+LIVE: JsonObject = {"httpGet": {"path": "/live", "port": "status"}, "timeoutSeconds": 5}
+READY: JsonObject = {"httpGet": {"path": "/ready", "port": "status"}, "timeoutSeconds": 5}
+ROOT_SECRET = {
+    "name": described("The name of the Secret.", {"type": "string"}),
+    "key": described("The key of the password in it.", {"type": "string", "minLength": 1}),
+}
 GENERATED = """\
 [mariadbd]
 max_connections = 1024
@@ -187,7 +195,36 @@ SERVICE = Service(
     kind=Galera,
     facts=Facts,
     user="mysql",
-    components=(Component("server", command=lambda _: NODE, files=files, values=storage),),
+    components=(
+        Component(
+            "server",
+            command=lambda _: NODE,
+            files=files,
+            values=storage,
+            description="The servers: a StatefulSet.",
+            workload="StatefulSet",
+            suffix="galera",
+            nodes="galera",
+            ports=(
+                Port("mysql", PORT),
+                Port("galera", 4567),
+                Port("ist", 4568),
+                Port("sst", 4444),
+                Port("status", 8080, probed=True),
+            ),
+            # A node that takes data from another, or recovers, is alive for as long as that takes, and not ready.
+            probes={
+                "startup": {**LIVE, "periodSeconds": 1, "failureThreshold": 120},
+                "liveness": {**LIVE, "periodSeconds": 20, "timeoutSeconds": 15, "failureThreshold": 6},
+                "readiness": {**READY, "periodSeconds": 2, "failureThreshold": 2},
+            },
+            data="/var/lib/mysql",
+            # For the server to write what it holds in memory; one that is killed recovers, and takes longer.
+            finish=115,
+            requests={"cpu": "100m", "memory": "512Mi"},
+            own_values={"replicas": {**WORKLOAD["replicas"], "maximum": 3}},
+        ),
+    ),
     secrets=(
         Generated(
             name=lambda resource: root_secret(resource)[0],
@@ -201,6 +238,16 @@ SERVICE = Service(
     # The nodes copy from each other, and agree through a ConfigMap.
     network=Network(listens=(Listen(PORT, by="database"),), peers=True, kubernetes=True),
     values=values,
+    own_values={
+        "rootSecret": described("The Secret with root's password.", closed(ROOT_SECRET)),
+        "sst": described(
+            "How a node gets all data from another one when it joins.", {"enum": ["rsync", "mariabackup"]}
+        ),
+        "enableMultiMaster": described(
+            "Whether clients are spread over all nodes; else all of them talk to one.", {"type": "boolean"}
+        ),
+        **client_service("ClusterIP", "NodePort", "LoadBalancer"),
+    },
     problems=problems,
     elsewhere=lambda resource: resource.spec.external is not None,
     tell=tell,

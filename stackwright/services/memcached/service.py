@@ -11,10 +11,14 @@ from stackwright.blueprint.look import Look
 from stackwright.blueprint.network import Listen, Network
 from stackwright.blueprint.providers import CACHE, CacheServers, Provides
 from stackwright.blueprint.service import Component, Service, Told
+from stackwright.blueprint.value_types import client_service, described
+from stackwright.blueprint.workloads import Port
 from stackwright.services.memcached.kinds import Memcached
 
 PORT = 11211
 MEGABYTE = 2**20
+ALIVE: JsonObject = {"tcpSocket": {"port": "memcached"}, "timeoutSeconds": 5}
+COUNT = {"type": "integer", "minimum": 1}
 
 
 def values(resource: Memcached, facts: Facts) -> JsonObject:
@@ -57,10 +61,29 @@ SERVICE = Service(
     kind=Memcached,
     facts=Facts,
     user="memcached",
-    components=(Component("server"),),
+    components=(
+        Component(
+            "server",
+            description="The servers: a StatefulSet.",
+            workload="StatefulSet",
+            suffix="",
+            ports=(Port("memcached", PORT),),
+            probes={
+                "startup": {**ALIVE, "periodSeconds": 1, "failureThreshold": 60},
+                "readiness": {**ALIVE, "periodSeconds": 10},
+                "liveness": {**ALIVE, "periodSeconds": 10, "failureThreshold": 6},
+            },
+            finish=5,
+        ),
+    ),
     provides=Provides(CACHE, lambda resource: CacheServers(resource.status.serverList)),
     network=Network(listens=(Listen(PORT, by="cache"),)),
     values=values,
+    own_values={
+        "cacheSize": described("How much memory the cache takes, in MB.", COUNT),
+        "maxConn": described("How many connections there may be at once.", COUNT),
+        **client_service(),
+    },
     tell=tell,
     problems=problems,
     unread=("topologyRef",),

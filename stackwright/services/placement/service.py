@@ -8,7 +8,7 @@ from stackwright.blueprint.configuration import oslo_files
 from stackwright.blueprint.facts import DatabaseFacts, Facts, IdentityFacts
 from stackwright.blueprint.ini import Ini
 from stackwright.blueprint.needs import CatalogEntry, Database, Login
-from stackwright.blueprint.service import Component, ConfigFile, Endpoint, Job, RunJob, Service
+from stackwright.blueprint.service import DB_SYNC, ConfigFile, Endpoint, Job, RunJob, Service
 from stackwright.services.placement.kinds import PlacementAPI
 
 PORT = 8778
@@ -59,11 +59,19 @@ SERVICE = Service(
     user="placement",
     needs=(Database(), Login(), CatalogEntry(type="placement", description="Placement")),
     endpoints=(Endpoint(port=PORT),),
-    components=(Component("api", command=serve, files=files),),
+    components=(apis.api(PORT, "/", serve, files),),
     jobs=(
-        apis.db_sync("placement-manage db sync"),
+        apis.db_sync("placement-manage db sync", files),
         # Only when somebody asks for it.
-        Job(MIGRATE, lambda _: "placement-manage db online_data_migrations", lambda _, __: None, condition=""),
+        Job(
+            MIGRATE,
+            lambda _: "placement-manage db online_data_migrations",
+            lambda _, __: None,
+            condition="",
+            files=files,
+            description="Moves data of an older release to where the present one looks for it.",
+            after=(DB_SYNC,),
+        ),
     ),
     actions={"migrate-data": RunJob(MIGRATE)},
     problems=apis.problems,

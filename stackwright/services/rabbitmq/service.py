@@ -10,12 +10,33 @@ from stackwright.blueprint.look import Look
 from stackwright.blueprint.network import Listen, Network
 from stackwright.blueprint.providers import BROKER, BrokerServer, Provides
 from stackwright.blueprint.service import Component, ConfigFile, Generated, Service, Told
+from stackwright.blueprint.value_types import WORKLOAD, client_service, closed, described
+from stackwright.blueprint.workloads import Port
 from stackwright.kube.builtin import StorageClass
 from stackwright.services.rabbitmq import configuration
 from stackwright.services.rabbitmq.kinds import DefaultUser, RabbitMq, SecretReference, ServiceReference
 
 # Where the operators keep users and virtual hosts.
 MANAGEMENT = 15672
+# Erlang listens here from its start, also while the broker boots, waits for others or has paused itself.
+ALIVE: JsonObject = {"tcpSocket": {"port": "distribution"}, "timeoutSeconds": 5}
+READY = ["python3", "/var/lib/stackwright/scripts/ready.py"]
+OWN_VALUES = {
+    # None, or an odd number: of an even one, neither half knows whether it is the larger.
+    "replicas": {**WORKLOAD["replicas"], "anyOf": [{"const": 0}, {"not": {"multipleOf": 2}}]},
+    "tolerations": described(
+        "Taints of nodes that the pods put up with.", {"type": "array", "items": {"type": "object"}}
+    ),
+    "terminationGracePeriodSeconds": described(
+        "Seconds that a node has to hand over its queues before it is killed.", {"type": "integer", "minimum": 1}
+    ),
+}
+SECRETS = {
+    "defaultUser": described(
+        "The Secret with default_user.conf: the user that the first start makes.", {"type": "string"}
+    ),
+    "erlangCookie": described("The Secret with .erlang.cookie: what the nodes know each other by.", {"type": "string"}),
+}
 
 
 def default_user(resource: RabbitMq) -> str:
@@ -109,7 +130,36 @@ SERVICE = Service(
     kind=RabbitMq,
     facts=Facts,
     user="rabbitmq",
-    components=(Component("server", command=lambda _: "rabbitmq-server", files=files, values=storage),),
+    components=(
+        Component(
+            "server",
+            command=lambda _: "rabbitmq-server",
+            files=files,
+            values=storage,
+            description="The servers: a StatefulSet.",
+            workload="StatefulSet",
+            suffix="server",
+            nodes="nodes",
+            ports=(
+                Port("amqp", configuration.PORT),
+                Port("management", MANAGEMENT),
+                Port("epmd", 4369),
+                Port("distribution", 25672),
+            ),
+            probes={
+                "startup": {**ALIVE, "periodSeconds": 1, "failureThreshold": 300},
+                "readiness": {
+                    "exec": {"command": READY},
+                    "periodSeconds": 5,
+                    "timeoutSeconds": 10,
+                    "failureThreshold": 3,
+                },
+                "liveness": {**ALIVE, "periodSeconds": 20, "failureThreshold": 6},
+            },
+            data="/var/lib/rabbitmq/mnesia",
+            own_values=OWN_VALUES,
+        ),
+    ),
     secrets=(
         Generated(name=default_user, content=_user, wanted=_deployed),
         Generated(name=lambda resource: f"{resource.metadata.name}-erlang-cookie", content=_cookie, wanted=_deployed),
@@ -123,6 +173,13 @@ SERVICE = Service(
         exposed=exposed,
     ),
     values=values,
+    own_values={
+        "secrets": described(
+            "Secrets that are there before the pods; empty for the names that the operator gives them.",
+            closed(SECRETS),
+        ),
+        **client_service("ClusterIP", "NodePort", "LoadBalancer"),
+    },
     problems=problems,
     elsewhere=lambda resource: resource.spec.external is not None,
     tell=tell,

@@ -6,7 +6,7 @@ from stackwright.blueprint import apis, oslo
 from stackwright.blueprint.configuration import oslo_files
 from stackwright.blueprint.facts import DatabaseFacts, Facts, IdentityFacts
 from stackwright.blueprint.needs import CatalogEntry, Database, Login
-from stackwright.blueprint.service import Component, ConfigFile, Endpoint, Service
+from stackwright.blueprint.service import ConfigFile, Endpoint, Service
 
 from .kinds import TeapotAPI
 
@@ -44,8 +44,8 @@ SERVICE = Service(
     user="teapot",
     needs=(Database(), Login(), CatalogEntry(type="tea", description="Tea for everybody", path="/v1")),
     endpoints=(Endpoint(port=PORT),),
-    components=(Component("api", command=serve, files=files),),
-    jobs=(apis.db_sync("teapot-manage db sync"),),
+    components=(apis.api(PORT, "/", serve, files),),
+    jobs=(apis.db_sync("teapot-manage db sync", files),),
     problems=apis.problems,
     tell=apis.tell,
 )
