@@ -19,6 +19,7 @@ from stackwright.blueprint.network import Network
 from stackwright.blueprint.providers import Provides
 from stackwright.blueprint.workloads import NOTHING, Host, Port, Profile, Workload
 from stackwright.kube.conditions import Finding
+from stackwright.kube.plan import Wait
 from stackwright.kube.shapes.children import Child
 
 # The job that makes or upgrades the tables, and the chart's own jobs, which make what a service needs elsewhere.
@@ -277,7 +278,7 @@ class Service(Generic[C, F]):
     the file that lists the options of its configuration, where it has such a list.
     `needs` are what it needs of others, and `provides` what others need of it. `children` are resources of our own
     kinds that the service stands for: each is followed by its condition, and goes when the service does not ask for it
-    any more; `owns` are their kinds. `exports` are Secrets for others.
+    any more; `owns` are their kinds. One that has to wait is a `Wait` instead. `exports` are Secrets for others.
     `forms` are what such components and jobs are to the chart: the name of a form may end in `*`, which stands for
     anything.
     `own_values` describe, as JSON Schema does, the values that its chart has beside those of all charts.
@@ -302,7 +303,7 @@ class Service(Generic[C, F]):
     actions: Mapping[str, Action] = field(default_factory=dict)
     values: Callable[[C, F], JsonObject] | None = None
     resources: Callable[[C, F], Iterable[Resource]] | None = None
-    children: Callable[[C, F], Iterable[Child]] | None = None
+    children: Callable[[C, F], Iterable[Child | Wait]] | None = None
     owns: tuple[type[CustomResource], ...] = ()
     exports: Callable[[C, F], Iterable[Export]] | None = None
     problems: Callable[[C, Look], Iterable[tuple[str, str]]] | None = None

@@ -31,6 +31,9 @@ def schema(chart: str, services: Iterable[Service[Any, Any]]) -> JsonObject:
     """Return the schema of the values of a chart for the services that it deploys."""
     found = tuple(services)
     properties: JsonObject = dict(EVERY)
+    if names := [service.name for service in found if service.name != chart]:
+        words = "The service that the release is of, where the chart has several; without it, the chart's own."
+        properties["name"] = described(words, {"enum": names})
     for service in found:
         properties |= service.own_values
     properties["components"] = _components([each for service in found for each in service.known_components])

@@ -25,6 +25,9 @@ def values(service: Service[C, F], resource: C, facts: F, *, restart: str = "") 
     `restart` is the id of the last restart that was asked for.
     """
     result: JsonObject = {"image": facts.image}
+    if service.name != service.chart_name:
+        # Several services share the chart: their pods are told apart by this.
+        result["name"] = service.name
     result["components"] = {
         component.name: _component(service, component, resource, facts, restart)
         for component in service.components_of(resource)

@@ -40,9 +40,8 @@ from tests.fakes.running import fake
 from tests.functional import neighbours
 from tests.functional.cloud import environment
 from tests.functional.running import running
-from tests.functional.test_keystone import gone
 from tests.functional.test_service_controller import is_ready, kinds
-from tests.functional.watching import eventually, some
+from tests.functional.watching import eventually, gone, some
 
 __all__ = ["kinds"]
 

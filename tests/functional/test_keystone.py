@@ -1,8 +1,6 @@
 """Keystone's blueprint on a real API server, with the real helm; workloads and neighbours are played."""
 
-import asyncio
 import base64
-import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,7 @@ from tests.functional import neighbours
 from tests.functional.cloud import cloud, environment, operated
 from tests.functional.running import worked_through
 from tests.functional.test_service_controller import is_ready, kinds
-from tests.functional.watching import PATIENCE, eventually
+from tests.functional.watching import eventually, gone
 
 __all__ = ["kinds"]
 
@@ -301,21 +299,6 @@ async def test_a_keystone_that_runs_elsewhere_is_used_and_nothing_is_deployed(
         ready = await until_ready(client, namespace)
     assert ready.status.apiEndpoints == {"public": "https://id.example.org", "internal": "http://id.internal"}
     assert await client.list(Deployment, namespace) == []
-
-
-async def gone(client: Client, kind: type[Any], name: str, namespace: str) -> None:
-    """Return when an object is not there any more; fail when it stays."""
-    events = client.watch(kind, namespace, fields=f"metadata.name={name}", initial=True)
-    try:
-        async with asyncio.timeout(PATIENCE), contextlib.aclosing(events):
-            if await client.find(kind, name, namespace) is None:
-                return
-            async for event in events:
-                if event.type == "DELETED" or await client.find(kind, name, namespace) is None:
-                    return
-    except TimeoutError:
-        pass
-    raise AssertionError(f"{kind.kind} {name} did not go within {PATIENCE:g} s")
 
 
 async def _said(client: Client, namespace: str, condition: str, text: str) -> None:

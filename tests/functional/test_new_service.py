@@ -1,6 +1,7 @@
 """A service is a folder and a chart: one that nobody knows is put into a checkout, and all that follows is there."""
 
 import asyncio
+import base64
 import contextlib
 import os
 import shutil
@@ -16,10 +17,12 @@ import yaml
 
 from stackwright import services
 from stackwright.adapters.identity import Credentials, Keystone, Session
-from stackwright.kube.builtin import Deployment, Job, Secret
+from stackwright.api.mariadb import MariaDBAccount
+from stackwright.blueprint.use import CONTENT
+from stackwright.kube.builtin import DaemonSet, Deployment, Job, Secret
 from stackwright.kube.builtin import Service as KubernetesService
 from stackwright.kube.client import Client
-from stackwright.kube.conditions import is_true
+from stackwright.kube.conditions import find, is_true
 from stackwright.kube.resource import JsonObject
 from stackwright.local.apiserver.server import ApiServer
 from stackwright.services.mariadb.kinds import Galera
@@ -27,7 +30,8 @@ from stackwright.simulator import Script, simulated
 from tests.fakes.running import fake
 from tests.functional import neighbours
 from tests.functional.cloud import ROOT
-from tests.functional.watching import eventually
+from tests.functional.teapot.kinds import TeapotAPI, TeapotCell
+from tests.functional.watching import eventually, gone
 
 TEAPOT = Path(__file__).parent / "teapot"
 ADMIN = Credentials("admin", "wonderland", "admin")
@@ -124,6 +128,10 @@ async def operator(checkout: Checkout, kubeconfig: Path, namespace: str, helm: P
             await process.wait()
 
 
+def decoded(secret: Secret) -> dict[str, str]:
+    return {key: base64.b64decode(text).decode() for key, text in secret.data.items()}
+
+
 def control_plane(namespace: str, keystone: str) -> JsonObject:
     urls = {interface: {"endpointURL": keystone} for interface in ("public", "internal")}
     elsewhere = {"externalKeystoneAPI": True, "override": {"service": urls}}
@@ -131,7 +139,7 @@ def control_plane(namespace: str, keystone: str) -> JsonObject:
         "secret": "osp-secret",
         "storageClass": "local",
         "keystone": {"template": elsewhere},
-        "teapot": {"template": {"kettle": "silver"}},
+        "teapot": {"template": {"kettle": "silver", "cells": {"cell1": {}}}},
     }
     return {"metadata": {"name": "openstack", "namespace": namespace}, "spec": spec}
 
@@ -153,6 +161,7 @@ async def test_a_folder_and_a_chart_are_a_service(
         async with (
             simulated(client, namespace, Script()),
             neighbours.schemas(client, namespace),
+            neighbours.broker(client, namespace),
             operator(checkout, tmp_path / "kubeconfig", namespace, kubernetes["helm"]),
         ):
             await client.apply(UMBRELLA, control_plane(namespace, keystone.url), field_manager="user")
@@ -167,17 +176,21 @@ async def test_a_folder_and_a_chart_are_a_service(
                 namespace,
                 lambda seen: is_true(seen.status.conditions, "OpenStackControlPlaneTeapotAPIReady"),
             )
-        await everything_is_there(client, namespace, Keystone(Session(keystone.url, ADMIN)))
+            await everything_is_there(client, namespace, Keystone(Session(keystone.url, ADMIN)))
+            await a_cell_is_a_child(client, namespace)
+            await a_credential_goes_when_nobody_uses_it(client, namespace)
+            await a_cell_works_alone(client, namespace)
 
 
 async def everything_is_there(client: Client, namespace: str, keystone: Keystone) -> None:
     config = await client.get(Secret, "teapot-config-data", namespace)
-    assert {"01-teapot.conf", "02-teapot-override.conf", "api.json", "db-sync.json"} == set(config.data)
+    ours = {"01-teapot.conf", "02-teapot-override.conf", "api.json", "db-sync.json", "map-cell1.json"}
+    assert set(config.data) == ours
     deployment = await client.get(Deployment, "teapot", namespace)
     container: dict[str, Any] = deployment.spec["template"]["spec"]["containers"][0]
     assert container["image"] == "registry.example/openstack:1"
     jobs = await client.list(Job, namespace, labels="app.kubernetes.io/instance=teapot")
-    assert [job.metadata.labels["app.kubernetes.io/component"] for job in jobs] == ["db-sync"]
+    assert {job.metadata.labels["app.kubernetes.io/component"] for job in jobs} == {"db-sync", "map-cell1"}
     for interface in ("public", "internal"):
         service = await client.get(KubernetesService, f"teapot-{interface}", namespace)
         assert service.spec["ports"][0]["port"] == 8123
@@ -185,6 +198,84 @@ async def everything_is_there(client: Client, namespace: str, keystone: Keystone
     urls = {found.interface: found.url for found in await keystone.endpoints() if found.service_id == entry.id}
     assert urls == {name: f"http://teapot-{name}.{namespace}.svc:8123/v1" for name in ("public", "internal")}
     assert await keystone.login(Credentials("teapot", "earl-grey", "service")) is not None
+
+
+async def a_cell_is_a_child(client: Client, namespace: str) -> None:
+    """A cell is a resource of its own, with what its parent gave it: brewers, and a kettle on every node."""
+    cell = await client.get(TeapotCell, "teapot-cell1", namespace)
+    owner = cell.metadata.controller
+    assert owner is not None
+    assert (owner.kind, owner.name) == ("TeapotAPI", "teapot")
+    kettle = await client.get(DaemonSet, "teapot-cell1-kettle", namespace)
+    assert kettle.spec["template"]["spec"]["hostNetwork"] is True
+    brewer = await client.get(Deployment, "teapot-cell1-brewer", namespace)
+    labels = brewer.spec["template"]["metadata"]["labels"]
+    assert labels["app.kubernetes.io/name"] == "teapot-cell"
+    # Its connections came as a Secret, and the firewall of the servers opens to it all the same.
+    assert labels["database.needs.openstack.org/openstack"] == "true"
+    assert labels["broker.needs.openstack.org/rabbitmq"] == "true"
+    outside = await client.get(Secret, "teapot-cell1-pourer-config", namespace)
+    assert "transport_url" in decoded(outside)["01-teapot.conf"]
+    teapot = await client.get(TeapotAPI, "teapot", namespace)
+    assert is_true(teapot.status.conditions, "Cell-cell1-Ready")
+
+
+async def a_credential_goes_when_nobody_uses_it(client: Client, namespace: str) -> None:
+    """Another account for a cell maps it anew and rolls its pods; the account of before goes when they have rolled."""
+    given = await client.get(Secret, "teapot-cell1", namespace)
+    before = {job.metadata.name for job in await mappings(client, namespace)}
+    template = {"cells": {"cell1": {"databaseAccount": "second"}}}
+    patch = {"spec": {"teapot": {"template": template}}}
+    await client.patch(UMBRELLA, "openstack", namespace, patch)
+    used = "used-by.openstack.org/TeapotCell.teapot-cell1"
+
+    def taken(secret: Secret) -> bool:
+        annotations = secret.metadata.annotations
+        return decoded(secret)["user"] == "second" and annotations[CONTENT] == annotations.get(used)
+
+    assert decoded(given)["user"] == "teapot_cell1"
+    await eventually(client, Secret, "teapot-cell1", namespace, taken)
+    await gone(client, MariaDBAccount, "teapot-cell1", namespace)
+    assert {job.metadata.name for job in await mappings(client, namespace)} - before, "the cell was mapped anew"
+
+
+async def mappings(client: Client, namespace: str) -> list[Job]:
+    return await client.list(Job, namespace, labels="app.kubernetes.io/component=map-cell1")
+
+
+async def a_cell_works_alone(client: Client, namespace: str) -> None:
+    """A cell needs no parent: somebody writes its Secret by hand."""
+    cell = {"metadata": {"name": "alone", "namespace": namespace}, "spec": {"secret": "by-hand"}}
+    await client.apply(TeapotCell, cell, field_manager="user")
+
+    def asks(seen: Any) -> bool:
+        ready = find(seen.status.conditions, "InputReady")
+        return ready is not None and "Secret by-hand, which spec.secret names, does not exist" in ready.message
+
+    await eventually(client, TeapotCell, "alone", namespace, asks)
+    content = {"hostname": "db.example.org", "port": "3306", "database": "cups", "user": "u", "password": "p"}
+    content |= {"transport_url": "rabbit://u:p@bus.example.org:5672/", "quorumqueues": "true"}
+    secret = {"metadata": {"name": "by-hand", "namespace": namespace}, "stringData": content}
+    await client.apply(Secret, secret, field_manager="user")
+    await eventually(client, TeapotCell, "alone", namespace, lambda seen: is_true(seen.status.conditions))
+
+
+def test_a_folder_checks_resources_of_others(checkout: Checkout) -> None:
+    """A webhook is asked about a kind that is another's, beside what everybody asks of it."""
+    program = """
+import msgspec
+from stackwright.api.rabbitmq import TransportURL
+from stackwright.controllers import admission
+from stackwright.controllers.known import nothing_known
+from stackwright import services
+
+(webhook,) = admission.webhooks((TransportURL,), nothing_known, services.checks())
+body = {"metadata": {"name": "my-cup", "namespace": "openstack"}, "spec": {"rabbitmqClusterName": "rabbitmq"}}
+print([error.field for error in webhook.validate(None, msgspec.convert(body, TransportURL)).errors])
+"""
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, cwd=checkout.root, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "['metadata.name']"
 
 
 def test_the_program_of_a_checkout_knows_a_service_that_was_put_there(

@@ -28,9 +28,9 @@ from stackwright.simulator import Behaviour, ImageMissing, Script, Selector, sim
 from tests.functional import neighbours
 from tests.functional.cloud import cloud, environment
 from tests.functional.running import running
-from tests.functional.test_keystone import decoded, gone, keystone, message, passwords, until_ready
+from tests.functional.test_keystone import decoded, keystone, message, passwords, until_ready
 from tests.functional.test_service_controller import cache, is_ready, kinds
-from tests.functional.watching import PATIENCE, eventually, some
+from tests.functional.watching import PATIENCE, eventually, gone, some
 
 __all__ = ["kinds"]
 

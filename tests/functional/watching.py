@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Callable
+from typing import Any
 
 from stackwright.kube.builtin import Event
 from stackwright.kube.client import Client
@@ -34,6 +35,21 @@ async def eventually(
     except TimeoutError:
         pass
     raise AssertionError(f"{kind.kind} {name} did not come to be as expected within {patience:g} s: {last}")
+
+
+async def gone(client: Client, kind: type[Any], name: str, namespace: str) -> None:
+    """Return when an object is not there any more; fail when it stays."""
+    events = client.watch(kind, namespace, fields=f"metadata.name={name}", initial=True)
+    try:
+        async with asyncio.timeout(PATIENCE), contextlib.aclosing(events):
+            if await client.find(kind, name, namespace) is None:
+                return
+            async for event in events:
+                if event.type == "DELETED" or await client.find(kind, name, namespace) is None:
+                    return
+    except TimeoutError:
+        pass
+    raise AssertionError(f"{kind.kind} {name} did not go within {PATIENCE:g} s")
 
 
 async def some(

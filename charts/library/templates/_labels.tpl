@@ -1,6 +1,6 @@
 {{/* What selects the pods of a component; never changes while a release lives. */}}
 {{- define "stackwright.selectorLabels" -}}
-app.kubernetes.io/name: {{ .root.Chart.Name }}
+app.kubernetes.io/name: {{ .root.Values.name | default .root.Chart.Name }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}

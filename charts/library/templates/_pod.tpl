@@ -64,7 +64,7 @@ podAffinity:
     - topologyKey: kubernetes.io/hostname
       labelSelector:
         matchLabels:
-          app.kubernetes.io/name: {{ .root.Chart.Name }}
+          app.kubernetes.io/name: {{ .root.Values.name | default .root.Chart.Name }}
           app.kubernetes.io/instance: {{ .root.Release.Name }}
         matchExpressions:
           - key: app.kubernetes.io/component

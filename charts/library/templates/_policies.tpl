@@ -5,7 +5,7 @@ is for all pods, Jobs among them; what is open to others is said for each compon
 {{- define "stackwright.networkPolicies" -}}
 {{- $root := .root }}
 {{- with .root.Values.networkPolicies }}
-{{- $all := dict "app.kubernetes.io/name" $root.Chart.Name "app.kubernetes.io/instance" $root.Release.Name -}}
+{{- $all := dict "app.kubernetes.io/name" ($root.Values.name | default $root.Chart.Name) "app.kubernetes.io/instance" $root.Release.Name -}}
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
 metadata:

@@ -49,13 +49,15 @@ class Database(Need):
     """A schema on the server that the field at `instance` names, with the account that the field at `account` names.
 
     `database` is the name of the MariaDBDatabase, by default that of the resource; the schema is called like it, with
-    underscores. `made` and `login` are the conditions that follow the two.
+    underscores. `usual_account` is the account of a resource that names none. `made` and `login` are the conditions
+    that follow the two.
     """
 
     name: str = "database"
     instance: str = "databaseInstance"
     account: str = "databaseAccount"
     database: Callable[[Any], str] = _own_name
+    usual_account: Callable[[Any], str] | None = None
     made: str = "DBReady"
     login: str = "MariaDBAccountReady"
     reads: ClassVar[tuple[type[Resource], ...]] = (Secret, MariaDBDatabase, MariaDBAccount)
@@ -74,7 +76,8 @@ class Database(Need):
 
     def account_of(self, resource: Any) -> str:
         """Return the name of the account."""
-        return str(paths.find(resource.spec, self.account) or "")
+        named = str(paths.find(resource.spec, self.account) or "")
+        return named or (self.usual_account(resource) if self.usual_account is not None else "")
 
     def resolve(self, resource: Any, sight: Sight) -> Resolved:
         """Return the login, once schema and account were made."""

@@ -16,8 +16,9 @@ from stackwright.blueprint.secret_values import read_value, text_of
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Ends, Wait
 
-# Under which key a Secret names the server, for NetworkPolicies; one that runs elsewhere has no name.
-SERVER = "server"
+# Under which keys a Secret names the servers, for NetworkPolicies; one that runs elsewhere has no name. A Secret may
+# have a database and a broker.
+DATABASE_SERVER, BROKER_SERVER = "databaseServer", "brokerServer"
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Connection:
     word: str
     pods: str
     keys: tuple[str, ...]
+    server: str
     read: Callable[[Mapping[str, str], str], Any]
     places: Callable[[Any], Places]
 
@@ -60,7 +62,7 @@ class Given(Need):
         waits = tuple(value for value in read.values() if isinstance(value, Wait))
         if waits:
             return Resolved(ready=False, waits=waits)
-        texts = {key: text_of(secret, f"{self.prefix}{key}") or "" for key in (*self.of.keys, SERVER)}
+        texts = {key: text_of(secret, f"{self.prefix}{key}") or "" for key in (*self.of.keys, self.of.server)}
         try:
             return Resolved(ready=True, fact=self.of.read(texts, name))
         except ValueError as error:
@@ -94,7 +96,7 @@ def database_secret(fact: DatabaseFacts) -> dict[str, str]:
         "database": fact.schema,
         "user": fact.user,
         "password": fact.password,
-        SERVER: fact.server,
+        DATABASE_SERVER: fact.server,
     }
 
 
@@ -103,23 +105,30 @@ def _read_database(texts: Mapping[str, str], secret: str) -> DatabaseFacts:
         message = "the value of the key port is no number; correct it"
         raise ValueError(message)
     return DatabaseFacts(
-        texts["hostname"], int(texts["port"]), texts["database"], texts["user"], texts["password"], texts[SERVER]
+        texts["hostname"],
+        int(texts["port"]),
+        texts["database"],
+        texts["user"],
+        texts["password"],
+        texts[DATABASE_SERVER],
     )
 
 
 def broker_secret(fact: BrokerFacts) -> dict[str, str]:
     """Return the content of a Secret that gives a broker to others."""
-    return {"transport_url": fact.transport_url, "quorumqueues": str(fact.quorum_queues).lower(), SERVER: fact.server}
+    queues = str(fact.quorum_queues).lower()
+    return {"transport_url": fact.transport_url, "quorumqueues": queues, BROKER_SERVER: fact.server}
 
 
 def _read_broker(texts: Mapping[str, str], secret: str) -> BrokerFacts:
-    return BrokerFacts(texts["transport_url"], texts["quorumqueues"] == "true", secret, texts[SERVER])
+    return BrokerFacts(texts["transport_url"], texts["quorumqueues"] == "true", secret, texts[BROKER_SERVER])
 
 
 GIVEN_DATABASE = Connection(
     DATABASE,
     "mariadb",
     ("hostname", "port", "database", "user", "password"),
+    DATABASE_SERVER,
     _read_database,
     lambda fact: ((fact.hostname, fact.port),),
 )
@@ -127,6 +136,7 @@ GIVEN_BROKER = Connection(
     BROKER,
     "rabbitmq",
     ("transport_url", "quorumqueues"),
+    BROKER_SERVER,
     _read_broker,
     lambda fact: tuple(broker_places(fact.transport_url)),
 )

@@ -161,6 +161,7 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
     condition = declared(resource, "ServiceConfigReady")
     config = (child(Secret(metadata=metadata, data=data), condition=condition),) if data else ()
     further = service.resources(resource, facts) if service.resources else ()
+    wanted = tuple(service.children(resource, facts)) if service.children else ()
     exported = service.exports(resource, facts) if service.exports else ()
     return Intent(
         facts=facts,
@@ -173,9 +174,9 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
             ),
             *(child(item) for item in further),
             *(use.secret_of(entry) for entry in exported),
-            *(service.children(resource, facts) if service.children else ()),
+            *(item for item in wanted if isinstance(item, Child)),
         ),
-        waits=common.waits,
+        waits=(*common.waits, *(item for item in wanted if isinstance(item, Wait))),
         findings=common.findings,
         values=chart_values,
         course=actions.waiting(common.course, due.waiting),

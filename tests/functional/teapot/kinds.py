@@ -1,16 +1,27 @@
-"""The kind of Teapot."""
+"""The kinds of Teapot: the API, which stands for a map of cells, and a cell, which also works alone."""
 
 from typing import Annotated, ClassVar
 
-from stackwright.api.base import VERSION, CustomResource, Definition, Kind, Value, describe, shown
+from stackwright.api.base import VERSION, CustomResource, Definition, Kind, Value, describe, minimum, shown
 from stackwright.api.exposure import ApiOverride, ApiTls
-from stackwright.api.service import ServiceAuth, ServiceSpec, ServiceStatus
+from stackwright.api.service import RabbitMqConfig, ServiceAuth, ServiceSpec, ServiceStatus
 
 
 class TeapotPasswords(Value, frozen=True, kw_only=True):
     """Under which keys of the Secret the passwords stand."""
 
     service: Annotated[str, describe("The key of the password of Teapot's user.")] = "TeapotPassword"
+
+
+class TeapotCellTemplate(Value, frozen=True, kw_only=True):
+    """A cell: cups of its own, with a database and a broker of its own."""
+
+    databaseInstance: Annotated[str, describe("The Galera that holds the cell's cups.")] = "openstack"
+    databaseAccount: Annotated[
+        str, describe("The MariaDBAccount; if empty, one that is called like Teapot and the cell.")
+    ] = ""
+    messagingBus: Annotated[RabbitMqConfig, describe("The broker of the cell.")] = RabbitMqConfig(cluster="rabbitmq")
+    replicas: Annotated[int, minimum(0), describe("How many brewers there are.")] = 1
 
 
 class TeapotAPISpec(ServiceSpec, frozen=True, kw_only=True):
@@ -23,6 +34,7 @@ class TeapotAPISpec(ServiceSpec, frozen=True, kw_only=True):
     passwordSelectors: TeapotPasswords = TeapotPasswords()
     auth: ServiceAuth = ServiceAuth()
     kettle: Annotated[str, describe("What the water is boiled in.")] = "copper"
+    cells: Annotated[dict[str, TeapotCellTemplate], describe("The cells, by name.")] = {}
     override: ApiOverride = ApiOverride()
     tls: ApiTls = ApiTls()
 
@@ -43,8 +55,10 @@ class TeapotAPI(CustomResource, frozen=True, kw_only=True):
         "InputReady",
         "MariaDBAccountReady",
         "DBReady",
+        "RabbitMqTransportURLReady",
         "ServiceConfigReady",
         "DBSyncReady",
+        "MappingReady",
         "CreateServiceReady",
         "KeystoneServiceReady",
         "KeystoneEndpointReady",
@@ -54,5 +68,31 @@ class TeapotAPI(CustomResource, frozen=True, kw_only=True):
     spec: TeapotAPISpec
     status: TeapotAPIStatus = TeapotAPIStatus()
 
+    def declared_conditions(self) -> tuple[str, ...]:
+        """Return one condition more for each cell."""
+        return (*self.conditions, *(cell_condition(cell) for cell in sorted(self.spec.cells)))
 
-KINDS: tuple[type[CustomResource], ...] = (TeapotAPI,)
+
+def cell_condition(cell: str) -> str:
+    """Return the condition that follows a cell."""
+    return f"Cell-{cell}-Ready"
+
+
+class TeapotCellSpec(ServiceSpec, frozen=True, kw_only=True):
+    """How a cell runs; its connections stand in the Secret, whoever wrote that."""
+
+    kettle: Annotated[str, describe("What the water is boiled in.")] = "copper"
+
+
+class TeapotCell(CustomResource, frozen=True, kw_only=True):
+    """A cell of Teapot: brewers, and a kettle on every node."""
+
+    kind: ClassVar[Kind] = Kind("teapot.openstack.org", VERSION, "TeapotCell", "teapotcells")
+    definition: ClassVar[Definition] = shown()
+    conditions: ClassVar[tuple[str, ...]] = ("InputReady", "ServiceConfigReady", "DeploymentReady")
+
+    spec: TeapotCellSpec
+    status: ServiceStatus = ServiceStatus()
+
+
+KINDS: tuple[type[CustomResource], ...] = (TeapotAPI, TeapotCell)
