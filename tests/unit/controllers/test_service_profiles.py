@@ -30,11 +30,11 @@ def taking(host: Host, **words: Any) -> Service[Any, Any]:
 
 def decided(service: Service[Any, Any], profile: str) -> Intent[Any]:
     labels = {ENFORCED: profile} if profile else {}
-    namespace = msgspec.convert({"metadata": {"name": "openstack", "labels": labels}}, Namespace)
+    openstack = msgspec.convert({"metadata": {"name": "openstack", "labels": labels}}, Namespace)
     resource = msgspec.convert({"metadata": {"name": "memcached", "namespace": "openstack"}, "spec": {}}, Memcached)
 
     def look(kind: type[Any], name: str, *, namespace: str = "") -> Any:
-        return namespace if (kind, name) == (Namespace, "openstack") else None
+        return openstack if (kind, name) == (Namespace, "openstack") else None
 
     return decide(service, resource, Seen(look, datetime(2026, 11, 15, tzinfo=UTC)), ENVIRONMENT)
 
