@@ -18,7 +18,7 @@ async def report(
 ) -> Status:
     """Write the status of a resource, unless it says the same already or is still moving; return what it is to be.
 
-    An event tells when `Ready` turned.
+    An event tells when `Ready` turned; of what a parent made, only that it turned wrong.
 
     `looked=False` says that the pass failed before it knew what there is to do.
     """
@@ -52,7 +52,8 @@ def _tell(resource: CustomResource, new: Status, context: Context) -> None:
     after = conditions.find(new.conditions, READY)
     if after is None or (before is not None and (before.status, before.message) == (after.status, after.message)):
         return
-    if after.status == "True":
+    # That a part is there, its own condition says with the time; the news for people is that the whole is.
+    if after.status == "True" and conditions.is_of_user(resource):
         context.events.event(resource, "Normal", after.reason, after.message)
     elif after.severity == "Error":
         context.events.event(resource, "Warning", after.reason, after.message)
