@@ -172,7 +172,9 @@ class ServiceController(Generic[C, F]):
         told = self.service.tell(resource, intent.facts, look) if self.service.tell else None
         findings.extend(told.findings if told else ())
         exposed = addresses.find(outcome, context)
-        status = self._status(told.status if told else resource.status, intent, outcome, seen, exposed)
+        # Looked at after the findings: what is Ready must not be told with the pods of a moment before.
+        pods_ready = sum(owner.status.get("readyReplicas", 0) for owner in self._workloads(resource, context))
+        status = self._status(told.status if told else resource.status, intent, outcome, pods_ready, exposed)
         for sentence in addresses.moved(resource, status, exposed, seen.nodes):
             context.events.event(resource, "Warning", "AddressChanged", sentence)
         delays.extend(addresses.give_up_in(exposed, seen.now))
@@ -193,20 +195,22 @@ class ServiceController(Generic[C, F]):
             raise failure
         return Result(after=min(delays)) if delays else None
 
-    async def _see(self, resource: C, look: Looker, context: Context) -> Seen:
+    def _workloads(self, resource: C, context: Context) -> tuple[Plain, ...]:
         # What is, or was, in helm's hands has no owner; its pods are the same.
-        owned = [
+        return tuple(
             item
             for kind in _WORKLOADS
             for item in context.store(kind).list(resource.metadata.namespace)
             if labels.belongs(item, resource)
             or (item.metadata.controller is None and labels.instance_of(item, self.service.name) == resource.key)
-        ]
+        )
+
+    async def _see(self, resource: C, look: Looker, context: Context) -> Seen:
         logs = {
             job.metadata.name: await act.log_of(job, context) for job in traces.ended_jobs(self.service, resource, look)
         }
         nodes = tuple(look.all(Node)) if self.service.endpoints_of(resource) else ()
-        return Seen(look, clock.now(), tuple(owned), nodes, logs, ownership.caches(context))
+        return Seen(look, clock.now(), self._workloads(resource, context), nodes, logs, ownership.caches(context))
 
     async def _render(self, resource: C, intent: Intent[F], look: Looker, context: Context) -> Rendered | None:
         if intent.values is None:
@@ -320,14 +324,14 @@ class ServiceController(Generic[C, F]):
         return delays, stuck
 
     def _status(
-        self, told: Status, intent: Intent[F], outcome: Outcome, seen: Seen, exposed: addresses.Exposed
+        self, told: Status, intent: Intent[F], outcome: Outcome, pods_ready: int, exposed: addresses.Exposed
     ) -> Status:
         status: Any = told
         changes: dict[str, Any] = {"overridden": outcome.overridden(), "actions": intent.course.statuses}
         if intent.values is not None:
             changes["chart"] = charts.said(outcome.parent)
             changes["addresses"] = addresses.keep(status.addresses, exposed)
-            changes["readyCount"] = sum(owner.status.get("readyReplicas", 0) for owner in seen.workloads)
+            changes["readyCount"] = pods_ready
             parts = {**intent.values["components"], **intent.values.get("jobs", {})}
             hashes = {name: part["hash"] for name, part in parts.items() if "hash" in part}
             changes["hash"] = {**hashes, **intent.noted}
