@@ -183,6 +183,8 @@ class OperatorState(Value, frozen=True, kw_only=True):
 class OpenStackControlPlaneStatus(CompositeStatus, frozen=True, kw_only=True):
     """The state of the control plane."""
 
+    unhurried: ClassVar[frozenset[str]] = frozenset({"services", "operators"})
+
     services: Annotated[
         tuple[ServiceState, ...], list_map("kind", "name"), describe("The state of each resource of the cloud.")
     ] = ()

@@ -1,6 +1,6 @@
 """What every service takes and reports: its template, user directed actions, credentials, the broker."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from stackwright.api.base import (
     CompositeStatus,
@@ -169,6 +169,9 @@ class KnownAddress(Value, frozen=True, kw_only=True):
 
 class WorkloadStatus(CompositeStatus, frozen=True, kw_only=True):
     """The status of every kind that runs pods."""
+
+    # A service that was Ready leaves it when a digest changes, and then everything is written at once.
+    unhurried: ClassVar[frozenset[str]] = frozenset({"readyCount", "hash"})
 
     readyCount: Annotated[int, describe("How many pods are ready.")] = 0
     chart: Annotated[str, describe("The source of the chart that was rendered last; empty if it is ours.")] = ""

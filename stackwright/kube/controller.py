@@ -13,7 +13,7 @@ a failing server is tried again with backoff; anything else is a bug, logged wit
 """
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic
 
 from structlog.typing import FilteringBoundLogger
@@ -21,6 +21,7 @@ from structlog.typing import FilteringBoundLogger
 from stackwright.kube.client import Client
 from stackwright.kube.events import EventRecorder
 from stackwright.kube.informers import Informers
+from stackwright.kube.pace import Pace
 from stackwright.kube.predicates import Predicate
 from stackwright.kube.resource import Key, R, Resource
 from stackwright.kube.store import Store
@@ -35,13 +36,17 @@ class Result:
 
 @dataclass(frozen=True)
 class Context:
-    """What a reconcile works with. The client remembers what is written through it: see Workers."""
+    """What a reconcile works with. The client remembers what is written through it: see Workers.
+
+    `pace` says whether the status is written now; what it puts off brings the key back.
+    """
 
     client: Client
     informers: Informers
     events: EventRecorder
     controller: str
     logger: FilteringBoundLogger
+    pace: Pace = field(default_factory=Pace)
 
     def store(self, kind: type[R]) -> Store[R]:
         """Return the cache of a kind that the controller owns, watches or reads."""

@@ -80,7 +80,13 @@ class Condition(Value, frozen=True, kw_only=True):
 
 
 class Status(Value, frozen=True, kw_only=True):
-    """What every kind of ours reports."""
+    """What every kind of ours reports.
+
+    `unhurried` are the fields that may be written after a pause, as conditions are (`pace`): nobody waits for them, and
+    each pass finds them anew. All other fields are written at once.
+    """
+
+    unhurried: ClassVar[frozenset[str]] = frozenset()
 
     conditions: Annotated[
         tuple[Condition, ...],

@@ -22,6 +22,7 @@ from stackwright.kube.errors import Blocked, KubeError, Retry
 from stackwright.kube.events import EventRecorder
 from stackwright.kube.informer import Change, Informer
 from stackwright.kube.informers import Informers
+from stackwright.kube.pace import Course, Pace
 from stackwright.kube.predicates import Predicate
 from stackwright.kube.queue import Priority, Queue, ShutDown
 from stackwright.kube.resource import Key, Kind, Resource
@@ -104,6 +105,8 @@ class Workers:
         self._following = [informer for kind in controller.kinds for informer in informers.following(kind)]
         # Namespaces of which not all is known. Who decides on half of what is there makes anew what he does not see.
         self._incomplete: set[str] = set()
+        # Statuses whose writing was put off.
+        self._courses: dict[Key, Course] = {}
         self._subscribe()
 
     def __str__(self) -> str:
@@ -287,12 +290,14 @@ class Workers:
 
     async def _reconcile(self, key: Key, writes: _Writes) -> None:
         """Run the controller's function once and act on how it ended."""
+        pace = Pace(self._courses.pop(key, None), self._clock)
         context = Context(
             client=self._client.recording(writes),
             informers=self._informers,
             events=self._events,
             controller=self.controller.name,
             logger=_log.bind(controller=self.controller.name, key=str(key)),
+            pace=pace,
         )
         began = self._clock()
         self._metrics.active_workers.inc()
@@ -303,6 +308,10 @@ class Workers:
         else:
             self._succeeded(key, result)
         finally:
+            if pace.course is not None:
+                # However the run ended: what it did not write has to be looked at again.
+                self._courses[key] = pace.course
+                self.queue.add_after(key, pace.rest)
             self._metrics.active_workers.dec()
             self._metrics.time.observe(self._clock() - began)
 

@@ -38,6 +38,7 @@ SHARES = 4
 NAME = "cloud"
 CLASS = "played"
 ROOT_SECRET = "openstack-mariadb-root"
+SUCCEEDS = Script()
 # More writes than it takes.
 NEVER = 1_000_000
 
@@ -85,10 +86,10 @@ def connection(kubernetes: dict[str, Path], tmp_path_factory: pytest.TempPathFac
 
 
 @contextlib.asynccontextmanager
-async def place(client: Client, name: str) -> AsyncIterator[str]:
+async def place(client: Client, name: str, script: Script = SUCCEEDS) -> AsyncIterator[str]:
     await client.apply(StorageClass, storage_class(CLASS))
     namespace = await fresh_namespace(client, name)
-    async with simulated(client, namespace, Script()), neighbours.nodes_agree(client, namespace):
+    async with simulated(client, namespace, script), neighbours.nodes_agree(client, namespace):
         yield namespace
 
 

@@ -194,6 +194,20 @@ FURTHER = (
         ("tests/functional/test_shapes.py::test_one_that_was_made_anew_does_not_get_the_status_of_the_one_before",),
     ),
     Mutant(
+        "a status that was put off is never looked at again",
+        "stackwright/kube/workers.py",
+        "                self.queue.add_after(key, pace.rest)\n",
+        "",
+        ("tests/runtime/test_controller_pace.py",),
+    ),
+    Mutant(
+        "a field that others wait for is put off",
+        "stackwright/kube/pace.py",
+        "return any(getattr(resource.status, name) != getattr(new, name) for name in facts)",
+        "return False",
+        ("tests/unit/kube/test_pace.py",),
+    ),
+    Mutant(
         "a bug of ours is told with its text, which may hold a secret",
         "stackwright/kube/conditions.py",
         "Internal error ({type(error).__name__}); the operator's log has the details",

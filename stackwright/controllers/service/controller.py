@@ -198,11 +198,13 @@ class ServiceController(Generic[C, F]):
         for sentence in addresses.moved(resource, status, exposed, seen.nodes):
             context.events.event(resource, "Warning", "AddressChanged", sentence)
         delays.extend(addresses.give_up_in(exposed, seen.now))
-        await report(resource, findings, status, context)
+        said = await report(resource, findings, status, context)
         settled = not waits and not intent.secrets and all(finding.status == "True" for finding in findings)
         if settled and intent.facts is not None:
             pods_of = self._pods(resource, context)
-            await credentials.settle(self.service, resource, intent.facts, pods_of, look, context)
+            # What this pass wrote, the resource of its beginning does not say.
+            present = msgspec.structs.replace(resource, status=said)
+            await credentials.settle(self.service, present, intent.facts, pods_of, look, context)
         delays.extend(wait.after for wait in waits if wait.after is not None)
         if intent.wake is not None:
             delays.append(intent.wake)

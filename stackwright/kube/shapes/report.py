@@ -1,4 +1,7 @@
-"""The end of every pass: findings become conditions, and the status is written if anything changed."""
+"""The end of every pass: findings become conditions, and the status is written if anything changed.
+
+A change that nobody waits for is written after a short pause (`kube/pace.py`).
+"""
 
 from collections.abc import Iterable
 
@@ -13,16 +16,19 @@ from stackwright.kube.resource import CustomResource, Status
 async def report(
     resource: CustomResource, findings: Iterable[Finding], status: Status, context: Context, *, looked: bool = True
 ) -> Status:
-    """Write the status of a resource, unless it says the same already; an event tells when `Ready` turned.
+    """Write the status of a resource, unless it says the same already or is still moving; return what it is to be.
+
+    An event tells when `Ready` turned; of what a parent made, only that it turned wrong.
 
     `looked=False` says that the pass failed before it knew what there is to do.
     """
-    now = clock.seconds(clock.now())
+    now = clock.now()
     computed = conditions.compute(
-        resource.declared_conditions(), findings, resource.status.conditions, now, looked=looked
+        resource.declared_conditions(), findings, resource.status.conditions, clock.seconds(now), looked=looked
     )
+    computed = context.pace.dated(resource, computed)
     new = msgspec.structs.replace(status, conditions=computed, observedGeneration=resource.metadata.generation)
-    if new == resource.status:
+    if new == resource.status or context.pace.puts_off(resource, new, now):
         return new
     body = {
         "apiVersion": resource.kind.api_version,
@@ -46,7 +52,8 @@ def _tell(resource: CustomResource, new: Status, context: Context) -> None:
     after = conditions.find(new.conditions, READY)
     if after is None or (before is not None and (before.status, before.message) == (after.status, after.message)):
         return
-    if after.status == "True":
+    # That a part is there, its own condition says with the time; the news for people is that the whole is.
+    if after.status == "True" and conditions.is_of_user(resource):
         context.events.event(resource, "Normal", after.reason, after.message)
     elif after.severity == "Error":
         context.events.event(resource, "Warning", after.reason, after.message)

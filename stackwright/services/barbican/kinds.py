@@ -106,6 +106,8 @@ class BarbicanSpec(Value, frozen=True, kw_only=True):
 class BarbicanStatus(ServiceStatus, frozen=True, kw_only=True):
     """How far Barbican is, and where it is."""
 
+    unhurried: ClassVar[frozenset[str]] = ServiceStatus.unhurried | {"databaseHostname", "transportURLSecret"}
+
     apiEndpoints: Annotated[dict[str, str], describe("The URLs of the endpoints: public, internal.")] = {}
     databaseHostname: Annotated[str, describe("The host of the database.")] = ""
     transportURLSecret: Annotated[str, describe("The Secret with the login to the broker.")] = ""

@@ -194,6 +194,8 @@ class GlanceSpec(Value, frozen=True, kw_only=True):
 class GlanceStatus(ServiceStatus, frozen=True, kw_only=True):
     """How far Glance is, and where it is."""
 
+    unhurried: ClassVar[frozenset[str]] = ServiceStatus.unhurried | {"databaseHostname", "glanceAPIReadyCounts"}
+
     apiEndpoint: Annotated[dict[str, str], describe("The URLs that are registered in Keystone: public, internal.")] = {}
     databaseHostname: Annotated[str, describe("The host of the database.")] = ""
     glanceAPIReadyCounts: Annotated[dict[str, int], describe("How many pods of each API are ready.")] = {}

@@ -120,6 +120,9 @@ class KeystoneAPISpec(ServiceSpec, frozen=True, kw_only=True):
 class KeystoneAPIStatus(ServiceStatus, frozen=True, kw_only=True):
     """How far Keystone is, and where it is."""
 
+    # Other services wait for `apiEndpoints`; the region is told with them.
+    unhurried: ClassVar[frozenset[str]] = ServiceStatus.unhurried | {"region", "databaseHostname", "transportURLSecret"}
+
     apiEndpoints: Annotated[dict[str, str], describe("The URLs of the endpoints: public, internal.")] = {}
     region: Annotated[str, describe("The region that endpoints are registered in.")] = ""
     databaseHostname: Annotated[str, describe("The host of the database.")] = ""

@@ -131,6 +131,15 @@ class GaleraAttributes(Value, frozen=True, kw_only=True):
 class GaleraStatus(WorkloadStatus, frozen=True, kw_only=True):
     """How far the server is."""
 
+    # Clients wait for `bootstrapped`, and the nodes' own words are read where they wrote them.
+    unhurried: ClassVar[frozenset[str]] = WorkloadStatus.unhurried | {
+        "hostname",
+        "port",
+        "attributes",
+        "safeToBootstrap",
+        "rootDatabaseSecret",
+    }
+
     hostname: Annotated[str, describe("The host name under which clients reach the server.")] = ""
     port: Annotated[int, describe("The port on which the server listens.")] = 0
     bootstrapped: Annotated[bool, describe("Whether the cluster has formed and accepts clients.")] = False

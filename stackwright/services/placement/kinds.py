@@ -61,6 +61,8 @@ class PlacementAPISpec(ServiceSpec, frozen=True, kw_only=True):
 class PlacementAPIStatus(ServiceStatus, frozen=True, kw_only=True):
     """How far Placement is, and where it is."""
 
+    unhurried: ClassVar[frozenset[str]] = ServiceStatus.unhurried | {"databaseHostname"}
+
     apiEndpoints: Annotated[dict[str, str], describe("The URLs of the endpoints: public, internal.")] = {}
     databaseHostname: Annotated[str, describe("The host of the database.")] = ""
 

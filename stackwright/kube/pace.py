@@ -1,0 +1,112 @@
+"""When a status is written: at once where somebody waits for it, after a short pause where it only moves on.
+
+On the way to Ready a status changes many times within a second, and each write wakes the parents, which write too. So a
+pass that has nothing urgent to say puts its write off, and its key is looked at again when the pause is over: a second
+at first, longer where the way to Ready is long. Nothing is lost by that: the next pass, be it of another process,
+compares the status with the world and not with what an earlier pass meant to write. What is remembered here is only
+since when.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+
+from stackwright.kube import conditions
+from stackwright.kube.conditions import READY
+from stackwright.kube.resource import Condition, CustomResource, Status
+
+# A status is written when it has been the same for so many seconds, or for that share of the way so far: who waits for
+# minutes need not know of every second. It is never put off for longer than LONGEST, however much it moves.
+PAUSE = 1.0
+SHARE = 0.5
+LONGEST = 5.0
+
+# Conditions are what a pause is for; whose generation they speak of is looked at apart.
+_CONDITIONS = frozenset({"conditions", "observedGeneration"})
+
+
+@dataclass(frozen=True)
+class Course:
+    """What was put off: of which resource, since when, when it last changed, and what would have been written."""
+
+    uid: str
+    since: float
+    moved: float
+    said: Status
+
+
+def is_urgent(resource: CustomResource, new: Status) -> bool:
+    """Return whether somebody waits for a status that differs from the one that a resource has. Pure.
+
+    Users wait for Ready, for what they have to do, and for a sign that their change was seen; other controllers wait
+    for the fields beside the conditions.
+    """
+    before, after = (conditions.find(status.conditions, READY) for status in (resource.status, new))
+    if after is None or after.status == "True" or after.severity == "Error" or resource.deleting:
+        return True
+    if before is not None and before.status == "True":
+        return True
+    if resource.status.observedGeneration < resource.metadata.generation and conditions.is_of_user(resource):
+        return True
+    facts = set(new.__struct_fields__) - _CONDITIONS - type(new).unhurried
+    return any(getattr(resource.status, name) != getattr(new, name) for name in facts)
+
+
+def rest(*, unready_for: float, same_for: float, put_off_for: float) -> float:
+    """Return for how many seconds a write that is not urgent is still put off; 0 where it is due. Pure."""
+    pause = min(max(PAUSE, SHARE * unready_for), LONGEST)
+    return max(0.0, min(pause - same_for, LONGEST - put_off_for))
+
+
+def unready_for(status: Status, wall: datetime) -> float:
+    """Return since how many seconds a resource is not Ready, by its own word."""
+    ready = conditions.find(status.conditions, READY)
+    since = ready.lastTransitionTime if ready is not None else ""
+    return (wall - datetime.fromisoformat(since)).total_seconds() if since else 0.0
+
+
+class Pace:
+    """Decides for one run of one key; `course` is what it puts off, if anything."""
+
+    def __init__(self, before: Course | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._before = before
+        self._clock = clock
+        self.course: Course | None = None
+        self.rest = 0.0
+
+    def puts_off(self, resource: CustomResource, new: Status, wall: datetime) -> bool:
+        """Return whether the status is to be written later, unless another run has something else to say by then."""
+        now, before = self._clock(), self._course_of(resource)
+        moved = now if before is None or _undated(before.said) != _undated(new) else before.moved
+        since = now if before is None else before.since
+        self.rest = 0.0
+        if not is_urgent(resource, new):
+            self.rest = rest(unready_for=unready_for(new, wall), same_for=now - moved, put_off_for=now - since)
+        self.course = Course(resource.metadata.uid, since, moved, new) if self.rest > 0 else None
+        return self.course is not None
+
+    def dated(self, resource: CustomResource, computed: tuple[Condition, ...]) -> tuple[Condition, ...]:
+        """Return conditions with the times since when they hold, also where that was not written yet."""
+        before = self._course_of(resource)
+        if before is None:
+            return computed
+        known = {(said.type, said.status): said.lastTransitionTime for said in before.said.conditions}
+        return tuple(
+            msgspec.structs.replace(condition, lastTransitionTime=min(since, condition.lastTransitionTime))
+            if (since := known.get((condition.type, condition.status)))
+            else condition
+            for condition in computed
+        )
+
+    def _course_of(self, resource: CustomResource) -> Course | None:
+        """Return what was put off of this resource, and not of one of the same name before it."""
+        before = self._before
+        return before if before is not None and before.uid == resource.metadata.uid else None
+
+
+def _undated(status: Status) -> Status:
+    undated = (msgspec.structs.replace(condition, lastTransitionTime="") for condition in status.conditions)
+    return msgspec.structs.replace(status, conditions=tuple(undated))

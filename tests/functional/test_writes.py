@@ -1,0 +1,40 @@
+"""How often the operators write for one cloud: each object once, and statuses without a write for every flicker."""
+
+from collections import Counter
+from pathlib import Path
+
+from stackwright.kube.client import Client
+from stackwright.kube.config import Connection
+from stackwright.kube.runtime import Runtime
+from stackwright.simulator import Behaviour, Script
+from tests.functional.counting import Counted
+from tests.functional.definitions import defined
+from tests.functional.running import quiet, running
+from tests.functional.test_crash import World, ask_for_cloud, place, until_ready
+
+# With pods that are played it was 55 to 58, and 88 to 94 when every flicker was written. How many flickers last longer
+# than the pause depends on how slow a machine is, so the bound is in the middle. The goal of 60 for a real cloud, whose
+# pods take longer, is the benchmark's (benchmarks/keystone.py); it counted 69.
+AT_MOST = 72
+# The pods of a real cloud take as long to start as it takes for the operators to notice that they do.
+PODS = Script((Behaviour(start_after=0.5, ready_after=1.0, runs_for=1.0, bind_after=0.3),))
+
+
+async def test_a_cloud_is_not_written_for_every_flicker(
+    client: Client, connection: Connection, kubernetes: dict[str, Path]
+) -> None:
+    await defined(client)
+    async with place(client, "writes", PODS) as namespace, Client(connection) as own:
+        counted, world = Counted(own), World(kubernetes)
+        runtime = Runtime(own, world.controllers(own, life=1), namespace=namespace)
+        async with running(runtime):
+            await ask_for_cloud(client, namespace)
+            await until_ready(client, namespace)
+            await quiet(runtime)
+    assert len(counted.writes) <= AT_MOST, counted.table()
+    statuses = [written for written in counted.writes if written.resource.endswith("/status")]
+    events = [str(written) for written in counted.writes if written.resource == "events"]
+    objects = Counter(str(written) for written in counted.writes if str(written) not in (*map(str, statuses), *events))
+    assert {what: times for what, times in objects.items() if times > 1} == {}
+    # Of the whole it is told once that it is there; of its parts only what is wrong.
+    assert events == ["POST events OpenStackControlPlane cloud Ready"]

@@ -1,0 +1,156 @@
+"""A status is written at once where somebody waits for it, and after a pause where it only moves on."""
+
+from datetime import UTC, datetime, timedelta
+from typing import ClassVar, get_type_hints
+
+import msgspec
+import pytest
+
+from stackwright import services
+from stackwright.kube import clock, pace
+from stackwright.kube.conditions import MARK, READY
+from stackwright.kube.pace import LONGEST, PAUSE, Course, Pace, is_urgent, rest
+from stackwright.kube.resource import Condition, CustomResource, Kind, ObjectMeta, Status
+
+BEGAN = datetime(2026, 11, 16, tzinfo=UTC)
+MADE = {f"test{MARK}": "digest"}
+
+
+class PotStatus(Status, frozen=True, kw_only=True):
+    """A pot has one field that others wait for, and one that is only shown."""
+
+    unhurried: ClassVar[frozenset[str]] = frozenset({"bubbles"})
+
+    address: str = ""
+    bubbles: int = 0
+
+
+class Pot(CustomResource, frozen=True, kw_only=True):
+    """A kind that is nobody's."""
+
+    kind: ClassVar[Kind] = Kind("example.org", "v1", "Pot", "pots")
+    conditions: ClassVar[tuple[str, ...]] = ("Hot",)
+
+    status: PotStatus = PotStatus()
+
+
+def status(
+    ready: str = "False", message: str = "", severity: str = "Info", *, at: float = 0.0, seen: int = 1, **fields: object
+) -> PotStatus:
+    since = clock.seconds(BEGAN + timedelta(seconds=at))
+    condition = Condition(type=READY, status=ready, severity=severity, message=message, lastTransitionTime=since)
+    return PotStatus(conditions=(condition,), observedGeneration=seen, **fields)  # type: ignore[arg-type]  # a test's words
+
+
+def pot(said: PotStatus, *, made: bool = True, generation: int = 1, uid: str = "1", deleted: str = "") -> Pot:
+    metadata = ObjectMeta(
+        name="pot", uid=uid, generation=generation, annotations=MADE if made else {}, deletionTimestamp=deleted
+    )
+    return Pot(metadata=metadata, status=said)
+
+
+@pytest.mark.parametrize(
+    ("resource", "new", "expected"),
+    [
+        pytest.param(pot(status()), status("True", severity=""), True, id="it-turns-ready"),
+        pytest.param(pot(status("True")), status(), True, id="it-leaves-ready"),
+        pytest.param(pot(status()), status(severity="Error"), True, id="somebody-must-act"),
+        pytest.param(pot(status(severity="Error")), status(severity="Error", message="b"), True, id="of-another-thing"),
+        pytest.param(pot(status(), made=False, generation=2), status(seen=2), True, id="a-user-changed-it"),
+        pytest.param(pot(PotStatus(), made=False), status(), True, id="a-user-made-it"),
+        pytest.param(pot(status(), generation=2), status(seen=2), False, id="a-parent-changed-it"),
+        pytest.param(pot(PotStatus()), status(), False, id="a-parent-made-it"),
+        pytest.param(pot(status()), status(address="here"), True, id="others-wait-for-a-field"),
+        pytest.param(pot(status()), status(bubbles=9), False, id="nobody-waits-for-a-field"),
+        pytest.param(pot(status(), deleted="now"), status(message="b"), True, id="it-goes"),
+        pytest.param(pot(status()), status(message="b"), False, id="it-says-another-sentence"),
+        pytest.param(pot(status("Unknown")), status(), False, id="it-is-known-what-it-waits-for"),
+        pytest.param(pot(status()), status(severity="Warning"), False, id="a-pod-is-in-trouble-for-a-moment"),
+    ],
+)
+def test_what_is_urgent(resource: Pot, new: PotStatus, *, expected: bool) -> None:
+    assert is_urgent(resource, new) is expected
+
+
+@pytest.mark.parametrize(
+    ("unready", "same", "put_off", "expected"),
+    [
+        pytest.param(0.0, 0.0, 0.0, 1.0, id="at-first-a-second"),
+        pytest.param(0.0, 0.75, 0.75, 0.25, id="what-is-left-of-it"),
+        pytest.param(0.0, 1.0, 1.0, 0.0, id="it-was-the-same-for-a-second"),
+        pytest.param(6.0, 0.5, 2.0, 2.5, id="half-of-a-longer-way"),
+        pytest.param(600.0, 0.0, 0.0, 5.0, id="five-seconds-at-most"),
+        pytest.param(600.0, 0.0, 4.5, 0.5, id="also-where-it-keeps-moving"),
+        pytest.param(0.0, 0.0, 5.0, 0.0, id="and-then-it-is-due"),
+        pytest.param(-3.0, 0.0, 0.0, 1.0, id="a-clock-that-is-behind-changes-nothing"),
+    ],
+)
+def test_how_long_the_rest_is_put_off(unready: float, same: float, put_off: float, expected: float) -> None:
+    assert rest(unready_for=unready, same_for=same, put_off_for=put_off) == expected
+
+
+class Story:
+    """Runs of one key, one after the other, with the time that a test gives."""
+
+    def __init__(self) -> None:
+        self.course: Course | None = None
+        self.resource = pot(status())
+
+    def run(self, at: float, new: PotStatus) -> bool:
+        """Return whether a run at that second writes what it has to say."""
+        decided = Pace(self.course, lambda: at)
+        put_off = decided.puts_off(self.resource, new, BEGAN)
+        self.course = decided.course
+        assert put_off == (self.course is not None) == (decided.rest > 0)
+        if not put_off:
+            self.resource = msgspec.structs.replace(self.resource, status=new)
+        return not put_off
+
+
+def test_what_stays_the_same_is_written_when_the_pause_is_over() -> None:
+    story = Story()
+    assert [story.run(at, status(message="b")) for at in (0.0, 0.5, PAUSE)] == [False, False, True]
+
+
+def test_what_moves_is_put_off_again_and_not_forever() -> None:
+    story = Story()
+    moves = [story.run(half / 2, status(message=str(half))) for half in range(int(LONGEST * 2) + 1)]
+    assert moves == [False] * int(LONGEST * 2) + [True]
+
+
+def test_a_time_that_passes_is_no_move() -> None:
+    story = Story()
+    assert not story.run(0.0, status("Unknown", "b"))
+    assert story.run(PAUSE, status("Unknown", "b", at=1.0))
+
+
+def test_what_turns_ready_during_a_pause_is_written_at_once() -> None:
+    story = Story()
+    assert [story.run(0.0, status(message="b")), story.run(0.1, status("True"))] == [False, True]
+
+
+def test_one_that_was_made_anew_has_a_pause_of_its_own() -> None:
+    story = Story()
+    assert not story.run(0.0, status(message="b"))
+    story.resource = pot(status(), uid="2")
+    assert not story.run(PAUSE, status(message="b"))
+
+
+def test_the_time_is_that_of_the_turn_and_not_that_of_the_write() -> None:
+    resource, turned = pot(status()), status("Unknown", "b", at=1.0)
+    first = Pace(None, lambda: 0.0)
+    assert first.puts_off(resource, turned, BEGAN)
+    later = Pace(first.course, lambda: PAUSE)
+    assert later.dated(resource, status("Unknown", "b", at=2.0).conditions) == turned.conditions
+    assert later.dated(resource, status("True", "b", at=2.0).conditions) == status("True", "b", at=2.0).conditions
+
+
+def test_how_long_a_way_is_follows_from_the_status() -> None:
+    assert pace.unready_for(status(at=-90.0), BEGAN) == 90.0
+    assert pace.unready_for(PotStatus(), BEGAN) == 0.0
+
+
+@pytest.mark.parametrize("kind", services.kinds(), ids=lambda kind: kind.kind.name)
+def test_what_a_kind_calls_unhurried_is_a_field_of_its_status(kind: type[CustomResource]) -> None:
+    status_type = get_type_hints(kind)["status"]
+    assert status_type.unhurried <= set(status_type.__struct_fields__)
