@@ -363,7 +363,7 @@ async def test_an_object_that_does_not_fit_is_left_out_alone(server: FaultServer
     found = await client.list(Thing)
     assert [thing.spec.size for thing in found] == [number for number in range(20) if number != 7]
     assert REGISTRY.get_sample_value("undecodable_objects_total", {"kind": "Thing.example.org"}) == before + 1
-    with pytest.raises(ApiError, match=r"The server's Thing is does not match this version .*\$\.spec\.size"):
+    with pytest.raises(ApiError, match=r"The server's Thing does not match this version .*\$\.spec\.size"):
         await client.get(Thing, "a07", "x")
 
 
