@@ -7,17 +7,19 @@ again. Simulators of one cluster share the node `simulated`, so that a DaemonSet
 run; for the same reason nodes stay when a simulator ends (`kubectl delete node simulated` removes it).
 """
 
+import contextlib
 from collections.abc import Iterable
 
 from stackwright.kube.builtin import Lease
 from stackwright.kube.client import Client
 from stackwright.kube.clock import REAL, Clock, microseconds
 from stackwright.kube.controller import Context, Controller, Result
-from stackwright.kube.errors import AlreadyExists, KubeError
+from stackwright.kube.errors import AlreadyExists, Conflict, KubeError
 from stackwright.kube.resource import JsonObject, Key
 from stackwright.simulator.node import Node, SimulatedNode, Taint, is_reported, manifest, status
 
 LEASES = "kube-node-lease"
+NOT_READY = "node.kubernetes.io/not-ready"
 RENEW_EVERY = 10.0
 _LEASE_SECONDS = 40
 
@@ -59,6 +61,19 @@ class Keeper:
             )
         for wanted in self._wanted.values():
             await self._keep(wanted, found.get(wanted.name), client)
+            if wanted.ready:
+                await self._let_pods_come(wanted.name, client)
+
+    async def _let_pods_come(self, name: str, client: Client) -> None:
+        """Take off the taint that a new node has until somebody sees that it is ready: its first pods would not fit."""
+        while True:
+            node = await client.get(Node, name)
+            kept = [taint.body for taint in node.spec.taints if taint.key != NOT_READY]
+            if len(kept) == len(node.spec.taints):
+                return
+            version = {"resourceVersion": node.metadata.resourceVersion}
+            with contextlib.suppress(Conflict):
+                await client.patch(Node, name, "", {"metadata": version, "spec": {"taints": kept}})
 
     def controller(self) -> Controller:
         """Return the controller that keeps the nodes alive."""

@@ -109,9 +109,9 @@ async def test_a_daemon_set_is_a_workload_like_others(
         # The host's network is against the namespace's profile: only events tell why no pod comes.
         await client.patch(Namespace, namespace, "", {"metadata": {"labels": {PROFILE: "baseline"}}})
         play.set_nodes((CONTROL, COMPUTES[0]))
-        refused = await until("DaemonSet memcached-agent may not make its pods")
+        refused = await until("DaemonSet memcached-agent cannot create its pods: forbidden")
         assert "host namespaces (hostNetwork=true)" in deployed(refused)[1]
-        assert "may not make its pod" in await said("explain", "memcached")
+        assert "cannot create its pod" in await said("explain", "memcached")
 
         await client.patch(Namespace, namespace, "", {"metadata": {"labels": {PROFILE: None}}})
         play.set_nodes((CONTROL, *COMPUTES))

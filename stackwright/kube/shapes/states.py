@@ -18,7 +18,9 @@ _THERE = Finding("", "True", READY, "")
 REFUSED = "FailedCreate"
 # How the server's answers, and what StatefulSets, DaemonSets and Jobs tell of them, begin.
 _POD_NAME = re.compile(
-    r'(create Pod \S+ in \w+ \S+ failed error: )?(Error creating: )?pods "[^"]*" (is )?', re.IGNORECASE
+    r"(\(combined from similar events\): )?"
+    r'(create Pod \S+ in \w+ \S+ failed error: )?(Error creating: )?pods "[^"]*" (is )?',
+    re.IGNORECASE,
 )
 
 

@@ -162,6 +162,7 @@ def test_a_rollout_says_how_far_it_is() -> None:
     [
         pytest.param(f'pods "a-5d-x2" {PROFILE}', id="a-replica-set"),
         pytest.param(f'Error creating: pods "a-5d-x2" {PROFILE}', id="a-job"),
+        pytest.param(f'(combined from similar events): Error creating: pods "a-x7" {PROFILE}', id="again-and-again"),
         pytest.param(f'Create Pod a-0 in StatefulSet a failed error: pods "a-0" {PROFILE}', id="a-stateful-set"),
     ],
 )
