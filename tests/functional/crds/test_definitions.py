@@ -247,7 +247,7 @@ async def test_a_name_from_which_names_are_made_must_allow_it(
                 },
             },
             "spec.externalKeystoneAPI",
-            "another's",
+            "between deployed and external",
             id="whose-keystone-it-is",
         ),
         pytest.param("KeystoneService", {}, {"serviceName": "x"}, "spec.serviceName", "renamed", id="a-service's-name"),
