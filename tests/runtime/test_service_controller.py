@@ -109,7 +109,7 @@ async def test_a_ring_turns_only_when_every_pod_holds_the_staged_key(
     secret = msgspec.convert(server.put(Secret, ring()), Secret)
     due = Turn(secret, "/keys", 3) if step is Turn else Spread(secret, "/keys")
     pods = Pods(hold=hold)
-    turning = act.turn(due, [pod(phase)], context(client), environment(pods), NOW)
+    turning = ring_turns.turn(due, [pod(phase)], context(client), environment(pods), NOW)
     if turns:
         await turning
         assert pods.asked == ["keystone-0"]
