@@ -17,7 +17,7 @@ from stackwright.api.rabbitmq import TransportURL
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.needs import Notifications
 from stackwright.controllers.needs import sight
-from stackwright.controllers.service import Environment, act, controllers
+from stackwright.controllers.service import Environment, act, controllers, ring_turns
 from stackwright.controllers.service.rings import Spread, Turn
 from stackwright.kube.builtin import ConfigMap, Pod, Secret
 from stackwright.kube.client import Client
