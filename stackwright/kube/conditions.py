@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from stackwright.kube.errors import ApiError, Blocked, KubeError, Retry, Unreachable
 from stackwright.kube.plan import Ends, Plan, Wait
-from stackwright.kube.resource import Condition, Resource
+from stackwright.kube.resource import Condition, CustomResource, Resource
 
 READY = "Ready"
 READY_MESSAGE = "Setup complete"
@@ -46,6 +46,11 @@ def is_of_user(resource: Resource) -> bool:
     """Return whether a user wrote a resource, and not a parent, which says itself what it needs."""
     metadata = resource.metadata
     return metadata.controller is None and not any(name.endswith(MARK) for name in metadata.annotations)
+
+
+def declared(resource: CustomResource, condition: str) -> str:
+    """Return the condition if the resource has it, else the empty one, which speaks of the whole."""
+    return condition if condition in resource.declared_conditions() else ""
 
 
 def findings_of(plan: Plan, resource: Resource) -> tuple[Finding, ...]:

@@ -21,14 +21,14 @@ SURVIVORS = (
     ),
     Mutant(
         "a key ring turns before all pods hold the staged key",
-        f"{SERVICE}/act.py",
+        f"{SERVICE}/ring_turns.py",
         "    if not isinstance(step, Drop):\n        await _held(",
         "    if isinstance(step, Drop):\n        await _held(",
         (f"{ON_FAULTS}::test_a_ring_turns_only_when_every_pod_holds_the_staged_key",),
     ),
     Mutant(
         "a pod that only starts is taken for one that holds the staged key",
-        f"{SERVICE}/act.py",
+        f"{SERVICE}/ring_turns.py",
         "if not started or not await",
         "if started and not await",
         (f"{ON_FAULTS}::test_a_ring_turns_only_when_every_pod_holds_the_staged_key",),
@@ -251,7 +251,7 @@ FURTHER = (
     ),
     Mutant(
         "a turn forgets keys that tokens of today are written with",
-        f"{SERVICE}/act.py",
+        f"{SERVICE}/ring_turns.py",
         "source.random, needed=step.needed)",
         "source.random)",
         (

@@ -17,7 +17,7 @@ from stackwright.api.rabbitmq import TransportURL
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.needs import Notifications
 from stackwright.controllers.needs import sight
-from stackwright.controllers.service import Environment, act, controllers
+from stackwright.controllers.service import Environment, act, controllers, ring_turns
 from stackwright.controllers.service.rings import Spread, Turn
 from stackwright.kube.builtin import ConfigMap, Pod, Secret
 from stackwright.kube.client import Client
@@ -109,7 +109,7 @@ async def test_a_ring_turns_only_when_every_pod_holds_the_staged_key(
     secret = msgspec.convert(server.put(Secret, ring()), Secret)
     due = Turn(secret, "/keys", 3) if step is Turn else Spread(secret, "/keys")
     pods = Pods(hold=hold)
-    turning = act.turn(due, [pod(phase)], context(client), environment(pods), NOW)
+    turning = ring_turns.turn(due, [pod(phase)], context(client), environment(pods), NOW)
     if turns:
         await turning
         assert pods.asked == ["keystone-0"]

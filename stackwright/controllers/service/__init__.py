@@ -1,11 +1,21 @@
 """The generic controller of a service: one for every kind that has a blueprint.
 
-decide.py    what a resource comes to, given what is in the caches: children, waits, the release. Pure
-charts.py    which chart is rendered: ours, or one that the user brings, and what that may hold
-preview.py   what would change if a release were taken over
-act.py       secrets, key rings, logs: what is done beside applying
-pods.py      why pods do not come up, in a sentence. Pure
-controller.py  reads, decides, acts, reports
+controller.py reads, decides, acts and reports; decide.py is the whole decision. The way of a resource, step by step:
+
+refusals.py     what is refused before anything is done (snippets.py, profiles.py); holding.py keeps what ran before
+inputs.py       what its needs come to (controllers/needs.py), and the facts that they yield; losses.py: lost Secrets
+volumes.py      the volumes that outlive it
+rings.py        which key rings are due; ring_turns.py turns them when every pod holds the present keys
+traces.py       what has become of the actions that a user asked for
+charts.py       which chart is rendered: ours, or one that the user brings; rendering.py renders it
+objects.py      the objects of the release, each with its condition; references.py: what they read and nobody made
+failed_jobs.py  Jobs that failed and are tried again
+pods.py         why pods do not come up, in a sentence; missing_pods.py: why there are none
+addresses.py    the addresses that clients know
+credentials.py  marks what the service works with, and lets credentials go that nobody uses any more
+preview.py      what would change if a release were taken over
+
+act.py          Secrets, logs, ownership: what is done beside applying
 """
 
 from stackwright.controllers.service.controller import ServiceController, controllers

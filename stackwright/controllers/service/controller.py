@@ -1,6 +1,6 @@
 """The controller of every kind that has a blueprint: read, decide, act, report."""
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
@@ -8,7 +8,7 @@ import msgspec
 
 from stackwright.adapters.helm import Rendered
 from stackwright.api.annotations import PAUSED
-from stackwright.api.base import CustomResource, JsonObject, Status
+from stackwright.api.base import CustomResource, Status
 from stackwright.blueprint.endpoints import address_of
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.service import Service
@@ -19,17 +19,18 @@ from stackwright.controllers.service import (
     addresses,
     charts,
     credentials,
+    failed_jobs,
     holding,
     labels,
     missing_pods,
-    pods,
+    objects,
     preview,
     profiles,
-    references,
     rendering,
+    ring_turns,
     traces,
 )
-from stackwright.controllers.service.decide import Intent, Seen, decide, declared
+from stackwright.controllers.service.decide import Intent, Seen, decide
 from stackwright.controllers.service.environment import Environment
 from stackwright.controllers.service.rings import Drop, Spread, Turn
 from stackwright.kube import builtin, clock, conditions
@@ -46,7 +47,7 @@ from stackwright.kube.builtin import (
     StatefulSet,
     StorageClass,
 )
-from stackwright.kube.conditions import Finding
+from stackwright.kube.conditions import Finding, declared
 from stackwright.kube.controller import Context, Controller, Result, Watch
 from stackwright.kube.errors import Blocked, Retry
 from stackwright.kube.informer import Change
@@ -54,22 +55,12 @@ from stackwright.kube.predicates import asked_differently
 from stackwright.kube.resource import Key, Resource
 from stackwright.kube.shapes import pausing
 from stackwright.kube.shapes.belonging import FOREIGN_SECONDS
-from stackwright.kube.shapes.children import Child, Children, Outcome
+from stackwright.kube.shapes.children import Children, Outcome
 from stackwright.kube.shapes.report import report
 
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
 
-# Which condition follows the objects of a kind; a Job has its own.
-_CONDITIONS: Mapping[type[Resource], str] = {
-    Deployment: "DeploymentReady",
-    StatefulSet: "DeploymentReady",
-    DaemonSet: "DeploymentReady",
-    builtin.Service: "CreateServiceReady",
-    builtin.CronJob: "CronJobReady",
-}
-# Which condition follows a Job that makes what a service needs, where the chart does that.
-_PROVISIONING = {"db-create": "DBReady", "identity-create": "KeystoneServiceReady"}
 _WORKLOADS: tuple[type[Plain], ...] = (Deployment, StatefulSet, DaemonSet)
 _LOOKED_AT: tuple[type[Resource], ...] = (
     Secret,
@@ -170,8 +161,8 @@ class ServiceController(Generic[C, F]):
         except (Blocked, ownership.MadeByUser) as error:
             raise holding.Refused(error, seen) from error
         bodies = rendered.objects if rendered is not None else ()
-        children = (*intent.children, *self._objects(resource, bodies, intent.children, look))
-        again = await self._clear_failed(resource, intent, children, context)
+        children = (*intent.children, *objects.children_of(self.service, resource, bodies, intent.children, look))
+        again = await failed_jobs.clear(resource, intent.values or {}, children, context)
         waits = list(intent.waits)
         prune = intent.values is not None and not waits
         outcome = await self.family.keep(resource, children, context, prune=prune)
@@ -182,12 +173,14 @@ class ServiceController(Generic[C, F]):
                 waits.append(wait)
         delays, stuck = await self._turn(resource, intent.turns, seen, context)
         delays.extend(again)
+        refused, look_again = await missing_pods.find_refused(resource, outcome, self._pods(resource, context), context)
+        delays.extend(look_again)
         findings = [
             *(conditions.of_wait(wait, resource) for wait in waits),
             *intent.findings,
             *outcome.findings(context),
             *stuck,
-            *await self._refused(resource, outcome, context, delays),
+            *refused,
         ]
         told = self.service.tell(resource, intent.facts, look) if self.service.tell else None
         findings.extend(told.findings if told else ())
@@ -223,9 +216,9 @@ class ServiceController(Generic[C, F]):
             await _report_failure(resource, error, context)
             raise error
         context.logger.info("refused; what was recorded last is kept", reason=error.reason, message=str(error))
-        lost = tuple(self._objects(resource, held.lost, (), look))
+        lost = tuple(objects.children_of(self.service, resource, held.lost, (), look))
         outcome = await self.family.keep(resource, lost, context, prune=False)
-        there = self._objects(resource, held.there, (), look)
+        there = objects.children_of(self.service, resource, held.there, (), look)
         outcome = replace(outcome, desired=(*outcome.desired, *there))
         delays, stuck = await self._turn(resource, held.turns, seen, context)
         findings = (conditions.finding_of(error), *outcome.findings(context), *stuck)
@@ -271,74 +264,6 @@ class ServiceController(Generic[C, F]):
             raise Retry(str(error), reason=error.reason, condition=condition, after=FOREIGN_SECONDS) from error
         return rendered
 
-    async def _clear_failed(
-        self, resource: Any, intent: Intent[F], children: Iterable[Child], context: Context
-    ) -> list[float]:
-        """Let Jobs go that failed, for another try; those of actions run once, and have told how they ended."""
-        actions = f"{resource.metadata.name}-action-"
-        names = [child.body["metadata"]["name"] for child in children if child.of is Job]
-        keys = [resource.key._replace(name=name) for name in names if not name.startswith(actions)]
-        found = [job for key in keys if (job := context.store(Job).get(key)) and labels.belongs(job, resource)]
-        parts = (intent.values or {}).get("components", {})
-        before = resource.status.hash
-        changed = any(before.get(name, part.get("hash")) != part.get("hash") for name, part in parts.items())
-        return await act.clear_failed(found, context, clock.now(), changed=changed)
-
-    async def _refused(
-        self, resource: C, outcome: Outcome, context: Context, delays: list[float]
-    ) -> tuple[Finding, ...]:
-        """Return which workloads may not make their pods, and look again while one of them lacks some."""
-        mine = self._pods(resource, context)
-        found: list[Finding] = []
-        for item in outcome.desired:
-            workload = outcome.latest(item, context.store(item.of).get(item.key))
-            beside = item.of is Job and not item.condition
-            if not beside and isinstance(workload, Plain) and missing_pods.lacks_pods(workload, mine):
-                delays.append(missing_pods.LOOK_AGAIN)
-                trouble = conditions.find(resource.status.conditions, item.condition or conditions.READY)
-                finding = await missing_pods.told(workload, mine, trouble, context.client)
-                found.extend([replace(finding, condition=item.condition)] if finding is not None else ())
-        return tuple(found)
-
-    def _objects(
-        self, resource: C, bodies: Sequence[JsonObject], beside_it: Iterable[Child], look: Looker
-    ) -> Iterable[Child]:
-        """Return the objects of a release as children, each with the condition that follows it."""
-        made = frozenset(
-            (str(body.get("kind")), str(body["metadata"]["name"]))
-            for body in (*bodies, *(child.body for child in beside_it))
-        )
-        mine = [pod for pod in look.all(Pod) if labels.instance_of(pod, self.service.name) == resource.key]
-        for body in bodies:
-            of = release.type_of(body)
-            component = labels.component_of(body)
-            condition = self._condition(of, body, resource)
-            # A job that no condition follows, and one that somebody asked for, are done beside the service's work.
-            beside = of is Job and not condition
-
-            def state(present: Resource, component: str = component, beside: bool = beside) -> Finding:  # noqa: FBT001  a default that binds
-                said = pods.explained(present, component, mine, beside=beside)
-                return said if said.status == "True" else references.missing(present, look, made) or said
-
-            asked, otherwise = self._addressed(resource, body, look) if of is builtin.Service else (body, None)
-            yield Child(of, asked, condition, state, once=of is Job, otherwise=otherwise)
-
-    def _addressed(self, resource: Any, body: JsonObject, look: Looker) -> tuple[JsonObject, JsonObject | None]:
-        """Return a Service with the address that it had before, and without it where it asks for one."""
-        name = body["metadata"]["name"]
-        present = look(builtin.Service, name)
-        asked = addresses.ask_again(body, present, resource.status.addresses.get(name), clock.now())
-        return asked, (body if asked is not body else None)
-
-    def _condition(self, of: type[Resource], body: JsonObject, resource: C) -> str:
-        if of is not Job:
-            return declared(resource, _CONDITIONS.get(of, ""))
-        if body["metadata"]["name"].startswith(f"{resource.metadata.name}-action-"):
-            return ""
-        component = labels.component_of(body)
-        own = {job.name: job.condition for job in self.service.jobs_of(resource)}
-        return declared(resource, own.get(component, _PROVISIONING.get(component, "")))
-
     def _pods(self, resource: C, context: Context) -> list[Pod]:
         found = context.store(Pod).list(resource.metadata.namespace)
         return [pod for pod in found if labels.instance_of(pod, self.service.name) == resource.key]
@@ -346,28 +271,8 @@ class ServiceController(Generic[C, F]):
     async def _turn(
         self, resource: C, turns: Iterable[Turn | Spread | Drop], seen: Seen, context: Context
     ) -> tuple[list[float], list[Finding]]:
-        """Turn the rings that are due; return when to try again those that have to wait, and what is wrong."""
-        components = {component.name for component in self.service.components_of(resource)}
-        holders = [
-            pod
-            for pod in self._pods(resource, context)
-            if pod.metadata.labels.get(labels.COMPONENT) in components
-            and pod.status.get("phase") in ("Pending", "Running")
-            and pod.spec.get("nodeName")
-            and not pod.deleting
-        ]
-        delays: list[float] = []
-        stuck: list[Finding] = []
-        for step in turns:
-            try:
-                await act.turn(step, holders, context, self.environment, seen.now)
-            except Retry as error:
-                # The service is as ready as before: its keys are only a little older than they might be.
-                context.logger.info("a key ring waits to be rotated", why=str(error))
-                delays.append(error.after or act.HOLDING_SECONDS)
-            except Blocked as error:
-                stuck.append(conditions.finding_of(error))
-        return delays, stuck
+        holders = ring_turns.holders_of(self.service, resource, self._pods(resource, context))
+        return await ring_turns.take(turns, holders, context, self.environment, seen.now)
 
     def _status(
         self, told: Status, intent: Intent[F], outcome: Outcome, ready_count: int, exposed: addresses.Exposed

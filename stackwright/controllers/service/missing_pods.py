@@ -1,14 +1,17 @@
 """Pods that the API server refuses: a Deployment says so itself; of other workloads only events tell."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
-from stackwright.kube import clock
+from stackwright.kube import clock, conditions
 from stackwright.kube.builtin import DaemonSet, Event, Job, Plain, Pod, StatefulSet
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import Finding
+from stackwright.kube.controller import Context
 from stackwright.kube.errors import Denied
-from stackwright.kube.resource import Condition, Resource
+from stackwright.kube.resource import Condition, CustomResource, Resource
+from stackwright.kube.shapes.children import Outcome
 from stackwright.kube.shapes.states import REFUSED, refusal
 
 # When a workload that lacks pods is looked at again: events wake nobody.
@@ -46,6 +49,23 @@ def lacks_pods(workload: Resource, pods: Iterable[Pod]) -> bool:
             ended = any(entry.get("status") == "True" for entry in status.get("conditions") or ())
             return not own and not ended and not spec.get("suspend") and not status.get("succeeded")
     return False
+
+
+async def find_refused(
+    resource: CustomResource, outcome: Outcome, mine: Sequence[Pod], context: Context
+) -> tuple[tuple[Finding, ...], list[float]]:
+    """Return which workloads may not make their pods, and when to look again while one of them lacks some."""
+    found: list[Finding] = []
+    delays: list[float] = []
+    for item in outcome.desired:
+        workload = outcome.latest(item, context.store(item.of).get(item.key))
+        beside = item.of is Job and not item.condition
+        if not beside and isinstance(workload, Plain) and lacks_pods(workload, mine):
+            delays.append(LOOK_AGAIN)
+            trouble = conditions.find(resource.status.conditions, item.condition or conditions.READY)
+            finding = await told(workload, mine, trouble, context.client)
+            found.extend([replace(finding, condition=item.condition)] if finding is not None else ())
+    return tuple(found), delays
 
 
 async def told(workload: Plain, pods: Iterable[Pod], trouble: Condition | None, client: Client) -> Finding | None:

@@ -13,9 +13,9 @@ from stackwright.api.annotations import ACCEPT_LOSS
 from stackwright.api.base import ObjectMeta
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.blueprint.images import ComponentImage
-from stackwright.controllers.service.act import again_in
 from stackwright.controllers.service.decide import Intent, Seen, decide
 from stackwright.controllers.service.environment import Environment
+from stackwright.controllers.service.failed_jobs import again_in
 from stackwright.controllers.service.rings import PRIMARY_UNTIL, SPREAD, TURNED_AT, Drop, Spread, Turn, name_of
 from stackwright.kube import clock
 from stackwright.kube.builtin import Job, Secret, Service, StorageClass

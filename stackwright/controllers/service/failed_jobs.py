@@ -1,0 +1,59 @@
+"""Jobs of a service that failed: they go after a while, or when what they read has changed, and are made anew."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from stackwright.api.base import JsonObject
+from stackwright.controllers.service import labels
+from stackwright.kube import clock
+from stackwright.kube.builtin import Job
+from stackwright.kube.controller import Context
+from stackwright.kube.shapes.children import Child
+
+# How long a Job that has failed, after all its own tries, stays to be looked at.
+AGAIN_SECONDS = 300.0
+
+
+async def clear(resource: Any, values: JsonObject, children: Iterable[Child], context: Context) -> list[float]:
+    """Let Jobs go that failed, for another try; those of actions run once, and have told how they ended.
+
+    `values` are those of the chart. Return in how many seconds the others are due.
+    """
+    actions = f"{resource.metadata.name}-action-"
+    names = [child.body["metadata"]["name"] for child in children if child.of is Job]
+    keys = [resource.key._replace(name=name) for name in names if not name.startswith(actions)]
+    found = [job for key in keys if (job := context.store(Job).get(key)) and labels.belongs(job, resource)]
+    before, parts = resource.status.hash, values.get("components", {})
+    changed = any(before.get(name, part.get("hash")) != part.get("hash") for name, part in parts.items())
+    return await clear_failed(found, context, clock.now(), changed=changed)
+
+
+async def clear_failed(jobs: Iterable[Job], context: Context, now: datetime, *, changed: bool) -> list[float]:
+    """Delete Jobs that have failed a while ago, or before what they read has `changed`: they are made anew.
+
+    Return in how many seconds the others are due. What a Job is named by need not be what it failed of.
+    """
+    delays: list[float] = []
+    for job in jobs:
+        left = again_in(job, now)
+        if left is None or job.deleting:
+            continue
+        if left > 0 and not changed:
+            delays.append(left)
+            continue
+        metadata = job.metadata
+        context.logger.info("a Job that failed is tried again", job=metadata.name)
+        await context.client.delete(Job, metadata.name, metadata.namespace, uid=metadata.uid)
+    return delays
+
+
+def again_in(job: Job, now: datetime) -> float | None:
+    """Return in how many seconds a Job that has failed is to be tried again; None where it has not."""
+    failed: JsonObject = next(
+        (entry for entry in job.status.get("conditions") or () if entry.get("type") == "Failed"), {}
+    )
+    if failed.get("status") != "True":
+        return None
+    since = datetime.fromisoformat(failed["lastTransitionTime"])
+    return max(0.0, AGAIN_SECONDS - (now - since).total_seconds())

@@ -1,0 +1,72 @@
+"""The first step: what is refused of a resource before anything is done for it. Pure."""
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+import msgspec
+
+from stackwright.api import paths
+from stackwright.api.base import CustomResource
+from stackwright.api.mariadb import MariaDBAccount
+from stackwright.blueprint import options, refused
+from stackwright.blueprint.facts import Facts
+from stackwright.blueprint.look import Look
+from stackwright.blueprint.needs import Snippets
+from stackwright.blueprint.service import Service
+from stackwright.controllers import database_names, ownership
+from stackwright.controllers.known import Known
+from stackwright.controllers.service import snippets
+from stackwright.controllers.service.environment import Environment
+from stackwright.kube.conditions import Finding, declared
+from stackwright.kube.errors import Blocked
+
+C = TypeVar("C", bound=CustomResource)
+F = TypeVar("F", bound=Facts)
+
+
+def refuse_problems(service: Service[C, F], resource: C, look: Look, environment: Environment) -> None:
+    """Refuse a resource that could not work; each field is named, with what to do about it."""
+    found = (
+        *database_names.problems(resource, lambda account: look(MariaDBAccount, account)),
+        *refused.problems(service, resource, look, environment.images.get(service.image_name)),
+        *_in_secrets(service, resource, look, environment),
+    )
+    if found:
+        message = "; ".join(f"{path}: {sentence}" for path, sentence in found)
+        raise Blocked(message, reason="InvalidInput", condition=declared(resource, "InputReady"))
+
+
+def _in_secrets(service: Service[C, F], resource: C, look: Look, environment: Environment) -> Iterable[tuple[str, str]]:
+    """Yield what is wrong with options that the user keeps in Secrets, where it is known which there are."""
+    known, spec = options.of(service), resource.spec  # type: ignore[attr-defined]  # every service has a spec
+    if known is not None and options.certain(spec, environment.images.get(service.image_name)):
+        for need in service.needs_of(resource):
+            if isinstance(need, Snippets):
+                yield from snippets.problems(need.secrets(resource), known, look)
+
+
+def refuse_taken(resource: CustomResource, look: Look, known: Known) -> None:
+    """Refuse to touch what is another resource's; both are looked at, so that we are woken when one of them goes."""
+    found = ownership.taken(resource, known)
+    for each in found:
+        if each.rival is not None:
+            look(type(each.rival), each.rival.metadata.name)
+        if each.claim.of is not None:
+            look(each.claim.of, each.claim.name)
+    if (error := ownership.blocked(found, declared(resource, "InputReady"))) is not None:
+        raise error
+
+
+def name_unread(service: Service[C, F], resource: C) -> tuple[Finding, ...]:
+    """Return what names the fields that were set and that nothing here reads yet."""
+    said = msgspec.to_builtins(resource.spec)  # type: ignore[attr-defined]  # every service has a spec
+    ignored = [path for name in service.unread for path, _ in paths.find_all(said, name)]
+    condition = declared(resource, "InputReady") or declared(resource, "ServiceConfigReady")
+    if not ignored or not condition:
+        return ()
+    names = ", ".join(f"spec.{name}" for name in ignored)
+    return (
+        Finding(
+            condition, "True", "Ready", f"All inputs are there; these fields have no effect in this release: {names}"
+        ),
+    )
