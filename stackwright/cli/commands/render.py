@@ -10,6 +10,7 @@ import yaml
 
 from stackwright import services
 from stackwright.adapters.helm import Renderer
+from stackwright.api import paths
 from stackwright.api.base import CustomResource
 from stackwright.blueprint.needs.need import Outside
 from stackwright.blueprint.service import Service
@@ -128,15 +129,13 @@ def choose(blueprint: Service[Any, Any], there: list[Resource]) -> Any:
 
 def default_of(kind: type[CustomResource]) -> Any:
     """Return a resource as the umbrella would make it where it says nothing of it. Pure."""
-    section = next((entry for entry in services.sections() if entry.kind is kind), None)
-    if section is None:
+    found = services.part_of(kind)
+    if found is None:
         raise manifests.BadManifest(f"Which {kind.kind.name} is meant? Name a file with -f.")
-    spec: JsonObject = {}
-    for entry in section.handed_down:
-        value = PASSWORDS if entry.path == "secret" else entry.value
-        if value is not None and "." not in entry.path:
-            spec[entry.path] = value
-    return msgspec.convert({"metadata": {"name": section.instance}, "spec": spec}, kind)
+    _, part = found
+    key = part.usual_keys[0]
+    spec = part.fill({}, key, {"secret": PASSWORDS})
+    return msgspec.convert({"metadata": {"name": part.name_of(key)}, "spec": spec}, kind)
 
 
 def with_urls(resource: Any, urls: dict[str, str]) -> Any:
@@ -145,23 +144,20 @@ def with_urls(resource: Any, urls: dict[str, str]) -> Any:
     if not said:
         return resource
     body = msgspec.to_builtins(resource)
-    part = body["spec"]
-    for name in _api_of(resource):
-        part = part.setdefault(name, {})
-    override = part.setdefault("override", {}).setdefault("service", {})
     for interface, url in said.items():
-        override.setdefault(interface, {})["endpointURL"] = url
+        place = ("spec", *_api_of(resource), "override", "service", interface, "endpointURL")
+        body = paths.put(body, place, url)
     return msgspec.convert(body, type(resource))
 
 
-def _api_of(resource: Any) -> tuple[str, ...]:
+def _api_of(resource: Any) -> paths.Steps:
     """Return where in a spec the template of the API stands that the catalog lists; nothing where it is the spec."""
-    section = next((entry for entry in services.sections() if entry.kind is type(resource)), None)
-    if section is None or not section.apis:
-        return (section.api,) if section is not None and section.api else ()
-    blueprint = next(entry for entry in services.blueprints() if entry.kind is type(resource))
-    listed = blueprint.listed_endpoint(resource)
-    return (section.apis, listed.name) if listed is not None else ()
+    found, blueprint = services.part_of(type(resource)), services.blueprint_of(type(resource))
+    if found is None or blueprint is None:
+        return ()
+    _, part = found
+    listed = blueprint.listed_endpoint(resource) if part.apis else None
+    return (part.apis, listed.name) if listed is not None else paths.split(part.api)
 
 
 def with_our_chart(resource: Any) -> Any:

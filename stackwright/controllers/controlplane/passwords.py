@@ -77,7 +77,7 @@ def _asked(instances: Iterable[Instance], secret: str, *, made_up: bool) -> Iter
 
 
 def _passwords_of(instance: Instance) -> Iterator[WantedPassword]:
-    resource, blueprint = instance.resource, services.blueprint_of(instance.section.kind)
+    resource, blueprint = instance.resource, services.blueprint_of(instance.part.kind)
     if resource is not None and blueprint is not None:
         for need in blueprint.needs_of(resource):
             yield from need.passwords(resource)

@@ -221,7 +221,7 @@ def _refuse_taken(resource: C, seen: Seen) -> None:
 def _unread(service: Service[C, F], resource: C) -> tuple[Finding, ...]:
     """Return what names the fields that were set and that nothing here reads yet."""
     said = msgspec.to_builtins(resource.spec)  # type: ignore[attr-defined]  # every service has a spec
-    ignored = [path for name in service.unread for path in _said_at(said, name.split("."))]
+    ignored = [path for name in service.unread for path, _ in paths.find_all(said, name)]
     condition = declared(resource, "InputReady") or declared(resource, "ServiceConfigReady")
     if not ignored or not condition:
         return ()
@@ -231,16 +231,6 @@ def _unread(service: Service[C, F], resource: C) -> tuple[Finding, ...]:
             condition, "True", "Ready", f"All inputs are there; these fields have no effect in this release: {names}"
         ),
     )
-
-
-def _said_at(said: Any, steps: list[str]) -> Iterable[str]:
-    """Yield the paths at which something was said; `*` is every entry of a map."""
-    first, *rest = steps
-    for name in said if first == "*" else {first} & said.keys():
-        if not rest:
-            yield name
-        else:
-            yield from (f"{name}.{path}" for path in _said_at(said[name], rest))
 
 
 def _image(service: Service[C, F], environment: Environment) -> str:

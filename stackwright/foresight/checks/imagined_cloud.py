@@ -103,7 +103,7 @@ def resources_of(
     for instance in instances:
         body = {"metadata": {"name": instance.name}, "spec": instance.spec}
         try:
-            found.append(msgspec.convert(body, instance.section.kind))
+            found.append(msgspec.convert(body, instance.part.kind))
         except msgspec.ValidationError as error:
             told.append(Finding(Level.PROBLEM, TOPIC, f"{instance}: {error}."))
     return tuple(found), tuple(told)
