@@ -61,10 +61,14 @@ class Retirement:
 
 @dataclass(frozen=True)
 class WantedPassword:
-    """A password of spec.secret: its key there; a `fernet` key is one by which the service encrypts."""
+    """A password of spec.secret: its key there; a `fernet` key is one by which the service encrypts.
+
+    One that is `optional` is generated with the others, but not asked of a user who brings the Secret.
+    """
 
     key: str
     fernet: bool = False
+    optional: bool = False
 
 
 @dataclass(frozen=True)
