@@ -96,6 +96,14 @@ def children(umbrella: OpenStackControlPlane, facts: Facts) -> Iterable[Child | 
     instances = instances_of(umbrella, facts)
     if (complaint := passwords.complaint(umbrella, instances, facts.secret)) is not None:
         yield complaint
+    yield from resources_of(instances, facts)
+    yield from _unattended(instances, facts)
+    yield from _idle(umbrella, instances)
+    yield _infrastructure(instances, facts)
+
+
+def resources_of(instances: Iterable[Instance], facts: Facts) -> Iterable[Child | Finding]:
+    """Return the resources to apply; what is said of each goes into the condition of its section, whatever its part."""
     for instance in instances:
         condition = instance.section.condition
         yield from (Finding(condition, "False", "DependencyMissing", unmet, "Error") for unmet in instance.unmet)
@@ -105,9 +113,6 @@ def children(umbrella: OpenStackControlPlane, facts: Facts) -> Iterable[Child | 
             # What runs already is not taken away because what it needs was.
             body = {"metadata": {"name": instance.name}, "spec": instance.spec}
             yield Child(instance.part.kind, body, condition)
-    yield from _unattended(instances, facts)
-    yield from _idle(umbrella, instances)
-    yield _infrastructure(instances, facts)
 
 
 def instances_of(umbrella: OpenStackControlPlane, facts: Facts) -> tuple[Instance, ...]:

@@ -7,9 +7,11 @@ import pytest
 
 from stackwright.api.base import CustomResource, Definition, JsonObject, Kind, Value, describe, shown
 from stackwright.api.controlplane import HandedDown, Part, Section, control_plane_type
+from stackwright.controllers.controlplane.controller import Facts, resources_of
 from stackwright.controllers.controlplane.refusals import refusals
 from stackwright.controllers.controlplane.resolution import Instance, resolve
 from stackwright.kube.crd import generate
+from stackwright.kube.shapes.children import Child
 
 
 class ClusterSpec(Value, frozen=True, kw_only=True):
@@ -142,6 +144,15 @@ def test_each_part_has_its_field_in_the_template() -> None:
 )
 def test_every_part_makes_its_resources(network: JsonObject | None, expected: set[str]) -> None:
     assert set(made(network)) == expected
+
+
+def test_the_condition_of_a_section_follows_the_resources_of_all_parts() -> None:
+    found = list(resources_of(made({}).values(), Facts()))
+
+    assert {(item.of, item.condition) for item in found if isinstance(item, Child)} == {
+        (Cluster, NETWORK.condition),
+        (Northd, NETWORK.condition),
+    }
 
 
 def test_a_default_may_depend_on_the_key_of_the_resource() -> None:
