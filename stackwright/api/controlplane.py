@@ -26,10 +26,10 @@ from stackwright.api.base import (
 from stackwright.api.exposure import CaTls
 from stackwright.api.forms import Labels, ObjectName
 from stackwright.api.pods import ExtraMountsList, TopologyRef
-from stackwright.api.sections import HandedDown, Section
+from stackwright.api.sections import HandedDown, Part, Section
 from stackwright.api.service import RabbitMqConfig
 
-__all__ = ["HandedDown", "OpenStackControlPlane", "Section", "control_plane_type"]
+__all__ = ["HandedDown", "OpenStackControlPlane", "Part", "Section", "control_plane_type"]
 
 GROUP = "core.openstack.org"
 

@@ -1,7 +1,8 @@
 """Paths of fields, with dots between them: one notation for everything that names a field.
 
 `databaseInstance`, `passwordSelectors.service`, `cellTemplates.*.cellDatabaseInstance`: `*` stands for every entry of a
-map. The values are those of a typed resource, or of its JSON.
+map. The values are those of a typed resource, or of its JSON. Where the key of an entry may have a dot itself, a path
+is given as its steps: `("cellTemplates", "cell1", "cellDatabaseInstance")`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,31 +12,53 @@ from stackwright.kube.resource import JsonObject
 
 EVERY = "*"
 
+Steps = tuple[str, ...]
 
-def find(value: Any, path: str) -> Any:
+
+def find(value: Any, path: str | Steps) -> Any:
     """Return what stands at a path without `*`; None where there is nothing. An empty path is the value itself."""
-    for step in path.split(".") if path else ():
+    for step in split(path):
         value = _field(value, step)
     return value
 
 
-def find_all(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+def find_all(value: Any, path: str | Steps) -> Iterator[tuple[str, Any]]:
     """Yield the paths without `*` that a path stands for, each with what stands there; nothing where there is none."""
-    first, _, rest = path.partition(".")
-    for step in _entries(value) if first == EVERY else (first,):
-        found = _field(value, step)
-        if found is None:
-            continue
-        if not rest:
-            yield step, found
-        else:
-            yield from ((f"{step}.{below}", entry) for below, entry in find_all(found, rest))
+    for place in places(value, path):
+        found = find(value, place)
+        if found is not None:
+            yield ".".join(place), found
 
 
-def put(body: JsonObject, path: str, value: Any) -> JsonObject:
-    """Return a copy of the body with a value at a path without `*`."""
-    first, _, rest = path.partition(".")
-    return {**body, first: put(body.get(first) or {}, rest, value) if rest else value}
+def places(value: Any, path: str | Steps) -> Iterator[Steps]:
+    """Yield the places that a path stands for: one for each entry that is there for a `*`, whatever stands below it."""
+    steps = split(path)
+    if EVERY not in steps:
+        yield steps
+        return
+    position = steps.index(EVERY)
+    above, below = steps[:position], steps[position + 1 :]
+    entries = find(value, above)
+    for key in entries if isinstance(entries, Mapping) else ():
+        yield from ((*above, key, *rest) for rest in places(entries[key], below))
+
+
+def keys(path: str | Steps, place: Steps) -> Steps:
+    """Return the keys of the entries that the `*` of a path are at one of its places."""
+    return tuple(step for step, wanted in zip(place, split(path), strict=True) if wanted == EVERY)
+
+
+def fill(path: str | Steps, entries: Steps) -> Steps:
+    """Return a path with the given keys in place of its `*`, from the first on; those left over stay."""
+    left = list(entries)
+    return tuple(left.pop(0) if step == EVERY and left else step for step in split(path))
+
+
+def put(body: JsonObject, path: str | Steps, value: Any) -> JsonObject:
+    """Return a copy of the body with a value at a path; for a `*`, in every entry that is there."""
+    for place in tuple(places(body, path)):
+        body = _put(body, place, value)
+    return body
 
 
 def merge(below: JsonObject, above: JsonObject) -> JsonObject:
@@ -47,11 +70,19 @@ def merge(below: JsonObject, above: JsonObject) -> JsonObject:
     return both
 
 
+def split(path: str | Steps) -> Steps:
+    """Return the steps of a path."""
+    if isinstance(path, str):
+        return tuple(path.split(".")) if path else ()
+    return path
+
+
+def _put(body: JsonObject, place: Steps, value: Any) -> JsonObject:
+    first, *rest = place
+    return {**body, first: _put(body.get(first) or {}, tuple(rest), value) if rest else value}
+
+
 def _field(value: Any, step: str) -> Any:
     if isinstance(value, Mapping):
         return value.get(step)
     return getattr(value, step, None)
-
-
-def _entries(value: Any) -> tuple[str, ...]:
-    return tuple(value) if isinstance(value, Mapping) else ()

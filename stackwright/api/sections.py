@@ -5,123 +5,135 @@ SECTION = Section(
     kind=Teapot,
     instance="teapot",
     condition="OpenStackControlPlaneTeapotReady",
+    description="Teapot: tea for everybody.",
     handed_down=(HandedDown("secret"), HandedDown("kettle", value="copper")),
 )
 
-What the service needs of others, and which passwords it takes, stands in its blueprint.
+That is a section with one part; `parts.py` shows one with several. What the service needs of others, and which
+passwords it takes, stands in its blueprint.
 """
 
-import typing
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import InitVar, dataclass, field
 from typing import Annotated, Any
 
 import msgspec
 
-from stackwright.api.base import (
-    CustomResource,
-    JsonObject,
-    Value,
-    describe,
-    free_form,
-    keys,
-    max_properties,
-)
-from stackwright.api.exposure import ApiOverride, RoutedOverride
-from stackwright.api.templates import part_of, template_of
+from stackwright.api.base import CustomResource, JsonObject, Value, describe, free_form, keys, max_properties
+from stackwright.api.exposure import RoutedOverride
+from stackwright.api.parts import MOST_INSTANCES, HandedDown, Part
+from stackwright.api.templates import part_of
 
-# More instances than anybody runs; the server wants a bound where it counts the cost of rules.
-_MOST_INSTANCES = 32
+__all__ = ["HandedDown", "Part", "Section", "SectionOverride"]
 
 
-@dataclass(frozen=True)
-class HandedDown:
-    """A field of a service's spec that the umbrella fills where the template does not say it.
-
-    It takes the umbrella's field `of`, by default the one of the same name, or a fixed `value`. Nothing is filled
-    where the template says `unless`, an older way to say the same.
-    """
-
-    path: str
-    of: str = ""
-    value: Any = None
-    unless: str = ""
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Section:
-    """A service in the umbrella: what it is called there, what it makes, what it is handed down, what it reports.
+    """A service in the umbrella: what it is called there, what it makes, what it reports.
 
-    `several` sections have a map of templates by instance, the others one template. `instance` is what the one
-    resource is called, or the one that is made when another service needs it. `external` is the path that says
-    that the service runs elsewhere: it then needs nothing, and no password is made up for it. `unsupported` are
-    paths that are refused while they cannot be served; a field `tls` always is. `kolla` are the components that Kolla
-    has of the service, each with the part of the template that says how it runs: a path with dots, in which `*` is
-    every entry of a map, and which is empty for the template itself. A service with several APIs has them as a map of
-    templates, in the field that `apis` names; one whose only API is one of several components has that component's
-    template in the field that `api` names.
+    It has one part or several, and its `condition` follows the resources of all of them. The words of an only part are
+    given to the section itself. One part at most has an API.
+    `kolla` are the components that Kolla has of the service, each with the part of the template that says how it runs:
+    a path, which is empty for the template itself.
     """
 
     name: str
-    kind: type[CustomResource]
-    instance: str
     condition: str
     description: str
-    several: bool = False
+    parts: tuple[Part, ...] = ()
     infrastructure: bool = False
-    handed_down: tuple[HandedDown, ...] = ()
-    external: str = ""
-    unsupported: tuple[str, ...] = ()
     kolla: Mapping[str, str] = field(default_factory=dict)
-    api: str = ""
-    apis: str = ""
+    kind: InitVar[type[CustomResource] | None] = None
+    instance: InitVar[str] = ""
+    several: InitVar[bool] = False
+    handed_down: InitVar[tuple[HandedDown, ...]] = ()
+    external: InitVar[str] = ""
+    unsupported: InitVar[tuple[str, ...]] = ()
+    api: InitVar[str] = ""
+    apis: InitVar[str] = ""
 
-    @property
-    def spec(self) -> type[msgspec.Struct]:
-        """The type of the kind's spec."""
-        return typing.get_type_hints(self.kind)["spec"]  # type: ignore[no-any-return]  # every kind of ours has one
-
-    @property
-    def template(self) -> type[Value]:
-        """The type of the section's template."""
-        return template_of(self.spec, frozenset(field.path for field in self.handed_down))
-
-    def struct(self) -> type[Value]:
-        """Return the type of the section in the umbrella's spec."""
-        enabled = Annotated[
-            bool, describe(f"Whether to deploy {self.kind.kind.name}. Its data stays if you disable it.")
-        ]
-        fields: list[tuple[str, Any, Any]] = [("enabled", enabled, True)]
-        if self.several:
-            means = describe(
-                f"The {self.kind.kind.name} resources to create, by name. By default one, called {self.instance}."
-            )
-            fields.append(
-                ("templates", Annotated[dict[str, self.template], max_properties(_MOST_INSTANCES), means], {})  # type: ignore[name-defined]  # made at run time
-            )
-        else:
-            means = describe(f"The spec of {self.kind.kind.name} {self.instance}. Absent fields are filled in.")
-            fields.append(("template", Annotated[self.template | None, means], None))
-        if self.has_endpoints:
-            fields += [_API_OVERRIDE, _CREDENTIAL]
-        if self.apis:
-            fields += [_API_OVERRIDES, _CREDENTIAL]
-        return msgspec.defstruct(  # type: ignore[return-value]  # a subclass of its base, which the stub does not say
-            f"{self.kind.kind.name}Section",
-            fields,
-            bases=(Value,),
-            namespace={"__doc__": self.description},
-            module=__name__,
-            frozen=True,
-            kw_only=True,
+    def __post_init__(  # noqa: PLR0913, PLR0917  the words of a part, which dataclasses hand over in their order
+        self,
+        kind: type[CustomResource] | None,
+        instance: str,
+        several: bool,
+        handed_down: tuple[HandedDown, ...],
+        external: str,
+        unsupported: tuple[str, ...],
+        api: str,
+        apis: str,
+    ) -> None:
+        if kind is None:
+            return
+        only = Part(
+            kind=kind,
+            instance=instance,
+            several=several,
+            handed_down=handed_down,
+            external=external,
+            unsupported=unsupported,
+            api=api,
+            apis=apis,
         )
+        object.__setattr__(self, "parts", (only,))
+
+    @property
+    def title(self) -> str:
+        """What sentences call it: its only kind, else its name."""
+        return self.parts[0].kind_name if len(self.parts) == 1 else self.name
 
     @property
     def has_endpoints(self) -> bool:
         """Whether the service has an API whose Kubernetes Services can be overridden."""
-        of = typing.get_type_hints(self.spec)[self.api] if self.api else self.spec
-        override = typing.get_type_hints(of).get("override")
-        return isinstance(override, type) and issubclass(override, ApiOverride)
+        return any(part.has_endpoints for part in self.parts)
+
+    @property
+    def has_apis(self) -> bool:
+        """Whether the service has several APIs, by name."""
+        return any(part.apis for part in self.parts)
+
+    def part_of(self, kind: type[CustomResource]) -> Part | None:
+        """Return the part that makes resources of a kind."""
+        return next((part for part in self.parts if part.kind is kind), None)
+
+    def templates(self, spec: Any) -> Iterator[tuple[Part, str, Any]]:
+        """Yield the templates that an umbrella's spec has in this section, each with its part and its key."""
+        stated = getattr(spec, self.name, None)
+        if stated is not None:
+            for part in self.parts:
+                yield from ((part, key, template) for key, template in part.templates(stated))
+
+    def place(self, part: Part, key: str) -> str:
+        """Return where in the umbrella a template stands, as the messages of the server name it."""
+        return f"spec.{self.name}.{part.path}[{key}]" if part.several else f"spec.{self.name}.{part.path}"
+
+    def struct(self) -> type[Value]:
+        """Return the type of the section in the umbrella's spec."""
+        enabled = Annotated[bool, describe(f"Whether to deploy {self.title}. Its data stays if you disable it.")]
+        fields: list[tuple[str, Any, Any]] = [("enabled", enabled, True)]
+        shared = [part.struct_field() for part in self.parts if part.field]
+        fields += [part.struct_field() for part in self.parts if not part.field]
+        if shared:
+            means = describe("The specs of the resources. Absent fields are filled in.")
+            template = _struct(f"{self.name.capitalize()}Template", shared, self.description)
+            fields.append(("template", Annotated[template | None, means], None))
+        if self.has_endpoints:
+            fields += [_API_OVERRIDE, _CREDENTIAL]
+        if self.has_apis:
+            fields += [_API_OVERRIDES, _CREDENTIAL]
+        return _struct(f"{self.name.capitalize()}Section", fields, self.description)
+
+
+def _struct(name: str, fields: list[tuple[str, Any, Any]], description: str) -> type[Value]:
+    return msgspec.defstruct(  # type: ignore[return-value]  # a subclass of its base, which the stub does not say
+        name,
+        fields,
+        bases=(Value,),
+        namespace={"__doc__": description},
+        module=__name__,
+        frozen=True,
+        kw_only=True,
+    )
 
 
 class SectionOverride(Value, frozen=True, kw_only=True):
@@ -142,7 +154,7 @@ _API_OVERRIDES: tuple[str, Any, Any] = (
     "apiOverrides",
     Annotated[
         dict[str, SectionOverride],
-        max_properties(_MOST_INSTANCES),
+        max_properties(MOST_INSTANCES),
         describe("How the endpoints of each API are reached, by the API's name."),
     ],
     {},

@@ -13,21 +13,22 @@ from typing import Annotated, Any
 
 import msgspec
 
+from stackwright.api import paths
 from stackwright.api.base import Rule, Value
 from stackwright.kube.crd.markers import Immutable
 
 
 @cache
 def template_of(spec: type[msgspec.Struct], filled: frozenset[str] = frozenset()) -> type[Value]:
-    """Return the template of a spec; the fields that are `filled` by somebody else may be left out."""
+    """Return the template of a spec; the fields that are `filled` by somebody else, by path, may be left out."""
     return _partial(spec, f"{spec.__name__.removesuffix('Spec')}Template", filled, ())
 
 
 @cache
-def part_of(struct: type[msgspec.Struct]) -> type[Value]:
+def part_of(struct: type[msgspec.Struct], filled: frozenset[str] = frozenset()) -> type[Value]:
     """Return a struct within a spec as it stands in a template."""
     stated = (rule for base in reversed(struct.__mro__) for rule in vars(base).get("validations", ()))
-    return _partial(struct, struct.__name__, frozenset(), tuple(rule for rule in stated if not _of_changes(rule)))
+    return _partial(struct, struct.__name__, filled, tuple(rule for rule in stated if not _of_changes(rule)))
 
 
 def _partial(
@@ -47,7 +48,7 @@ def _partial(
 def _fields(struct: type[msgspec.Struct], filled: frozenset[str]) -> Iterator[Any]:
     hints = typing.get_type_hints(struct, include_extras=True)
     for field in msgspec.structs.fields(struct):
-        annotation = _undefaulted(hints[field.name])
+        annotation = _undefaulted(hints[field.name], _below(filled, field.name))
         if field.required and field.name not in filled:
             yield field.name, annotation
         else:
@@ -62,22 +63,29 @@ def _optional(annotation: Any) -> Any:
     return annotation | None
 
 
-def _undefaulted(annotation: Any) -> Any:
+def _below(filled: frozenset[str], step: str) -> frozenset[str]:
+    """Return the rest of those paths that begin with a step."""
+    found = (paths.split(path) for path in filled)
+    return frozenset(".".join(steps[1:]) for steps in found if steps[0] == step and len(steps) > 1)
+
+
+def _undefaulted(annotation: Any, filled: frozenset[str]) -> Any:
     """Return a type with every struct in it as a template, and without what speaks of changes."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is Annotated:
         base, *markers = arguments
         kept = [marker for marker in markers if not _of_changes(marker)]
-        inner = _undefaulted(base)
+        inner = _undefaulted(base, filled)
         return Annotated[(inner, *kept)] if kept else inner
     if origin in (typing.Union, types.UnionType):
-        return typing.Union[tuple(_undefaulted(choice) for choice in arguments)]  # noqa: UP007  made at run time
+        return typing.Union[tuple(_undefaulted(choice, filled) for choice in arguments)]  # noqa: UP007  made at run time
     if origin is tuple:
-        return types.GenericAlias(tuple, (_undefaulted(arguments[0]), ...))
+        return types.GenericAlias(tuple, (_undefaulted(arguments[0], frozenset()), ...))
     if origin in (dict, list):
-        return origin[tuple(map(_undefaulted, arguments))]
+        below = _below(filled, paths.EVERY) if origin is dict else frozenset()
+        return origin[tuple(_undefaulted(argument, below) for argument in arguments)]
     if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
-        return part_of(annotation)
+        return part_of(annotation, filled)
     return annotation
 
 

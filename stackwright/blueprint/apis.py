@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from stackwright.api import paths
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.api.exposure import RoutedOverride
 from stackwright.api.keystone import KeystoneService
@@ -67,7 +68,7 @@ def urls(resource: Any, added: str = "", api: str = "") -> Iterable[tuple[str, s
 
 def _template(resource: Any, api: str) -> tuple[Any, str]:
     """Return what is said of the API, and at which path."""
-    return (getattr(resource.spec, api), f"spec.{api}") if api else (resource.spec, "spec")
+    return paths.find(resource.spec, api), f"spec.{api}" if api else "spec"
 
 
 def url_problems(overrides: Mapping[str, RoutedOverride], path: str, added: str = "") -> Iterable[tuple[str, str]]:

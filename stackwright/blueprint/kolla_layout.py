@@ -10,12 +10,13 @@ glance-api/config.json      how a component starts, and the files beside it that
 import json
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
+from stackwright.api import paths
 from stackwright.api.base import JsonObject
 from stackwright.api.sections import Section
 from stackwright.api.start import KollaConfig
@@ -87,11 +88,14 @@ def _section(section: Section, files: Mapping[str, str], work: _Work) -> None:
     template = stated.get("template") or {}
     general = [f for f in (GLOBAL, f"{section.name}.conf", f"{section.name}/{section.name}.conf") if f in files]
     for component, place in section.kolla.items():
-        for part in _parts(template, place):
+        for steps in _places(template, place):
+            # Where the component is the service itself, its part is the whole template.
+            part = dict(paths.find(template, steps) or {}) if steps else template
             own = [path for path in (f"{section.name}/{component}.conf",) if path in files and path not in general]
             own += _start(part, template, component, files, work)
             # Where the component is the service itself, its options stand together.
             _snippet(part, own if place else [*general, *own], files, work)
+            template = paths.put(template, steps, part) if part and steps else template
     if all(section.kolla.values()):
         _snippet(template, general, files, work)
     _whole_files(section, template, files, work)
@@ -99,27 +103,17 @@ def _section(section: Section, files: Mapping[str, str], work: _Work) -> None:
         work.spec[section.name] = {**stated, "template": template}
 
 
-def _parts(template: JsonObject, place: str) -> Iterator[JsonObject]:
-    """Yield the parts of a template that a path names; of a map without entries, the one called default."""
-    if not place:
-        yield template
-        return
-    step, _, rest = place.partition(".")
-    if rest == "*":
-        entries: JsonObject = template.get(step) or {"default": {}}
-        yield from entries.values()
-        if any(entries.values()):
-            template[step] = entries
-        return
-    yield from _parts(template.setdefault(step, {}), rest)
+def _places(template: JsonObject, place: str) -> Iterable[paths.Steps]:
+    """Return the places in a template that a path names; of a map without entries, that of the entry default."""
+    return tuple(paths.places(template, place)) or (paths.split(place.replace(paths.EVERY, "default")),)
 
 
 # Options.
 
 
-def _snippet(part: JsonObject, paths: list[str], files: Mapping[str, str], work: _Work) -> None:
+def _snippet(part: JsonObject, sources: list[str], files: Mapping[str, str], work: _Work) -> None:
     """Put the options of several files behind what the user wrote himself; those of an earlier import go."""
-    texts = [text for path in paths if (text := _options(path, files[path], work))]
+    texts = [text for path in sources if (text := _options(path, files[path], work))]
     before = without_import(part.get("customServiceConfig") or "")
     if not texts:
         return

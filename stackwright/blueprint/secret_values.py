@@ -18,6 +18,11 @@ def text_of(secret: Secret | None, key: str) -> str | None:
         return None
 
 
+def has_value(secret: Secret | None, key: str) -> bool:
+    """Return whether something stands under a key of a Secret."""
+    return secret is not None and bool(secret.data.get(key))
+
+
 def read_value(
     secret: Secret | None, name: str, key: str, condition: str, *, ends: Ends = Ends.BY_AUTHOR
 ) -> str | Wait:

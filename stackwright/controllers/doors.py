@@ -64,14 +64,14 @@ def _made(instance: Instance, namespace: str) -> CustomResource | None:
     """Return the resource that an umbrella would make; None where it would not even fit its type."""
     body = {"metadata": {"name": instance.name, "namespace": namespace}, "spec": instance.spec}
     try:
-        return msgspec.convert(body, instance.section.kind)
+        return msgspec.convert(body, instance.part.kind)
     except msgspec.ValidationError:
         return None
 
 
 def _place(instance: Instance) -> str:
-    section = instance.section
-    return f"spec.{section.name}.templates[{instance.name}]" if section.several else f"spec.{section.name}.template"
+    key = instance.part.key_of(instance.name)
+    return instance.section.place(instance.part, instance.name if key is None else key)
 
 
 def _moved(path: str, place: str) -> str:

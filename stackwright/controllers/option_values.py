@@ -31,15 +31,8 @@ def _specs(resource: CustomResource) -> Iterator[tuple[Service[Any, Any], str, A
     """Yield every spec of a service in a resource, with its path: its own, or those in the sections of the umbrella."""
     if isinstance(resource, OpenStackControlPlane):
         for section in services.sections():
-            said, service = getattr(resource.spec, section.name, None), services.blueprint_of(section.kind)
-            if said is not None and service is not None:
-                yield from ((service, path, spec) for path, spec in _templates(section.name, said))
+            for part, key, template in section.templates(resource.spec):
+                if (service := services.blueprint_of(part.kind)) is not None:
+                    yield service, section.place(part, key), template
     elif (own := services.blueprint_of(type(resource))) is not None:
         yield own, "spec", resource.spec  # type: ignore[attr-defined]  # every service has a spec
-
-
-def _templates(name: str, section: Any) -> Iterator[tuple[str, Any]]:
-    for instance, template in getattr(section, "templates", {}).items():
-        yield f"spec.{name}.templates[{instance}]", template
-    if getattr(section, "template", None) is not None:
-        yield f"spec.{name}.template", section.template

@@ -7,33 +7,23 @@ make, and the field or label by which what was made names its server.
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
-
 from stackwright import services
 from stackwright.api.base import CustomResource
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.api.mariadb import DATABASE_LABEL, SERVER_LABEL, MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
-from stackwright.api.sections import Section
 from stackwright.controllers import needs
-from stackwright.controllers.controlplane.resolution import Identity, Instance, needs_of
+from stackwright.controllers.controlplane.resolution import Identity, provided_needs
 from stackwright.foresight.objects import Seen
-
-
-def section_of(resource: CustomResource) -> Section | None:
-    """Return the section of the umbrella that makes resources of this kind."""
-    return next((section for section in services.sections() if section.kind is type(resource)), None)
 
 
 def list_services(resource: CustomResource) -> tuple[Identity, ...]:
     """Return the services that a service stands on: a database's server, a cache, a broker, who knows its users."""
-    section = section_of(resource)
-    if section is None:
+    blueprint = services.blueprint_of(type(resource))
+    if blueprint is None or blueprint.elsewhere(resource):
         return ()
-    spec = msgspec.to_builtins(resource.spec)  # type: ignore[attr-defined]  # every kind with a section has one
-    found = needs_of(Instance(section, resource.metadata.name, spec))
-    return tuple(dict.fromkeys((_provider(need.word), name) for need, name in found))
+    return tuple(dict.fromkeys((_provider(need.word), name) for need, name in provided_needs(resource)))
 
 
 def list_kept(resource: CustomResource, seen: Seen) -> tuple[Identity, ...]:

@@ -177,7 +177,7 @@ def _absent(target: Identity, node: Node | None) -> Reason:
     kind, name = target
     message = node.message if node is not None and node.message else "is not there"
     # What a control plane speaks of it makes itself, and so does a service with its database or account.
-    if node is not None or kind not in {section.kind.kind.name for section in services.sections()}:
+    if node is not None or kind not in {part.kind_name for section in services.sections() for part in section.parts}:
         return Reason(kind, name, State.WAITING, reason="Missing", message=message)
     to_do = f"Create {kind} {name}, or name another one where it is needed."
     return Reason(kind, name, State.ERROR, reason="Missing", message=message, to_do=to_do)

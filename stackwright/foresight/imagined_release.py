@@ -2,37 +2,33 @@
 
 The operator's own decision is asked, with a world that is only imagined: what the service needs is there and ready
 under the names that it would have, unless a file says otherwise. Nothing is made up that a file or a flag must say.
+What a service makes of our own kinds is imagined in the same world, with what its parent has made for it.
 """
 
 import base64
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from types import MappingProxyType
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
-from stackwright import services
 from stackwright.api.annotations import GENERATED_FOR
 from stackwright.api.base import CustomResource, JsonObject
-from stackwright.blueprint.facts import Facts
-from stackwright.blueprint.images import ComponentImage
-from stackwright.blueprint.needs.need import Outside, UnknownHere
+from stackwright.blueprint.needs.need import UnknownHere
 from stackwright.blueprint.service import Endpoint, Service
 from stackwright.controllers import needs
 from stackwright.controllers.service import Environment
 from stackwright.controllers.service.decide import Intent, Seen, decide
+from stackwright.foresight.imagined_world import World, secret_of
 from stackwright.kube import builtin, clock
-from stackwright.kube.builtin import ConfigMap, PersistentVolumeClaim, Secret, StorageClass
+from stackwright.kube.builtin import ConfigMap, PersistentVolumeClaim, Secret
 from stackwright.kube.errors import Blocked
-from stackwright.kube.resource import Key, ObjectMeta, R, Resource, manifest
+from stackwright.kube.resource import Key, ObjectMeta, Resource, manifest
 from stackwright.kube.shapes.belonging import MADE_FOR, maker_of
 from stackwright.kube.shapes.children import with_annotation
 
-C = TypeVar("C", bound=CustomResource)
-
-# How often it is decided anew: once for what it keeps, once for the Secrets that are made, once for the rest.
+# How often it is decided anew: once for what it keeps, once for the Secrets that are made, once for the rest. Where
+# there are children, once more for each Job, as one may wait for another.
 PASSES = 4
 
 
@@ -42,87 +38,67 @@ class Missing(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a resource becomes: the Secrets and ConfigMaps that its pods read, and the values of its chart."""
+    """What a resource becomes: the Secrets and ConfigMaps that its pods read, and the values of its chart.
 
+    `children` are the resources of services that it makes; each becomes something itself.
+    """
+
+    service: Service[Any, Any]
+    resource: Any
     objects: tuple[JsonObject, ...]
     values: JsonObject
     generated: tuple[str, ...]
     """The names of the Secrets that were made just now."""
+    children: tuple[CustomResource, ...] = ()
 
 
-@dataclass
-class World:
-    """All objects of a namespace that is only imagined."""
-
-    outside: Outside
-    objects: dict[tuple[type[Resource], str], Resource] = field(default_factory=dict)
-
-    def __call__(self, kind: type[R], name: str, *, namespace: str = "") -> R | None:
-        """Return the object of that name; every StorageClass is there, because nobody here knows which are.
-
-        Of another namespace nothing is imagined.
-        """
-        found = self.objects.get((kind, name)) if namespace in ("", self.namespace) else None
-        if found is None and kind is StorageClass:
-            found = StorageClass(metadata=ObjectMeta(name=name))
-        return found if isinstance(found, kind) else None
-
-    @property
-    def namespace(self) -> str:
-        """The namespace that is imagined."""
-        return self.outside.namespace
-
-    def provider(self, word: str, name: str, spec: JsonObject, *, alone: bool = True) -> Any:
-        """Return a provider as a file has it, or with this spec; with what its service tells of it once it runs."""
-        kind = services.providers()[word].kind
-        return _told(self(kind, name) or _default(kind, name, spec), self, alone=alone)
-
-    def add(self, resource: Resource) -> None:
-        """Put an object into the namespace."""
-        born = resource.metadata.creationTimestamp or clock.seconds(clock.now())
-        metadata = msgspec.structs.replace(resource.metadata, namespace=self.namespace, creationTimestamp=born)
-        self.objects[type(resource), metadata.name] = msgspec.structs.replace(resource, metadata=metadata)
+def imagine_all(
+    service: Service[Any, Any], resource: Any, world: World, environment: Environment
+) -> tuple[Outcome, ...]:
+    """Return what a resource becomes, and behind it what each of its children does, to any depth."""
+    own = imagine(service, resource, world, environment)
+    found = [own]
+    for child in own.children:
+        blueprint = world.blueprint_of(type(child))
+        if blueprint is not None and not blueprint.elsewhere(child):
+            found += imagine_all(blueprint, child, world, environment)
+    return tuple(found)
 
 
-def imagine(
-    service: Service[Any, Any], resource: Any, beside: Iterable[Resource], outside: Outside, charts: Path
-) -> Outcome:
-    """Return what a resource becomes, with what the files have beside it."""
-    world = World(outside)
-    for item in beside:
-        world.add(_plain(item))
-    world.add(resource)
-    resource = world(type(resource), resource.metadata.name)
-    images = {service.image_name: ComponentImage(outside.image)} if outside.image else {}
-    environment = Environment(images, charts)
+def imagine(service: Service[Any, Any], resource: Any, world: World, environment: Environment) -> Outcome:
+    """Return what one resource becomes in a world; what it makes for its children is in that world afterwards."""
+    resource = world.add(resource)
     made = [*_passwords(service, resource, world, environment)]
     _surround(service, resource, world)
-    intent = _decided(service, resource, world, environment, made)
+    intent = _decide(service, resource, world, environment, made)
     assert intent.values is not None  # noqa: S101  else it would not have been decided
     values = dict(intent.values)
     # Where the resource asks for Jobs, it was decided already what they make.
     if "provision" not in values and (made_by_jobs := _provision(service, resource, intent.facts, world)):
         values["provision"] = made_by_jobs
-    return Outcome(tuple(_objects(intent, resource, world)), values, tuple(made))
+    objects = tuple(_objects(intent, resource, world))
+    children = tuple(_children(intent, world))
+    return Outcome(service, resource, objects, values, tuple(made), children)
 
 
-def _decided(
+def _decide(
     service: Service[Any, Any], resource: Any, world: World, environment: Environment, made: list[str]
 ) -> Intent[Any]:
     intent: Intent[Any] = Intent()
-    for _ in range(PASSES):
+    passes = PASSES + (len(service.jobs_of(resource)) if service.children is not None else 0)
+    for _ in range(passes):
         try:
             intent = decide(service, resource, Seen(world, clock.now()), environment)
         except Blocked as error:
             raise Missing(f"{resource.kind.name} {resource.metadata.name}: {error}.") from None
         for new in intent.secrets:
             mark = {GENERATED_FOR: maker_of(resource)}
-            world.add(_secret(new.name, new.content(environment.source(new.name)), mark))
+            world.add(secret_of(new.name, new.content(environment.source(new.name)), mark))
             made.append(new.name)
         for child in intent.children:
             if child.kept and world(child.of, child.key.name) is None:
                 world.add(_finished(service, resource, msgspec.convert(child.body, child.of), world))
-        if intent.values is not None:
+        if intent.values is not None and not (service.children is not None and _run_jobs(intent, resource, world)):
             break
     waits = "; ".join(wait.message for wait in intent.waits)
     if intent.values is None or waits:
@@ -131,20 +107,24 @@ def _decided(
     return intent
 
 
-def _plain(resource: Resource) -> Resource:
-    """Return a Secret as the server keeps it: what was written as text is encoded."""
-    if not isinstance(resource, Secret):
-        return resource
-    return msgspec.structs.replace(resource, data={**resource.data, **_encoded(resource.stringData)}, stringData={})
+def _run_jobs(intent: Intent[Any], resource: Any, world: World) -> bool:
+    """Put the Jobs there as they are when they are done, as children may wait for them; return whether any is new."""
+    jobs = (intent.values or {}).get("jobs", {})
+    names = [f"{resource.metadata.name}-{name}-{job['hash']}" for name, job in jobs.items()]
+    new = [name for name in names if world(builtin.Job, name) is None]
+    for name in new:
+        status = {"conditions": [{"type": "Complete", "status": "True"}], "succeeded": 1}
+        world.add(builtin.Job(metadata=ObjectMeta(name=name), status=status))
+    return bool(new)
 
 
-def _encoded(content: Mapping[str, str]) -> dict[str, str]:
-    return {name: base64.b64encode(text.encode()).decode() for name, text in content.items()}
-
-
-def _secret(name: str, content: Mapping[str, str], annotations: Mapping[str, str] = MappingProxyType({})) -> Secret:
-    metadata = ObjectMeta(name=name, annotations=dict(annotations))
-    return Secret(metadata=metadata, data=_encoded(content), type="Opaque")
+def _children(intent: Intent[Any], world: World) -> Iterable[CustomResource]:
+    """Put what a resource makes into the world, where its children find it; yield those that are services."""
+    for child in intent.children:
+        if not child.kept and (child.of in (Secret, ConfigMap) or issubclass(child.of, CustomResource)):
+            placed = world.add(msgspec.convert(child.body, child.of))
+            if isinstance(placed, CustomResource) and world.blueprint_of(type(placed)) is not None:
+                yield placed
 
 
 def _passwords(service: Service[Any, Any], resource: Any, world: World, environment: Environment) -> Iterable[str]:
@@ -154,7 +134,7 @@ def _passwords(service: Service[Any, Any], resource: Any, world: World, environm
         return
     source = environment.source(resource.spec.secret)
     content = {entry.key: source.fernet_key() if entry.fernet else source.password() for entry in wanted}
-    world.add(_secret(resource.spec.secret, content))
+    world.add(secret_of(resource.spec.secret, content))
     yield resource.spec.secret
 
 
@@ -166,24 +146,6 @@ def _surround(service: Service[Any, Any], resource: Any, world: World) -> None:
     if endpoint is not None:
         for interface in endpoint.interfaces:
             _expose(resource, endpoint, interface, world)
-
-
-def _default(kind: type[C], name: str, spec: JsonObject) -> C:
-    return msgspec.convert({"metadata": {"name": name}, "spec": spec}, kind)
-
-
-def _told(resource: C, world: World, *, alone: bool = True) -> Any:
-    """Return a resource with what its service tells of it once it runs; one that is not `alone` needs more for that."""
-    metadata = msgspec.structs.replace(resource.metadata, namespace=world.namespace)
-    placed = msgspec.structs.replace(resource, metadata=metadata)
-    blueprint = services.blueprint_of(type(resource))
-    assert blueprint is not None  # noqa: S101  a provider is a service
-    facts = Facts(name=metadata.name, namespace=metadata.namespace, image="") if alone else None
-    return (
-        msgspec.structs.replace(placed, status=blueprint.tell(placed, facts, world).status)
-        if blueprint.tell
-        else placed
-    )
 
 
 def _expose(resource: Any, endpoint: Endpoint, interface: str, world: World) -> None:
@@ -231,12 +193,13 @@ def _objects(intent: Intent[Any], resource: Resource, world: World) -> Iterable[
         for child in intent.children
         if child.of in kinds
     }
-    there = [item for item in world.objects.values() if isinstance(item, Secret | ConfigMap)]
-    for item in there:
-        if item.metadata.name not in decided:
-            yield _body(manifest(item), world.namespace)
-    for body in decided.values():
-        yield _body(body, world.namespace)
+    there = [manifest(item) for item in world.objects.values() if isinstance(item, Secret | ConfigMap)]
+    bodies = [body for body in there if body["metadata"]["name"] not in decided]
+    for body in (*bodies, *decided.values()):
+        # What the parent has told, its children read, too.
+        if (identity := (body["kind"], body["metadata"]["name"])) not in world.told:
+            world.told.add(identity)
+            yield _body(body, world.namespace)
 
 
 def _body(body: JsonObject, namespace: str) -> JsonObject:

@@ -13,7 +13,8 @@ WORKLOADS: tuple[type[Plain], ...] = (Job, Deployment, StatefulSet, DaemonSet)
 @cache
 def service_kinds() -> tuple[type[CustomResource], ...]:
     """Return the kinds whose resources have pods."""
-    found = {section.kind for section in services.sections()} | {service.kind for service in services.blueprints()}
+    found = {part.kind for section in services.sections() for part in section.parts}
+    found |= {service.kind for service in services.blueprints()}
     return tuple(sorted(found, key=lambda kind: kind.kind.crd_name))
 
 

@@ -171,7 +171,7 @@ def _order(resource: Resource) -> tuple[Any, ...]:
     if isinstance(resource, Plain):
         created = resource.metadata.creationTimestamp if isinstance(resource, Job) else ""
         return 9, WORKLOADS.index(type(resource)), created, resource.metadata.name
-    below_others = {section.kind for section in services.sections() if section.infrastructure}
+    below_others = {part.kind for section in services.sections() if section.infrastructure for part in section.parts}
     rank = 0 if isinstance(resource, OpenStackControlPlane) else 1 if type(resource) in below_others else 2
     return rank, 0, resource.kind.name, resource.metadata.name
 

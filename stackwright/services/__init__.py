@@ -11,7 +11,7 @@ from typing import Any
 import stackwright.api
 from stackwright.api import discovery
 from stackwright.api.base import CustomResource
-from stackwright.api.controlplane import OpenStackControlPlane, Section, control_plane_type
+from stackwright.api.controlplane import OpenStackControlPlane, Part, Section, control_plane_type
 from stackwright.blueprint.needs import CatalogEntry
 from stackwright.blueprint.providers import ApiServer, Offerer
 from stackwright.blueprint.service import Service
@@ -62,6 +62,12 @@ def controllers() -> tuple[Controller, ...]:
     """Return the controllers that folders bring beside those of their services; each names its team."""
     found = discovery.values_in(sys.modules[__name__], "controllers", "CONTROLLERS")
     return tuple(controller for entries in found for controller in entries)
+
+
+def part_of(kind: type[CustomResource]) -> tuple[Section, Part] | None:
+    """Return the section, and its part, that makes resources of a kind; None where the umbrella makes none."""
+    found = ((section, section.part_of(kind)) for section in sections())
+    return next(((section, part) for section, part in found if part is not None), None)
 
 
 def blueprint_of(kind: type[CustomResource]) -> Service[Any, Any] | None:

@@ -163,7 +163,8 @@ async def test_an_operator_of_one_service_works_with_the_rights_of_that_service_
 ) -> None:
     await deploy(client, helm, namespace, "perService")
     umbrella = await core(client, namespace, operation, tmp_path)
-    word = team_of_kind(section.kind)
+    part = section.parts[0]
+    word = team_of_kind(part.kind)
     alone = dataclasses.replace(operation, services=(word,))
     async with (
         operating(as_operator(connection, namespace, "core"), umbrella),
@@ -176,6 +177,6 @@ async def test_an_operator_of_one_service_works_with_the_rights_of_that_service_
         def worked(seen: CustomResource) -> bool:
             said = seen.status.conditions
             assert "Forbidden" not in {condition.reason for condition in said}, said
-            return is_true(said, wanted) if wanted in section.kind.conditions else bool(said)
+            return is_true(said, wanted) if wanted in part.kind.conditions else bool(said)
 
-        await eventually(client, section.kind, section.instance, namespace, worked)
+        await eventually(client, part.kind, part.instance, namespace, worked)

@@ -224,7 +224,9 @@ class Database(Need):
         return made
 
     def provision(self, resource: Any, facts: Any, sight: Sight) -> JsonObject:
-        """Return what the chart's Job makes where no operator does."""
+        """Return what the chart's Job makes where no operator does: the schema that is called like the resource."""
+        if self.database is not _own_name:
+            return {}
         account = sight(MariaDBAccount, self.account_of(resource))
         server = sight.provider(self.word, self.provided_by(resource))
         assert account is not None  # noqa: S101  it was imagined

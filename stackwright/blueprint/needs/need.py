@@ -61,10 +61,14 @@ class Retirement:
 
 @dataclass(frozen=True)
 class WantedPassword:
-    """A password of spec.secret: its key there; a `fernet` key is one by which the service encrypts."""
+    """A password of spec.secret: its key there; a `fernet` key is one by which the service encrypts.
+
+    One that is `optional` is generated with the others, but not asked of a user who brings the Secret.
+    """
 
     key: str
     fernet: bool = False
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,6 @@ class Outside:
     """What a user says of the world beside the files, where there is no cluster to ask."""
 
     namespace: str
-    image: str = ""
     database_host: str = ""
     database_port: int = 0
     cache_servers: tuple[str, ...] = ()
@@ -87,8 +90,8 @@ class Imagination(Protocol):
         """Return the object of a name, None where nobody imagined it."""
         ...
 
-    def add(self, resource: Resource) -> None:
-        """Put an object there."""
+    def add(self, resource: R) -> R:
+        """Put an object there; return it as it is there."""
         ...
 
     def provider(self, word: str, name: str, spec: JsonObject, *, alone: bool = True) -> Any:

@@ -9,7 +9,7 @@ from stackwright.api import paths
 from stackwright.blueprint.key_rings import KEY_BYTES
 from stackwright.blueprint.needs.need import Need, Resolved, WantedPassword
 from stackwright.blueprint.providers import Sight
-from stackwright.blueprint.secret_values import read_value
+from stackwright.blueprint.secret_values import has_value, read_value
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Ends, Wait
 
@@ -23,22 +23,37 @@ class Password(Need):
 
     Where it is `fernet`, it is no password but a key by which the service encrypts, in Fernet's form. The facts have it
     as `passwords[selector]`.
+    One of several that stand under a prefix is that of an `entry`: its key is what the selector has, followed by the
+    entry, and the facts have it as `passwords["selector.entry"]`. Where the Secret has none for an entry, the password
+    of the selector `instead` is used, if there is one:
+
+    Each((Password,), lambda nova: (Password("prefixMetadataCellsSecret", entry=cell, instead="metadataSecret")
+                                    for cell in nova.spec.cellTemplates))
     """
 
     selector: str
     fernet: bool = False
+    entry: str = ""
+    instead: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", "passwords")
-        object.__setattr__(self, "key", self.selector)
+        object.__setattr__(self, "key", f"{self.selector}.{self.entry}" if self.entry else self.selector)
 
     def passwords(self, resource: Any) -> Iterator[WantedPassword]:
-        """Yield its key in the Secret."""
-        yield WantedPassword(key_of(resource, self.selector), self.fernet)
+        """Yield its key in the Secret, and that of what is used instead."""
+        yield WantedPassword(self._key_of(resource), self.fernet, optional=bool(self.instead))
+        if self.instead:
+            yield WantedPassword(key_of(resource, self.instead), self.fernet)
+
+    def _key_of(self, resource: Any) -> str:
+        return key_of(resource, self.selector) + self.entry
 
     def resolve(self, resource: Any, sight: Sight) -> Resolved:
         """Return the password, if it is there and can be one."""
-        key = key_of(resource, self.selector)
+        key = self._key_of(resource)
+        if self.instead and not has_value(sight(Secret, resource.spec.secret), key):
+            key = key_of(resource, self.instead)
         found = read_password(resource, key, sight)
         if not self.fernet or not found.ready or _is_fernet_key(found.fact):
             return found

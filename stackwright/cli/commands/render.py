@@ -10,13 +10,17 @@ import yaml
 
 from stackwright import services
 from stackwright.adapters.helm import Renderer
+from stackwright.api import paths
 from stackwright.api.base import CustomResource
+from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.needs.need import Outside
 from stackwright.blueprint.service import Service
 from stackwright.cli import artifacts, exit_codes, manifests, resource_names
+from stackwright.controllers.service import Environment
 from stackwright.controllers.translation import translated
 from stackwright.foresight import imagined_release
 from stackwright.foresight.imagined_release import Missing, Outcome
+from stackwright.foresight.imagined_world import World
 from stackwright.kube.crd import generate
 from stackwright.kube.resource import JsonObject, Resource
 
@@ -38,6 +42,7 @@ PASSWORDS = "osp-secret"
 @click.option("--secrets", "what", flag_value=SECRETS, default=True, help="Secrets and ConfigMaps (the default).")
 @click.option("--values", "what", flag_value=VALUES, help="The values of the chart.")
 @click.option("--manifests", "what", flag_value=MANIFESTS, help="Both: the Secrets, and the chart rendered by helm.")
+@click.option("--release", default="", metavar="NAME", help="Only this release, where the resource has children.")
 @click.option("-n", "--namespace", default="", help="The namespace. By default the one in the file, or openstack.")
 @click.option("--image", default="", help="The image. By default that of the resource, or of the image manifest.")
 @click.option("--database-host", default="", help="The host of the database. By default that of its Galera.")
@@ -51,6 +56,7 @@ def render(  # noqa: PLR0913  its options
     service: str,
     files: tuple[Path, ...],
     what: str,
+    release: str,
     namespace: str,
     image: str,
     database_host: str,
@@ -68,6 +74,9 @@ def render(  # noqa: PLR0913  its options
     helm install keystone charts/keystone -n openstack \\
         -f <(stackwright render keystone -f keystone.yaml -f secrets.yaml --values)
 
+    A resource that makes others, such as a parent of cells, is followed by these: by their Secrets, their values (a
+    document for each release; --release picks one) and their manifests.
+
     Passwords and keys that are in no file are generated, new ones by each call: keep what you applied, and pass it as a
     file the next time. They are printed in clear text, so be careful where you store them.
     """  # noqa: D301  click keeps the lines after its mark as they are
@@ -75,28 +84,57 @@ def render(  # noqa: PLR0913  its options
     there = manifests.read(files)
     resource = with_urls(choose(blueprint, there), {"public": public_url, "internal": internal_url})
     place = namespace or resource.metadata.namespace or resource_names.DEFAULT_NAMESPACE
-    known = image or getattr(resource.spec, "containerImage", "") or _image(blueprint.image_name)
-    outside = Outside(place, known, database_host, database_port or 0, cache_servers)
+    images = _images(blueprint, image or getattr(resource.spec, "containerImage", ""))
+    environment = Environment(images, artifacts.charts(charts))
+    outside = Outside(place, database_host, database_port or 0, cache_servers)
     beside = [item for item in there if item.key != resource.key or type(item) is not type(resource)]
-    folder = artifacts.charts(charts)
     if what == MANIFESTS and getattr(resource.spec, "chart", None) is not None:
         message = "spec.chart names a chart of your own; give --values to `helm template` with that chart"
         raise click.UsageError(message)
+    world = World(outside)
+    for item in beside:
+        world.add(item)
     try:
-        outcome = imagined_release.imagine(blueprint, with_our_chart(resource), beside, outside, folder)
+        outcomes = imagined_release.imagine_all(blueprint, with_our_chart(resource), world, environment)
     except Missing as error:
         raise manifests.BadManifest(str(error)) from None
+    chosen = select(outcomes, release)
     if what == VALUES:
-        _hint(outcome)
-        click.echo(yaml.safe_dump(outcome.values, sort_keys=True), nl=False)
+        _hint(outcomes)
+        click.echo(values_text(chosen), nl=False)
         return
-    objects = list(outcome.objects)
-    if what == MANIFESTS:
-        objects += asyncio.run(_render_chart(folder / blueprint.chart_name, resource.metadata.name, place, outcome))
+    objects: list[JsonObject] = []
+    for outcome in chosen:
+        objects += outcome.objects
+        if what == MANIFESTS:
+            objects += asyncio.run(_render_chart(environment.charts, place, outcome))
     click.echo(generate.text(objects), nl=False)
 
 
-async def _render_chart(chart: Path, name: str, namespace: str, outcome: Outcome) -> list[JsonObject]:
+def select(outcomes: tuple[Outcome, ...], release: str) -> tuple[Outcome, ...]:
+    """Return all outcomes, or that of the release of a name. Pure."""
+    found = tuple(outcome for outcome in outcomes if not release or outcome.resource.metadata.name == release)
+    if not found:
+        names = ", ".join(outcome.resource.metadata.name for outcome in outcomes)
+        raise click.BadParameter(f"there is no release {release}; there are {names}", param_hint="--release")
+    return found
+
+
+def values_text(outcomes: tuple[Outcome, ...]) -> str:
+    """Return the values of one release, or of several as one document each, which names its release. Pure."""
+    texts = [yaml.safe_dump(outcome.values, sort_keys=True) for outcome in outcomes]
+    if len(outcomes) == 1:
+        return texts[0]
+    return "".join(f"---\n{_headline(outcome)}\n{text}" for outcome, text in zip(outcomes, texts, strict=True))
+
+
+def _headline(outcome: Outcome) -> str:
+    kind, name = outcome.resource.kind.name, outcome.resource.metadata.name
+    return f"# {kind} {name}: release {name} of the chart {outcome.service.chart_name}"
+
+
+async def _render_chart(charts: Path, namespace: str, outcome: Outcome) -> list[JsonObject]:
+    chart, name = charts / outcome.service.chart_name, outcome.resource.metadata.name
     with translated():
         rendered = await Renderer(artifacts.helm()).render(chart, name, namespace, outcome.values)
     return [{**body, "metadata": {"namespace": namespace, **body["metadata"]}} for body in rendered.objects]
@@ -128,15 +166,13 @@ def choose(blueprint: Service[Any, Any], there: list[Resource]) -> Any:
 
 def default_of(kind: type[CustomResource]) -> Any:
     """Return a resource as the umbrella would make it where it says nothing of it. Pure."""
-    section = next((entry for entry in services.sections() if entry.kind is kind), None)
-    if section is None:
+    found = services.part_of(kind)
+    if found is None:
         raise manifests.BadManifest(f"Which {kind.kind.name} is meant? Name a file with -f.")
-    spec: JsonObject = {}
-    for entry in section.handed_down:
-        value = PASSWORDS if entry.path == "secret" else entry.value
-        if value is not None and "." not in entry.path:
-            spec[entry.path] = value
-    return msgspec.convert({"metadata": {"name": section.instance}, "spec": spec}, kind)
+    _, part = found
+    key = part.usual_keys[0]
+    spec = part.fill({}, key, {"secret": PASSWORDS})
+    return msgspec.convert({"metadata": {"name": part.name_of(key)}, "spec": spec}, kind)
 
 
 def with_urls(resource: Any, urls: dict[str, str]) -> Any:
@@ -145,23 +181,20 @@ def with_urls(resource: Any, urls: dict[str, str]) -> Any:
     if not said:
         return resource
     body = msgspec.to_builtins(resource)
-    part = body["spec"]
-    for name in _api_of(resource):
-        part = part.setdefault(name, {})
-    override = part.setdefault("override", {}).setdefault("service", {})
     for interface, url in said.items():
-        override.setdefault(interface, {})["endpointURL"] = url
+        place = ("spec", *_api_of(resource), "override", "service", interface, "endpointURL")
+        body = paths.put(body, place, url)
     return msgspec.convert(body, type(resource))
 
 
-def _api_of(resource: Any) -> tuple[str, ...]:
+def _api_of(resource: Any) -> paths.Steps:
     """Return where in a spec the template of the API stands that the catalog lists; nothing where it is the spec."""
-    section = next((entry for entry in services.sections() if entry.kind is type(resource)), None)
-    if section is None or not section.apis:
-        return (section.api,) if section is not None and section.api else ()
-    blueprint = next(entry for entry in services.blueprints() if entry.kind is type(resource))
-    listed = blueprint.listed_endpoint(resource)
-    return (section.apis, listed.name) if listed is not None else ()
+    found, blueprint = services.part_of(type(resource)), services.blueprint_of(type(resource))
+    if found is None or blueprint is None:
+        return ()
+    _, part = found
+    listed = blueprint.listed_endpoint(resource) if part.apis else None
+    return (part.apis, listed.name) if listed is not None else paths.split(part.api)
 
 
 def with_our_chart(resource: Any) -> Any:
@@ -171,6 +204,16 @@ def with_our_chart(resource: Any) -> Any:
     return msgspec.structs.replace(resource, spec=msgspec.structs.replace(resource.spec, chart=None))
 
 
+def _images(blueprint: Service[Any, Any], said: str) -> dict[str, ComponentImage]:
+    """Return the images of a service and of its children: the one that was said, else those of the image manifest."""
+    found = {blueprint.image_name: ComponentImage(said or _image(blueprint.image_name))}
+    for kind in blueprint.owns:
+        if (child := services.blueprint_of(kind)) is not None:
+            # A child of the same image has the same as its parent.
+            found = _images(child, found[child.image_name].reference if child.image_name in found else "") | found
+    return found
+
+
 def _image(component: str) -> str:
     found = artifacts.component_images().get(component)
     if found is None:
@@ -178,8 +221,8 @@ def _image(component: str) -> str:
     return found.reference
 
 
-def _hint(outcome: Outcome) -> None:
+def _hint(outcomes: tuple[Outcome, ...]) -> None:
     """Say that values and Secrets go together, where they were made apart."""
-    if outcome.generated:
-        names = ", ".join(outcome.generated)
+    if generated := [name for outcome in outcomes for name in outcome.generated]:
+        names = ", ".join(generated)
         click.echo(f"No file has {names}: give those that you applied with -f, so that the hashes fit.", err=True)

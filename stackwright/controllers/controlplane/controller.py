@@ -59,15 +59,20 @@ def read(umbrella: OpenStackControlPlane, context: Context, operators: ServiceOp
     """Take from the caches what there is."""
     namespace = umbrella.metadata.namespace
     present = {
-        (section.kind.kind.name, resource.metadata.name): resource
-        for section in services.sections()
-        for resource in context.store(section.kind).list(namespace)
+        (kind.kind.name, resource.metadata.name): resource
+        for kind in _kinds()
+        for resource in context.store(kind).list(namespace)
     }
     mark = mark_of(context)
     foreign = frozenset(identity for identity, resource in present.items() if _foreign(resource, umbrella, mark))
     secret = context.store(Secret).get(Key(namespace, umbrella.spec.secret))
     started = None if operators is None else states(operators, context.store(ServiceOperator).list())
     return Facts(present, foreign, passwords.seen(secret), _first(umbrella, context), started)
+
+
+def _kinds() -> tuple[type[CustomResource], ...]:
+    """Return the kinds that the sections make resources of."""
+    return tuple(part.kind for section in services.sections() for part in section.parts)
 
 
 def _foreign(resource: Resource, umbrella: OpenStackControlPlane, mark: str) -> bool:
@@ -91,6 +96,14 @@ def children(umbrella: OpenStackControlPlane, facts: Facts) -> Iterable[Child | 
     instances = instances_of(umbrella, facts)
     if (complaint := passwords.complaint(umbrella, instances, facts.secret)) is not None:
         yield complaint
+    yield from resources_of(instances, facts)
+    yield from _unattended(instances, facts)
+    yield from _idle(umbrella, instances)
+    yield _infrastructure(instances, facts)
+
+
+def resources_of(instances: Iterable[Instance], facts: Facts) -> Iterable[Child | Finding]:
+    """Return the resources to apply; what is said of each goes into the condition of its section, whatever its part."""
     for instance in instances:
         condition = instance.section.condition
         yield from (Finding(condition, "False", "DependencyMissing", unmet, "Error") for unmet in instance.unmet)
@@ -99,10 +112,7 @@ def children(umbrella: OpenStackControlPlane, facts: Facts) -> Iterable[Child | 
         elif not instance.unmet or instance.identity in facts.present:
             # What runs already is not taken away because what it needs was.
             body = {"metadata": {"name": instance.name}, "spec": instance.spec}
-            yield Child(instance.section.kind, body, condition)
-    yield from _unattended(instances, facts)
-    yield from _idle(umbrella, instances)
-    yield _infrastructure(instances, facts)
+            yield Child(instance.part.kind, body, condition)
 
 
 def instances_of(umbrella: OpenStackControlPlane, facts: Facts) -> tuple[Instance, ...]:
@@ -145,7 +155,7 @@ def _unattended(instances: Iterable[Instance], facts: Facts) -> Iterable[Finding
 def _starting(instance: Instance, facts: Facts) -> str:
     """Return why the operator of a resource does not work yet; an empty text when it does."""
     assert facts.operators is not None  # noqa: S101  asked by the callers
-    team = team_of_kind(instance.section.kind)
+    team = team_of_kind(instance.part.kind)
     state = facts.operators.get(team)
     if state is None:
         return f"The operator of {team} is being started"
@@ -159,7 +169,7 @@ def _idle(umbrella: OpenStackControlPlane, instances: Iterable[Instance]) -> Ite
         if section.name not in used:
             disabled = is_disabled(section, umbrella.spec)
             reason, message = ("Disabled", "is disabled") if disabled else ("NotRequested", "was not asked for")
-            yield Finding(section.condition, "True", reason, f"{section.kind.kind.name} {message}")
+            yield Finding(section.condition, "True", reason, f"{section.title} {message}")
 
 
 def _infrastructure(instances: Iterable[Instance], facts: Facts) -> Finding:
@@ -204,7 +214,7 @@ def tell(umbrella: OpenStackControlPlane, facts: Facts) -> OpenStackControlPlane
 
 def _attending(instances: Iterable[Instance], facts: Facts) -> Iterable[OperatorState]:
     """Return the operators of the control plane's own services, where each has its own."""
-    teams = {team_of_kind(instance.section.kind) for instance in instances} if facts.operators is not None else set()
+    teams = {team_of_kind(instance.part.kind) for instance in instances} if facts.operators is not None else set()
     for team in sorted(teams):
         state = (facts.operators or {}).get(team)
         ready = state is not None and state.status == "True"
@@ -250,7 +260,7 @@ def controller(
     `operators` are those of single services, where they are installed so.
     """
     kind = services.control_plane()
-    kinds = tuple(section.kind for section in services.sections())
+    kinds = _kinds()
     look = partial(read, operators=operators)
     shape = Composite(of=kind, owns=kinds, children=children, read=look, tell=tell, pause=PAUSED)
     roster = Roster()

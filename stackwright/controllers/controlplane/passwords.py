@@ -72,12 +72,17 @@ def _asked(instances: Iterable[Instance], secret: str, *, made_up: bool) -> Iter
         and paths.find(instance.spec, "secret") == secret
         # The password of what runs elsewhere is what it is.
         and not (made_up and instance.external)
-        for password in _passwords_of(instance)
+        for password in select(_passwords_of(instance), made_up=made_up)
     )
 
 
+def select(passwords: Iterable[WantedPassword], *, made_up: bool) -> Iterator[WantedPassword]:
+    """Yield the passwords that must be there; with `made_up` all that are generated, also those that are optional."""
+    return (password for password in passwords if made_up or not password.optional)
+
+
 def _passwords_of(instance: Instance) -> Iterator[WantedPassword]:
-    resource, blueprint = instance.resource, services.blueprint_of(instance.section.kind)
+    resource, blueprint = instance.resource, services.blueprint_of(instance.part.kind)
     if resource is not None and blueprint is not None:
         for need in blueprint.needs_of(resource):
             yield from need.passwords(resource)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from stackwright.api import paths
-from stackwright.api.controlplane import OpenStackControlPlaneSpec, Section
+from stackwright.api.controlplane import OpenStackControlPlaneSpec, Part, Section
 from stackwright.api.sections import SectionOverride
 from stackwright.controllers.controlplane.service_operators import PER_SERVICE, SHARED
 
@@ -52,16 +52,13 @@ def _of_section(spec: OpenStackControlPlaneSpec, section: Section) -> Iterator[R
     if stated is None:
         return
     place = f"spec.{section.name}"
-    if section.several:
-        for name, template in stated.templates.items():
-            yield from _of_template(template, section, f"{place}.templates[{name}]")
-    elif stated.template is not None:
-        yield from _of_template(stated.template, section, f"{place}.template")
+    for part, key, template in section.templates(spec):
+        yield from _of_template(template, part, section.place(part, key))
     if section.has_endpoints:
         yield from _of_override(stated.apiOverride, f"{place}.apiOverride")
-    for api, override in stated.apiOverrides.items() if section.apis else ():
+    for api, override in stated.apiOverrides.items() if section.has_apis else ():
         yield from _of_override(override, f"{place}.apiOverrides[{api}]")
-    if (section.has_endpoints or section.apis) and stated.applicationCredential.get("enabled"):
+    if (section.has_endpoints or section.has_apis) and stated.applicationCredential.get("enabled"):
         message = "application credentials are not supported yet; leave it out"
         yield Refusal(f"{place}.applicationCredential", message)
 
@@ -73,8 +70,7 @@ def _of_override(override: SectionOverride, place: str) -> Iterator[Refusal]:
         yield Refusal(f"{place}.route", f"Routes are not supported; set {place.rpartition('.')[-1]}.service")
 
 
-def _of_template(template: Any, section: Section, place: str) -> Iterator[Refusal]:
+def _of_template(template: Any, part: Part, place: str) -> Iterator[Refusal]:
     said = msgspec.to_builtins(template)
-    for path in ("tls", *((f"{section.api}.tls",) if section.api else ()), *section.unsupported):
-        if paths.find(said, path):
-            yield Refusal(f"{place}.{path}", _NO_TLS)
+    for path in ("tls", *((f"{part.api}.tls",) if part.api else ()), *part.unsupported):
+        yield from (Refusal(f"{place}.{found}", _NO_TLS) for found, value in paths.find_all(said, path) if value)

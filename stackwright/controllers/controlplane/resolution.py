@@ -9,8 +9,8 @@ import msgspec
 
 from stackwright import services
 from stackwright.api import paths
-from stackwright.api.base import JsonObject
-from stackwright.api.controlplane import OpenStackControlPlaneSpec, Section
+from stackwright.api.base import CustomResource, JsonObject
+from stackwright.api.controlplane import OpenStackControlPlaneSpec, Part, Section
 from stackwright.blueprint.needs.need import Need
 
 # Which resource: the name of its kind, and its own.
@@ -19,13 +19,14 @@ Identity = tuple[str, str]
 
 @dataclass(frozen=True)
 class Instance:
-    """A resource of the cloud: of which section it is, what it says, and who needs it if nobody asked for it.
+    """A resource of the cloud: of which part of a section it is, what it says, and who needs it if nobody asked for it.
 
     `foreign` is one that somebody else made: it is used and left alone. `unmet` are sentences about what it needs
     and cannot have.
     """
 
     section: Section
+    part: Part
     name: str
     spec: JsonObject = field(default_factory=dict)
     foreign: bool = False
@@ -36,21 +37,21 @@ class Instance:
     @property
     def identity(self) -> Identity:
         """Which resource this is."""
-        return self.section.kind.kind.name, self.name
+        return self.part.kind_name, self.name
 
     @cached_property
     def resource(self) -> Any:
         """The resource itself; None where its spec is not valid, which the server will say."""
         body = {"metadata": {"name": self.name}, "spec": self.spec}
         try:
-            return msgspec.convert(body, self.section.kind)
+            return msgspec.convert(body, self.part.kind)
         except msgspec.ValidationError:
             return None
 
     @property
     def external(self) -> bool:
         """Whether it stands for something that runs elsewhere."""
-        return bool(self.section.external and paths.find(self.spec, self.section.external))
+        return bool(self.part.external and paths.find(self.spec, self.part.external))
 
     def __str__(self) -> str:
         return " ".join(self.identity)
@@ -69,7 +70,9 @@ def resolve(
     """
     resolver = _Resolver(spec, tuple(sections), foreign)
     asked = [
-        resolver.made(section, name, said) for section in resolver.sections for name, said in asked_for(section, spec)
+        resolver.made(section, part, part.name_of(key), said)
+        for section in resolver.sections
+        for part, key, said in asked_for(section, spec)
     ]
     wanted = {instance.identity: instance for instance in asked}
     todo = list(wanted)
@@ -79,38 +82,43 @@ def resolve(
             provider = resolver.provider(need.word)
             if provider is None:
                 continue
-            needed = (provider.kind.kind.name, name)
+            section, part = provider
+            needed = (part.kind_name, name)
             if needed not in wanted:
-                if unmet := resolver.unmet(provider, name, wanted[identity]):
+                if unmet := resolver.unmet(section, part, name, wanted[identity]):
                     wanted[identity] = replace(wanted[identity], unmet=(*wanted[identity].unmet, unmet))
                     continue
-                wanted[needed] = replace(resolver.made(provider, name, {}), asked=False)
+                wanted[needed] = replace(resolver.made(section, part, name, {}), asked=False)
                 todo.append(needed)
             if not wanted[needed].asked:
                 needed_by = dict.fromkeys((*wanted[needed].needed_by, str(wanted[identity])))
                 wanted[needed] = replace(wanted[needed], needed_by=tuple(needed_by))
-    for section, name in resolver.left_over(present):
-        wanted.setdefault((section.kind.kind.name, name), replace(resolver.made(section, name, {}), asked=False))
+    for section, part, name in resolver.left_over(present):
+        wanted.setdefault((part.kind_name, name), replace(resolver.made(section, part, name, {}), asked=False))
     return tuple(wanted.values())
 
 
-def asked_for(section: Section, spec: OpenStackControlPlaneSpec) -> Iterator[tuple[str, JsonObject]]:
-    """Yield the names of a section's resources that were asked for, with what the user says of each."""
+def asked_for(section: Section, spec: OpenStackControlPlaneSpec) -> Iterator[tuple[Part, str, JsonObject]]:
+    """Yield the keys of a section's resources that were asked for, by part, with what the user says of each."""
     stated = getattr(spec, section.name)
     if stated is None or not stated.enabled:
         return
-    if section.several:
-        templates = stated.templates or {section.instance: section.template()}
-        yield from ((name, msgspec.to_builtins(template)) for name, template in templates.items())
-        return
-    said = msgspec.to_builtins(stated.template) if stated.template is not None else {}
-    if section.has_endpoints and (said_of := msgspec.to_builtins(stated.apiOverride.service)):
-        override = {"override": {"service": said_of}}
-        said = paths.merge({section.api: override} if section.api else override, said)
-    for api, override in stated.apiOverrides.items() if section.apis else ():
+    for part in section.parts:
+        templates = dict(part.templates(stated)) or dict.fromkeys(part.usual_keys)
+        for key, template in templates.items():
+            said = msgspec.to_builtins(template) if template is not None else {}
+            if not part.when or paths.find(said, part.when):
+                yield part, key, _with_overrides(part, said, stated)
+
+
+def _with_overrides(part: Part, said: JsonObject, stated: Any) -> JsonObject:
+    """Return what a template says, and below it what its section says of the endpoints of its APIs."""
+    if part.has_endpoints and not part.several and (said_of := msgspec.to_builtins(stated.apiOverride.service)):
+        said = paths.merge(paths.put({}, (*paths.split(part.api), "override", "service"), said_of), said)
+    for api, override in stated.apiOverrides.items() if part.apis else ():
         if said_of := msgspec.to_builtins(override.service):
-            said = paths.merge({section.apis: {api: {"override": {"service": said_of}}}}, said)
-    yield section.instance, said
+            said = paths.merge(paths.put({}, (part.apis, api, "override", "service"), said_of), said)
+    return said
 
 
 def is_disabled(section: Section, spec: OpenStackControlPlaneSpec) -> bool:
@@ -125,62 +133,62 @@ class _Resolver:
     sections: tuple[Section, ...]
     foreign: Container[Identity]
 
-    def provider(self, word: str) -> Section | None:
-        """Return the section of what provides a need; None where the umbrella has none for it."""
+    def provider(self, word: str) -> tuple[Section, Part] | None:
+        """Return the section, and its part, of what provides a need; None where the umbrella has none for it."""
         known = services.providers().get(word)
-        return next((section for section in self.sections if known and section.kind is known.kind), None)
+        found = ((section, section.part_of(known.kind)) for section in self.sections if known)
+        return next(((section, part) for section, part in found if part is not None), None)
 
-    def made(self, section: Section, name: str, said: JsonObject) -> Instance:
-        foreign = (section.kind.kind.name, name) in self.foreign
-        return Instance(section, name, handed_down(section, said, self.spec), foreign)
+    def made(self, section: Section, part: Part, name: str, said: JsonObject) -> Instance:
+        key = part.key_of(name)
+        spec = part.fill(said, name if key is None else key, _whole(self.spec))
+        return Instance(section, part, name, spec, (part.kind_name, name) in self.foreign)
 
-    def left_over(self, present: Iterable[Identity]) -> Iterator[tuple[Section, str]]:
+    def left_over(self, present: Iterable[Identity]) -> Iterator[tuple[Section, Part, str]]:
         """Yield the infrastructure that is there although its section says nothing."""
         silent = {
-            section.kind.kind.name: section
+            part.kind_name: (section, part)
             for section in self.sections
             if section.infrastructure and getattr(self.spec, section.name) is None
+            for part in section.parts
         }
         for kind, name in sorted(present):
             if kind in silent and (kind, name) not in self.foreign:
-                yield silent[kind], name
+                yield *silent[kind], name
 
-    def unmet(self, provider: Section, name: str, by: Instance) -> str:
+    def unmet(self, section: Section, part: Part, name: str, by: Instance) -> str:
         """Return why a resource cannot be deployed for one that needs it; an empty text when it can."""
-        needed = f"{provider.kind.kind.name} {name}"
-        if (provider.kind.kind.name, name) in self.foreign:
+        needed = f"{part.kind_name} {name}"
+        if (part.kind_name, name) in self.foreign:
             return ""
-        if is_disabled(provider, self.spec):
+        if is_disabled(section, self.spec):
             return (
-                f"{by} needs {needed}, and spec.{provider.name}.enabled is false: "
+                f"{by} needs {needed}, and spec.{section.name}.enabled is false: "
                 f"set it to true, or create {needed} yourself"
             )
+        key = part.key_of(name)
+        if key is None:
+            known = part.name_of("KEY")
+            return f"{by} needs {needed}, and those of spec.{section.name} are called {known}: create {needed} yourself"
         if self.spec.dependencyPolicy == "Refuse":
-            place = f"spec.{provider.name}.templates.{name}" if provider.several else f"spec.{provider.name}"
+            place = f"spec.{section.name}"
+            place += f".{part.path}.{key}" if part.several else f".{part.path}" if part.field else ""
             return f"{by} needs {needed}, which was not asked for: add {place}, or set spec.dependencyPolicy to Deploy"
         return ""
 
 
 def needs_of(instance: Instance) -> Iterator[tuple[Need, str]]:
     """Yield what a resource needs of others, and by which name; somebody else's has what it needs, or it is theirs."""
-    resource, blueprint = instance.resource, services.blueprint_of(instance.section.kind)
-    if instance.foreign or instance.external or resource is None or blueprint is None:
-        return
-    for need in blueprint.needs_of(resource):
+    if not instance.foreign and not instance.external and instance.resource is not None:
+        yield from provided_needs(instance.resource)
+
+
+def provided_needs(resource: CustomResource) -> Iterator[tuple[Need, str]]:
+    """Yield those needs of a resource that another resource provides, each with the name of that one."""
+    blueprint = services.blueprint_of(type(resource))
+    for need in blueprint.needs_of(resource) if blueprint is not None else ():
         if need.word and (name := need.provided_by(resource)):
             yield need, name
-
-
-def handed_down(section: Section, said: JsonObject, spec: OpenStackControlPlaneSpec) -> JsonObject:
-    """Return what a resource says: what the user says of it, and what the umbrella says where the user does not."""
-    whole = _whole(spec)
-    for given in section.handed_down:
-        if paths.find(said, given.path) is not None or (given.unless and paths.find(said, given.unless) is not None):
-            continue
-        value = given.value if given.value is not None else whole.get(given.of or given.path)
-        if value is not None:
-            said = paths.put(said, given.path, value)
-    return said
 
 
 def _whole(spec: OpenStackControlPlaneSpec) -> JsonObject:

@@ -101,4 +101,4 @@ def _asks(plane: Any, team: str, known: ServiceOperators, context: Context) -> b
     facts = read(plane, context, known)
     if is_refused(plane, facts):
         return False
-    return any(team_of_kind(instance.section.kind) == team for instance in instances_of(plane, facts))
+    return any(team_of_kind(instance.part.kind) == team for instance in instances_of(plane, facts))

@@ -129,7 +129,7 @@ def _elsewhere(service: Service[C, F], resource: C, look: Look) -> tuple[Child, 
         return ()
     sight = needs.sight(look)
     asked = {need: need.resolve(resource, sight) for need in service.needs_of(resource) if isinstance(need, Password)}
-    passwords = {need.selector: entry.fact for need, entry in asked.items() if entry.ready}
+    passwords = {need.key: entry.fact for need, entry in asked.items() if entry.ready}
     return tuple(child(item) for item in service.resources_elsewhere(resource, passwords))
 
 

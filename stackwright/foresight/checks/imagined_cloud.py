@@ -22,14 +22,16 @@ from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.needs.broker import TRANSPORT_URL
 from stackwright.blueprint.needs.need import Outside
 from stackwright.blueprint.service import Service
-from stackwright.controllers import database_names
+from stackwright.controllers import database_names, needs
 from stackwright.controllers.controlplane import resolution
 from stackwright.controllers.controlplane.refusals import refusals
 from stackwright.controllers.controlplane.resolution import Identity, Instance
+from stackwright.controllers.service import Environment
 from stackwright.controllers.translation import translated
-from stackwright.foresight import dependencies, imagined_release
+from stackwright.foresight import imagined_release
 from stackwright.foresight.checks.findings import Finding, Level
-from stackwright.foresight.imagined_release import Missing
+from stackwright.foresight.imagined_release import Missing, Outcome
+from stackwright.foresight.imagined_world import World as ImaginedWorld
 from stackwright.foresight.kinds import service_kinds
 from stackwright.foresight.objects import Seen
 from stackwright.kube.builtin import Secret, StorageClass
@@ -103,7 +105,7 @@ def resources_of(
     for instance in instances:
         body = {"metadata": {"name": instance.name}, "spec": instance.spec}
         try:
-            found.append(msgspec.convert(body, instance.section.kind))
+            found.append(msgspec.convert(body, instance.part.kind))
         except msgspec.ValidationError as error:
             told.append(Finding(Level.PROBLEM, TOPIC, f"{instance}: {error}."))
     return tuple(found), tuple(told)
@@ -120,54 +122,79 @@ async def imagine(
     instances, refused = instances_of(planes, there)
     resources, invalid = resources_of(instances, given)
     placed = [_place(resource, namespace) for resource in resources]
-    made = (_release(one, (*given, *placed), namespace, means) for one in placed)
+    made = (_releases_of(one, _world_around(one, (*given, *placed), namespace), means) for one in placed)
     # A bug in one of them is told when the others are done: helm is not left in the middle of its work.
     outcomes = await asyncio.gather(*made, return_exceptions=True)
+    found: list[Release | Finding] = []
     for outcome in outcomes:
         if isinstance(outcome, BaseException):
             raise outcome
-    releases = tuple(item for item in outcomes if isinstance(item, Release))
-    told = tuple(item for item in outcomes if isinstance(item, Finding))
+        found += outcome
+    releases = tuple(item for item in found if isinstance(item, Release))
+    told = tuple(item for item in found if isinstance(item, Finding))
     return Plan(namespace, given, planes, instances, releases, (*refused, *invalid, *told))
 
 
-async def _release(
-    resource: CustomResource, beside: Iterable[Resource], namespace: str, means: Means
-) -> Release | Finding | None:
-    """Return what a service would become, or why it would not, or why nobody knows."""
-    blueprint = services.blueprint_of(type(resource))
+def _world_around(resource: CustomResource, beside: Iterable[Resource], namespace: str) -> ImaginedWorld:
+    world = ImaginedWorld(Outside(namespace))
+    for item in beside:
+        if item.key.name != resource.key.name or type(item) is not type(resource):
+            world.add(item)
+    return world
+
+
+async def _releases_of(resource: CustomResource, world: ImaginedWorld, means: Means) -> list[Release | Finding]:
+    """Return what a service would become, and what its children would; or why it would not, or why nobody knows."""
+    outcome = outcome_of(resource, world, means)
+    if not isinstance(outcome, Outcome):
+        return [outcome] if outcome is not None else []
+    found = [await _render(outcome, world.namespace, means)]
+    for child in outcome.children:
+        found += await _releases_of(child, world, means)
+    return found
+
+
+def outcome_of(resource: CustomResource, world: ImaginedWorld, means: Means) -> Outcome | Finding | None:
+    """Return what one resource would become, or why it would not, or why nobody knows. Pure."""
+    blueprint = world.blueprint_of(type(resource))
     if blueprint is None or blueprint.elsewhere(resource):
         return None
     if wrong := wrong_with(blueprint, resource, means.images.get(blueprint.image_name)):
         return Finding(Level.PROBLEM, TOPIC, f"{_label(resource)}: {wrong}.")
-    image = getattr(resource.spec, "containerImage", "")  # type: ignore[attr-defined]  # every service has a spec
     known = means.images.get(blueprint.image_name, ComponentImage(NO_IMAGE)).reference
-    others = [item for item in beside if item.key.name != resource.key.name or type(item) is not type(resource)]
-    others += _logins(resource, others)
-    outside = Outside(namespace, image or known)
+    environment = Environment({blueprint.image_name: ComponentImage(known)}, means.charts)
+    for login in _logins(blueprint, resource, world):
+        world.add(login)
     try:
-        outcome = imagined_release.imagine(blueprint, with_urls(resource), others, outside, means.charts)
-        with translated():
-            chart = means.charts / blueprint.chart_name
-            rendered = await means.renderer.render(chart, resource.metadata.name, namespace, outcome.values)
+        return imagined_release.imagine(blueprint, with_urls(resource), world, environment)
     except Missing as error:
         said = f"{_label(resource)}: its objects cannot be determined here: {error}"
         return Finding(Level.UNKNOWN, TOPIC, said)
+
+
+async def _render(outcome: Outcome, namespace: str, means: Means) -> Release | Finding:
+    resource = outcome.resource
+    try:
+        with translated():
+            chart = means.charts / outcome.service.chart_name
+            rendered = await means.renderer.render(chart, resource.metadata.name, namespace, outcome.values)
     except (Blocked, Retry) as error:
         return Finding(Level.PROBLEM, TOPIC, f"{_label(resource)}: {error}.")
     names = {body["metadata"]["name"] for body in (*outcome.objects, *rendered.objects)} | set(outcome.generated)
     # The one with the passwords is the user's to bring, or the umbrella's to make; here it was only imagined.
-    names.discard(getattr(resource.spec, "secret", ""))  # type: ignore[attr-defined]  # every service has a spec
+    names.discard(getattr(resource.spec, "secret", ""))
     return Release(resource, rendered, frozenset(names))
 
 
-def _logins(resource: CustomResource, beside: Iterable[Resource]) -> list[Secret]:
-    """Return what stands for the logins at brokers that operators will make: what is in them changes nothing here."""
-    there = {item.metadata.name for item in beside if isinstance(item, Secret)}
-    urls = (name for kind, name in dependencies.list_kept(resource, Seen(())) if kind == TransportURL.kind.name)
-    names = (f"rabbitmq-transport-url-{name}" for name in urls)
+def _logins(blueprint: Service[Any, Any], resource: CustomResource, world: ImaginedWorld) -> Iterable[Secret]:
+    """Yield what stands for the logins at brokers that operators will make: what is in them changes nothing here."""
+    sight = needs.sight(Seen(()))
     data = {TRANSPORT_URL: base64.b64encode(_SOME_BROKER.encode()).decode()}
-    return [Secret(metadata=ObjectMeta(name=name), data=data) for name in names if name not in there]
+    for need in blueprint.needs_of(resource):
+        for child in need.resolve(resource, sight).children:
+            name = f"rabbitmq-transport-url-{child.key.name}"
+            if child.of is TransportURL and world(Secret, name) is None:
+                yield Secret(metadata=ObjectMeta(name=name), data=data)
 
 
 def wrong_with(blueprint: Service[Any, Any], resource: CustomResource, image: ComponentImage | None) -> str:

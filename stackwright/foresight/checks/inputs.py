@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from stackwright import services
 from stackwright.controllers.controlplane import passwords
 from stackwright.controllers.controlplane.passwords import Seen
 from stackwright.controllers.controlplane.resolution import Instance
 from stackwright.controllers.service.references import OF_KUBERNETES, Reference, pull_secrets, referenced
-from stackwright.foresight import dependencies
 from stackwright.foresight.checks.findings import Finding, Level
 from stackwright.foresight.checks.imagined_cloud import Plan, pods_of
 from stackwright.foresight.checks.world import World
@@ -41,11 +41,12 @@ def own_passwords(plan: Plan, world: World) -> Iterable[Finding]:
         return
     of_planes = {instance.identity for instance in plan.instances}
     for release in plan.releases:
-        section = dependencies.section_of(release.resource)
-        if section is None:
+        # What a service makes of our kinds takes its passwords from that service.
+        made_by = services.part_of(type(release.resource))
+        if made_by is None:
             continue
         spec = msgspec.to_builtins(release.resource.spec)  # type: ignore[attr-defined]  # every service has a spec
-        instance = Instance(section, release.resource.metadata.name, spec)
+        instance = Instance(*made_by, release.resource.metadata.name, spec)
         if instance.identity in of_planes:
             continue
         name = spec.get("secret", "")

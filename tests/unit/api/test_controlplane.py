@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from stackwright import services
-from stackwright.api import discovery
+from stackwright.api import discovery, paths
 from stackwright.api.base import (
     CustomResource,
     Definition,
@@ -23,7 +23,7 @@ from stackwright.api.base import (
     rule,
     shown,
 )
-from stackwright.api.controlplane import HandedDown, OpenStackControlPlane, Section, control_plane_type
+from stackwright.api.controlplane import HandedDown, OpenStackControlPlane, Part, Section, control_plane_type
 from stackwright.api.exposure import ApiOverride
 from stackwright.blueprint.needs import Need
 from stackwright.kube.crd import generate
@@ -161,26 +161,29 @@ def test_the_umbrella_that_we_serve_has_the_sections_of_all_folders() -> None:
     assert {section.name for section in services.sections()} <= set(schema_of_spec(served))
 
 
-@pytest.mark.parametrize("section", services.sections(), ids=lambda section: section.name)
-def test_a_section_names_fields_that_its_kind_has(section: Section) -> None:
-    paths = [field.path for field in section.handed_down] + list(section.unsupported)
-    paths += [field.unless for field in section.handed_down if field.unless]
-    paths += [section.external] if section.external else []
-    for path in paths:
-        schema: JsonObject = {"properties": schema_of_spec(section.kind)}
-        for step in path.split("."):
-            assert step in schema["properties"], path
-            schema = schema["properties"][step]
+PARTS = tuple(part for section in services.sections() for part in section.parts)
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.kind_name)
+def test_a_section_names_fields_that_its_kind_has(part: Part) -> None:
+    named = [field.path for field in part.handed_down] + list(part.unsupported)
+    named += [field.unless for field in part.handed_down if field.unless]
+    named += [path for path in (part.external, part.when, part.api, part.apis) if path]
+    for path in named:
+        schema: JsonObject = {"properties": schema_of_spec(part.kind)}
+        for step in paths.split(path):
+            assert step == paths.EVERY or step in schema["properties"], path
+            schema = schema["additionalProperties"] if step == paths.EVERY else schema["properties"][step]
     umbrella = schema_of_spec(OpenStackControlPlane)
-    assert {field.of or field.path for field in section.handed_down if field.value is None} <= set(umbrella)
+    assert {field.of or field.path for field in part.handed_down if field.value is None} <= set(umbrella)
 
 
-@pytest.mark.parametrize("section", services.sections(), ids=lambda section: section.name)
-def test_what_a_service_needs_is_provided_by_one_that_the_umbrella_makes(section: Section) -> None:
-    blueprint = services.blueprint_of(section.kind)
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.kind_name)
+def test_what_a_service_needs_is_provided_by_one_that_the_umbrella_makes(part: Part) -> None:
+    blueprint = services.blueprint_of(part.kind)
     assert blueprint is not None
     words = [need.word for need in blueprint.needs if isinstance(need, Need) and need.word]
-    makes = [other.kind for other in services.sections()]
+    makes = [other.kind for other in PARTS]
     assert all(makes.count(services.providers()[word].kind) == 1 for word in words)
 
 

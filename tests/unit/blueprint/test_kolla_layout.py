@@ -22,7 +22,9 @@ class Teapot(CustomResource, frozen=True, kw_only=True):
 
 def section(**kolla: str) -> Section:
     components = {name.replace("_", "-"): place for name, place in kolla.items()}
-    return Section("teapot", Teapot, "teapot", "TeapotReady", "Tea.", kolla=components)
+    return Section(
+        name="teapot", kind=Teapot, instance="teapot", condition="TeapotReady", description="Tea.", kolla=components
+    )
 
 
 PLAIN, SEVERAL = section(teapot=""), section(teapot_api="teapotAPIs.*")

@@ -14,9 +14,9 @@ from stackwright import services
 from stackwright.api.base import ObjectMeta
 from stackwright.blueprint import needs, policies
 from stackwright.blueprint.facts import ApiFacts, BrokerFacts, DatabaseFacts, Facts
-from stackwright.blueprint.needs import Api, Database, Each, Given, Messaging
+from stackwright.blueprint.needs import Api, Database, Each, Given, Messaging, Password
 from stackwright.blueprint.needs.given import GIVEN_BROKER, GIVEN_DATABASE, broker_secret, database_secret
-from stackwright.blueprint.needs.need import Resolved
+from stackwright.blueprint.needs.need import Resolved, WantedPassword
 from stackwright.blueprint.service import Component, Service
 from stackwright.controllers.needs import sight
 from stackwright.kube.builtin import Secret
@@ -40,6 +40,9 @@ class Spec:
     secret: str = "connections"
     provisioning: str = "Operator"
     cells: dict[str, dict[str, str]] = field(default_factory=dict)
+    passwordSelectors: dict[str, str] = field(
+        default_factory=lambda: {"metadata": "MetadataSecret", "cellsPrefix": "MetadataCellsSecret"}
+    )
 
 
 @dataclass(frozen=True)
@@ -186,6 +189,42 @@ def test_a_need_may_be_there_for_each_entry_of_a_map() -> None:
     facts = CellFacts(name="nova", namespace="cloud", image="i", cells={"cell1": DATABASE})
     assert asked[1].fact_of(facts) == DATABASE
     assert asked[0].fact_of(facts) is None
+
+
+CELL_PASSWORDS = Each((Password,), lambda nova: (Password("cellsPrefix", entry=cell) for cell in nova.spec.cells))
+
+
+def test_a_password_may_stand_under_a_prefix_and_the_key_of_an_entry() -> None:
+    nova: Any = Leaf(Spec(cells={"cell0": {}, "cell1": {}}))
+    asked = service(CELL_PASSWORDS).needs_of(nova)
+    there = secret("connections", {"MetadataCellsSecretcell0": "one", "MetadataCellsSecretcell1": "two"})
+
+    assert [need.key for need in asked] == ["cellsPrefix.cell0", "cellsPrefix.cell1"]
+    assert [resolved(need, there, leaf=nova).fact for need in asked] == ["one", "two"]
+    assert [password for need in asked for password in need.passwords(nova)] == [
+        WantedPassword("MetadataCellsSecretcell0"),
+        WantedPassword("MetadataCellsSecretcell1"),
+    ]
+    missing = resolved(asked[1], secret("connections", {"MetadataCellsSecretcell0": "one"}), leaf=nova)
+    assert "the key MetadataCellsSecretcell1" in missing.waits[0].message
+
+
+@pytest.mark.parametrize(
+    ("content", "fact"),
+    [
+        pytest.param({"MetadataSecret": "all", "MetadataCellsSecretcell1": "own"}, "own", id="its-own"),
+        pytest.param({"MetadataSecret": "all"}, "all", id="the-one-of-all"),
+        pytest.param({"MetadataSecret": "all", "MetadataCellsSecretcell1": ""}, "all", id="an-empty-one-is-none"),
+    ],
+)
+def test_an_entry_without_a_password_of_its_own_may_use_another(content: dict[str, str], fact: str) -> None:
+    need = Password("cellsPrefix", entry="cell1", instead="metadata")
+    assert resolved(need, secret("connections", content)).fact == fact
+    assert "the key MetadataSecret" in resolved(need, secret("connections", {})).waits[0].message
+    assert tuple(need.passwords(Leaf())) == (
+        WantedPassword("MetadataCellsSecretcell1", optional=True),
+        WantedPassword("MetadataSecret"),
+    )
 
 
 def placement(**status: Any) -> PlacementAPI:

@@ -6,7 +6,8 @@ import pytest
 
 from stackwright import services
 from stackwright.api.base import JsonObject
-from stackwright.controllers.controlplane.passwords import Add, Seen, decide, made, random, seen
+from stackwright.blueprint.needs.need import WantedPassword
+from stackwright.controllers.controlplane.passwords import Add, Seen, decide, made, random, seen, select
 from stackwright.controllers.controlplane.resolution import resolve
 from stackwright.kube.builtin import Secret
 from stackwright.kube.resource import ObjectMeta
@@ -72,3 +73,10 @@ def test_a_key_of_fernet_has_its_32_bytes_and_a_password_is_none() -> None:
     assert len(base64.b64decode(found["Key"], altchars=b"-_", validate=True)) == 32
     assert len(found["Password"]) == 32
     assert found["Password"] != found["Key"]
+
+
+def test_a_password_without_which_a_service_runs_is_generated_and_not_asked_for() -> None:
+    passwords = (WantedPassword("Own", optional=True), WantedPassword("All"))
+
+    assert [password.key for password in select(passwords, made_up=True)] == ["Own", "All"]
+    assert [password.key for password in select(passwords, made_up=False)] == ["All"]

@@ -202,7 +202,7 @@ def umbrella(policy: str = "Provide") -> Any:
 
 
 SECTION = next(section for section in services.sections() if section.name == "keystone")
-INSTANCE = Instance(SECTION, "keystone", {"secret": "osp-secret", "databaseInstance": "openstack"})
+INSTANCE = Instance(SECTION, SECTION.parts[0], "keystone", {"secret": "osp-secret", "databaseInstance": "openstack"})
 
 
 @pytest.mark.parametrize(
