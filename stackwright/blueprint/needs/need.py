@@ -61,10 +61,14 @@ class Retirement:
 
 @dataclass(frozen=True)
 class WantedPassword:
-    """A password of spec.secret: its key there; a `fernet` key is one by which the service encrypts."""
+    """A password of spec.secret: its key there; a `fernet` key is one by which the service encrypts.
+
+    Such a key cannot be made anew: under `note` the status of the resource tells which one it works with.
+    """
 
     key: str
     fernet: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True)

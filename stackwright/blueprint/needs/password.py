@@ -34,7 +34,12 @@ class Password(Need):
 
     def passwords(self, resource: Any) -> Iterator[WantedPassword]:
         """Yield its key in the Secret."""
-        yield WantedPassword(key_of(resource, self.selector), self.fernet)
+        yield WantedPassword(key_of(resource, self.selector), self.fernet, self.note)
+
+    @property
+    def note(self) -> str:
+        """Under which name the status tells of a key that the service encrypts with; "" for a password."""
+        return f"key-{self.selector}" if self.fernet else ""
 
     def resolve(self, resource: Any, sight: Sight) -> Resolved:
         """Return the password, if it is there and can be one."""

@@ -89,7 +89,8 @@ def children(umbrella: OpenStackControlPlane, facts: Facts) -> Iterable[Child | 
     """Return the resources of the services, and what is found out about the whole."""
     refuse(umbrella, facts)
     instances = instances_of(umbrella, facts)
-    if (complaint := passwords.complaint(umbrella, instances, facts.secret)) is not None:
+    lost = passwords.loss(umbrella, instances, facts.secret, facts.present)
+    if (complaint := lost or passwords.complaint(umbrella, instances, facts.secret)) is not None:
         yield complaint
     for instance in instances:
         condition = instance.section.condition
@@ -288,7 +289,7 @@ async def _generated(
     if is_refused(umbrella, facts):
         return False
     instances = instances_of(umbrella, facts)
-    step = passwords.decide(umbrella, instances, facts.secret)
+    step = passwords.decide(umbrella, instances, facts.secret, facts.present)
     if step is None:
         return False
     try:
@@ -296,4 +297,6 @@ async def _generated(
     except Exception as error:
         await report(umbrella, (finding_of(error, INPUT_READY),), umbrella.status, context)
         raise
+    if step.renewed:
+        context.events.event(umbrella, "Warning", "SecretLost", passwords.renewal(step, umbrella))
     return True
