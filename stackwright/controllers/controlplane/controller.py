@@ -25,6 +25,7 @@ from stackwright.controllers.controlplane.refusals import refusals, wrong_mode
 from stackwright.controllers.controlplane.resolution import Identity, Instance, is_disabled, resolve
 from stackwright.controllers.controlplane.service_operators import ServiceOperator, ServiceOperators, states
 from stackwright.controllers.teams import team_of_kind
+from stackwright.kube import finalizers
 from stackwright.kube.builtin import Secret
 from stackwright.kube.conditions import READY, Finding, finding_of
 from stackwright.kube.controller import Context, Controller, Result, Watch
@@ -100,7 +101,7 @@ def children(umbrella: OpenStackControlPlane, facts: Facts) -> Iterable[Child | 
         elif not instance.unmet or instance.identity in facts.present:
             # What runs already is not taken away because what it needs was.
             body = {"metadata": {"name": instance.name}, "spec": instance.spec}
-            yield Child(instance.section.kind, body, condition)
+            yield Child(instance.section.kind, body, condition, state_or_pause)
     yield from _unattended(instances, facts)
     yield from _idle(umbrella, instances)
     yield _infrastructure(instances, facts)
@@ -179,9 +180,19 @@ def _state(instance: Instance, facts: Facts) -> Finding:
     if present is None:
         reason, message = ("DependencyMissing", instance.unmet[0]) if instance.unmet else ("Requested", "")
         return Finding("", "False", reason, message or f"{instance} is being created", "Info")
-    if present.deleting:
+    if present.deleting and not finalizers.strangers(present):
         return Finding("", "False", "Deleting", f"{instance} is being deleted", "Info")
-    return state_of(present)
+    return state_or_pause(present)
+
+
+def state_or_pause(present: Resource) -> Finding:
+    """Return how far a resource is; where its work rests, nobody looks at a change before somebody ends the pause."""
+    said = state_of(present)
+    if said.reason != "Requested" or not pausing.is_paused(PAUSED, present):
+        return said
+    what = f"{present.kind.name} {present.metadata.name}"
+    message = f"{what} is paused, and its change waits for that to end; take the annotation {PAUSED} off it to go on"
+    return replace(said, reason="Paused", message=message, severity="Warning")
 
 
 def tell(umbrella: OpenStackControlPlane, facts: Facts) -> OpenStackControlPlaneStatus:
