@@ -8,8 +8,8 @@ from stackwright.kube.client import Client
 from stackwright.kube.errors import NotFound
 from stackwright.kube.resource import R, Resource
 
-# Those that end by themselves are of these domains: ours, and Kubernetes' own.
-_ENDING = ("openstack.org", "kubernetes.io", "k8s.io")
+# Kubernetes' own end by themselves, and so do those of the program whose kind the object is.
+_KUBERNETES = ("kubernetes.io", "k8s.io")
 
 
 def strangers(resource: Resource) -> tuple[str, ...]:
@@ -17,7 +17,11 @@ def strangers(resource: Resource) -> tuple[str, ...]:
     if not resource.deleting:
         return ()
     domains = ((name, name.partition("/")[0]) for name in resource.metadata.finalizers if "/" in name)
-    return tuple(name for name, domain in domains if not domain.endswith(_ENDING))
+    return tuple(
+        name
+        for name, domain in domains
+        if not domain.endswith(_KUBERNETES) and not resource.kind.group.endswith(domain)
+    )
 
 
 def held(resource: Resource) -> str:

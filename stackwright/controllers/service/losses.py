@@ -14,8 +14,7 @@ from stackwright.blueprint import configuration
 from stackwright.blueprint.digests import digest
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
-from stackwright.blueprint.needs import Password
-from stackwright.blueprint.needs.password import key_of
+from stackwright.blueprint.needs.need import WantedPassword
 from stackwright.blueprint.passwords import NewSecret
 from stackwright.blueprint.service import Service
 from stackwright.controllers.service import rings
@@ -34,21 +33,17 @@ def noted(service: Service[C, F], resource: C, facts: F, look: Look) -> dict[str
     """
     found = ((name, look(Secret, name)) for name in _renewable(service, resource))
     own = {name: digest({"uid": secret.metadata.uid}) for name, secret in found if secret is not None}
-    return own | {need.note: _name_of(need, facts) for need in _keys(service, resource)}
+    return own | {wanted.note: name for wanted, name in _keys(service, resource, facts)}
 
 
 def refuse_other_keys(service: Service[C, F], resource: Any, facts: F, condition: str) -> None:
     """Raise Blocked where a key is another one than that with which the service has encrypted what it stored."""
-    before = resource.status.hash
-    changed = [
-        need
-        for need in _keys(service, resource)
-        if before.get(need.note, _name_of(need, facts)) != _name_of(need, facts)
-        and before[need.note] not in accepted(resource)
-    ]
+    before, lost = resource.status.hash, accepted(resource)
+    found = _keys(service, resource, facts)
+    changed = [wanted for wanted, name in found if before.get(wanted.note, name) not in {name, *lost}]
     if changed:
-        keys = ", ".join(key_of(resource, need.selector) for need in changed)
-        words = ",".join(before[need.note] for need in changed)
+        keys = ", ".join(wanted.key for wanted in changed)
+        words = ",".join(before[wanted.note] for wanted in changed)
         message = (
             f"Secret {resource.spec.secret} has another {keys} than the one with which {resource.kind.name} "
             f"{resource.metadata.name} has encrypted what it stored; put the old one back, which Secret "
@@ -58,12 +53,14 @@ def refuse_other_keys(service: Service[C, F], resource: Any, facts: F, condition
         raise Blocked(message, reason="SecretLost", condition=condition)
 
 
-def _keys(service: Service[C, F], resource: C) -> Iterable[Password]:
-    return (need for need in service.needs_of(resource) if isinstance(need, Password) and need.note)
-
-
-def _name_of(need: Password, facts: F) -> str:
-    return digest({"key": facts.passwords[need.selector]})
+def _keys(service: Service[C, F], resource: C, facts: F) -> Iterable[tuple[WantedPassword, str]]:
+    """Return the keys that a service encrypts with, each with a short name for which one it is."""
+    return (
+        (wanted, digest({"key": facts.passwords[need.key]}))
+        for need in service.needs_of(resource)
+        for wanted in need.passwords(resource)
+        if wanted.note
+    )
 
 
 def accepted(resource: CustomResource) -> set[str]:

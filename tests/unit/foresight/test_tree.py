@@ -138,6 +138,13 @@ def test_why_a_resource_is_there_that_nobody_asked_for() -> None:
             {"metadata": {"deletionTimestamp": READY_SINCE}}, State.WAITING, "Deleting", READY_SINCE, id="going-away"
         ),
         pytest.param(
+            {"metadata": {"deletionTimestamp": READY_SINCE, "finalizers": ["openstack.org/keystoneapi"]}},
+            State.WAITING,
+            "Deleting",
+            READY_SINCE,
+            id="its-own-operator-holds-it",
+        ),
+        pytest.param(
             {"metadata": {"deletionTimestamp": READY_SINCE, "finalizers": ["example.com/hold"]}},
             State.ERROR,
             "HeldByFinalizer",

@@ -235,7 +235,7 @@ def test_a_daemon_set_that_rolls_serves_on() -> None:
     [
         pytest.param(("example.com/hold",), "HeldByFinalizer", id="a-strangers"),
         pytest.param(("foregroundDeletion", "kubernetes.io/pvc-protection"), "Ready", id="kubernetes-own"),
-        pytest.param(("openstack.org/mariadbaccount",), "Ready", id="ours"),
+        pytest.param(("hold",), "Ready", id="one-without-a-domain"),
     ],
 )
 def test_what_a_stranger_keeps_from_going_needs_a_person(finalizers: tuple[str, ...], reason: str) -> None:
