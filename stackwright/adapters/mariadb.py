@@ -24,6 +24,7 @@ from stackwright.adapters.mariadb_grants import (
     quoted,
     takings,
 )
+from stackwright.adapters.mariadb_marks import MAKE_TABLE, READ, REMOVE, UNMARKED, WRITE, Mark, Thing
 from stackwright.adapters.mariadb_names import is_identifier, schema_problem, user_problem
 
 T = TypeVar("T")
@@ -34,6 +35,7 @@ CONNECT_TIMEOUT = 5
 ANSWER_TIMEOUT = 10
 
 _UNKNOWN_VARIABLE = 1193
+_NO_SUCH_TABLE = {ER.BAD_DB_ERROR, ER.NO_SUCH_TABLE}
 _NO_SUCH_USER = {1141, 1133, 1269}
 # The login is not accepted: wrong password, locked account, expired password.
 _LOGIN_REFUSED = {ER.ACCESS_DENIED_ERROR, 1698, 1820, 1862, 4151}
@@ -101,6 +103,15 @@ class MariaDB(Protocol):
 
     async def drop_user(self, user: str) -> None:
         """Delete the user where it is there."""
+
+    async def mark(self, thing: Thing) -> Mark | None:
+        """Return whose a schema or a user is; None where this login may not know."""
+
+    async def set_mark(self, thing: Thing, mark: Mark) -> None:
+        """Write down whose a schema or a user is."""
+
+    async def remove_mark(self, thing: Thing) -> None:
+        """Strike out whose a schema or a user was."""
 
 
 Connect = Callable[[Login], MariaDB]
@@ -186,6 +197,45 @@ class SqlServer:
     async def drop_user(self, user: str) -> None:
         """Delete the user where it is there."""
         await self._ask("DROP USER IF EXISTS %s@'%%'", _user(user))
+
+    async def mark(self, thing: Thing) -> Mark | None:
+        """Return whose a schema or a user is; None where this login may not know."""
+
+        def work(connection: _Connection) -> Mark | None:
+            try:
+                rows = _run(connection, READ, *thing.row)
+            except pymysql.MySQLError as error:
+                if _code(error) in _NO_SUCH_TABLE:
+                    return UNMARKED
+                if _code(error) in _FORBIDDEN:
+                    return None
+                raise
+            return Mark(str(rows[0][0]), bool(rows[0][1]), str(rows[0][2])) if rows else UNMARKED
+
+        return await self._with(work)
+
+    async def set_mark(self, thing: Thing, mark: Mark) -> None:
+        """Write down whose a schema or a user is."""
+
+        def work(connection: _Connection) -> None:
+            for statement in MAKE_TABLE:
+                _run(connection, statement)
+            _run(connection, WRITE, *thing.row, mark.owner, str(int(mark.made)), mark.identity)
+
+        await self._with(work)
+
+    async def remove_mark(self, thing: Thing) -> None:
+        """Strike out whose a schema or a user was."""
+
+        def work(connection: _Connection) -> None:
+            try:
+                _run(connection, REMOVE, *thing.row)
+            except pymysql.MySQLError as error:
+                # Where there is no table, or none for this login, there is no mark.
+                if _code(error) not in _NO_SUCH_TABLE | _FORBIDDEN:
+                    raise
+
+        await self._with(work)
 
     async def _ask(self, statement: str, *values: str) -> Sequence[Sequence[Any]]:
         return await self._with(lambda connection: _run(connection, statement, *values))

@@ -7,7 +7,9 @@ tell upper from lower case in names of schemas. So every spelling of a name of t
 import re
 import unicodedata
 
-SYSTEM_SCHEMAS = frozenset({"mysql", "sys", "information_schema", "performance_schema"})
+# Where the operators write down whose the schemas and users of a server are.
+LEDGER = "stackwright_ledger"
+SYSTEM_SCHEMAS = frozenset({"mysql", "sys", "information_schema", "performance_schema", LEDGER})
 # The administrators, the user by whom the nodes of a Galera copy from each other and look after their servers, and the
 # role that everybody has.
 SYSTEM_USERS = frozenset({"root", "mysql", "public", "debian-sys-maint", "event_scheduler"})

@@ -27,6 +27,10 @@ GROUP = "mariadb.openstack.org"
 SERVER_LABEL = "dbName"
 DATABASE_LABEL = "mariaDBDatabaseName"
 
+# Under which key the status of a schema tells it from one of the same name that was there before, and how it tells of
+# the first one.
+IDENTITY_KEY, FIRST = "schema", "original"
+
 # Names of this form need no quoting in SQL and mean the same on every file system.
 _Identifier = Annotated[str, pattern(r"^[a-zA-Z0-9_]+$"), max_length(64)]
 

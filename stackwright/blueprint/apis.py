@@ -104,7 +104,10 @@ def api(
 
 
 def db_sync(command: str, files: Callable[[Any, Any], Iterable[ConfigFile]]) -> Job[Any, Any]:
-    """Return the job that makes or upgrades the tables: once for each image, and for each place of the schema."""
+    """Return the job that makes or upgrades the tables: once for each image, and for each schema.
+
+    A schema that was lost and created again is another one.
+    """
     return Job(
         DB_SYNC,
         lambda _: command,
@@ -119,7 +122,7 @@ def db_sync(command: str, files: Callable[[Any, Any], Iterable[ConfigFile]]) -> 
 
 
 def _schema(resource: CustomResource, facts: ApiFacts) -> JsonObject:  # noqa: ARG001  the form of the word
-    return {"hostname": facts.database.hostname, "schema": facts.database.schema}
+    return facts.database.place
 
 
 def tell(resource: Any, facts: ApiFacts | None, look: Look) -> Told[Any]:  # noqa: ARG001  the form of the word

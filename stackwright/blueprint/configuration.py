@@ -90,12 +90,13 @@ def secret_data(service: Service[C, F], resource: C, facts: F) -> dict[str, str]
 def component_hash(service: Service[C, F], component: Component[C, F], resource: C, facts: F) -> str:
     """Return a short name for all that a component's pods read at their start: another one rolls them."""
     files = tuple(component.files(resource, facts))
-    return digest(
-        {
-            "contract": _contract(service, component, resource, files),
-            "files": {file.key: file.content for file in files},
-        }
-    )
+    read = {
+        "contract": _contract(service, component, resource, files),
+        "files": {file.key: file.content for file in files},
+    }
+    # What a process knows of its tables since its start is not true of others.
+    identity = getattr(getattr(facts, "database", None), "identity", "")
+    return digest(read | ({"schema": identity} if identity else {}))
 
 
 def _contract(service: Service[C, F], component: Component[C, F], resource: C, files: tuple[ConfigFile, ...]) -> str:

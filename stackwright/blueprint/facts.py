@@ -15,6 +15,14 @@ class DatabaseFacts:
     password: str = field(repr=False)
     # The resource that provides it; "" where it runs elsewhere and nothing here stands for it.
     server: str = ""
+    # Tells the schema from one of the same name that was lost; "" for the first one.
+    identity: str = ""
+
+    @property
+    def place(self) -> dict[str, str]:
+        """Which schema this is, for what is done once in each."""
+        known = {"identity": self.identity} if self.identity else {}
+        return {"hostname": self.hostname, "schema": self.schema, **known}
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,14 @@ They look like oslo.config's and are not: an option needs no value, blanks befor
 may follow on the same line, and `!include` names another file.
 """
 
-from stackwright.blueprint.ini import Problem, shown
+import re
 
+from stackwright.blueprint.ini import Problem, shown
+from stackwright.blueprint.my_cnf_numbers import NUMBERS
+
+# The sections that a server reads; some have a version behind.
+_OF_SERVERS = re.compile(r"(mysqld|mariadbd|server|mariadb|galera)(-\d.*)?")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?[kmgtpe]?", re.IGNORECASE)
 _DIRECTIVES = ("include", "includedir")
 
 
@@ -53,4 +59,13 @@ def _option(line: str, section: str) -> str:
         return f"the option {shown(name)} is before any section; write [mysqld] above it"
     if len(name.split()) > 1:
         return f"{shown(name)} is not a valid name of an option; write option = value"
-    return ""
+    return _value(line, name.lower().replace("-", "_")) if _OF_SERVERS.fullmatch(section.strip()) else ""
+
+
+def _value(line: str, name: str) -> str:
+    """Return why a server would not start with the value of an option; what it is, is shown to nobody."""
+    value = line.partition("=")[2].partition("#")[0].strip().strip("'\"").strip()
+    if name not in NUMBERS or not value or _NUMBER.fullmatch(value):
+        return ""
+    how = "is a number, with K, M or G behind it where it is a size"
+    return f"the option {shown(name)} {how}; the server would not start"

@@ -38,7 +38,10 @@ class Offerer:
 
 @dataclass(frozen=True)
 class DatabaseServer:
-    """A database server. `address` says where one is that runs elsewhere: two resources may stand for the same."""
+    """A database server. `address` says which server it is for one that runs elsewhere, or seems to.
+
+    Two resources may stand for the same one.
+    """
 
     hostname: str
     port: int

@@ -12,15 +12,16 @@ from stackwright.api.base import Condition, CustomResource
 from stackwright.api.controlplane import OpenStackControlPlane, OperatorState
 from stackwright.api.mariadb import DATABASE_LABEL, MariaDBAccount, MariaDBDatabase
 from stackwright.api.service import ActionStatus
+from stackwright.controllers.ownership import TAKEN
 from stackwright.controllers.service import labels
 from stackwright.foresight import dependencies
 from stackwright.foresight.kinds import WORKLOADS, chart_of, service_kinds
 from stackwright.foresight.objects import Identity, Seen, identity_of
-from stackwright.kube import conditions
+from stackwright.kube import conditions, finalizers
 from stackwright.kube.builtin import DaemonSet, Job, Plain
 from stackwright.kube.resource import Overridden, Resource
 from stackwright.kube.shapes import pausing
-from stackwright.kube.shapes.states import state_of
+from stackwright.kube.shapes.states import HELD, state_of
 
 _WORKLOAD_VERSIONS = frozenset(kind.kind.api_version for kind in WORKLOADS)
 
@@ -131,7 +132,8 @@ def _parents(seen: Seen) -> dict[Identity, Resource]:
     for plane in everything:
         if isinstance(plane, OpenStackControlPlane):
             found |= {(entry.kind, entry.name): plane for entry in plane.status.services}
-    for resource in everything:
+    # Of several that ask for one thing, those come last, and win, that were not refused.
+    for resource in sorted(everything, key=_is_refused, reverse=True):
         if isinstance(resource, CustomResource):
             found |= dict.fromkeys(dependencies.list_kept(resource, seen), resource)
     found |= _accounts(everything, found)
@@ -142,6 +144,12 @@ def _parents(seen: Seen) -> dict[Identity, Resource]:
         elif owner is None and isinstance(resource, Plain) and (parent := _find_by_labels(resource, everything)):
             found[identity_of(resource)] = parent
     return found
+
+
+def _is_refused(resource: Resource) -> bool:
+    """Return whether a resource was refused what it asks for, because that is another's."""
+    stated = resource.status.conditions if isinstance(resource, CustomResource) else ()
+    return any(condition.reason == TAKEN and condition.status != "True" for condition in stated)
 
 
 def _accounts(everything: Iterable[Resource], parents: Mapping[Identity, Resource]) -> dict[Identity, Resource]:
@@ -229,6 +237,9 @@ def _custom(resource: CustomResource) -> tuple[State, str, str, str]:
     if resource.deleting:
         left = ", ".join(resource.metadata.finalizers)
         message = f"is being deleted{f'; {left} are left to do' if left else ''}"
+        if sentence := finalizers.held(resource):
+            said = sentence.removeprefix(f"{resource.kind.name} {resource.metadata.name} ")
+            return State.ERROR, HELD, said, resource.metadata.deletionTimestamp
         return State.WAITING, "Deleting", message, resource.metadata.deletionTimestamp
     if ready is None or resource.status.observedGeneration < resource.metadata.generation:
         # That it is paused is told beside.

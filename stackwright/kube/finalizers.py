@@ -6,7 +6,34 @@ JSON patch that tests for the entry in its place and fails, to be tried again, w
 
 from stackwright.kube.client import Client
 from stackwright.kube.errors import NotFound
-from stackwright.kube.resource import R
+from stackwright.kube.resource import R, Resource
+
+# Kubernetes' own end by themselves, and so do those of the program whose kind the object is.
+_KUBERNETES = ("kubernetes.io", "k8s.io")
+
+
+def strangers(resource: Resource) -> tuple[str, ...]:
+    """Return the finalizers by which somebody else holds an object that is being deleted. Pure."""
+    if not resource.deleting:
+        return ()
+    domains = ((name, name.partition("/")[0]) for name in resource.metadata.finalizers if "/" in name)
+    return tuple(
+        name
+        for name, domain in domains
+        if not domain.endswith(_KUBERNETES) and not resource.kind.group.endswith(domain)
+    )
+
+
+def held(resource: Resource) -> str:
+    """Return the sentence that says who holds an object that is being deleted, and what to do; "" where nobody does."""
+    names = ", ".join(strangers(resource))
+    what = f"{resource.kind.name} {resource.metadata.name}"
+    if not names:
+        return ""
+    return (
+        f"{what} is being deleted and is held by the finalizer {names}, which is not ours: see that the program that "
+        "set it runs, or take it off"
+    )
 
 
 async def add(client: Client, resource: R, name: str) -> R:

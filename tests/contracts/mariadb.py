@@ -12,6 +12,8 @@ import pytest
 from stackwright.adapters.errors import Refused, Rejected
 from stackwright.adapters.mariadb import MariaDB, Schema
 from stackwright.adapters.mariadb_grants import ALL_IN_SCHEMA, NEEDED, Grant, needed_in
+from stackwright.adapters.mariadb_marks import SCHEMA, UNMARKED, USER, Mark, Thing
+from stackwright.adapters.mariadb_names import LEDGER
 
 Everything = Callable[[str, str], None]
 
@@ -56,6 +58,27 @@ class MariaDBContract:
     async def test_a_name_that_would_end_the_statement_is_rejected(self, server: MariaDB) -> None:
         with pytest.raises(Rejected, match="is not a name"):
             await server.create_schema(Schema("x`; DROP DATABASE mysql; --", "utf8", "utf8_general_ci"))
+
+    async def test_a_mark_is_set_changed_and_struck_out(self, server: MariaDB, name: str) -> None:
+        thing = Thing(SCHEMA, name)
+        assert await server.mark(thing) == UNMARKED
+        for mark in (Mark("cloud/keystone", made=True), Mark('cloud/it\'s "other"', made=False, identity="1f2e")):
+            await server.set_mark(thing, mark)
+            assert await server.mark(thing) == mark
+            assert await server.mark(Thing(SCHEMA, name.upper())) == mark
+            assert await server.mark(Thing(USER, name)) == UNMARKED
+        for _ in range(2):
+            await server.remove_mark(thing)
+        assert await server.mark(thing) == UNMARKED
+
+    async def test_the_case_of_a_users_name_matters(self, server: MariaDB, name: str) -> None:
+        await server.set_mark(Thing(USER, name), Mark("cloud/keystone"))
+        assert await server.mark(Thing(USER, name.upper())) == UNMARKED
+        await server.remove_mark(Thing(USER, name))
+
+    async def test_the_schema_of_the_marks_is_out_of_reach(self, server: MariaDB) -> None:
+        with pytest.raises(Rejected, match="is a schema of the server itself"):
+            await server.drop_schema(LEDGER)
 
     async def test_a_user_comes_with_no_rights_and_goes(self, server: MariaDB, name: str) -> None:
         assert await server.grants(name) is None

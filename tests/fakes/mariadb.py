@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from stackwright.adapters.errors import Refused, Rejected, Unavailable
 from stackwright.adapters.mariadb import Login, MariaDB, Schema, digest
 from stackwright.adapters.mariadb_grants import Grant, needed_in
+from stackwright.adapters.mariadb_marks import UNMARKED, Mark, Thing
 from stackwright.adapters.mariadb_names import schema_problem, user_problem
 
 # What the real server calls what it was asked for.
@@ -23,7 +24,8 @@ class User:
 class FakeMariaDB:
     """The state of one server, by what tests look at it and change it behind everybody's back.
 
-    `down` makes it answer nobody. `calls` are the changes that were asked for, in order.
+    `down` makes it answer nobody. `calls` are the changes that were asked for, in order. `marks` are whose its schemas
+    and users are; None where the administrator may not keep such a table.
     """
 
     password: str = "root-password"
@@ -31,6 +33,7 @@ class FakeMariaDB:
     schemas: dict[str, Schema] = field(default_factory=dict)
     users: dict[str, User] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
+    marks: dict[tuple[str, str], Mark] | None = field(default_factory=dict)
 
     def connect(self, login: Login) -> MariaDB:
         """Return a way to this server, whatever host is dialled."""
@@ -118,6 +121,21 @@ class _Session:
     async def drop_user(self, user: str) -> None:
         self._enter(f"drop user {_user(user)}")
         self.server.users.pop(user, None)
+
+    async def mark(self, thing: Thing) -> Mark | None:
+        self._enter()
+        return None if self.server.marks is None else self.server.marks.get(thing.row, UNMARKED)
+
+    async def set_mark(self, thing: Thing, mark: Mark) -> None:
+        self._enter()
+        if self.server.marks is None:
+            raise Refused("MariaDB does not let user root do this (error 1044)")
+        self.server.marks[thing.row] = mark
+
+    async def remove_mark(self, thing: Thing) -> None:
+        self._enter()
+        if self.server.marks is not None:
+            self.server.marks.pop(thing.row, None)
 
     def _user(self, name: str) -> User:
         if name not in self.server.users:

@@ -54,7 +54,7 @@ async def test_barbican_comes_up_with_its_worker_and_is_in_the_catalog(
     assert ready.status.databaseHostname == f"openstack.{namespace}.svc"
     assert ready.status.transportURLSecret == "rabbitmq-transport-url-barbican-messaging"
     assert ready.status.readyCount == 2
-    assert set(ready.status.hash) == {"api", "worker", "db-sync"}
+    assert set(ready.status.hash) == {"api", "worker", "db-sync", "key-simplecryptokek"}
     assert {condition.type for condition in ready.status.conditions} == {*Barbican.conditions, "Ready"}
     (service,) = await keystone.find_services("key-manager", "barbican")
     found = [endpoint for endpoint in await keystone.endpoints() if endpoint.service_id == service.id]
@@ -114,3 +114,27 @@ async def test_rows_are_cleaned_when_somebody_asks(client: Client, namespace: st
         lambda seen: [action.state for action in seen.status.actions] == ["Succeeded"],
     )
     assert done.status.actions[0].name == "clean-database"
+
+
+async def test_another_key_than_the_one_that_was_encrypted_with_is_not_taken_in_silence(
+    client: Client, namespace: str, keystone: Keystone
+) -> None:
+    await client.apply(Barbican, barbican(namespace), field_manager="user")
+    ready = await until_ready(client, namespace)
+    before = await client.get(Secret, "barbican-config-data", namespace)
+    other = base64.b64encode(b"YW5vdGhlci1rZXktb2YtMzItYnl0ZXMtb2YtYmFyYmk=").decode()
+    await client.patch(Secret, "osp-secret", namespace, {"data": {"BarbicanSimpleCryptoKEK": other}})
+    word = ready.status.hash["key-simplecryptokek"]
+
+    def is_blocked(seen: Barbican) -> bool:
+        found = find(seen.status.conditions, "InputReady")
+        return found is not None and found.reason == "SecretLost" and f"accept-loss: {word}" in found.message
+
+    blocked = await eventually(client, Barbican, "barbican", namespace, is_blocked)
+    assert blocked.status.hash["key-simplecryptokek"] == word
+    assert (await client.get(Secret, "barbican-config-data", namespace)).data == before.data
+    change = {"metadata": {"annotations": {"openstack.org/accept-loss": word}}}
+    await client.patch(Barbican, "barbican", namespace, change)
+    await eventually(
+        client, Barbican, "barbican", namespace, lambda seen: seen.status.hash["key-simplecryptokek"] != word
+    )

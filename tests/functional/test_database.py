@@ -24,6 +24,8 @@ from tests.functional.definitions import defined
 from tests.functional.running import running
 from tests.functional.watching import PATIENCE, eventually
 
+LOGIN = {"username": "root", "password": "root-password"}
+
 
 @pytest.fixture
 async def kinds(client: Client) -> None:
@@ -374,3 +376,42 @@ async def test_a_galera_that_asks_for_too_much_or_too_little_is_refused(
     storage = {"storageClass": "local", "storageRequest": "1G"} if spec else {}
     with pytest.raises(Invalid, match=words):
         await cloud.put(Galera, "openstack", spec={**storage, **spec})
+
+
+@pytest.mark.usefixtures("operator")
+async def test_a_second_way_to_a_server_gets_nothing_of_what_is_on_it(cloud: Cloud, fake: FakeMariaDB) -> None:
+    await cloud.whole(deletionPolicy="Delete")
+    before = dict(fake.users)
+    # No name tells that this is the same server.
+    alias = {"external": {"hostname": "192.0.2.7", "secret": "alias-root"}}
+    root = {key: base64.b64encode(text.encode()).decode() for key, text in LOGIN.items()}
+    await cloud.put(Secret, "alias-root", data=root)
+    await cloud.put(Galera, "alias", spec=alias)
+    await cloud.secret("evil-secret", "DatabasePassword", "evil-password")
+    spec = {"name": "keystone", "deletionPolicy": "Delete"}
+    await cloud.put(MariaDBDatabase, "second", {"dbName": "alias"}, spec=spec)
+    sentence = f"was made on this server by MariaDBDatabase keystone in namespace {cloud.namespace}"
+    await cloud.says(MariaDBDatabase, "MariaDBDatabaseReady", sentence, "second")
+    await cloud.gone(MariaDBDatabase, "second")
+    await cloud.put(MariaDBDatabase, "evil", {"dbName": "alias"}, spec={"name": "evil"})
+    said = {"userName": "keystone", "secret": "evil-secret", "deletionPolicy": "Delete"}
+    await cloud.put(MariaDBAccount, "evil", {"mariaDBDatabaseName": "evil"}, spec=said)
+    await cloud.says(MariaDBAccount, "MariaDBAccountReady", "by MariaDBAccount keystone in namespace", "evil")
+    await cloud.gone(MariaDBAccount, "evil")
+    assert "keystone" in fake.schemas
+    assert fake.users["keystone"] == before["keystone"]
+    assert not [call for call in fake.calls if call.startswith(("drop", "set password"))]
+
+
+@pytest.mark.usefixtures("operator")
+async def test_a_schema_that_was_lost_is_made_again_and_told_to_be_another(cloud: Cloud, fake: FakeMariaDB) -> None:
+    await cloud.whole()
+    first = await cloud.ready(MariaDBDatabase)
+    assert first.status.hash == {"schema": "original"}
+    del fake.schemas["keystone"]
+
+    def is_another(database: MariaDBDatabase) -> bool:
+        return database.status.completed and database.status.hash != first.status.hash
+
+    await eventually(cloud.client, MariaDBDatabase, "keystone", cloud.namespace, is_another)
+    assert "keystone" in fake.schemas

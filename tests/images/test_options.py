@@ -10,7 +10,7 @@ import pytest
 from stackwright import services
 from stackwright.blueprint import serving
 from stackwright.local.images import composing, recipes
-from stackwright.services.barbican.service import WORK
+from stackwright.services.barbican.service import PLUGINS, WORK
 from stackwright.services.glance.settings import ASK
 from stackwright.services.keystone.settings import PREPARE
 from tests.images.built import Built, container, why_not_built
@@ -52,7 +52,7 @@ STARTS = {
     "keystone": serving.application("keystone", "keystone.wsgi.api", PREPARE),
     "placement": serving.application("placement", "placement.wsgi.api"),
     "glance": serving.application("glance", "glance.wsgi.api", ASK),
-    "barbican": serving.application("barbican", "barbican.wsgi.api"),
+    "barbican": serving.application("barbican", "barbican.wsgi.api", PLUGINS),
     "barbican-worker": serving.daemon("barbican", WORK),
 }
 
@@ -127,3 +127,37 @@ def test_a_default_that_cannot_be_substituted_is_not_refused(openstack: Built) -
     answer = openstack.run("python3 -W ignore /tmp/unreadable.py")
     assert "nobodys" not in answer.output
     assert answer.output.count("is not of type String") == 2, answer.output
+
+
+# What a process loads only when a request needs it, by what it must say of it.
+UNLOADABLE = [
+    pytest.param(
+        "barbican", "[crypto]\nenabled_crypto_plugins = nosuch\n", "[crypto] enabled_crypto_plugins", id="encryption"
+    ),
+    pytest.param(
+        "barbican-worker",
+        "[secretstore]\nenabled_secretstore_plugins = nosuch\n",
+        "[secretstore] enabled_secretstore_plugins",
+        id="where-secrets-are-kept",
+    ),
+    pytest.param("glance", "[DEFAULT]\nenabled_backends = file:nosuch\n", "cannot be loaded", id="a-store"),
+    pytest.param("keystone", "[identity]\ndriver = nosuch\n", "cannot be loaded", id="a-driver"),
+]
+
+
+@pytest.mark.parametrize(("name", "lines", "words"), UNLOADABLE)
+def test_a_process_that_cannot_load_what_requests_need_ends(
+    openstack: Built, name: str, lines: str, words: str
+) -> None:
+    service, file = name.removesuffix("-worker"), STARTS[name]
+    folder = openstack.root / f"etc/{service}/{service}.conf.d"
+    folder.mkdir(exist_ok=True)
+    sections = "[database]\nconnection = sqlite:////tmp/tables.sqlite\n"
+    (folder / "99-bad.conf").write_text(sections + lines)
+    (openstack.root / file.destination.lstrip("/")).write_text(file.content)
+    try:
+        answer = openstack.run(f"timeout 60 python3 -W ignore {file.destination} 2>&1", user=42425)
+    finally:
+        (folder / "99-bad.conf").unlink()
+    assert answer.code not in (0, 124), answer.output
+    assert words in answer.output

@@ -34,7 +34,7 @@ NEEDED = (
 )
 # The server's own. Some servers do not tell upper from lower case in names of schemas, and all of them leave out the
 # blanks at the end of a user's name.
-SYSTEM_SCHEMAS = ("mysql", "sys", "information_schema", "performance_schema")
+SYSTEM_SCHEMAS = ("mysql", "sys", "information_schema", "performance_schema", "stackwright_ledger")
 SYSTEM_USERS = ("root", "mysql", "public", "debian-sys-maint", "event_scheduler")
 SYSTEM_PREFIXES = ("mysql.", "mariadb.")
 AROUND = " \t\r\n\v\f\0`'\""

@@ -5,7 +5,7 @@ the password: the service logs in with the new one, and the old one is retired w
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import msgspec
@@ -15,6 +15,8 @@ from stackwright.api.annotations import GENERATED_FOR
 from stackwright.api.base import JsonObject, ObjectMeta, Resource
 from stackwright.api.mariadb import (
     DATABASE_LABEL,
+    FIRST,
+    IDENTITY_KEY,
     SERVER_LABEL,
     MariaDBAccount,
     MariaDBAccountSpec,
@@ -124,7 +126,9 @@ class Database(Need):
             return None
         if database is None or not database.status.completed or account is None or not account.status.currentSecret:
             return None
-        return DatabaseFacts(at.hostname, at.port, database.spec.name, account.spec.userName, password, server.name)
+        identity = database.status.hash.get(IDENTITY_KEY, FIRST)
+        fact = DatabaseFacts(at.hostname, at.port, database.spec.name, account.spec.userName, password, server.name)
+        return fact if identity == FIRST else replace(fact, identity=identity)
 
     def _by_job(self, resource: Any, sight: Sight) -> Resolved:
         """Return how the chart's own Job makes schema and account: no resource of ours stands for them."""
@@ -235,9 +239,9 @@ class Database(Need):
 
 
 def claim_schema(name: str, server: Provider, path: str = NAME) -> Claim:
-    """Return the claim on a schema of a server."""
+    """Return the claim on a schema of a server; to some servers, names that differ in case only are one."""
     advice = "name another schema" if path != NAME else ANOTHER_NAME
-    return Claim("schema", name, _scope(server), path, advice)
+    return Claim("schema", name.casefold(), _scope(server), path, advice)
 
 
 def claim_user(name: str, server: Provider, path: str, advice: str = "use another userName") -> Claim:
@@ -246,9 +250,9 @@ def claim_user(name: str, server: Provider, path: str, advice: str = "use anothe
 
 
 def _scope(server: Provider) -> str:
-    """Return how a server is called: two resources that stand for one server elsewhere are one."""
+    """Return how a server is called: two resources that stand for one server are one."""
     at: DatabaseServer | None = server.offer
-    return f"the server {at.address}" if at is not None and at.address else str(server)
+    return at.address if at is not None and at.address else str(server)
 
 
 def _new_secret(name: str) -> NewSecret:

@@ -64,11 +64,13 @@ class WantedPassword:
     """A password of spec.secret: its key there; a `fernet` key is one by which the service encrypts.
 
     One that is `optional` is generated with the others, but not asked of a user who brings the Secret.
+    Such a key cannot be made anew: under `note` the status of the resource tells which one it works with.
     """
 
     key: str
     fernet: bool = False
     optional: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True)

@@ -42,12 +42,17 @@ class Password(Need):
 
     def passwords(self, resource: Any) -> Iterator[WantedPassword]:
         """Yield its key in the Secret, and that of what is used instead."""
-        yield WantedPassword(self._key_of(resource), self.fernet, optional=bool(self.instead))
+        yield WantedPassword(self._key_of(resource), self.fernet, optional=bool(self.instead), note=self.note)
         if self.instead:
-            yield WantedPassword(key_of(resource, self.instead), self.fernet)
+            yield WantedPassword(key_of(resource, self.instead), self.fernet, note=self.note)
 
     def _key_of(self, resource: Any) -> str:
         return key_of(resource, self.selector) + self.entry
+
+    @property
+    def note(self) -> str:
+        """Under which name the status tells of a key that the service encrypts with; "" for a password."""
+        return f"key-{self.key}" if self.fernet else ""
 
     def resolve(self, resource: Any, sight: Sight) -> Resolved:
         """Return the password, if it is there and can be one."""

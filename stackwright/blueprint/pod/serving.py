@@ -97,6 +97,19 @@ def load(module: str) -> Any:
     return application
 
 
+def require(what: str, managers: list[Any]) -> None:
+    """End this process where it could not load what requests need: a program may go on without, and fail each of them.
+
+    `managers` are stevedore's; one that has loaded nothing, or something that could not be made, is not usable.
+    """
+    failed = [each for each in managers if not each.extensions or not all(one.obj for one in each.extensions)]
+    if failed:
+        names = ", ".join(sorted({str(one.name) for each in failed for one in each.extensions if not one.obj}))
+        said = f"{what} cannot be loaded{f': {names}' if names else ''}; the log has more"
+        tell(said)
+        raise Unusable(said)
+
+
 def reach(ask: Callable[[], None]) -> None:
     """Wait until the database answers: a pod that does not serve yet does no harm, and no restart would help it."""
     while True:

@@ -25,6 +25,7 @@ from stackwright.controllers.controlplane.refusals import refusals, wrong_mode
 from stackwright.controllers.controlplane.resolution import Identity, Instance, is_disabled, resolve
 from stackwright.controllers.controlplane.service_operators import ServiceOperator, ServiceOperators, states
 from stackwright.controllers.teams import team_of_kind
+from stackwright.kube import finalizers
 from stackwright.kube.builtin import Secret
 from stackwright.kube.conditions import READY, Finding, finding_of
 from stackwright.kube.controller import Context, Controller, Result, Watch
@@ -94,7 +95,8 @@ def children(umbrella: OpenStackControlPlane, facts: Facts) -> Iterable[Child | 
     """Return the resources of the services, and what is found out about the whole."""
     refuse(umbrella, facts)
     instances = instances_of(umbrella, facts)
-    if (complaint := passwords.complaint(umbrella, instances, facts.secret)) is not None:
+    lost = passwords.loss(umbrella, instances, facts.secret, facts.present)
+    if (complaint := lost or passwords.complaint(umbrella, instances, facts.secret)) is not None:
         yield complaint
     yield from resources_of(instances, facts)
     yield from _unattended(instances, facts)
@@ -112,7 +114,7 @@ def resources_of(instances: Iterable[Instance], facts: Facts) -> Iterable[Child 
         elif not instance.unmet or instance.identity in facts.present:
             # What runs already is not taken away because what it needs was.
             body = {"metadata": {"name": instance.name}, "spec": instance.spec}
-            yield Child(instance.part.kind, body, condition)
+            yield Child(instance.part.kind, body, condition, state_or_pause)
 
 
 def instances_of(umbrella: OpenStackControlPlane, facts: Facts) -> tuple[Instance, ...]:
@@ -188,9 +190,19 @@ def _state(instance: Instance, facts: Facts) -> Finding:
     if present is None:
         reason, message = ("DependencyMissing", instance.unmet[0]) if instance.unmet else ("Requested", "")
         return Finding("", "False", reason, message or f"{instance} is being created", "Info")
-    if present.deleting:
+    if present.deleting and not finalizers.strangers(present):
         return Finding("", "False", "Deleting", f"{instance} is being deleted", "Info")
-    return state_of(present)
+    return state_or_pause(present)
+
+
+def state_or_pause(present: Resource) -> Finding:
+    """Return how far a resource is; where its work rests, nobody looks at a change before somebody ends the pause."""
+    said = state_of(present)
+    if said.reason != "Requested" or not pausing.is_paused(PAUSED, present):
+        return said
+    what = f"{present.kind.name} {present.metadata.name}"
+    message = f"{what} is paused, and its change waits for that to end; take the annotation {PAUSED} off it to go on"
+    return replace(said, reason="Paused", message=message, severity="Warning")
 
 
 def tell(umbrella: OpenStackControlPlane, facts: Facts) -> OpenStackControlPlaneStatus:
@@ -298,7 +310,7 @@ async def _generated(
     if is_refused(umbrella, facts):
         return False
     instances = instances_of(umbrella, facts)
-    step = passwords.decide(umbrella, instances, facts.secret)
+    step = passwords.decide(umbrella, instances, facts.secret, facts.present)
     if step is None:
         return False
     try:
@@ -306,4 +318,6 @@ async def _generated(
     except Exception as error:
         await report(umbrella, (finding_of(error, INPUT_READY),), umbrella.status, context)
         raise
+    if step.renewed:
+        context.events.event(umbrella, "Warning", "SecretLost", passwords.renewal(step, umbrella))
     return True

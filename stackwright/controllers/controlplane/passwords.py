@@ -1,21 +1,26 @@
 """Which passwords the services take from the Secret of the control plane, and who makes them.
 
 Deciding is pure and sees the names of keys only. What is in a Secret is never changed, only what is missing is
-added, and only to a Secret that was made here.
+added, and only to a Secret that was made here. What a service that is there has encrypted something with is not made
+anew before the user accepts that the rest is lost.
 """
 
 import base64
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from stackwright import services
 from stackwright.api import paths
-from stackwright.api.base import JsonObject
+from stackwright.api.annotations import ACCEPT_LOSS
+from stackwright.api.base import CustomResource, JsonObject
 from stackwright.api.controlplane import INPUT_READY, OpenStackControlPlane
+from stackwright.blueprint import configuration
 from stackwright.blueprint.key_rings import KEY_BYTES
 from stackwright.blueprint.needs.need import WantedPassword
-from stackwright.controllers.controlplane.resolution import Instance
+from stackwright.controllers.controlplane.resolution import Identity, Instance
+from stackwright.controllers.service.losses import accepted
 from stackwright.kube.builtin import Secret
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import Finding
@@ -28,6 +33,10 @@ GENERATED = "openstack.org/generated"
 STRENGTH = 24
 
 Generate = Callable[[int], str]
+
+# The resources of the services that are there.
+Present = Mapping[Identity, CustomResource]
+NOTHING: Present = MappingProxyType({})
 
 random: Generate = secrets.token_urlsafe
 
@@ -43,11 +52,15 @@ class Seen:
 
 @dataclass(frozen=True)
 class Add:
-    """Put generated passwords under these keys; without a version the Secret is made. `fernet` are those of keys."""
+    """Put generated passwords under these keys; without a version the Secret is made. `fernet` are those of keys.
+
+    `renewed` are those that services work with already: somebody has deleted them.
+    """
 
     keys: tuple[str, ...]
     version: str
     fernet: frozenset[str] = frozenset()
+    renewed: tuple[str, ...] = ()
 
 
 def seen(secret: Secret | None) -> Seen | None:
@@ -60,13 +73,13 @@ def seen(secret: Secret | None) -> Seen | None:
 
 def keys_of(instances: Iterable[Instance], secret: str, *, made_up: bool = False) -> dict[str, str]:
     """Return the keys that the Secret needs, each with what needs it; with `made_up` those that may be generated."""
-    return {key: user for key, user, _ in _asked(instances, secret, made_up=made_up)}
+    return {password.key: str(instance) for instance, password in _asked(instances, secret, made_up=made_up)}
 
 
-def _asked(instances: Iterable[Instance], secret: str, *, made_up: bool) -> Iterator[tuple[str, str, bool]]:
-    """Yield the keys that the Secret needs, each with what needs it and whether it is one of Fernet."""
+def _asked(instances: Iterable[Instance], secret: str, *, made_up: bool) -> Iterator[tuple[Instance, WantedPassword]]:
+    """Yield what the Secret needs, each with what needs it."""
     return (
-        (password.key, str(instance), password.fernet)
+        (instance, password)
         for instance in instances
         if not instance.foreign
         and paths.find(instance.spec, "secret") == secret
@@ -88,14 +101,53 @@ def _passwords_of(instance: Instance) -> Iterator[WantedPassword]:
             yield from need.passwords(resource)
 
 
-def decide(umbrella: OpenStackControlPlane, instances: Iterable[Instance], secret: Seen | None) -> Add | None:
+def decide(
+    umbrella: OpenStackControlPlane, instances: Iterable[Instance], secret: Seen | None, present: Present = NOTHING
+) -> Add | None:
     """Return which passwords to generate, None when there is nothing to do or it is not ours to do."""
     if umbrella.spec.passwordPolicy != "Generate" or (secret is not None and not secret.generated):
         return None
     asked = tuple(_asked(instances, umbrella.spec.secret, made_up=True))
-    missing = {key for key, _, _ in asked} - (secret.keys if secret else frozenset())
-    fernet = frozenset(key for key, _, of_fernet in asked if of_fernet)
-    return Add(tuple(sorted(missing)), secret.version if secret else "", fernet & missing) if missing else None
+    there = (secret.keys if secret else frozenset()) | {password.key for _, password in _lost(asked, present)}
+    missing = {password.key for _, password in asked} - there
+    fernet = frozenset(password.key for _, password in asked if password.fernet)
+    used = {password.key for instance, password in asked if _hashes(instance, present)}
+    version = secret.version if secret else ""
+    return Add(tuple(sorted(missing)), version, fernet & missing, tuple(sorted(used & missing))) if missing else None
+
+
+def _hashes(instance: Instance, present: Present) -> Mapping[str, str]:
+    """Return what the status of a resource that is there notes of what it works with."""
+    resource = present.get(instance.identity)
+    found: Mapping[str, str] = getattr(resource.status, "hash", {}) if resource is not None else {}
+    return found
+
+
+def _lost(
+    asked: Iterable[tuple[Instance, WantedPassword]], present: Present
+) -> Iterator[tuple[Instance, WantedPassword]]:
+    """Yield the keys with which services have encrypted what they stored, but for those whose loss is accepted."""
+    for instance, password in asked:
+        word = _hashes(instance, present).get(password.note, "") if password.note else ""
+        if word and word not in accepted(present[instance.identity]):
+            yield instance, password
+
+
+def loss(
+    umbrella: OpenStackControlPlane, instances: Iterable[Instance], secret: Seen | None, present: Present
+) -> Finding | None:
+    """Return what the user must bring back, or accept the loss of; None where nothing is lost."""
+    asked = _asked(instances, umbrella.spec.secret, made_up=True)
+    lost = [entry for entry in _lost(asked, present) if secret is None or entry[1].key not in secret.keys]
+    if umbrella.spec.passwordPolicy != "Generate" or not lost:
+        return None
+    said = "; ".join(
+        f"{password.key}, with which {instance} has encrypted what it stored: put it back, Secret "
+        f"{configuration.secret_name(present[instance.identity])} still has it, or set the annotation {ACCEPT_LOSS}: "
+        f"{_hashes(instance, present)[password.note]} on {instance} to have a new one made"
+        for instance, password in lost
+    )
+    return Finding(INPUT_READY, "False", "SecretLost", f"Secret {umbrella.spec.secret} lacks {said}", "Error")
 
 
 def complaint(umbrella: OpenStackControlPlane, instances: Iterable[Instance], secret: Seen | None) -> Finding | None:
@@ -116,6 +168,15 @@ def complaint(umbrella: OpenStackControlPlane, instances: Iterable[Instance], se
     command = f"kubectl -n {namespace} patch secret {name} -p '{{\"stringData\": {{{values}}}}}'"
     message = f"Secret {name} lacks the keys {wanted}. Add them: {command}"
     return Finding(INPUT_READY, "False", "SecretKeyMissing", message, "Error")
+
+
+def renewal(step: Add, umbrella: OpenStackControlPlane) -> str:
+    """Return what to tell of passwords that services work with already and that are made anew."""
+    names = ", ".join(step.renewed)
+    return (
+        f"Secret {umbrella.spec.secret} lacked {names}, which services work with already: made anew, and the services "
+        "take them on. Whoever logged in with the old ones needs the new ones"
+    )
 
 
 def made(step: Add, generate: Generate) -> dict[str, str]:

@@ -1,12 +1,13 @@
 """MariaDBAccount: a user that may do what a service needs in one schema, and nothing else."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
 from stackwright.adapters.errors import AdapterError
 from stackwright.adapters.mariadb_grants import Grant, needed_in
+from stackwright.adapters.mariadb_marks import USER, Mark, Thing
 from stackwright.adapters.mariadb_names import bare, schema_problem, user_problem
 from stackwright.api.annotations import PAUSED
 from stackwright.api.mariadb import (
@@ -17,6 +18,8 @@ from stackwright.api.mariadb import (
     MariaDBDatabase,
 )
 from stackwright.blueprint.secret_values import read_value
+from stackwright.controllers.database import marks
+from stackwright.controllers.database.marks import UNKEPT, Holding
 from stackwright.controllers.database.schema import DATABASE_READY
 from stackwright.controllers.database.server import (
     SERVER_READY,
@@ -47,6 +50,7 @@ class Seen:
     password: str = field(default="", repr=False)
     grants: tuple[Grant, ...] | None = None
     accepted: bool = False
+    holding: Holding = UNKEPT
 
 
 @dataclass(frozen=True)
@@ -59,9 +63,17 @@ class UserStep(Step):
 
 @dataclass(frozen=True)
 class CreateUser(UserStep):
-    """Make the user."""
+    """Make the user, as that of `owner`; without one the server keeps no marks for us."""
 
     password: str = field(repr=False)
+    owner: str = ""
+
+
+@dataclass(frozen=True)
+class MarkUser(UserStep):
+    """Write down on the server whose the user is."""
+
+    mark: Mark
 
 
 @dataclass(frozen=True)
@@ -101,9 +113,10 @@ async def observe(account: MariaDBAccount, world: World) -> Seen:
     try:
         grants = await session.grants(user)
         accepted = bool(grants is not None and seen.password and await session.accepts(user, seen.password))
+        holding = await world.holding(account, session, Thing(USER, user))
     except AdapterError as error:
         raise seen.server.explain(error) from error
-    return Seen(seen.server, seen.waits, seen.foreign, seen.schema, seen.password, grants, accepted)
+    return replace(seen, grants=grants, accepted=accepted, holding=holding)
 
 
 def _inputs(account: MariaDBAccount, look: Looker, foreign: Blocked | None) -> Seen:
@@ -153,9 +166,12 @@ def decide(account: MariaDBAccount, seen: Seen) -> Plan:
         return _out_of_reach(account, seen.server, seen)
     server, user = seen.server, account.spec.userName
     if seen.grants is None:
-        return _do(CreateUser(server, user, seen.password, reason="CreatingUser", condition=ACCOUNT_READY))
+        owner = marks.owner_of(account) if seen.holding.mark is not None else ""
+        return _do(CreateUser(server, user, seen.password, owner, reason="CreatingUser", condition=ACCOUNT_READY))
     wanted = needed_in(seen.schema)
     steps: list[Step] = []
+    if mark := marks.adopted(account, seen.holding, known=bool(account.status.server)):
+        steps.append(MarkUser(server, user, mark, reason="MarkingUser", condition=ACCOUNT_READY))
     if not seen.accepted:
         steps.append(SetPassword(server, user, seen.password, reason="ChangingPassword", condition=ACCOUNT_READY))
     if not any(grant.scope == wanted.scope and grant.privileges >= wanted.privileges for grant in seen.grants):
@@ -207,6 +223,14 @@ def _check(account: MariaDBAccount, seen: Seen) -> None:
         raise Blocked(message, reason="LabelMissing", condition=SERVER_READY)
     if seen.foreign is not None:
         raise seen.foreign
+    if _is_anothers(account, seen):
+        thing = Thing(USER, account.spec.userName)
+        raise marks.refusal(account, thing, seen.holding, "spec.userName", ACCOUNT_READY)
+
+
+def _is_anothers(account: MariaDBAccount, seen: Seen) -> bool:
+    """Return whether another resource made the user, perhaps by another way to the same server."""
+    return seen.grants is not None and marks.is_anothers(account, seen.holding)
 
 
 def _reserved(account: MariaDBAccount, seen: Seen) -> str:
@@ -243,6 +267,7 @@ def remove(account: MariaDBAccount, seen: Seen) -> Plan:
         and account.spec.accountType == "User"
         and not _reserved(account, seen)
         and not seen.foreign
+        and marks.may_drop(account, seen.holding, known=bool(account.status.server))
     )
     if not ours or seen.server is None:
         return Plan()
@@ -255,10 +280,14 @@ def remove(account: MariaDBAccount, seen: Seen) -> Plan:
 
 def tell(account: MariaDBAccount, seen: Seen) -> MariaDBAccountStatus:
     """Return the status with what was seen of the user."""
-    if not isinstance(seen.server, Server) or seen.grants is None or _reserved(account, seen):
+    if not isinstance(seen.server, Server) or seen.grants is None or _is_refused(account, seen):
         return account.status
     current = account.spec.secret if seen.accepted else account.status.currentSecret
     return msgspec.structs.replace(account.status, currentSecret=current, server=seen.server.name)
+
+
+def _is_refused(account: MariaDBAccount, seen: Seen) -> bool:
+    return bool(_reserved(account, seen)) or _is_anothers(account, seen)
 
 
 def takes_along(account: MariaDBAccount) -> bool:
@@ -279,10 +308,16 @@ def takes_along(account: MariaDBAccount) -> bool:
 async def accounts(step: UserStep, world: World) -> None:
     """Carry out one step."""
     session = await world.session(step.server)
+    thing = Thing(USER, step.user)
     try:
         match step:
             case CreateUser():
+                # The mark first: whoever is killed in between finds no user, and marks and makes it again.
+                if step.owner:
+                    await session.set_mark(thing, Mark(step.owner, made=True))
                 await session.create_user(step.user, step.password)
+            case MarkUser():
+                await session.set_mark(thing, step.mark)
             case SetPassword():
                 await session.set_password(step.user, step.password)
             case GrantSchema():
@@ -291,5 +326,6 @@ async def accounts(step: UserStep, world: World) -> None:
                 await session.revoke(step.user, step.grant)
             case DropUser():
                 await session.drop_user(step.user)
+                await session.remove_mark(thing)
     except AdapterError as error:
         raise step.server.explain(error, ACCOUNT_READY) from error

@@ -1,14 +1,18 @@
 """MariaDBDatabase: a schema on a server, with the character set that it should have."""
 
+import secrets
 from dataclasses import dataclass
 
 import msgspec
 
 from stackwright.adapters.errors import AdapterError
 from stackwright.adapters.mariadb import Schema
+from stackwright.adapters.mariadb_marks import DROPPED, SCHEMA, UNMARKED, Mark, Thing
 from stackwright.adapters.mariadb_names import schema_problem
 from stackwright.api.annotations import PAUSED
-from stackwright.api.mariadb import SERVER_LABEL, MariaDBDatabase, MariaDBDatabaseStatus
+from stackwright.api.mariadb import FIRST, IDENTITY_KEY, SERVER_LABEL, MariaDBDatabase, MariaDBDatabaseStatus
+from stackwright.controllers.database import marks
+from stackwright.controllers.database.marks import UNKEPT, Holding
 from stackwright.controllers.database.server import SERVER_READY, Server, World, find_server
 from stackwright.controllers.outside import Absent
 from stackwright.kube.errors import Blocked
@@ -17,6 +21,8 @@ from stackwright.kube.shapes.external import external
 
 DATABASE_READY = "MariaDBDatabaseReady"
 FINALIZER = "openstack.org/mariadbdatabase"
+# Bytes of what tells a schema from one of the same name that was there before.
+IDENTITY = 8
 
 
 @dataclass(frozen=True)
@@ -27,14 +33,29 @@ class Seen:
     wanted: Schema | None = None
     found: Schema | None = None
     foreign: Blocked | None = None
+    holding: Holding = UNKEPT
 
 
 @dataclass(frozen=True)
 class CreateSchema(Step):
-    """Make the schema."""
+    """Make the schema, as that of `owner`; without one the server keeps no marks for us.
+
+    `again` says that there was one before: what was done in that one has to be done again.
+    """
 
     server: Server
     schema: Schema
+    owner: str = ""
+    again: bool = False
+
+
+@dataclass(frozen=True)
+class MarkSchema(Step):
+    """Write down on the server whose the schema is."""
+
+    server: Server
+    schema: Schema
+    mark: Mark
 
 
 @dataclass(frozen=True)
@@ -47,10 +68,11 @@ class AlterSchema(Step):
 
 @dataclass(frozen=True)
 class DropSchema(Step):
-    """Delete the schema with its data."""
+    """Delete the schema with its data; `marked` says that the server keeps marks for us."""
 
     server: Server
     schema: Schema
+    marked: bool = False
 
 
 async def observe(database: MariaDBDatabase, world: World) -> Seen:
@@ -68,7 +90,8 @@ async def observe(database: MariaDBDatabase, world: World) -> Seen:
     session = await world.session(server)
     try:
         wanted = await session.named(Schema(spec.name, spec.defaultCharacterSet, spec.defaultCollation))
-        return Seen(server, wanted, await session.schema(spec.name))
+        holding = await world.holding(database, session, Thing(SCHEMA, spec.name))
+        return Seen(server, wanted, await session.schema(spec.name), holding=holding)
     except AdapterError as error:
         raise server.explain(error, DATABASE_READY) from error
 
@@ -84,19 +107,29 @@ def decide(database: MariaDBDatabase, seen: Seen) -> Plan:
         return Plan(waits=(seen.server.wait,))
     if seen.foreign is not None:
         raise seen.foreign
-    if seen.wanted is None or seen.found == seen.wanted:
+    if seen.wanted is None:
         return Plan()
     if seen.found is None:
-        step: Step = CreateSchema(seen.server, seen.wanted, reason="CreatingSchema", condition=DATABASE_READY)
-    else:
-        step = AlterSchema(seen.server, seen.wanted, reason="AlteringSchema", condition=DATABASE_READY)
-    return Plan(steps=(step,))
+        owner = marks.owner_of(database) if seen.holding.mark is not None else ""
+        again = bool(database.status.completed or database.status.hash or seen.holding.mark not in (None, UNMARKED))
+        made = CreateSchema(seen.server, seen.wanted, owner, again, reason="CreatingSchema", condition=DATABASE_READY)
+        return Plan(steps=(made,))
+    if marks.is_anothers(database, seen.holding):
+        thing = Thing(SCHEMA, database.spec.name)
+        raise marks.refusal(database, thing, seen.holding, "spec.name", DATABASE_READY)
+    steps: list[Step] = []
+    if mark := marks.adopted(database, seen.holding, known=database.status.completed):
+        steps.append(MarkSchema(seen.server, seen.wanted, mark, reason="MarkingSchema", condition=DATABASE_READY))
+    if seen.found != seen.wanted:
+        steps.append(AlterSchema(seen.server, seen.wanted, reason="AlteringSchema", condition=DATABASE_READY))
+    return Plan(steps=tuple(steps))
 
 
 def remove(database: MariaDBDatabase, seen: Seen) -> Plan:
     """Return what is left to do before the resource may go: nothing, unless it takes the schema with it.
 
-    A schema of the server itself stays, also where a version of before took the resource for good.
+    A schema of the server itself stays, also where a version of before took the resource for good; and so does one that
+    this resource has not made.
     """
     if database.spec.deletionPolicy == "Retain" or seen.server is None or seen.foreign:
         return Plan()
@@ -104,9 +137,11 @@ def remove(database: MariaDBDatabase, seen: Seen) -> Plan:
         return Plan()
     if isinstance(seen.server, Absent):
         return Plan() if seen.server.gone else Plan(waits=(seen.server.wait,))
-    if seen.found is None:
+    if seen.found is None or not marks.may_drop(database, seen.holding, known=database.status.completed):
         return Plan()
-    return Plan(steps=(DropSchema(seen.server, seen.found, reason="DroppingSchema", condition=DATABASE_READY),))
+    marked = seen.holding.mark is not None
+    step = DropSchema(seen.server, seen.found, marked, reason="DroppingSchema", condition=DATABASE_READY)
+    return Plan(steps=(step,))
 
 
 def tell(database: MariaDBDatabase, seen: Seen) -> MariaDBDatabaseStatus:
@@ -115,10 +150,14 @@ def tell(database: MariaDBDatabase, seen: Seen) -> MariaDBDatabaseStatus:
         return msgspec.structs.replace(database.status, completed=False)
     if not isinstance(seen.server, Server) or seen.foreign:
         return msgspec.structs.replace(database.status, completed=database.status.completed and not seen.foreign)
+    ours = seen.found is not None and not marks.is_anothers(database, seen.holding)
+    identity = seen.holding.mark.identity if seen.holding.mark is not None else ""
     return msgspec.structs.replace(
         database.status,
-        completed=seen.found is not None and seen.found == seen.wanted,
+        completed=ours and seen.found == seen.wanted,
         enableMultiMaster=seen.server.multi_master,
+        # While it is away, this tells that there was one.
+        hash={IDENTITY_KEY: identity or FIRST} if ours else database.status.hash,
     )
 
 
@@ -137,16 +176,26 @@ def takes_along(database: MariaDBDatabase) -> bool:
     pause=PAUSED,
     holds=takes_along,
 )
-async def databases(step: CreateSchema | AlterSchema | DropSchema, world: World) -> None:
+async def databases(step: CreateSchema | MarkSchema | AlterSchema | DropSchema, world: World) -> None:
     """Carry out one step."""
     session = await world.session(step.server)
+    thing = Thing(SCHEMA, step.schema.name)
     try:
         match step:
-            case CreateSchema(schema=schema):
+            case CreateSchema(schema=schema, owner=owner, again=again):
+                # The mark first: whoever is killed in between finds no schema, and marks and makes it again.
+                if owner:
+                    identity = secrets.token_hex(IDENTITY) if again else ""
+                    await session.set_mark(thing, Mark(owner, made=True, identity=identity))
                 await session.create_schema(schema)
+            case MarkSchema(mark=mark):
+                await session.set_mark(thing, mark)
             case AlterSchema(schema=schema):
                 await session.alter_schema(schema)
             case DropSchema(schema=schema):
                 await session.drop_schema(schema.name)
+                if step.marked:
+                    # Whoever makes it again makes another one.
+                    await session.set_mark(thing, DROPPED)
     except AdapterError as error:
         raise step.server.explain(error, DATABASE_READY) from error

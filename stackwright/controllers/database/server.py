@@ -4,8 +4,10 @@ from dataclasses import dataclass, field
 
 from stackwright.adapters.errors import AdapterError
 from stackwright.adapters.mariadb import Connect, Login, MariaDB
+from stackwright.adapters.mariadb_marks import Thing
 from stackwright.blueprint.secret_values import read_value
 from stackwright.controllers import ownership
+from stackwright.controllers.database.marks import Holding
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.looking import Interests, Looker
 from stackwright.controllers.outside import Absent, explained
@@ -13,7 +15,7 @@ from stackwright.kube.builtin import Secret
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked, Retry
 from stackwright.kube.plan import Ends, Wait
-from stackwright.kube.resource import CustomResource
+from stackwright.kube.resource import CustomResource, Key
 from stackwright.services.mariadb.kinds import Galera
 from stackwright.services.mariadb.service import root_secret
 
@@ -41,6 +43,13 @@ class World:
     def foreign(self, resource: CustomResource, condition: str) -> Blocked | None:
         """Return why a schema or a user is another resource's, None where it is not."""
         return ownership.refusal(resource, self.context, {"spec.name": condition, "spec.userName": condition})
+
+    async def holding(self, resource: CustomResource, session: MariaDB, thing: Thing) -> Holding:
+        """Return whose a schema or a user is on its server."""
+        mark = await session.mark(thing)
+        namespace, _, name = mark.owner.partition("/") if mark is not None else ("", "", "")
+        here = namespace == resource.metadata.namespace
+        return Holding(mark, gone=here and self.context.store(type(resource)).get(Key(namespace, name)) is None)
 
     async def session(self, server: "Server") -> MariaDB:
         """Return a way to the server, from where this program runs."""

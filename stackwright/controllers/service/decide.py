@@ -109,6 +109,7 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
             common, waits=(*common.waits, Wait("Waiting", message, declared(resource, "ServiceConfigReady")))
         )
     facts = inputs.facts_of(service, resource, seen.look, image, resolved)
+    losses.refuse_other_keys(service, resource, facts, input_ready)
     facts, waits = inputs.with_urls(service, resource, seen.look, seen.nodes, facts)
     completed = inputs.gather(need.complete(resource, facts, sight) for need in service.needs_of(resource))
     common = replace(
@@ -175,7 +176,7 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
         values=chart_values,
         course=actions.waiting(common.course, due.waiting),
         turns=due.steps,
-        noted=losses.noted(service, resource, seen.look),
+        noted=losses.noted(service, resource, facts, seen.look),
         wake=due.wake,
     )
 

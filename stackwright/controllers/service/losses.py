@@ -1,4 +1,4 @@
-"""Secrets that a resource has worked with before and that somebody deleted. Pure.
+"""Secrets and keys that a resource has worked with before and that somebody deleted or changed. Pure.
 
 A status notes which Secrets there were. What the service takes on as it runs is made anew, and that is told; what
 something else was written with, or set up with, cannot be: only a backup helps, or a word that the loss is accepted.
@@ -10,9 +10,11 @@ from typing import Any, TypeVar
 
 from stackwright.api.annotations import ACCEPT_LOSS
 from stackwright.api.base import CustomResource
+from stackwright.blueprint import configuration
 from stackwright.blueprint.digests import digest
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
+from stackwright.blueprint.needs.need import WantedPassword
 from stackwright.blueprint.passwords import NewSecret
 from stackwright.blueprint.service import Service
 from stackwright.controllers.service import rings
@@ -24,20 +26,55 @@ C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
 
 
-def noted(service: Service[C, F], resource: C, look: Look) -> dict[str, str]:
-    """Return a short name for each Secret of the resource's own that is there: of which one it is, not what it has."""
+def noted(service: Service[C, F], resource: C, facts: F, look: Look) -> dict[str, str]:
+    """Return a short name for each Secret of the resource's own that is there: of which one it is, not what it has.
+
+    And one for each key that the service encrypts with.
+    """
     found = ((name, look(Secret, name)) for name in _renewable(service, resource))
-    return {name: digest({"uid": secret.metadata.uid}) for name, secret in found if secret is not None}
+    own = {name: digest({"uid": secret.metadata.uid}) for name, secret in found if secret is not None}
+    return own | {wanted.note: name for wanted, name in _keys(service, resource, facts)}
+
+
+def refuse_other_keys(service: Service[C, F], resource: Any, facts: F, condition: str) -> None:
+    """Raise Blocked where a key is another one than that with which the service has encrypted what it stored."""
+    before, lost = resource.status.hash, accepted(resource)
+    found = _keys(service, resource, facts)
+    changed = [wanted for wanted, name in found if before.get(wanted.note, name) not in {name, *lost}]
+    if changed:
+        keys = ", ".join(wanted.key for wanted in changed)
+        words = ",".join(before[wanted.note] for wanted in changed)
+        message = (
+            f"Secret {resource.spec.secret} has another {keys} than the one with which {resource.kind.name} "
+            f"{resource.metadata.name} has encrypted what it stored; put the old one back, which Secret "
+            f"{configuration.secret_name(resource)} still has, or set the annotation {ACCEPT_LOSS}: {words} on "
+            f"{resource.kind.name} {resource.metadata.name} to go on with the new one: what was stored is lost then"
+        )
+        raise Blocked(message, reason="SecretLost", condition=condition)
+
+
+def _keys(service: Service[C, F], resource: C, facts: F) -> Iterable[tuple[WantedPassword, str]]:
+    """Return the keys that a service encrypts with, each with a short name for which one it is."""
+    return (
+        (wanted, digest({"key": facts.passwords[need.key]}))
+        for need in service.needs_of(resource)
+        for wanted in need.passwords(resource)
+        if wanted.note
+    )
+
+
+def accepted(resource: CustomResource) -> set[str]:
+    """Return the words by which a user has accepted losses of a resource."""
+    return {word.strip() for word in resource.metadata.annotations.get(ACCEPT_LOSS, "").split(",")}
 
 
 def accounted(service: Service[C, F], resource: Any, new: Iterable[NewSecret], condition: str) -> tuple[NewSecret, ...]:
     """Return the Secrets to make, each with what is lost by it; raise Blocked where a lost one cannot be made anew."""
     renewable = _renewable(service, resource)
     before = resource.status.hash
-    accepted = {word.strip() for word in resource.metadata.annotations.get(ACCEPT_LOSS, "").split(",")}
     entries = tuple(new)
     gone = [entry.name for entry in entries if entry.name in before]
-    stuck = [name for name in gone if not renewable.get(name, True) and before[name] not in accepted]
+    stuck = [name for name in gone if not renewable.get(name, True) and before[name] not in accepted(resource)]
     if stuck:
         raise Blocked(_stuck(stuck, resource), reason="SecretLost", condition=condition)
     return tuple(replace(entry, loss=_loss(entry.name) if entry.name in gone else "") for entry in entries)

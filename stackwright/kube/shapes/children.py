@@ -232,13 +232,14 @@ class Children:
         """Apply a child, unless it is changed back each time."""
         name = (parent.key, *item.identity)
         before = context.store(item.of).get(item.key)
-        if before is not None and (left := self.exchanges.rest(name, time.monotonic())):
-            raise Retry(exchange.told(str(item)), reason=exchange.REASON, after=left)
-        applied = await _apply(item, parent, context)
         absent = before is None
+        if left := self.exchanges.rest(name, time.monotonic(), absent=absent):
+            raise Retry(exchange.told(str(item), absent=absent), reason=exchange.REASON, after=left)
+        applied = await _apply(item, parent, context)
         changed = before is None or _version(before) != _version(applied.resource)
-        if changed and self.exchanges.note(name, fields.digest(item.body), time.monotonic(), absent=absent):
-            context.events.event(parent, "Warning", exchange.REASON, exchange.told(str(item)))
+        digest, now = fields.digest(item.body), time.monotonic()
+        if changed and self.exchanges.note(name, digest, now, absent=absent, once=item.once):
+            context.events.event(parent, "Warning", exchange.REASON, exchange.told(str(item), absent=absent))
         return applied
 
     def _remember(self, outcome: "Outcome", ours: str) -> None:

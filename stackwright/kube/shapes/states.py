@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from stackwright.kube import conditions
+from stackwright.kube import conditions, finalizers
 from stackwright.kube.builtin import DaemonSet, Deployment, Job, PersistentVolumeClaim, Plain, StatefulSet
 from stackwright.kube.conditions import READY, Finding
 from stackwright.kube.resource import CustomResource, Resource
@@ -13,6 +13,8 @@ from stackwright.kube.resource import CustomResource, Resource
 STUCK = "RolloutStuck"
 # A DaemonSet that is for no node of the cluster: nothing is wrong with it, and nothing runs.
 NO_NODES = "NoNodes"
+# The reason where an object that is being deleted is held by somebody else's finalizer.
+HELD = "HeldByFinalizer"
 _THERE = Finding("", "True", READY, "")
 # The reason where the API server refuses pods, as Kubernetes' own controllers call it.
 REFUSED = "FailedCreate"
@@ -26,6 +28,8 @@ _POD_NAME = re.compile(
 
 def state_of(resource: Resource) -> Finding:
     """Return a child's state, once its controller has seen the child's present spec."""
+    if sentence := finalizers.held(resource):
+        return Finding("", "False", HELD, sentence, "Error")
     if isinstance(resource, CustomResource):
         return _custom(resource)
     reader = _READERS.get(type(resource))

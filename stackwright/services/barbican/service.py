@@ -26,7 +26,22 @@ KEY = "simplecryptokek"
 TEMPLATES = {"api": "barbicanAPI", "worker": "barbicanWorker"}
 
 
-WORK = """\
+# What encrypts and keeps secrets is loaded when the first request asks for it; one that is not there is only logged.
+PLUGINS = """
+def plugins():
+    from barbican.plugin import store_crypto
+    from barbican.plugin.crypto import manager
+    from barbican.plugin.interface import secret_store
+
+    stores = secret_store.get_manager()
+    require("What [secretstore] enabled_secretstore_plugins names", [stores])
+    if any(isinstance(each.obj, store_crypto.StoreCryptoAdapterPlugin) for each in stores.extensions):
+        require("What [crypto] enabled_crypto_plugins names", [manager.get_manager()])
+
+
+plugins()
+"""
+WORK = f"""\
 from barbican.cmd import worker
 from barbican.common import config
 
@@ -34,12 +49,13 @@ from barbican.common import config
 sys.argv[0] = "barbican-worker"
 config.CONF(sys.argv[1:], project="barbican")
 check()
+{PLUGINS}
 STARTED.touch()
 worker.main()
 """
 PROGRAMS = {
     # It reads its tables while it is loaded.
-    "api": serving.application("barbican", "barbican.wsgi.api"),
+    "api": serving.application("barbican", "barbican.wsgi.api", PLUGINS),
     "worker": serving.daemon("barbican", WORK),
 }
 

@@ -42,10 +42,11 @@ ENVIRONMENT = described(
 
 
 def bootstrap_inputs(resource: KeystoneAPI, facts: KeystoneFacts) -> JsonObject | None:
-    """Return all that bootstrap writes; a new password of the administrator runs it again."""
+    """Return all that bootstrap writes; a new password of the administrator, or an empty schema, runs it again."""
     if facts.endpoints is None:
         return None
-    return {"environment": bootstrap_environment(resource, facts), "password": facts.passwords["admin"]}
+    known = {"schema": facts.database.identity} if facts.database.identity else {}
+    return {"environment": bootstrap_environment(resource, facts), "password": facts.passwords["admin"], **known}
 
 
 def bootstrap_environment(resource: KeystoneAPI, facts: KeystoneFacts) -> dict[str, str]:

@@ -15,9 +15,9 @@ from stackwright.blueprint.value_types import WORKLOAD, client_service, closed, 
 from stackwright.blueprint.workloads import Port
 from stackwright.kube.builtin import ConfigMap, StatefulSet, StorageClass
 from stackwright.kube.conditions import Finding
+from stackwright.services.mariadb.addresses import PORT, server_at
 from stackwright.services.mariadb.kinds import Galera, GaleraAttributes
 
-PORT = 3306
 NODE = "python3 /var/lib/stackwright/node/node.py"
 # Where the chart's program has MariaDB read further settings, in the order of their names.
 SETTINGS = "/etc/mysql/stackwright.d"
@@ -68,7 +68,7 @@ def offer(resource: Galera) -> DatabaseServer:
         administrator = {"username": "root", "secret": secret, "key": key}
         return DatabaseServer(status.hostname, status.port, status.bootstrapped, administrator)
     administrator = {"secret": external.secret, "usernameKey": "username", "key": "password"}
-    address = f"{external.hostname.lower()}:{external.port}"
+    address = server_at(external.hostname, external.port, resource.metadata.namespace)
     return DatabaseServer(status.hostname, status.port, status.bootstrapped, administrator, address)
 
 

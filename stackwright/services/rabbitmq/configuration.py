@@ -64,6 +64,30 @@ def files(resource: RabbitMq) -> Iterable[ConfigFile]:
             yield ConfigFile(key, text if text.endswith("\n") else f"{text}\n", f"{_PLACE}/{place}")
 
 
+def conf_problem(text: str) -> str:
+    """Return why a broker would not start with these lines for rabbitmq.conf, an empty text where it might."""
+    inside = False
+    for number, whole in enumerate(text.splitlines(), 1):
+        line = whole.strip()
+        if inside or not line or line.startswith("#"):
+            # A value in three quotes may have many lines.
+            inside ^= line.count("'''") % 2 == 1
+            continue
+        name, sign, value = (part.strip() for part in line.partition("="))
+        inside = value.count("'''") % 2 == 1
+        if not sign or not name or not value or len(name.split()) > 1:
+            return f"line {number} is not of the form key = value; the broker would not start"
+    return ""
+
+
+def terms_problem(text: str) -> str:
+    """Return why advanced.config cannot be what it should be: one list of Erlang, with a full stop behind it."""
+    code = "\n".join(line.partition("%")[0] for line in text.splitlines()).strip()
+    if not code or (code.startswith("[") and code.endswith(".")):
+        return ""
+    return "is no list of Erlang terms: it begins with [ and ends with ]. ; the broker would not start"
+
+
 def hostnames(resource: RabbitMq) -> tuple[str, ...]:
     """Return the host names of the nodes: each by itself, so that clients go to another when one is away."""
     if resource.spec.external is not None:

@@ -85,6 +85,10 @@ def problems(resource: RabbitMq, look: Look) -> Iterable[tuple[str, str]]:
         return
     if spec.queueType == "Mirrored":
         yield "spec.queueType", "mirrored queues ended with RabbitMQ 4; use Quorum"
+    if problem := configuration.conf_problem(spec.rabbitmq.additionalConfig):
+        yield "spec.rabbitmq.additionalConfig", problem
+    if problem := configuration.terms_problem(spec.rabbitmq.advancedConfig):
+        yield "spec.rabbitmq.advancedConfig", problem
     name = spec.persistence.storageClassName
     if name and look(StorageClass, name) is None:
         sentence = f"StorageClass {name} does not exist; create it, or make another RabbitMq"

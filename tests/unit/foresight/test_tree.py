@@ -54,6 +54,17 @@ def test_services_stand_below_the_control_plane_and_what_they_keep_below_them() 
     ]
 
 
+@pytest.mark.parametrize("backwards", [False, True])
+def test_what_two_ask_for_stands_below_the_one_that_was_not_refused(backwards: bool) -> None:
+    owner = made(kind("PlacementAPI"), "placement", spec={"databaseInstance": "d", "secret": "s"}, status=ready())
+    refused = ready("False", "Error", "belongs to another", "BelongsToAnother")
+    second = made(kind("PlacementAPI"), "zz", spec={"databaseInstance": "d", "secret": "s"}, status=refused)
+    account = made(kind("MariaDBAccount"), "placement", spec={"userName": "placement", "secret": "s"}, status=ready())
+    asking = [second, owner] if backwards else [owner, second]
+    found = tree.build(Seen([account, *asking]))
+    assert outline(found) == [["PlacementAPI placement", "MariaDBAccount placement"], "PlacementAPI zz"]
+
+
 def test_what_belongs_to_nobody_stands_beside() -> None:
     lonely = made(kind("MariaDBDatabase"), "reports", spec={"name": "reports"}, status=ready())
     assert outline(tree.build(Seen([lonely, keystone()]))) == ["KeystoneAPI keystone", "MariaDBDatabase reports"]
@@ -125,6 +136,20 @@ def test_why_a_resource_is_there_that_nobody_asked_for() -> None:
         ),
         pytest.param(
             {"metadata": {"deletionTimestamp": READY_SINCE}}, State.WAITING, "Deleting", READY_SINCE, id="going-away"
+        ),
+        pytest.param(
+            {"metadata": {"deletionTimestamp": READY_SINCE, "finalizers": ["openstack.org/keystoneapi"]}},
+            State.WAITING,
+            "Deleting",
+            READY_SINCE,
+            id="its-own-operator-holds-it",
+        ),
+        pytest.param(
+            {"metadata": {"deletionTimestamp": READY_SINCE, "finalizers": ["example.com/hold"]}},
+            State.ERROR,
+            "HeldByFinalizer",
+            READY_SINCE,
+            id="somebody-else-holds-it",
         ),
     ],
 )

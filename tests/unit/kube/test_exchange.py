@@ -2,7 +2,7 @@
 
 from stackwright.kube.builtin import ConfigMap
 from stackwright.kube.resource import Key
-from stackwright.kube.shapes.exchange import REST_SECONDS, TURNS, WITHIN_SECONDS, Exchanges
+from stackwright.kube.shapes.exchange import REMAKES, REST_SECONDS, TURNS, WITHIN_SECONDS, Exchanges
 
 PARENT = Key("n", "parent")
 NAME = (PARENT, ConfigMap.kind, Key("n", "child"))
@@ -36,6 +36,27 @@ def test_what_is_deleted_is_made_again_however_often() -> None:
         assert not exchanges.note(NAME, "with the port", turn * 1.0, absent=True)
         assert not exchanges.note(NAME, "without", turn * 1.0 + 0.1)
     assert exchanges.rest(NAME, 0.0) == 0.0
+
+
+def remade(exchanges: Exchanges, times: int, *, once: bool) -> list[int]:
+    """Return which of the makings of what was gone again, one each second, were one too many."""
+    return [turn for turn in range(times) if exchanges.note(NAME, "a", turn * 1.0, absent=True, once=once)]
+
+
+def test_what_runs_once_and_takes_itself_away_is_left_alone() -> None:
+    exchanges = Exchanges()
+    assert remade(exchanges, TURNS + 1, once=True) == [TURNS]
+    assert exchanges.rest(NAME, TURNS * 1.0, absent=True) == REST_SECONDS
+
+
+def test_what_is_changed_to_and_fro_and_then_deleted_is_made_again() -> None:
+    exchanges = Exchanges()
+    (last,) = written(exchanges, "a" * (TURNS + 1), every=0.1)
+    assert exchanges.rest(NAME, last * 0.1, absent=True) == 0.0
+
+
+def test_what_a_program_deletes_without_end_is_left_alone() -> None:
+    assert remade(Exchanges(), REMAKES + 1, once=False) == [REMAKES]
 
 
 def test_what_is_repaired_now_and_then_is_none() -> None:

@@ -228,3 +228,20 @@ def test_a_daemon_set_for_no_node_says_which_nodes_it_is_for(pod: dict[str, Any]
 def test_a_daemon_set_that_rolls_serves_on() -> None:
     found = of(DaemonSet, {**EVERYWHERE, "updatedNumberScheduled": 1, "numberAvailable": 2})
     assert state_of(found).message == "DaemonSet a serves with 2 of 3 pods, and a new one is not ready yet"
+
+
+@pytest.mark.parametrize(
+    ("finalizers", "reason"),
+    [
+        pytest.param(("example.com/hold",), "HeldByFinalizer", id="a-strangers"),
+        pytest.param(("foregroundDeletion", "kubernetes.io/pvc-protection"), "Ready", id="kubernetes-own"),
+        pytest.param(("hold",), "Ready", id="one-without-a-domain"),
+    ],
+)
+def test_what_a_stranger_keeps_from_going_needs_a_person(finalizers: tuple[str, ...], reason: str) -> None:
+    metadata = ObjectMeta(name="a", deletionTimestamp="2026-11-15T00:00:00Z", finalizers=finalizers)
+    found = state_of(ConfigMap(metadata=metadata))
+    assert found.reason == reason
+    assert (found.severity == "Error") == (reason == "HeldByFinalizer")
+    # Before it is being deleted, nobody is held.
+    assert state_of(ConfigMap(metadata=ObjectMeta(name="a", finalizers=finalizers))).reason == "Ready"

@@ -1,6 +1,7 @@
 """Keystone's settings as plain functions, and what its application does before it serves."""
 
 import sys
+from dataclasses import replace
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -8,8 +9,9 @@ import msgspec
 import pytest
 
 from stackwright.api.base import ObjectMeta
-from stackwright.blueprint.facts import CacheFacts, DatabaseFacts
+from stackwright.blueprint.facts import CacheFacts, DatabaseFacts, Endpoints
 from stackwright.services.keystone.kinds import KeystoneAPI, KeystoneAPISpec
+from stackwright.services.keystone.service import bootstrap_inputs
 from stackwright.services.keystone.settings import PREPARE, KeystoneFacts, settings
 
 FACTS = KeystoneFacts(
@@ -66,3 +68,11 @@ def test_every_process_has_its_rules_before_it_serves(monkeypatch: pytest.Monkey
 
     exec(PREPARE, {"reach": lambda _: done.append("reaches")})  # noqa: S102  it is our own text, and uWSGI runs it the same way
     assert done == ["loaded, and quiet", "reaches"]
+
+
+def test_an_empty_schema_is_bootstrapped_again() -> None:
+    known = replace(FACTS, endpoints=Endpoints("http://public", "http://internal"), passwords={"admin": "password"})
+    again = replace(known, database=replace(FACTS.database, identity="1f2e"))
+    before, after = (bootstrap_inputs(keystone(), facts) for facts in (known, again))
+    assert before is not None
+    assert after == {**before, "schema": "1f2e"}

@@ -1,6 +1,7 @@
 """Placement's blueprint as plain functions: its configuration, its values, and what is refused."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -101,3 +102,14 @@ def test_what_cannot_be_is_refused_by_its_field(spec: dict[str, Any], path: str,
 def test_what_can_be_is_not_refused() -> None:
     urls = {interface: {"endpointURL": "https://cloud.example/placement"} for interface in ("public", "internal")}
     assert problems(placement(override={"service": urls})) == {}
+
+
+def test_an_empty_schema_in_place_of_a_lost_one_has_its_tables_made_and_the_pods_restart() -> None:
+    again = replace(FACTS, database=replace(FACTS.database, identity="1f2e"))
+    before, after = (values.values(SERVICE, placement(), facts) for facts in (FACTS, again))
+    assert before["jobs"]["db-sync"]["hash"] != after["jobs"]["db-sync"]["hash"]
+    assert before["components"]["api"]["hash"] != after["components"]["api"]["hash"]
+
+
+def test_the_first_schema_is_known_as_before_there_were_marks() -> None:
+    assert FACTS.database.place == {"hostname": "openstack.openstack.svc", "schema": "placement"}

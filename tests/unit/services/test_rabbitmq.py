@@ -1,8 +1,13 @@
 """The configuration of a broker follows from its resource."""
 
-from stackwright.kube.resource import ObjectMeta
+from typing import Any
+
+import pytest
+
+from stackwright.kube.resource import ObjectMeta, R
 from stackwright.services.rabbitmq import configuration
 from stackwright.services.rabbitmq.kinds import BrokerExternal, Configuration, RabbitMq, RabbitMqSpec
+from stackwright.services.rabbitmq.service import problems
 
 METADATA = ObjectMeta(name="rabbitmq", namespace="openstack")
 
@@ -49,3 +54,31 @@ def test_the_default_user_comes_in_the_broker_s_own_form() -> None:
     content = configuration.default_user(RabbitMq(metadata=METADATA), "secret")
     assert content["default_user.conf"] == "default_user = default_user\ndefault_pass = secret\n"
     assert (content["host"], content["port"]) == ("rabbitmq.openstack.svc", "5672")
+
+
+def nobody(kind: type[R], name: str, *, namespace: str = "") -> R | None:
+    return None
+
+
+@pytest.mark.parametrize(
+    ("spec", "path", "words"),
+    [
+        pytest.param({"additionalConfig": "a.b = 1\nthis is no line\n"}, "additionalConfig", "line 2", id="no-line"),
+        pytest.param({"additionalConfig": "heartbeat =\n"}, "additionalConfig", "line 1", id="no-value"),
+        pytest.param({"advancedConfig": "[{rabbit, []}]\n"}, "advancedConfig", "Erlang terms", id="no-full-stop"),
+    ],
+)
+def test_what_a_broker_would_not_start_with_is_refused(spec: dict[str, Any], path: str, words: str) -> None:
+    resource = RabbitMq(metadata=ObjectMeta(name="rabbitmq"), spec=RabbitMqSpec(rabbitmq=Configuration(**spec)))
+    ((found, sentence),) = problems(resource, nobody)
+    assert found == f"spec.rabbitmq.{path}"
+    assert words in sentence
+
+
+def test_what_a_broker_reads_is_taken() -> None:
+    said = Configuration(
+        additionalConfig="# x\n\nheartbeat=30\nbanner = '''\nmany words\nhere\n'''\nlog.console.level = debug\n",
+        advancedConfig="%% x.\n[{rabbit, []}].\n% the end\n",
+    )
+    resource = RabbitMq(metadata=ObjectMeta(name="rabbitmq"), spec=RabbitMqSpec(rabbitmq=said))
+    assert list(problems(resource, nobody)) == []

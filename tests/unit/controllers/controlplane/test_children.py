@@ -1,9 +1,10 @@
 """What the umbrella makes, and what it says of the whole."""
 
+import msgspec
 import pytest
 
 from stackwright.api.base import JsonObject
-from stackwright.controllers.controlplane.controller import Facts, children, tell
+from stackwright.controllers.controlplane.controller import Facts, children, state_or_pause, tell
 from stackwright.controllers.controlplane.passwords import Seen
 from stackwright.kube.conditions import Finding
 from stackwright.kube.errors import Blocked
@@ -216,3 +217,13 @@ def test_the_status_tells_what_is_used_of_others() -> None:
 
     assert told.services[0].message == "it is used unchanged, because somebody else created it"
     assert told.resolved == ()
+
+
+def test_a_change_of_a_paused_service_waits_for_the_pause_to_end() -> None:
+    paused = resource("KeystoneAPI", "keystone", ready=True)
+    metadata = msgspec.structs.replace(paused.metadata, generation=2, annotations={"openstack.org/paused": "true"})
+    said = state_or_pause(msgspec.structs.replace(paused, metadata=metadata))
+    assert (said.reason, said.severity) == ("Paused", "Warning")
+    assert "KeystoneAPI keystone is paused" in said.message
+    going_on = msgspec.structs.replace(metadata, annotations={})
+    assert state_or_pause(msgspec.structs.replace(paused, metadata=going_on)).reason == "Requested"

@@ -2,15 +2,27 @@
 
 import base64
 
+import msgspec
 import pytest
 
 from stackwright import services
 from stackwright.api.base import JsonObject
 from stackwright.blueprint.needs.need import WantedPassword
-from stackwright.controllers.controlplane.passwords import Add, Seen, decide, made, random, seen, select
+from stackwright.controllers.controlplane.passwords import (
+    Add,
+    Seen,
+    decide,
+    loss,
+    made,
+    random,
+    renewal,
+    seen,
+    select,
+)
 from stackwright.controllers.controlplane.resolution import resolve
 from stackwright.kube.builtin import Secret
 from stackwright.kube.resource import ObjectMeta
+from stackwright.services.barbican.kinds import Barbican, BarbicanSpec
 from tests.unit.controllers.controlplane.umbrellas import umbrella
 
 OURS = Seen(frozenset({"Other"}), generated=True, version="7")
@@ -80,3 +92,48 @@ def test_a_password_without_which_a_service_runs_is_generated_and_not_asked_for(
 
     assert [password.key for password in select(passwords, made_up=True)] == ["Own", "All"]
     assert [password.key for password in select(passwords, made_up=False)] == ["All"]
+
+
+ALL = frozenset({"AdminPassword", "BarbicanPassword", "BarbicanSimpleCryptoKEK"})
+CLOUD = umbrella({"passwordPolicy": "Generate", "keystone": {}, "barbican": {}})
+
+
+def a_barbican(annotations: dict[str, str] | None = None, *, noted: bool = True) -> Barbican:
+    """Return a Barbican that has worked with its key."""
+    found = Barbican(
+        metadata=ObjectMeta(name="barbican", namespace="here", annotations=annotations or {}),
+        spec=msgspec.convert({"databaseInstance": "openstack", "secret": "osp-secret"}, BarbicanSpec),
+    )
+    hashes = {"api": "1", **({"key-simplecryptokek": "0ldkey"} if noted else {})}
+    return msgspec.structs.replace(found, status=msgspec.structs.replace(found.status, hash=hashes))
+
+
+def told(secret: Seen | None, barbican: Barbican) -> tuple[Add | None, str]:
+    found = resolve(CLOUD.spec, services.sections(), ())
+    present = {("Barbican", "barbican"): barbican}
+    lost = loss(CLOUD, found, secret, present)
+    return decide(CLOUD, found, secret, present), lost.message if lost is not None else ""
+
+
+def test_a_key_that_was_encrypted_with_is_not_made_anew() -> None:
+    step, message = told(None, a_barbican())
+    assert step == Add(("AdminPassword", "BarbicanPassword"), "", renewed=("BarbicanPassword",))
+    assert "openstack.org/accept-loss: 0ldkey on Barbican barbican" in message
+    assert "Secret barbican-config-data still has it" in message
+    assert "lacked BarbicanPassword, which services work with already" in renewal(step, CLOUD)
+    assert told(Seen(ALL - {"BarbicanSimpleCryptoKEK"}, generated=True, version="7"), a_barbican()) == (None, message)
+
+
+def test_a_key_whose_loss_is_accepted_is_made_anew() -> None:
+    step, message = told(None, a_barbican({"openstack.org/accept-loss": "other, 0ldkey"}))
+    assert step is not None
+    assert "BarbicanSimpleCryptoKEK" in step.fernet
+    assert message == ""
+
+
+def test_a_key_that_is_there_or_was_never_used_is_no_loss() -> None:
+    assert told(Seen(ALL, generated=True, version="7"), a_barbican()) == (None, "")
+    step, message = told(None, a_barbican(noted=False))
+    assert step is not None
+    assert "BarbicanSimpleCryptoKEK" in step.keys
+    assert message == ""

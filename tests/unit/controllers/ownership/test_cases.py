@@ -266,3 +266,20 @@ def test_examples_can_be_written_beside_each_other(path: Path) -> None:
     assert resources
     for each in resources:
         assert said(taken(each, listing(*resources))) == []
+
+
+def test_a_second_way_to_one_of_our_own_servers_is_that_server() -> None:
+    own = made("Galera", "openstack", {"storageClass": "local", "storageRequest": "1G"})
+    alias = made("Galera", "alias", {"external": {"hostname": "OpenStack.cloud.svc.cluster.local.", "secret": "root"}})
+    evil = made("MariaDBDatabase", "evil", {"name": "placement"}, labels={"dbName": "alias"})
+    known = listing(own, alias, seen(FIRST), evil)
+    sentence = "spec.name: schema placement of Galera openstack belongs to PlacementAPI placement; name another schema"
+    assert said(taken(evil, known)) == [sentence]
+    assert taken(seen(FIRST), known) == ()
+
+
+def test_schemas_whose_names_differ_in_case_only_are_one() -> None:
+    own = made("Galera", "openstack", {"storageClass": "local", "storageRequest": "1G"})
+    evil = made("MariaDBDatabase", "evil", {"name": "PLACEMENT"}, labels={"dbName": "openstack"})
+    (found,) = taken(evil, listing(own, seen(FIRST), evil))
+    assert "belongs to PlacementAPI placement" in str(found)
