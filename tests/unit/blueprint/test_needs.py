@@ -80,7 +80,7 @@ def importers(word: str) -> set[str]:
 # Secrets, and which kinds an API of another service is read from.
 ASKED = {
     "Password": {"controllers/service/decide.py"},
-    "Snippets": {"controllers/service/decide.py"},
+    "Snippets": {"controllers/service/refusals.py"},
     "Api": {"controllers/needs.py"},
 }
 
