@@ -129,6 +129,8 @@ class IdentityContract:
             found = await keystone.find_alike(name)
             assert found is not None
             assert found.name == login.user
+            with pytest.raises(Rejected, match=f"for the name of its user '{login.user}'"):
+                await keystone.create_user(name, "another-password")
 
     async def test_what_was_made_says_for_whom(self, keystone: Keystone) -> None:
         mark = "KeystoneService cloud/contract"

@@ -116,6 +116,8 @@ class Keystone:
         """Create a user that may log in."""
         body = {"name": name, "domain_id": DOMAIN, "password": password, "description": description, "enabled": True}
         await self._ensure("/users", {"user": {**body, **_marked(made_for)}}, secret=True)
+        if (other := await self.find_alike(name)) is not None and await self.find_user(name) is None:
+            raise Rejected(f"Keystone takes {name!r} for the name of its user {other.name!r} and does not create it")
 
     async def update_user(self, user_id: str, *, enabled: bool | None = None, description: str | None = None) -> None:
         """Change the given attributes of a user; disabling one revokes its tokens."""
