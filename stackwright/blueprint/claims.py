@@ -14,7 +14,8 @@ class Claim:
 
     `path` is the field that names it, and `advice` what to do where it is another's. `terms`, where given, are how it
     is made: those who make it by the same terms share it. `of` is the kind of a thing that is an object of the
-    namespace; one that is `owned` goes with the resource, so it cannot be one that a user made.
+    namespace; one that is `owned` goes with the resource, so it cannot be one that a user made. One that is `innate` is
+    a part of what its maker is: whoever else claims it comes second, however old.
     """
 
     sort: str
@@ -25,6 +26,7 @@ class Claim:
     terms: tuple[str, ...] = field(default=(), compare=False)
     of: type[Resource] | None = field(default=None, compare=False)
     owned: bool = field(default=False, compare=False)
+    innate: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         return " ".join(word for word in (self.sort, self.name, f"of {self.scope}" if self.scope else "") if word)

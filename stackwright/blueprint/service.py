@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from stackwright.api.base import CustomResource, JsonObject, Resource, Status
 from stackwright.api.exposure import RoutedOverride
+from stackwright.blueprint.claims import Claim
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.interfaces import INTERNAL, PUBLIC
 from stackwright.blueprint.look import Look
@@ -43,6 +44,10 @@ def _never(_: CustomResource) -> bool:
 
 
 def _no_files(_: CustomResource, __: Facts) -> "Iterable[ConfigFile]":
+    return ()
+
+
+def _no_claims(_: CustomResource) -> "Iterable[Claim]":
     return ()
 
 
@@ -283,7 +288,8 @@ class Service(Generic[C, F]):
     anything.
     `own_values` describe, as JSON Schema does, the values that its chart has beside those of all charts.
     `parts` are names, behind that of the release, of objects in the chart that no other word here tells of; `fixed` are
-    the objects of `resources` whose names do not depend on the resource's, so that a namespace has them once.
+    the objects of `resources` whose names do not depend on the resource's, so that a namespace has them once. `claims`
+    are further things that are its own, also where it runs elsewhere.
     """
 
     name: str
@@ -316,6 +322,7 @@ class Service(Generic[C, F]):
     own_values: Mapping[str, JsonObject] = field(default_factory=dict)
     parts: tuple[str, ...] = ()
     fixed: tuple[tuple[type[Resource], str], ...] = ()
+    claims: Callable[[C], Iterable[Claim]] = _no_claims
     chart: str = ""
     image: str = ""
 

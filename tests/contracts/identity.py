@@ -120,6 +120,42 @@ class IdentityContract:
         await keystone.create_user(login.user, "another-password")
         assert await keystone.login(login) is not None
 
+    async def test_a_name_that_the_database_takes_for_anothers_is_told(
+        self, keystone: Keystone, login: Credentials
+    ) -> None:
+        assert await keystone.find_alike(login.user) is None
+        for name in (login.user.upper(), f"{login.user} ", login.user.replace("user", "usér")):
+            assert await keystone.find_user(name) is None
+            found = await keystone.find_alike(name)
+            assert found is not None
+            assert found.name == login.user
+            with pytest.raises(Rejected, match=f"for the name of its user '{login.user}'"):
+                await keystone.create_user(name, "another-password")
+
+    async def test_what_was_made_says_for_whom(self, keystone: Keystone) -> None:
+        mark = "KeystoneService cloud/contract"
+        made = Service("", fresh("type"), fresh("service"), "Does nothing", made_for=mark)
+        service = replace(made, id=await keystone.create_service(made))
+        endpoint = Endpoint("", service.id, REGION, "public", "http://one.example", made_for=mark)
+        endpoint = replace(endpoint, id=await keystone.create_endpoint(endpoint))
+        name = fresh("user")
+        await keystone.create_user(name, secrets.token_hex(8), description="Somebody", made_for=mark)
+        user = await keystone.find_user(name)
+        assert user is not None
+        assert user.made_for == mark
+        assert await keystone.find_services(service.type, service.name) == (service,)
+        assert await keystone.find_endpoints(service.id, REGION, "public") == (endpoint,)
+        # A change that says nothing of it leaves it.
+        await keystone.update_user(user.id, enabled=False)
+        await keystone.update_service(replace(service, enabled=False, made_for=""))
+        await keystone.update_endpoint(replace(endpoint, url="http://two.example", made_for=""))
+        assert await keystone.find_user(name) == replace(user, enabled=False)
+        assert await keystone.find_services(service.type, service.name) == (replace(service, enabled=False),)
+        moved = replace(endpoint, url="http://two.example")
+        assert await keystone.find_endpoints(service.id, REGION, "public") == (moved,)
+        await keystone.delete_user(user.id)
+        await keystone.delete_service(service.id)
+
     async def test_a_user_changes(self, keystone: Keystone, login: Credentials) -> None:
         found = await keystone.find_user(login.user)
         assert found is not None

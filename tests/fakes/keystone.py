@@ -7,6 +7,7 @@ what they do not speak of it may do differently.
 import asyncio
 import secrets
 import sys
+import unicodedata
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -50,6 +51,7 @@ class State:
         user = self.add("users", {"name": "admin", "domain_id": "default"})
         self.passwords[user["id"]] = password
         self.grants.add((project["id"], user["id"], roles["admin"]["id"]))
+        self.add("services", {"type": "identity", "name": "keystone"})
 
     def revoke(self, user: str) -> None:
         self.tokens = {text: token for text, token in self.tokens.items() if token[0] != user}
@@ -98,6 +100,14 @@ async def lock(request: web.Request) -> web.Response:
     """Let a user in no more, or again, as after too many failed tries."""
     change = set.add if request.method == "PUT" else set.discard
     change(request.app[STATE].locked, request.match_info["user"])
+    return web.Response(status=204)
+
+
+@routes.delete("/attributes/{plural}/{id}/{name}")
+async def forget(request: web.Request) -> web.Response:
+    """Take an attribute off an entry."""
+    found = request.match_info
+    request.app[STATE].entries[found["plural"]][found["id"]].pop(found["name"], None)
     return web.Response(status=204)
 
 
@@ -161,7 +171,8 @@ async def listed(request: web.Request) -> web.Response:
     if plural not in SINGULAR:
         return failure(404, "Not found.")
     entries = request.app[STATE].entries[plural].values()
-    found = [entry for entry in entries if all(entry.get(key) == value for key, value in request.query.items())]
+    query = {key: folded(value) for key, value in request.query.items()}
+    found = [entry for entry in entries if all(folded(entry.get(key)) == value for key, value in query.items())]
     return web.json_response({plural: found})
 
 
@@ -214,9 +225,17 @@ async def delete(request: web.Request) -> web.Response:
 def taken(state: State, plural: str, entry: Json, *, but: str = "") -> bool:
     """Whether another entry has what must be unique."""
     names = UNIQUE.get(plural, ())
-    wanted = tuple(entry.get(name) for name in names)
+    wanted = tuple(folded(entry.get(name)) for name in names)
     others = (other for key, other in state.entries[plural].items() if key != but)
-    return bool(names) and any(tuple(other.get(name) for name in names) == wanted for other in others)
+    return bool(names) and any(tuple(folded(other.get(name)) for name in names) == wanted for other in others)
+
+
+def folded(value: Any) -> Any:
+    """A name as MariaDB compares it: without regard to case, accents, and blanks at the end."""
+    if not isinstance(value, str):
+        return value
+    plain = (letter for letter in unicodedata.normalize("NFD", value) if not unicodedata.combining(letter))
+    return "".join(plain).casefold().rstrip()
 
 
 def regional(entry: Json) -> Json:

@@ -8,6 +8,7 @@ KEYSTONE = "tests/functional/test_keystone.py"
 ON_FAULTS = "tests/runtime/test_service_controller.py"
 COMPOSITE = "tests/unit/kube/test_composite.py"
 SWEEPING = "tests/functional/identity/test_sweeping.py"
+OWN_ENTRY = "tests/functional/identity/test_own_entry.py"
 REMOVAL = "tests/unit/controllers/database/test_account_removal.py"
 
 # These survived all rings once.
@@ -78,8 +79,8 @@ SURVIVORS = (
     Mutant(
         "Keystone's administrator is swept away",
         "stackwright/controllers/identity/sweeping.py",
-        'if not one.id or one == Made(what="user", name=(self.access.credentials.user,), id=one.id):',
-        "if not one.id:",
+        "case User() if not is_administrator(one, administrator, self.access):",
+        "case User():",
         (f"{SWEEPING}::test_the_administrator_stays_whatever_is_noted",),
     ),
     Mutant(
@@ -133,8 +134,8 @@ FURTHER = (
     Mutant(
         "what was made for a resource is swept though another one asks for it",
         "stackwright/controllers/identity/sweeping.py",
-        "if is_stood_for(one, noted.keystone, others))",
-        "if False)",
+        "if is_stood_for(one, noted.keystone, others) or claim_on(one, noted.keystone) in claimed",
+        "if False",
         (f"{SWEEPING}::test_a_user_goes_with_the_last_one_who_works_as_it",),
     ),
     Mutant(
@@ -324,6 +325,41 @@ FURTHER = (
         "return seen.login is Login.DIFFERS or",
         "return False and",
         (f"{SWEEPING}::test_a_person_keeps_the_password",),
+    ),
+    Mutant(
+        "a note deletes what carries no mark of its resource",
+        "stackwright/controllers/identity/sweeping.py",
+        "return thing.made_for == mark(noted.kind, noted.key)",
+        "return True",
+        (f"{OWN_ENTRY}::test_a_forged_note_deletes_nothing",),
+    ),
+    Mutant(
+        "an older resource has a better right to Keystone's own entry than Keystone",
+        "stackwright/controllers/ownership/rule.py",
+        "return -sum(claim.innate for claim in shared)",
+        "return 0",
+        ("tests/unit/controllers/ownership/test_cases.py::test_what_is_keystones_own_is_refused_to_everybody",),
+    ),
+    Mutant(
+        "Keystone's own endpoints are taken as they are",
+        "stackwright/controllers/identity/own_entry.py",
+        "if kept != replace(kept, url=wanted.url, enabled=True):",
+        "if False:",
+        (f"{OWN_ENTRY}::test_keystones_own_entry_is_mended",),
+    ),
+    Mutant(
+        "a second Keystone that was refused counts",
+        "stackwright/controllers/ownership/standing.py",
+        "[resource for resource in staying if not is_refused(resource)] or staying",
+        "staying",
+        (f"{OWN_ENTRY}::test_a_second_keystone_that_is_refused_stops_nobody",),
+    ),
+    Mutant(
+        "accents make another user",
+        "stackwright/blueprint/name_folding.py",
+        "if not unicodedata.combining(character)",
+        "",
+        ("tests/unit/controllers/ownership/test_cases.py::test_names_that_keystones_database_takes_for_one_are_one",),
     ),
 )
 

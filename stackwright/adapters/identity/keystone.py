@@ -19,6 +19,11 @@ from stackwright.adapters.identity.values import (
 
 V = TypeVar("V")
 
+# The attribute of our own by which services and users say for whom they were made: Keystone keeps what it does not
+# know. Endpoints may have no further attributes in its answers, so their description says it.
+MARK = "stackwright_made_for"
+_MADE_FOR = "Made for "
+
 
 class Keystone:
     """One Keystone, read and changed by one user. Deleting something that is gone already counts as deleted."""
@@ -99,10 +104,20 @@ class Keystone:
         """Return the user of that name."""
         return await self._named("users", name, _user)
 
-    async def create_user(self, name: str, password: str, *, description: str = "") -> None:
+    async def find_alike(self, name: str) -> User | None:
+        """Return a user that is called otherwise and whose name Keystone takes for the same one.
+
+        Its database may ignore case, accents, and blanks at the end: then nobody can be made under that name.
+        """
+        found = (await self._read("/users", {"name": name, "domain_id": DOMAIN}))["users"]
+        return next((_user(entry) for entry in found if entry["name"] != name), None)
+
+    async def create_user(self, name: str, password: str, *, description: str = "", made_for: str = "") -> None:
         """Create a user that may log in."""
         body = {"name": name, "domain_id": DOMAIN, "password": password, "description": description, "enabled": True}
-        await self._ensure("/users", {"user": body}, secret=True)
+        await self._ensure("/users", {"user": {**body, **_marked(made_for)}}, secret=True)
+        if (other := await self.find_alike(name)) is not None and await self.find_user(name) is None:
+            raise Rejected(f"Keystone takes {name!r} for the name of its user {other.name!r} and does not create it")
 
     async def update_user(self, user_id: str, *, enabled: bool | None = None, description: str | None = None) -> None:
         """Change the given attributes of a user; disabling one revokes its tokens."""
@@ -205,6 +220,7 @@ def _service(entry: Json) -> Service:
         name=entry.get("name", ""),
         description=entry.get("description") or "",
         enabled=entry.get("enabled", True),
+        made_for=_mark(entry),
     )
 
 
@@ -214,10 +230,20 @@ def _without_id(service: Service) -> dict[str, Any]:
         "name": service.name,
         "description": service.description,
         "enabled": service.enabled,
+        **_marked(service.made_for),
     }
 
 
+def _marked(made_for: str) -> dict[str, str]:
+    return {MARK: made_for} if made_for else {}
+
+
+def _mark(entry: Json) -> str:
+    return str(entry.get(MARK) or "")
+
+
 def _endpoint(entry: Json) -> Endpoint:
+    said = str(entry.get("description") or "")
     return Endpoint(
         id=entry["id"],
         service_id=entry.get("service_id", ""),
@@ -225,6 +251,7 @@ def _endpoint(entry: Json) -> Endpoint:
         interface=entry.get("interface", ""),
         url=entry.get("url", ""),
         enabled=entry.get("enabled", True),
+        made_for=said.removeprefix(_MADE_FOR) if said.startswith(_MADE_FOR) else "",
     )
 
 
@@ -236,6 +263,7 @@ def _said(endpoint: Endpoint) -> dict[str, Any]:
         "interface": endpoint.interface,
         "url": endpoint.url,
         "enabled": endpoint.enabled,
+        **({"description": f"{_MADE_FOR}{endpoint.made_for}"} if endpoint.made_for else {}),
     }
 
 
@@ -249,4 +277,5 @@ def _user(entry: Json) -> User:
         name=entry["name"],
         description=entry.get("description") or "",
         enabled=entry.get("enabled", True),
+        made_for=_mark(entry),
     )

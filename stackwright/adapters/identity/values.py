@@ -25,18 +25,19 @@ class Token:
 
 @dataclass(frozen=True)
 class Service:
-    """An entry of the catalog."""
+    """An entry of the catalog; `made_for` says for whom it was made, where whoever made it said so."""
 
     id: str
     type: str
     name: str
     description: str = ""
     enabled: bool = True
+    made_for: str = ""
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where a service is found, for one sort of clients."""
+    """Where a service is found, for one sort of clients; `made_for` as of a service."""
 
     id: str
     service_id: str
@@ -44,6 +45,7 @@ class Endpoint:
     interface: str
     url: str
     enabled: bool = True
+    made_for: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,12 +59,13 @@ class Project:
 
 @dataclass(frozen=True)
 class User:
-    """Who may log in."""
+    """Who may log in; `made_for` as of a service."""
 
     id: str
     name: str
     description: str = ""
     enabled: bool = True
+    made_for: str = ""
 
 
 @dataclass(frozen=True)

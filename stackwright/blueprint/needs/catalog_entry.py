@@ -1,7 +1,7 @@
 """A place in Keystone's catalog: the service with its user at once, its endpoints when they are known."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from stackwright.api import paths
@@ -10,6 +10,8 @@ from stackwright.api.keystone import KeystoneEndpoint, KeystoneEndpointSpec, Key
 from stackwright.blueprint.claims import ANOTHER_NAME, NAME, Claim, claim_object
 from stackwright.blueprint.digests import digest
 from stackwright.blueprint.facts import Endpoints, Facts, IdentityFacts
+from stackwright.blueprint.interfaces import INTERNAL, PUBLIC
+from stackwright.blueprint.name_folding import fold_name
 from stackwright.blueprint.needs.need import Need, Resolved
 from stackwright.blueprint.needs.password import key_of
 from stackwright.blueprint.providers import IDENTITY, IdentityServer, Sight
@@ -117,6 +119,8 @@ class CatalogEntry(Need):
 
 def claim_entry(of_type: str, name: str, keystone: str, path: str = NAME) -> Claim:
     """Return the claim on an entry of a Keystone's catalog."""
+    if is_own_type(of_type):
+        return claim_own_entry(keystone)
     advice = "choose another name" if path != NAME else ANOTHER_NAME
     return Claim(f"service of type {of_type}", name, keystone, path, advice)
 
@@ -124,5 +128,31 @@ def claim_entry(of_type: str, name: str, keystone: str, path: str = NAME) -> Cla
 def claim_user(name: str, keystone: str, terms: tuple[str, ...]) -> Claim:
     """Return the claim on a user of a Keystone; those who give it the same password share it."""
     advice = "name another user, or take its password from the same Secret and key"
-    # Keystone's tables take names that differ in case for the same.
-    return Claim("user", name.strip().casefold(), keystone, "spec.serviceUser", advice, terms)
+    return Claim("user", fold_name(name), keystone, "spec.serviceUser", advice, terms)
+
+
+# Keystone's own place in its catalog. Clients find it by the type alone, so a second entry of that type is as bad as
+# another URL in the first.
+
+
+def is_own_type(of_type: str) -> bool:
+    """Return whether a type of the catalog is Keystone's own."""
+    return fold_name(of_type) == IDENTITY
+
+
+def claim_own_entry(keystone: str) -> Claim:
+    """Return the claim on Keystone's own entry, whatever its name."""
+    return Claim(f"service of type {IDENTITY}", "", keystone, "spec.serviceType", "register another type")
+
+
+def claim_own_endpoint(interface: str, keystone: str) -> Claim:
+    """Return the claim on one of Keystone's own endpoints."""
+    return Claim(f"{interface} endpoint", IDENTITY, keystone, f"spec.endpoints.{interface}", "remove it")
+
+
+def claim_own(keystone: str, administrator: str) -> Iterator[Claim]:
+    """Yield what is a Keystone's own, wherever it runs: its entry, its endpoints, and its administrator."""
+    yield replace(claim_own_entry(keystone), innate=True)
+    for interface in (PUBLIC, INTERNAL, "admin"):
+        yield replace(claim_own_endpoint(interface, keystone), innate=True)
+    yield replace(claim_user(administrator, keystone, ()), innate=True)

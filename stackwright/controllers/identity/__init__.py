@@ -7,13 +7,14 @@
     world.py        what the controllers share
     service.py      KeystoneService
     endpoint.py     KeystoneEndpoint
+    own_entry.py    Keystone's own entry in the catalog
     sweeping.py     what is left of resources that are gone
     upgrade.py      what older operators left behind
     controllers.py  all of them, and what wakes them
 
-The rule of this folder: what is in Keystone is compared with what should be; what is made there is noted first, and
-only what is noted is deleted after its resource; passwords are read from Secrets at each pass, and a try to log in is
-never made twice in a row.
+The rule of this folder: what is in Keystone is compared with what should be; what is made there is noted first and is
+marked there, and only what is both is deleted after its resource; passwords are read from Secrets at each pass, and a
+try to log in is never made twice in a row.
 """
 
 from stackwright.controllers.identity.controllers import controllers

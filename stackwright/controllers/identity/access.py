@@ -6,6 +6,7 @@ from stackwright.adapters.errors import AdapterError
 from stackwright.adapters.identity import Credentials
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.blueprint.secret_values import read_value
+from stackwright.controllers import ownership
 from stackwright.controllers.looking import Looker
 from stackwright.controllers.outside import Absent, explained
 from stackwright.kube.builtin import Secret
@@ -89,7 +90,8 @@ def _choose(resource: Registered, found: list[KeystoneAPI]) -> KeystoneAPI | Abs
     if named:
         message = f"spec.keystoneInstance: KeystoneAPI {named} does not exist; create it, or correct the name"
         return by_name.get(named) or Absent(Wait("KeystoneMissing", message, KEYSTONE_READY, ends=Ends.BY_AUTHOR))
-    names = sorted(name for name, keystone in by_name.items() if not keystone.deleting)
+    # Whoever creates a second one, which is refused, does not stop those who name none.
+    names = sorted(keystone.metadata.name for keystone in ownership.serving(found))
     if len(names) > 1:
         message = f"There are several KeystoneAPIs: set spec.keystoneInstance to one of {', '.join(names)}"
         raise Blocked(message, reason="KeystoneAmbiguous", condition=KEYSTONE_READY)

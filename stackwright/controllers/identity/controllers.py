@@ -8,6 +8,7 @@ from stackwright.controllers import ownership
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.identity.endpoint import endpoints
 from stackwright.controllers.identity.ledger import Hands, Ledger
+from stackwright.controllers.identity.own_entry import keep_own_entry
 from stackwright.controllers.identity.registration import is_registration
 from stackwright.controllers.identity.service import services
 from stackwright.controllers.identity.sweeping import sweep
@@ -67,7 +68,8 @@ def controllers(dialler: Dialler, *, every: float = EVERY, remembered: float = R
             replace(exclusive(one, hands, gone), reads=ownership.claiming())
             for one, gone in zip(of_both, forgets, strict=True)
         ),
-        _sweeper(keystones, hands),
+        replace(_sweeper(keystones, hands), reads=ownership.claiming()),
+        _keeper(keystones, every),
     )
 
 
@@ -110,6 +112,22 @@ def _sweeper(keystones: Keystones, hands: Hands) -> Controller:
     )
 
 
+def _keeper(keystones: Keystones, every: float) -> Controller:
+    """Return the controller that keeps Keystone's own entry in its catalog."""
+    interests = Interests()
+
+    async def reconcile(key: Key, context: Context) -> Result | None:
+        return await keep_own_entry(key, context, interests, keystones, every)
+
+    return Controller(
+        name="keystone-entry",
+        kind=KeystoneAPI,
+        reconcile=reconcile,
+        watches=(interests.watch(Secret),),
+        when=serves_differently,
+    )
+
+
 def _serves_differently(change: Change[KeystoneAPI]) -> bool:
     if change.old is None or change.new is None:
         return True
@@ -118,7 +136,7 @@ def _serves_differently(change: Change[KeystoneAPI]) -> bool:
 
 def _served(keystone: KeystoneAPI) -> tuple[object, ...]:
     status = keystone.status
-    return is_true(status.conditions), status.apiEndpoints, status.region
+    return is_true(status.conditions), status.apiEndpoints, status.region, ownership.is_refused(keystone)
 
 
 def _registered_differently(change: Change[KeystoneService]) -> bool:

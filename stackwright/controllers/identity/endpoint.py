@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from stackwright.adapters.errors import AdapterError
-from stackwright.adapters.identity import Endpoint
+from stackwright.adapters.identity import Endpoint, Service
 from stackwright.api.annotations import PAUSED
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneEndpointStatus, KeystoneService, RegisteredEndpoint
+from stackwright.blueprint.needs.catalog_entry import is_own_type
 from stackwright.controllers.identity.access import Access, find_keystone, not_ready
-from stackwright.controllers.identity.registration import Made, known, made_endpoint
+from stackwright.controllers.identity.registration import Made, known, made_endpoint, mark_of
 from stackwright.controllers.identity.world import KeystoneStep, Note, World, noting
 from stackwright.controllers.outside import Absent
 from stackwright.kube.errors import Blocked
@@ -37,8 +38,13 @@ class Seen:
     endpoints: tuple[Endpoint, ...] = ()
 
     def registered(self, resource: KeystoneEndpoint) -> set[str]:
-        """Return the endpoints that were registered for the resource, or for one of its name before it."""
-        return {*resource.status.endpointIDs.values(), *(one.id for one in self.made if one.id)} - self.taken
+        """Return the endpoints that were registered for the resource, or for one of its name before it.
+
+        A note proves nothing without the mark in Keystone: anybody may have written it.
+        """
+        marked = {endpoint.id for endpoint in self.endpoints if endpoint.made_for == mark_of(resource)}
+        noted = {one.id for one in self.made} & marked
+        return (set(resource.status.endpointIDs.values()) | noted) - self.taken
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,9 @@ async def observe(resource: KeystoneEndpoint, world: World) -> Seen:
         return seen
     keystone = world.keystones.client(seen.keystone)
     try:
-        return replace(seen, endpoints=await keystone.endpoints())
+        async with keystone.connected():
+            services, endpoints = await keystone.services(), await keystone.endpoints()
+            return replace(seen, service=_not_own(resource, seen.service, services), endpoints=endpoints)
     except AdapterError as error:
         if not seen.keystone.ready:
             return replace(seen, keystone=Absent(not_ready(seen.keystone.name)))
@@ -92,6 +100,13 @@ def _inputs(resource: KeystoneEndpoint, world: World) -> Seen:
     )
 
 
+def _not_own(resource: KeystoneEndpoint, service: str | Wait, services: tuple[Service, ...]) -> str | Wait:
+    """Return the service, unless it is Keystone's own entry, which a status of before may still name."""
+    if any(entry.id == service and is_own_type(entry.type) for entry in services):
+        return _not_registered(resource.spec.serviceName)
+    return service
+
+
 def _paths(resource: KeystoneEndpoint) -> Iterator[str]:
     return (f"spec.endpoints.{interface}" for interface in resource.spec.endpoints)
 
@@ -101,8 +116,12 @@ def _service(name: str, service: KeystoneService | None) -> str | Wait:
         message = f"spec.serviceName: KeystoneService {name} does not exist; create it, or correct the name"
         return Wait("ServiceMissing", message, ENDPOINTS_READY, ends=Ends.BY_AUTHOR)
     if not service.status.serviceID:
-        return Wait("ServiceNotReady", f"KeystoneService {name} is not registered yet", ENDPOINTS_READY)
+        return _not_registered(name)
     return service.status.serviceID
+
+
+def _not_registered(name: str) -> Wait:
+    return Wait("ServiceNotReady", f"KeystoneService {name} is not registered yet", ENDPOINTS_READY)
 
 
 def decide(resource: KeystoneEndpoint, seen: Seen) -> Plan:
@@ -115,7 +134,7 @@ def decide(resource: KeystoneEndpoint, seen: Seen) -> Plan:
         return Plan(waits=(seen.service,))
     access, service = seen.keystone, seen.service
     wanted = [
-        Endpoint("", service, access.region, interface, url)
+        Endpoint("", service, access.region, interface, url, made_for=mark_of(resource))
         for interface, url in sorted(resource.spec.endpoints.items())
     ]
     steps = [step for endpoint in wanted for step in _interface(resource, seen, access, endpoint)]
@@ -148,12 +167,16 @@ def _interface(resource: KeystoneEndpoint, seen: Seen, access: Access, wanted: E
             access, resource, wanted, reason="CreatingEndpoint", message=message, condition=ENDPOINTS_READY,
             told=again, makes=made_endpoint(wanted),
         )  # fmt: skip
-    elif there != replace(wanted, id=there.id):
+        return
+    # One that is noted as made for us and has no mark was made by an older operator.
+    made_for = there.made_for or (wanted.made_for if made_endpoint(there) in seen.made else "")
+    wanted = replace(wanted, id=there.id, made_for=made_for)
+    if there != wanted:
         message = f"The {place} differs in the catalog and becomes {wanted.url}"
         yield UpdateEndpoint(
             access,
             resource,
-            replace(wanted, id=there.id),
+            wanted,
             reason="ChangingEndpoint",
             message=message,
             condition=ENDPOINTS_READY,

@@ -2,7 +2,8 @@
 
 A resource has no finalizer: it may be gone, and no operator there, when nobody has cleaned up after it yet. The note
 outlives it. Only what is noted is ever deleted for a resource that is gone: what was in Keystone before was adopted,
-and stays.
+and stays. Whoever may write ConfigMaps can write a note, so a note alone proves nothing: what was made carries a mark
+in Keystone, too, which names the resource, and both must agree.
 """
 
 from collections.abc import Iterable
@@ -16,12 +17,29 @@ from stackwright.controllers.identity.access import CLIENT_READY
 from stackwright.kube import fields
 from stackwright.kube.builtin import ConfigMap
 from stackwright.kube.errors import Blocked
-from stackwright.kube.resource import JsonObject, Key, Value
+from stackwright.kube.resource import JsonObject, Key, Resource, Value
 
 # Tells by the resource's kind what a ConfigMap is.
 LABEL = "keystone.openstack.org/registration"
+# What is made in Keystone for a resource.
+Thing = Service | User | Endpoint
 # The longest name that an object may have.
 _LONGEST_NAME = 253
+
+
+def mark_of(resource: Resource) -> str:
+    """Return what a thing in Keystone says that was made for a resource."""
+    return mark(resource.kind.name, resource.key)
+
+
+def mark(kind: str, key: Key) -> str:
+    """Return the mark of the resource of that kind and key, whether or not it is there."""
+    return f"{kind} {key.namespace}/{key.name}"
+
+
+def works_as(name: str) -> str:
+    """Return how the user of the KeystoneService of that name is described; older operators left no other mark."""
+    return f"Works as {name}"
 
 
 class Made(Value, frozen=True, kw_only=True):
@@ -45,6 +63,17 @@ def made_user(user: User) -> Made:
 def made_endpoint(endpoint: Endpoint) -> Made:
     """Return an endpoint as it is noted."""
     return Made(what="endpoint", name=(endpoint.service_id, endpoint.region, endpoint.interface), id=endpoint.id)
+
+
+def as_noted(thing: Thing) -> Made:
+    """Return a thing in Keystone as it is noted."""
+    match thing:
+        case Service():
+            return made_service(thing)
+        case User():
+            return made_user(thing)
+        case Endpoint():
+            return made_endpoint(thing)
 
 
 def together(*some: Iterable[Made]) -> tuple[Made, ...]:
@@ -99,6 +128,8 @@ class Registration:
         return f"{self.kind} {self.key.name}"
 
 
+# Of how many words the name of a thing consists.
+_WORDS = {"user": 1, "service": 2, "endpoint": 3}
 _decoder = msgspec.json.Decoder(tuple[Made, ...])
 
 
@@ -126,7 +157,8 @@ def read(config_map: ConfigMap) -> Registration:
         made = _decoder.decode(data.get("made", ""))
     except msgspec.DecodeError:
         made = None
-    if made is None or empty.name != metadata.name:
+    whole = made is not None and all(len(one.name) == _WORDS[one.what] for one in made)
+    if made is None or not whole or empty.name != metadata.name:
         message = (
             f"ConfigMap {metadata.name} does not contain its record; restore it, or delete the ConfigMap: then "
             "what was created in Keystone stays there"

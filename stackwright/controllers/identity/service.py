@@ -10,10 +10,12 @@ from stackwright.adapters.errors import AdapterError
 from stackwright.adapters.identity import Grant, Keystone, Project, Service, User
 from stackwright.api.annotations import PAUSED
 from stackwright.api.keystone import KeystoneService, KeystoneServiceStatus
+from stackwright.blueprint.name_folding import fold_name
+from stackwright.blueprint.needs.catalog_entry import is_own_type
 from stackwright.blueprint.secret_values import read_value
 from stackwright.controllers.identity.access import Access, find_keystone, not_ready
 from stackwright.controllers.identity.passwords import Login
-from stackwright.controllers.identity.registration import Made, known, made_service, made_user
+from stackwright.controllers.identity.registration import Made, known, made_service, made_user, mark_of, works_as
 from stackwright.controllers.identity.service_steps import (
     PROJECT,
     CreateRole,
@@ -37,6 +39,8 @@ from stackwright.kube.shapes.external import external
 SERVICE_READY = "KeystoneServiceOSServiceReady"
 USER_READY = "KeystoneServiceOSUserReady"
 
+# Which condition tells of a field that names another's.
+CONDITIONS = {"spec.serviceType": SERVICE_READY, "spec.serviceName": SERVICE_READY, "spec.serviceUser": USER_READY}
 # The roles that services hold in their project.
 ROLES = ("admin", "service")
 
@@ -46,7 +50,7 @@ class Seen:
     """What there is: in the cluster, and in Keystone.
 
     `foreign` says that the user or the entry is another resource's; `taken` are the services that other resources
-    registered; `made` is what is noted as made for this one.
+    registered; `made` is what is noted as made for this one. `alike` is a user whose name Keystone takes for ours.
     """
 
     keystone: Access | Absent
@@ -56,6 +60,7 @@ class Seen:
     made: tuple[Made, ...] = ()
     services: tuple[Service, ...] = ()
     user: User | None = None
+    alike: User | None = None
     project: Project | None = None
     roles: Mapping[str, str] = field(default_factory=dict)
     held: frozenset[str] = frozenset()
@@ -87,7 +92,7 @@ def _inputs(service: KeystoneService, world: World) -> Seen:
     return Seen(
         keystone,
         secret,
-        foreign=world.foreign(service, {"spec.serviceName": SERVICE_READY, "spec.serviceUser": USER_READY}),
+        foreign=world.foreign(service, CONDITIONS),
         taken=frozenset(other.status.serviceID for other in others),
         made=world.ledger.of(service, keystone.name).made if isinstance(keystone, Access) else (),
     )
@@ -101,10 +106,11 @@ async def _look(service: KeystoneService, seen: Seen, keystone: Keystone, world:
     """Ask Keystone; whether the password works is asked last, of a user that could log in."""
     asked = keystone.services(), keystone.find_user(service.spec.serviceUser)
     services, user, project, roles = await asyncio.gather(*asked, keystone.find_project(PROJECT), keystone.roles())
+    alike = await keystone.find_alike(service.spec.serviceUser) if user is None else None
     grants = await keystone.grants(project.id) if project is not None else frozenset()
     held = frozenset(role for role in ROLES if user and Grant(user.id, roles.get(role, "")) in grants)
     there = {role: roles[role] for role in ROLES if role in roles}
-    seen = replace(seen, services=services, user=user, project=project, roles=there, held=held)
+    seen = replace(seen, services=services, user=user, alike=alike, project=project, roles=there, held=held)
     if user is not None and user.enabled and isinstance(seen.password, str) and not _refusal(service, seen):
         seen = replace(seen, login=await world.passwords.state(service.key, keystone, user, seen.password))
     return replace(seen, changed=world.passwords.changed(service.key))
@@ -143,6 +149,15 @@ def _refusal(service: KeystoneService, seen: Seen) -> Blocked | None:
     if isinstance(seen.keystone, Access) and _is_same_user(spec.serviceUser, seen.keystone.credentials.user):
         message = f"spec.serviceUser: {spec.serviceUser} is Keystone's administrator; choose another name"
         return Blocked(message, reason="UserReserved", condition=USER_READY)
+    if seen.foreign is not None:
+        return seen.foreign
+    if seen.alike is not None:
+        owner = f", which was created for {seen.alike.made_for}" if seen.alike.made_for else ""
+        message = (
+            f"spec.serviceUser: Keystone takes {spec.serviceUser!r} for the name of its user "
+            f"{seen.alike.name!r}{owner}; choose another name"
+        )
+        return Blocked(message, reason="UserTaken", condition=USER_READY)
     if seen.user is not None and not _is_our_user(service, seen) and _is_shut(seen):
         message = (
             f"spec.serviceUser: user {spec.serviceUser} is in Keystone, was not created for a service and does not "
@@ -150,7 +165,7 @@ def _refusal(service: KeystoneService, seen: Seen) -> Blocked | None:
             "there, or delete the user"
         )
         return Blocked(message, reason="UserNotOurs", condition=USER_READY)
-    return seen.foreign
+    return None
 
 
 def _is_our_user(service: KeystoneService, seen: Seen) -> bool:
@@ -162,7 +177,10 @@ def _is_our_user(service: KeystoneService, seen: Seen) -> bool:
     user = seen.user
     if user is None or seen.held or seen.login in (Login.WORKS, Login.FUTILE) or user.id == service.status.userID:
         return True
-    return any(one.what == "user" and one.id in ("", user.id) and one.name == (user.name,) for one in seen.made)
+    # Not what is noted: anybody may have written the note.
+    if user.made_for:
+        return user.made_for == mark_of(service)
+    return user.description == works_as(service.metadata.name)
 
 
 def _is_shut(seen: Seen) -> bool:
@@ -171,13 +189,16 @@ def _is_shut(seen: Seen) -> bool:
 
 
 def _is_same_user(one: str, other: str) -> bool:
-    """Return whether Keystone takes two names for one: it ignores upper and lower case, and blanks at the end."""
-    return one.strip().casefold() == other.strip().casefold()
+    """Return whether Keystone takes two names for one."""
+    return fold_name(one) == fold_name(other)
 
 
 def current(service: KeystoneService, seen: Seen) -> Service | None:
-    """Return the entry of the catalog: the one that was registered, else one of that type and name, first our own."""
-    by_id = {entry.id: entry for entry in seen.services}
+    """Return the entry of the catalog: the one that was registered, else one of that type and name, first our own.
+
+    Keystone's own entry is never taken, whatever the status says.
+    """
+    by_id = {entry.id: entry for entry in seen.services if not is_own_type(entry.type)}
     if service.status.serviceID in by_id:
         return by_id[service.status.serviceID]
     made = {one.id for one in seen.made}
@@ -188,7 +209,8 @@ def current(service: KeystoneService, seen: Seen) -> Service | None:
 def _catalog(service: KeystoneService, seen: Seen, access: Access) -> Iterator[KeystoneStep]:
     spec, there = service.spec, current(service, seen)
     identity = there.id if there is not None else ""
-    wanted = Service(identity, spec.serviceType, spec.serviceName, spec.serviceDescription, spec.enabled)
+    made_for = _made_for(service, seen, there)
+    wanted = Service(identity, spec.serviceType, spec.serviceName, spec.serviceDescription, spec.enabled, made_for)
     again = bool(service.status.serviceID)
     if there is None:
         message = f"Service {spec.serviceName} was not in the catalog and is created"
@@ -202,16 +224,24 @@ def _catalog(service: KeystoneService, seen: Seen, access: Access) -> Iterator[K
             access, service, wanted, reason="ChangingService", message=message, condition=SERVICE_READY, told=again
         )
     # A resource of this name that is gone may have registered another service.
+    marked = {entry.id: entry for entry in seen.services if entry.made_for == mark_of(service)}
     for former in seen.made:
-        if former.what == "service" and former.id in {entry.id for entry in seen.services} - seen.taken - {identity}:
+        if former.what == "service" and former.id in marked.keys() - seen.taken - {identity}:
             message = (
-                f"Service {former.name[1]} was created for a KeystoneService of this name that no longer exists; "
+                f"Service {former.name[-1]} was created for a KeystoneService of this name that no longer exists; "
                 "it is deleted"
             )
             yield DeleteService(
                 access, service, former.id, reason="DeletingService", message=message, condition=SERVICE_READY,
                 told=True,
             )  # fmt: skip
+
+
+def _made_for(service: KeystoneService, seen: Seen, there: Service | None) -> str:
+    """Return the mark of an entry: one that is noted as made for us and has none was made by an older operator."""
+    if there is None:
+        return mark_of(service)
+    return there.made_for or (mark_of(service) if made_service(there) in seen.made else "")
 
 
 def _project(service: KeystoneService, seen: Seen, access: Access) -> Iterator[KeystoneStep]:

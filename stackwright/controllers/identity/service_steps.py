@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from stackwright.adapters.identity import Grant, Keystone, Project, Service, User
+from stackwright.controllers.identity.registration import mark_of, works_as
 from stackwright.controllers.identity.world import KeystoneStep, World
 from stackwright.kube import clock
 
@@ -100,7 +101,10 @@ async def take(step: KeystoneStep, keystone: Keystone, world: World) -> None:
 async def _take_user(step: KeystoneStep, keystone: Keystone, world: World) -> None:
     match step:
         case CreateUser():
-            await keystone.create_user(step.user, step.password, description=f"Works as {step.about.metadata.name}")
+            about = step.about
+            await keystone.create_user(
+                step.user, step.password, description=works_as(about.metadata.name), made_for=mark_of(about)
+            )
         case EnableUser():
             await keystone.update_user(step.user.id, enabled=True)
         case SetPassword():

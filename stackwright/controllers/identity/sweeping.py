@@ -1,26 +1,25 @@
 """Removes from Keystone what was made for resources that are gone, one KeystoneAPI at a time.
 
 It looks at the level: at what is noted and nobody stands for. So it does not matter whether somebody was there when
-the resource went. What was made goes first, its note after it.
+the resource went. What was made goes first, its note after it. A note deletes nothing that does not carry the mark of
+its resource in Keystone: that thing stays, and an event says so.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from stackwright.adapters.errors import AdapterError
-from stackwright.adapters.identity import Keystone
+from stackwright.adapters.identity import Endpoint, Keystone, Service, User
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
+from stackwright.blueprint.claims import Claim
+from stackwright.blueprint.name_folding import fold_name
+from stackwright.blueprint.needs.catalog_entry import claim_entry, claim_user
+from stackwright.controllers import ownership
 from stackwright.controllers.identity import registration
 from stackwright.controllers.identity.access import Access, Registered, access_of
 from stackwright.controllers.identity.ledger import Hands, Ledger
-from stackwright.controllers.identity.registration import (
-    Made,
-    Registration,
-    known,
-    made_endpoint,
-    made_service,
-    made_user,
-)
+from stackwright.controllers.identity.own_entry import own_entry
+from stackwright.controllers.identity.registration import Made, Registration, Thing, as_noted, mark, works_as
 from stackwright.controllers.identity.world import Keystones
 from stackwright.controllers.looking import Interests, Looker
 from stackwright.kube.builtin import ConfigMap
@@ -60,12 +59,18 @@ class Sweep:
         return True
 
     async def _remove(self, found: ConfigMap, noted: Registration, others: tuple[Registered, ...]) -> None:
-        kept = tuple(one for one in noted.made if is_stood_for(one, noted.keystone, others))
+        claimed = self._claimed()
+        kept = tuple(
+            one
+            for one in noted.made
+            if is_stood_for(one, noted.keystone, others) or claim_on(one, noted.keystone) in claimed
+        )
         leaving = [one for one in noted.made if one not in kept]
         keystone = self.keystones.client(self.access)
         try:
             async with keystone.connected():
-                removed = await self._delete(leaving, keystone)
+                proven, unproven = sort_out(noted, leaving, await _present(leaving, keystone))
+                removed = await self._delete(proven, keystone)
         except AdapterError as error:
             raise self.access.explain(error) from error
         ledger = Ledger(self.context)
@@ -76,35 +81,100 @@ class Sweep:
         if removed:
             message = f"{noted} is gone; what was created for it is deleted from Keystone: {', '.join(removed)}"
             self.context.events.event(self.keystone, "Normal", "Unregistered", message)
+        if unproven:
+            message = (
+                f"{noted} is gone, and its note names {', '.join(map(_spoken, unproven))} in Keystone, but nothing "
+                "there says that it was created for that resource: it stays; delete it by hand where nobody needs it"
+            )
+            self.context.events.event(self.keystone, "Warning", "LeftInKeystone", message)
 
-    async def _delete(self, leaving: list[Made], keystone: Keystone) -> list[str]:
-        """Delete what is there of what was made; return it in words."""
+    def _claimed(self) -> frozenset[Claim]:
+        """Return what the resources of the namespace make; what is Keystone's own is guarded where it is deleted."""
+        around = ownership.Around(ownership.caches(self.context), self.keystone.metadata.namespace)
+        others = (one for kind in ownership.claiming() if kind is not KeystoneAPI for one in around.all(kind))
+        return frozenset(claim for one in others if not one.deleting for claim in ownership.claims(one, around))
+
+    async def _delete(self, leaving: list[Thing], keystone: Keystone) -> list[str]:
+        """Delete what was made, but never what is Keystone's own; return it in words."""
+        administrator = await keystone.find_user(self.access.credentials.user)
+        own = own_entry(await keystone.services())
         removed = []
-        for one in known(leaving, await _present(leaving, keystone)):
-            if not one.id or one == Made(what="user", name=(self.access.credentials.user,), id=one.id):
-                continue
-            match one.what:
-                case "service":
+        for one in leaving:
+            match one:
+                case Service() if own is None or one.id != own.id:
                     await keystone.delete_service(one.id)
-                case "user":
+                case User() if not is_administrator(one, administrator, self.access):
                     await keystone.delete_user(one.id)
-                case "endpoint":
+                case Endpoint() if own is None or one.service_id != own.id:
                     await keystone.delete_endpoint(one.id)
-            removed.append(f"{one.what} {one.name[-1]}")
+                case _:
+                    continue
+            removed.append(_spoken(one))
         return removed
 
 
-async def _present(made: list[Made], keystone: Keystone) -> list[Made]:
+def is_administrator(user: User, administrator: User | None, access: Access) -> bool:
+    """Return whether a user is the one that we work as: by its id, or by a name that Keystone takes for the same."""
+    if administrator is not None and administrator.id == user.id:
+        return True
+    return fold_name(user.name) == fold_name(access.credentials.user)
+
+
+async def _present(made: list[Made], keystone: Keystone) -> list[Thing]:
     """Return what Keystone has, as far as it matters for what was made."""
-    present: list[Made] = []
+    present: list[Thing] = []
     if any(one.what == "service" for one in made):
-        present.extend(map(made_service, await keystone.services()))
+        present.extend(await keystone.services())
     if any(one.what == "endpoint" for one in made):
-        present.extend(map(made_endpoint, await keystone.endpoints()))
+        present.extend(await keystone.endpoints())
     for name in sorted({one.name[0] for one in made if one.what == "user"}):
         user = await keystone.find_user(name)
-        present.extend([made_user(user)] if user is not None else [])
+        present.extend([user] if user is not None else [])
     return present
+
+
+def sort_out(noted: Registration, leaving: Iterable[Made], present: Iterable[Thing]) -> tuple[list[Thing], list[Thing]]:
+    """Return what is there of what is noted: what says itself that it was made for the resource, and what does not."""
+    leaving = tuple(leaving)
+    there = [thing for thing in present if any(_is(one, as_noted(thing)) for one in leaving)]
+    return [one for one in there if is_proven(one, noted)], [one for one in there if not is_proven(one, noted)]
+
+
+def is_proven(thing: Thing, noted: Registration) -> bool:
+    """Return whether a thing carries the mark of the resource; users of older operators are described by its name."""
+    if isinstance(thing, User) and not thing.made_for:
+        return noted.kind == KeystoneService.kind.name and thing.description == works_as(noted.key.name)
+    return thing.made_for == mark(noted.kind, noted.key)
+
+
+def _is(noted: Made, there: Made) -> bool:
+    """Return whether a note means a thing: the id agrees, and of the name what never changes."""
+    if noted.what != there.what or (noted.id and noted.id != there.id):
+        return False
+    match noted.what:
+        case "user":
+            return noted.name == there.name
+        case "service":
+            # Its type may be changed.
+            return noted.name[-1] == there.name[-1] if noted.id else noted.name == there.name
+    # Older operators did not note the region of an endpoint.
+    return (noted.name[0], noted.name[-1]) == (there.name[0], there.name[-1])
+
+
+def _spoken(thing: Thing) -> str:
+    made = as_noted(thing)
+    return f"{made.what} {made.name[-1]}"
+
+
+def claim_on(made: Made, keystone: str) -> Claim | None:
+    """Return what a resource that makes the same thing claims; endpoints are claimed by the names of resources."""
+    scope = f"{KeystoneAPI.kind.name} {keystone}"
+    match made:
+        case Made(what="service", name=(of_type, name)):
+            return claim_entry(of_type, name, scope)
+        case Made(what="user", name=(name,)):
+            return claim_user(name, scope, ())
+    return None
 
 
 def is_stood_for(made: Made, keystone: str, resources: Iterable[Registered]) -> bool:
@@ -121,7 +191,7 @@ def _asks(resource: Registered, made: Made) -> bool:
         case KeystoneService(spec=spec, status=status), Made(what="service"):
             return made.name == (spec.serviceType, spec.serviceName) or made.id == (status.serviceID or None)
         case KeystoneService(spec=spec), Made(what="user"):
-            return made.name == (spec.serviceUser,)
+            return len(made.name) == 1 and fold_name(made.name[0]) == fold_name(spec.serviceUser)
         case KeystoneEndpoint(spec=spec, status=status), Made(what="endpoint", name=(service, _, interface)):
             return interface in spec.endpoints and service == status.serviceID
     return False

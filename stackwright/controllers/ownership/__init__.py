@@ -14,7 +14,8 @@ from stackwright.controllers.ownership.rule import (
     refusal,
     taken,
 )
-from stackwright.controllers.ownership.users import TAKEN, MadeByUser, refuse_users
+from stackwright.controllers.ownership.standing import TAKEN, is_refused, serving
+from stackwright.controllers.ownership.users import MadeByUser, refuse_users
 
 __all__ = [
     "ANOTHER_NAME",
@@ -29,7 +30,9 @@ __all__ = [
     "check",
     "claiming",
     "claims",
+    "is_refused",
     "refusal",
     "refuse_users",
+    "serving",
     "taken",
 ]

@@ -14,15 +14,18 @@ from stackwright.api.mariadb import DATABASE_LABEL, SERVER_LABEL, MariaDBAccount
 from stackwright.api.rabbitmq import TransportURL
 from stackwright.blueprint import configuration
 from stackwright.blueprint.claims import Claim, claim_object
+from stackwright.blueprint.name_folding import fold_name
 from stackwright.blueprint.needs import catalog_entry
 from stackwright.blueprint.needs.database import claim_schema, claim_user
-from stackwright.blueprint.providers import DATABASE, Provider, Sight
+from stackwright.blueprint.providers import DATABASE, IDENTITY, Provider, Sight
 from stackwright.blueprint.service import Service
 from stackwright.controllers import needs
 from stackwright.controllers.known import Known
+from stackwright.controllers.ownership.standing import serving
 from stackwright.kube.builtin import PersistentVolumeClaim, Secret
 from stackwright.kube.resource import CustomResource, Resource
 from stackwright.services.keystone.kinds import KeystoneAPI
+from stackwright.services.keystone.service import OWN_NAME
 
 R = TypeVar("R", bound=Resource)
 
@@ -54,8 +57,8 @@ class Around:
 
     @cached_property
     def keystones(self) -> tuple[str, ...]:
-        """The names of the KeystoneAPIs that are there to stay."""
-        return tuple(keystone.metadata.name for keystone in self.all(KeystoneAPI) if not keystone.deleting)
+        """The names of the KeystoneAPIs that are there to stay and were not refused."""
+        return tuple(keystone.metadata.name for keystone in serving(self.all(KeystoneAPI)))
 
     def _of(self, kind: type[R]) -> dict[str, R]:
         if kind not in self._listed:
@@ -88,6 +91,7 @@ def _made(service: Service[Any, Any], resource: Any, around: Around) -> Iterator
     """Yield what a service makes: its release, its Secrets and volumes, and what its needs ask for."""
     for kind, name in service.fixed:
         yield claim_object(kind, name, advice="use another namespace, which has one of them", owned=True)
+    yield from service.claims(resource)
     if service.elsewhere(resource):
         return
     name = resource.metadata.name
@@ -138,6 +142,8 @@ def _registered(resource: KeystoneService, around: Around) -> tuple[Claim, ...]:
 def _endpoints(resource: KeystoneEndpoint, around: Around) -> tuple[Claim, ...]:
     spec = resource.spec
     keystone = _keystone(spec.keystoneInstance, resource.status.keystoneInstance, around)
+    if _is_keystones_own(spec.serviceName, around):
+        return tuple(catalog_entry.claim_own_endpoint(interface, keystone) for interface in spec.endpoints)
     return tuple(
         Claim(
             f"{interface} endpoint",
@@ -148,6 +154,14 @@ def _endpoints(resource: KeystoneEndpoint, around: Around) -> tuple[Claim, ...]:
         )
         for interface in spec.endpoints
     )
+
+
+def _is_keystones_own(service: str, around: Around) -> bool:
+    """Return whether endpoints of a service would be Keystone's own, by its type or, before it is there, its name."""
+    there = around.named(KeystoneService, service)
+    if there is not None:
+        return catalog_entry.is_own_type(there.spec.serviceType)
+    return fold_name(service) in (OWN_NAME, IDENTITY)
 
 
 def _server_of(account: MariaDBAccount, around: Around) -> str:

@@ -1,8 +1,9 @@
 """One rule of ownership: what a resource claims and another one has, the other one keeps. Pure.
 
 Of two resources that claim the same thing, the one whose mark is on it has the better right, then the one that was seen
-with its present spec and was not refused (one that was refused comes last), then the older one. Both sides come to the
-same answer, so one of the two always goes on, and the other one touches nothing.
+with its present spec and was not refused (one that was refused comes last), then the older one. Before all of them goes
+the one that the thing is a part of, as its own entry is of a Keystone. Both sides come to the same answer, so one of
+the two always goes on, and the other one touches nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,7 +17,7 @@ from stackwright.blueprint.claims import Claim
 from stackwright.controllers.known import Known
 from stackwright.controllers.ownership import users
 from stackwright.controllers.ownership.claims import Around, claiming, claims
-from stackwright.controllers.ownership.users import TAKEN
+from stackwright.controllers.ownership.standing import TAKEN, is_refused
 from stackwright.kube.admission.checks import FieldError, Findings
 from stackwright.kube.builtin import Secret
 from stackwright.kube.controller import Context
@@ -110,14 +111,20 @@ def _rivalled(resource: CustomResource, mine: Iterable[Claim], around: Around, *
     by_claim = {claim: claim for claim in mine}
     losses: dict[Claim, tuple[tuple[object, ...], Taken]] = {}
     for rival, shared in _rivals(resource, by_claim, around):
-        right = _right(rival, shared, around)
-        if right >= _right(resource, shared, around, newcomer=newcomer):
+        right = _innate(shared), _right(rival, shared, around)
+        ours = _innate(by_claim[claim] for claim in shared), _right(resource, shared, around, newcomer=newcomer)
+        if right >= ours:
             continue
         owner = spoken(maker_of(rival))
         for claim in shared:
             if claim not in losses or right < losses[claim][0]:
                 losses[claim] = right, Taken(by_claim[claim], owner, rival)
     yield from _told(found for _, found in losses.values())
+
+
+def _innate(shared: Iterable[Claim]) -> int:
+    """Return how good a right is by what its holder is; it goes before every other, and the smallest is the best."""
+    return -sum(claim.innate for claim in shared)
 
 
 def _told(found: Iterable[Taken]) -> Iterator[Taken]:
@@ -180,10 +187,9 @@ def _standing(resource: CustomResource) -> int:
 
     One that was refused stays so while it, or the one that has the thing, is changed and not looked at yet.
     """
-    status = resource.status
-    if any(condition.reason == TAKEN and condition.status != "True" for condition in status.conditions):
+    if is_refused(resource):
         return _REFUSED
-    return _ACCEPTED if 0 < resource.metadata.generation <= status.observedGeneration else _UNSEEN
+    return _ACCEPTED if 0 < resource.metadata.generation <= resource.status.observedGeneration else _UNSEEN
 
 
 def _is_marked(resource: CustomResource, claim: Claim, around: Around) -> bool:

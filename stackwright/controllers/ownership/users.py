@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from stackwright.adapters.helm.records import UNINSTALLED
 from stackwright.api.annotations import GENERATED_FOR, RELEASE_OWNER
 from stackwright.controllers import release
+from stackwright.controllers.ownership.standing import TAKEN
 from stackwright.kube.builtin import Secret
 from stackwright.kube.errors import Retry
 from stackwright.kube.resource import CustomResource, Resource
@@ -17,8 +18,6 @@ from stackwright.kube.shapes.children import mark_by
 
 # Under which name all operators write.
 FIELD_MANAGER = "stackwright"
-# The reason of a condition that says so.
-TAKEN = "BelongsToAnother"
 
 
 class MadeByUser(Retry):

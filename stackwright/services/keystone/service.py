@@ -1,13 +1,16 @@
 """Keystone knows users, projects and roles, issues tokens, and has the catalog of all services."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
 from stackwright.api.base import JsonObject
 from stackwright.blueprint import apis
+from stackwright.blueprint.claims import Claim
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import Cache, Database, Notifications, Password
+from stackwright.blueprint.needs.catalog_entry import claim_own
 from stackwright.blueprint.providers import IDENTITY, IdentityServer, Provides
 from stackwright.blueprint.service import (
     DB_SYNC,
@@ -30,6 +33,8 @@ from stackwright.services.keystone.settings import CREDENTIAL_KEYS, FERNET_KEYS,
 # Keystone itself keeps three credential keys and no more.
 CREDENTIAL_RING_SIZE = 3
 MIGRATE = "credential-migrate"
+# What Keystone is called in its own catalog.
+OWN_NAME = "keystone"
 PASSWORD = "OS_BOOTSTRAP_PASSWORD"  # noqa: S105  the name of a variable
 ENVIRONMENT = described(
     "What the Job's program reads from its environment: names and URLs, never a password.",
@@ -56,7 +61,7 @@ def bootstrap_environment(resource: KeystoneAPI, facts: KeystoneFacts) -> dict[s
         "OS_BOOTSTRAP_USERNAME": resource.spec.adminUser,
         "OS_BOOTSTRAP_PROJECT_NAME": resource.spec.adminProject,
         "OS_BOOTSTRAP_ROLE_NAME": "admin",
-        "OS_BOOTSTRAP_SERVICE_NAME": "keystone",
+        "OS_BOOTSTRAP_SERVICE_NAME": OWN_NAME,
         "OS_BOOTSTRAP_REGION_ID": resource.spec.region,
         "OS_BOOTSTRAP_PUBLIC_URL": facts.endpoints.public,
         "OS_BOOTSTRAP_INTERNAL_URL": facts.endpoints.internal,
@@ -100,6 +105,11 @@ def offer(resource: KeystoneAPI) -> IdentityServer:
         "key": spec.passwordSelectors.admin,
     }
     return IdentityServer(resource.status.apiEndpoints, resource.status.region or spec.region, administrator)
+
+
+def claims(resource: KeystoneAPI) -> Iterable[Claim]:
+    """Return what is Keystone's own in its catalog and among its users."""
+    return claim_own(f"{resource.kind.name} {resource.metadata.name}", resource.spec.adminUser)
 
 
 SERVICE = Service(
@@ -176,4 +186,5 @@ SERVICE = Service(
     options=Path(__file__).with_name("options.json"),
     unread=("networkAttachments", "topologyRef"),
     fixed=((ConfigMap, clouds.CONFIG), (Secret, clouds.SECRET)),
+    claims=claims,
 )

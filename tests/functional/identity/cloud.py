@@ -9,7 +9,7 @@ from typing import Any
 
 import aiohttp
 
-from stackwright.adapters.identity import Credentials, Keystone, Session
+from stackwright.adapters.identity import Credentials, Endpoint, Keystone, Service, Session
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.identity import controllers
@@ -53,6 +53,14 @@ class Cloud:
         """Let a user in no more, whatever its password, or again."""
         method = "PUT" if locked else "DELETE"
         async with aiohttp.ClientSession() as session, session.request(method, f"{self.url}/locks/{user}") as reply:
+            reply.raise_for_status()
+
+    async def unmark(self, plural: str, identity: str, attribute: str) -> None:
+        """Take off a thing what says for whom it was made, as if an older operator had made it."""
+        async with (
+            aiohttp.ClientSession() as session,
+            session.delete(f"{self.url}/attributes/{plural}/{identity}/{attribute}") as reply,
+        ):
             reply.raise_for_status()
 
     async def put(self, kind: type[Any], name: str, **parts: JsonObject) -> None:
@@ -149,10 +157,25 @@ class Cloud:
 
     async def catalog(self) -> list[str]:
         """Return what Keystone has that a service could have: services, users and interfaces."""
-        services = [f"service {service.name}" for service in await self.keystone.services()]
+        services = [f"service {service.name}" for service in await self.services()]
         users = [f"user {name}" for name in ("glance", "other") if await self.keystone.find_user(name)]
-        endpoints = [f"endpoint {endpoint.interface}" for endpoint in await self.keystone.endpoints()]
+        endpoints = [f"endpoint {endpoint.interface}" for endpoint in await self.endpoints()]
         return sorted((*services, *users, *endpoints))
+
+    async def services(self) -> list[Service]:
+        """Return the catalog without Keystone's own entry, which bootstrap made."""
+        return [service for service in await self.keystone.services() if service.type != "identity"]
+
+    async def endpoints(self) -> list[Endpoint]:
+        """Return the endpoints of these."""
+        there = {service.id for service in await self.services()}
+        return [endpoint for endpoint in await self.keystone.endpoints() if endpoint.service_id in there]
+
+    async def own(self) -> dict[str, str]:
+        """Return Keystone's own endpoints by interface, of an entry that the catalog shows."""
+        shown = [one.id for one in await self.keystone.services() if one.type == "identity" and one.enabled]
+        found = [endpoint for endpoint in await self.keystone.endpoints() if endpoint.service_id in shown]
+        return {endpoint.interface: endpoint.url for endpoint in found}
 
     async def swept(self) -> None:
         """Wait until Keystone has nothing of a service, and nothing is noted any more."""
@@ -165,7 +188,7 @@ class Cloud:
     async def urls(self) -> dict[str, str]:
         """Return what the catalog has of endpoints, by interface; one that is there twice shows both."""
         found: dict[str, list[str]] = {}
-        for endpoint in await self.keystone.endpoints():
+        for endpoint in await self.endpoints():
             found.setdefault(endpoint.interface, []).append(endpoint.url)
         return {interface: " ".join(urls) for interface, urls in sorted(found.items())}
 

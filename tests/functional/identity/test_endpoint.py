@@ -19,14 +19,14 @@ async def test_endpoints_are_registered_and_told(cloud: Cloud) -> None:
     await cloud.whole()
     assert await cloud.urls() == {"internal": INTERNAL, "public": PUBLIC}
     status = (await cloud.ready(KeystoneEndpoint)).status
-    ids = {endpoint.interface: endpoint.id for endpoint in await cloud.keystone.endpoints()}
+    ids = {endpoint.interface: endpoint.id for endpoint in await cloud.endpoints()}
     assert status.endpointIDs == ids
     assert status.endpoints == (
         RegisteredEndpoint(interface="internal", url=INTERNAL, id=ids["internal"]),
         RegisteredEndpoint(interface="public", url=PUBLIC, id=ids["public"]),
     )
-    assert status.serviceID == (await cloud.keystone.services())[0].id
-    assert {endpoint.region for endpoint in await cloud.keystone.endpoints()} == {"regionOne"}
+    assert status.serviceID == (await cloud.services())[0].id
+    assert {endpoint.region for endpoint in await cloud.endpoints()} == {"regionOne"}
 
 
 async def test_the_service_is_waited_for(cloud: Cloud) -> None:
@@ -50,24 +50,24 @@ async def test_an_interface_that_is_removed_goes_and_another_url_is_taken_over(c
 async def test_what_was_changed_behind_our_back_is_repaired(cloud: Cloud) -> None:
     await cloud.whole()
     right = {"internal": INTERNAL, "public": PUBLIC}
-    public, internal = sorted(await cloud.keystone.endpoints(), key=lambda entry: entry.interface, reverse=True)
+    public, internal = sorted(await cloud.endpoints(), key=lambda entry: entry.interface, reverse=True)
     await cloud.keystone.update_endpoint(replace(public, url="http://wrong.example", enabled=False))
     await cloud.keystone.delete_endpoint(internal.id)
     await cloud.keystone.create_endpoint(replace(public, interface="admin"))
     await until(cloud.urls, lambda urls: urls == right)
-    await until(cloud.keystone.endpoints, lambda found: all(endpoint.enabled for endpoint in found))
+    await until(cloud.endpoints, lambda found: all(endpoint.enabled for endpoint in found))
 
 
 async def test_a_second_endpoint_of_an_interface_goes_and_is_reported(cloud: Cloud) -> None:
     await cloud.whole()
     known = (await cloud.ready(KeystoneEndpoint)).status.endpointIDs
-    service = (await cloud.keystone.services())[0].id
+    service = (await cloud.services())[0].id
     twin = await cloud.keystone.create_endpoint(Endpoint("", service, "regionOne", "public", "http://twin.example"))
     elsewhere = Endpoint("", service, "regionTwo", "public", "http://two.example")
     elsewhere = replace(elsewhere, id=await cloud.keystone.create_endpoint(elsewhere))
     event = await told(cloud.client, cloud.namespace, "glance", "DeletingEndpoint")
     assert event.note == (f"The public endpoint of glance in regionOne is there more than once; {twin} is deleted")
-    left = {endpoint.id for endpoint in await cloud.keystone.endpoints()}
+    left = {endpoint.id for endpoint in await cloud.endpoints()}
     assert left == {*known.values(), elsewhere.id}
 
 
@@ -87,7 +87,7 @@ async def test_another_region_moves_the_endpoints(cloud: Cloud) -> None:
     await cloud.whole()
     await cloud.serves(region="regionTwo")
     await until(
-        cloud.keystone.endpoints,
+        cloud.endpoints,
         lambda found: [endpoint.region for endpoint in found] == ["regionTwo", "regionTwo"],
     )
 

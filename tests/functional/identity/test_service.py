@@ -21,8 +21,9 @@ pytestmark = pytest.mark.usefixtures("operator")
 async def test_a_service_is_registered_with_its_user(cloud: Cloud) -> None:
     await cloud.whole()
     resource = await cloud.ready(KeystoneService)
-    (service,) = await cloud.keystone.services()
-    assert service == Service(resource.status.serviceID, "image", "glance", "Images", enabled=True)
+    (service,) = await cloud.services()
+    mark = f"KeystoneService {cloud.namespace}/glance"
+    assert service == Service(resource.status.serviceID, "image", "glance", "Images", enabled=True, made_for=mark)
     user, project = await cloud.keystone.find_user("glance"), await cloud.keystone.find_project("service")
     assert user is not None
     assert project is not None
@@ -107,9 +108,9 @@ async def test_a_keystone_elsewhere_is_used(cloud: Cloud) -> None:
 async def test_what_was_changed_behind_our_back_is_repaired(cloud: Cloud) -> None:
     await cloud.whole()
     before = await cloud.ready(KeystoneService)
-    (service,) = await cloud.keystone.services()
+    (service,) = await cloud.services()
     await cloud.keystone.update_service(replace(service, name="other", description="", enabled=False))
-    await until(cloud.keystone.services, lambda found: found == (service,))
+    await until(cloud.services, lambda found: found == [service])
 
     user, project = await cloud.keystone.find_user("glance"), await cloud.keystone.find_project("service")
     assert user is not None
@@ -132,7 +133,7 @@ async def test_what_was_changed_behind_our_back_is_repaired(cloud: Cloud) -> Non
         cloud.namespace,
         lambda found: found.status.serviceID != before.status.serviceID,
     )
-    assert (await cloud.keystone.services())[0].id == after.status.serviceID
+    assert (await cloud.services())[0].id == after.status.serviceID
     await cloud.ready(KeystoneEndpoint)
     await until(cloud.urls, lambda urls: len(urls) == 2)
 
@@ -208,7 +209,7 @@ async def test_two_resources_do_not_fight_for_a_user(cloud: Cloud) -> None:
     await cloud.service("other", serviceType="other", serviceUser="glance")
     await cloud.ready(KeystoneService, "other")
     await cloud.delete(KeystoneService, "other")
-    await until(cloud.keystone.services, lambda found: [entry.name for entry in found] == ["glance"])
+    await until(cloud.services, lambda found: [entry.name for entry in found] == ["glance"])
     await until(cloud.notes, lambda found: "keystone.keystoneservice.other" not in found)
     assert await cloud.can_log_in(FIRST)
 
@@ -240,7 +241,7 @@ async def test_two_resources_do_not_stand_for_one_service(cloud: Cloud) -> None:
     assert "keystone.keystoneservice.other" not in await cloud.notes()
     await cloud.delete(KeystoneService, "other")
     await cloud.forgotten(KeystoneService, "other")
-    assert len(await cloud.keystone.services()) == 1
+    assert len(await cloud.services()) == 1
 
 
 async def test_the_administrator_is_nobodys_service_user(cloud: Cloud) -> None:
@@ -257,7 +258,7 @@ async def test_the_administrator_is_nobodys_service_user(cloud: Cloud) -> None:
 async def test_another_type_changes_the_service_and_makes_no_second_one(cloud: Cloud) -> None:
     await cloud.whole()
     await cloud.service(serviceType="imagery")
-    await until(cloud.keystone.services, lambda found: [entry.type for entry in found] == ["imagery"])
+    await until(cloud.services, lambda found: [entry.type for entry in found] == ["imagery"])
 
 
 async def test_while_keystone_rolls_what_is_registered_stays_ready(cloud: Cloud) -> None:
@@ -277,9 +278,9 @@ async def test_a_paused_resource_is_left_alone(cloud: Cloud) -> None:
     }
     # The pass that is in hand may not have seen the annotation yet.
     await cloud.worked_through(await cloud.client.apply(KeystoneService, body, field_manager="pauser"))
-    (service,) = await cloud.keystone.services()
+    (service,) = await cloud.services()
     await cloud.keystone.update_service(replace(service, description="by hand"))
     # What would wake it does not.
     await cloud.service(serviceDescription="Other images")
     await cloud.worked_through(await cloud.client.get(KeystoneService, "glance", cloud.namespace))
-    assert (await cloud.keystone.services())[0].description == "by hand"
+    assert (await cloud.services())[0].description == "by hand"

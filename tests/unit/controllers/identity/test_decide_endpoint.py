@@ -8,7 +8,7 @@ import pytest
 from stackwright.adapters.identity import Credentials, Endpoint
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneEndpointSpec, KeystoneEndpointStatus
 from stackwright.controllers.identity.access import Access
-from stackwright.controllers.identity.endpoint import DeleteEndpoint, Seen, decide, tell
+from stackwright.controllers.identity.endpoint import DeleteEndpoint, Seen, UpdateEndpoint, decide, tell
 from stackwright.controllers.identity.registration import made_endpoint
 from stackwright.controllers.identity.world import KeystoneStep
 from stackwright.controllers.outside import Absent
@@ -17,8 +17,8 @@ from stackwright.kube.plan import Plan, Wait
 from stackwright.kube.resource import ObjectMeta
 
 ACCESS = Access("cloud", "keystone", "http://k", "regionOne", Credentials("admin", "admin-secret", "admin"), "Secret s")
-PUBLIC = Endpoint("e1", "s1", "regionOne", "public", "http://public.example")
-INTERNAL = Endpoint("e2", "s1", "regionOne", "internal", "http://internal.example")
+PUBLIC = Endpoint("e1", "s1", "regionOne", "public", "http://public.example", made_for="KeystoneEndpoint cloud/glance")
+INTERNAL = replace(PUBLIC, id="e2", interface="internal", url="http://internal.example")
 GLANCE = KeystoneEndpoint(
     metadata=ObjectMeta(name="glance", namespace="cloud"),
     spec=KeystoneEndpointSpec(
@@ -150,6 +150,21 @@ def test_endpoints_that_were_made_for_another_service_go_with_the_change_of_the_
     found = replace(seen(PUBLIC, INTERNAL, former), made=(made_endpoint(former),))
     assert done(decide(GLANCE, found)) == ["DeletingEndpoint e5"]
     assert done(decide(GLANCE, replace(found, taken=frozenset({"e5"})))) == []
+
+
+@pytest.mark.parametrize("mark", ["", "KeystoneEndpoint cloud/nova"])
+def test_a_note_that_somebody_forged_deletes_no_endpoint(mark: str) -> None:
+    theirs = replace(PUBLIC, id="e5", service_id="s0", made_for=mark)
+    found = replace(seen(PUBLIC, INTERNAL, theirs), made=(made_endpoint(theirs),))
+    assert done(decide(GLANCE, found)) == []
+
+
+def test_an_endpoint_that_an_older_operator_made_gets_its_mark_and_an_adopted_one_does_not() -> None:
+    old = seen(replace(PUBLIC, made_for=""), INTERNAL)
+    (step,) = decide(GLANCE, replace(old, made=(made_endpoint(PUBLIC),))).steps
+    assert isinstance(step, UpdateEndpoint)
+    assert step.endpoint == PUBLIC
+    assert decide(GLANCE, old) == Plan()
 
 
 def test_the_status_says_what_the_catalog_has() -> None:

@@ -20,8 +20,9 @@ from stackwright.kube.plan import Plan, Wait
 from stackwright.kube.resource import ObjectMeta
 
 ACCESS = Access("cloud", "keystone", "http://k", "regionOne", Credentials("admin", "admin-secret", "admin"), "Secret s")
-ENTRY = Service("s1", "image", "glance", "Images")
-USER = User("u1", "glance")
+MARK = "KeystoneService cloud/glance"
+ENTRY = Service("s1", "image", "glance", "Images", made_for=MARK)
+USER = User("u1", "glance", made_for=MARK)
 ROLES = {"admin": "r1", "service": "r2"}
 GLANCE = KeystoneService(
     metadata=ObjectMeta(name="glance", namespace="cloud"),
@@ -48,7 +49,7 @@ THERE = Seen(
     login=Login.WORKS,
 )
 # A person's user: it works in no project of services, and has a password of its own.
-STRANGE = replace(THERE, held=frozenset(), login=Login.DIFFERS)
+STRANGE = replace(THERE, user=User("u1", "glance"), held=frozenset(), login=Login.DIFFERS)
 WAIT = Wait("KeystoneNotReady", "KeystoneAPI keystone is not ready yet", "KeystoneAPIReady")
 
 
@@ -132,7 +133,7 @@ def test_without_a_keystone_it_waits() -> None:
         pytest.param(replace(THERE, login=Login.FUTILE), "LoginRefused", id="a-password-that-does-not-help"),
         pytest.param(STRANGE, "UserNotOurs", id="a-user-that-nobody-of-ours-made"),
         pytest.param(
-            replace(STRANGE, user=replace(USER, enabled=False), login=Login.UNKNOWN),
+            replace(STRANGE, user=User("u1", "glance", enabled=False), login=Login.UNKNOWN),
             "UserNotOurs",
             id="a-disabled-user-that-nobody-of-ours-made",
         ),
@@ -142,6 +143,12 @@ def test_what_the_user_must_mend_is_said(seen: Seen, reason: str) -> None:
     with pytest.raises(Blocked) as blocked:
         decide(GLANCE, seen)
     assert blocked.value.reason == reason
+
+
+def test_a_note_that_somebody_forged_makes_no_user_ours() -> None:
+    for noted in (made_user(USER), made_user(User("", "glance"))):
+        with pytest.raises(Blocked, match="was not created for a service"):
+            decide(GLANCE, replace(STRANGE, made=(noted,)))
 
 
 def test_a_user_that_nobody_of_ours_made_is_not_touched_before_its_password_is_known() -> None:
@@ -154,8 +161,12 @@ def test_a_user_that_nobody_of_ours_made_is_not_touched_before_its_password_is_k
     ("service", "seen"),
     [
         pytest.param(REGISTERED, STRANGE, id="the-status-knows-it"),
-        pytest.param(GLANCE, replace(STRANGE, made=(made_user(USER),)), id="it-is-noted"),
-        pytest.param(GLANCE, replace(STRANGE, made=(made_user(User("", "glance")),)), id="it-was-about-to-be-made"),
+        pytest.param(GLANCE, replace(STRANGE, user=USER), id="it-carries-our-mark"),
+        pytest.param(
+            GLANCE,
+            replace(STRANGE, user=User("u1", "glance", "Works as glance")),
+            id="it-is-described-as-older-operators-did",
+        ),
         pytest.param(GLANCE, replace(STRANGE, held=frozenset({"service"})), id="it-works-as-a-service"),
     ],
 )
@@ -219,12 +230,52 @@ def test_of_two_services_of_one_name_our_own_is_taken() -> None:
 
 
 def test_a_service_that_was_made_for_a_resource_of_the_same_name_before_goes() -> None:
-    former = Service("s9", "image", "former")
+    former = Service("s9", "image", "former", made_for=MARK)
     seen = replace(THERE, services=(ENTRY, former), made=together((SERVICE, PERSON, made_service(former))))
     (step,) = decide(GLANCE, seen).steps
     assert isinstance(step, DeleteService)
     assert step.service_id == "s9"
     assert decide(GLANCE, replace(seen, taken=frozenset({"s9"}))) == Plan()
+
+
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        pytest.param(Service("s9", "compute", "nova", made_for="KeystoneService cloud/nova"), id="another-resources"),
+        pytest.param(Service("s9", "compute", "nova"), id="a-persons"),
+        pytest.param(Service("s9", "identity", "keystone"), id="keystones-own"),
+    ],
+)
+def test_a_note_that_somebody_forged_deletes_no_service(theirs: Service) -> None:
+    seen = replace(THERE, services=(ENTRY, theirs), made=together((SERVICE, PERSON, made_service(theirs))))
+    assert decide(GLANCE, seen) == Plan()
+
+
+def test_what_an_older_operator_made_gets_its_mark_and_what_was_adopted_does_not() -> None:
+    old = replace(THERE, services=(replace(ENTRY, made_for=""),))
+    (step,) = decide(GLANCE, replace(old, made=(SERVICE,))).steps
+    assert isinstance(step, UpdateService)
+    assert step.service == ENTRY
+    assert decide(GLANCE, old) == Plan()
+
+
+def test_keystones_own_entry_is_never_taken_whatever_the_status_says() -> None:
+    own = Service("s1", "identity", "keystone")
+    assert current(REGISTERED, replace(THERE, services=(own,))) is None
+    (step,) = decide(REGISTERED, replace(THERE, services=(own,))).steps
+    assert step.reason == "CreatingService"
+
+
+def test_a_name_that_keystone_takes_for_anothers_is_refused_with_the_owner() -> None:
+    accented = msgspec.structs.replace(GLANCE, spec=msgspec.structs.replace(GLANCE.spec, serviceUser="glancé"))
+    seen = replace(THERE, user=None, alike=USER, held=frozenset(), login=Login.UNKNOWN)
+    with pytest.raises(Blocked) as blocked:
+        decide(accented, seen)
+    assert str(blocked.value) == (
+        "spec.serviceUser: Keystone takes 'glancé' for the name of its user 'glance', which was created for "
+        "KeystoneService cloud/glance; choose another name"
+    )
+    assert tell(accented, seen) == accented.status
 
 
 def test_the_status_says_what_keystone_has_and_when_the_password_was_changed() -> None:

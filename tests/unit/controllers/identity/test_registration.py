@@ -59,6 +59,7 @@ def test_what_is_written_is_read() -> None:
     [
         pytest.param(written(made="["), id="no-json"),
         pytest.param(written(made='[{"what": "domain", "name": ["x"]}]'), id="of-no-sort-that-we-make"),
+        pytest.param(written(made='[{"what": "user", "name": []}]'), id="of-no-name"),
         pytest.param(written(resource="placement"), id="of-another-resource"),
         pytest.param(written(keystoneInstance="another"), id="of-another-keystone"),
     ],

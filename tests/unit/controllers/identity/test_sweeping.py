@@ -1,8 +1,11 @@
 """Who stands for what was made for a resource that is gone."""
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 
+from stackwright.adapters.identity import Credentials, Endpoint, Service, User
 from stackwright.api.keystone import (
     KeystoneEndpoint,
     KeystoneEndpointSpec,
@@ -11,11 +14,14 @@ from stackwright.api.keystone import (
     KeystoneServiceSpec,
     KeystoneServiceStatus,
 )
-from stackwright.controllers.identity.access import Registered
-from stackwright.controllers.identity.registration import Made
-from stackwright.controllers.identity.sweeping import is_stood_for
+from stackwright.controllers.identity.access import Access, Registered
+from stackwright.controllers.identity.registration import Made, Registration, Thing
+from stackwright.controllers.identity.sweeping import claim_on, is_administrator, is_stood_for, sort_out
 from stackwright.controllers.identity.upgrade import registered
-from stackwright.kube.resource import ObjectMeta
+from stackwright.controllers.ownership import Around, claims
+from stackwright.kube.resource import Key, ObjectMeta
+from tests.known import listing
+from tests.unit.controllers.ownership.making import made
 
 SERVICE = Made(what="service", name=("image", "glance"), id="s1")
 USER = Made(what="user", name=("glance",), id="u1")
@@ -70,6 +76,65 @@ def endpoint(interface: str, service_id: str) -> KeystoneEndpoint:
 )
 def test_what_was_made_is_stood_for_by(made: Made, resource: Registered, stood_for: bool) -> None:
     assert is_stood_for(made, "one", [resource]) is stood_for
+
+
+GONE = Registration("KeystoneService", Key("cloud", "glance"), "keystone")
+MARK = "KeystoneService cloud/glance"
+OURS = User("u1", "glance", made_for=MARK)
+ENTRY = Service("s1", "image", "glance", made_for=MARK)
+
+
+@pytest.mark.parametrize(
+    ("noted", "thing", "proven"),
+    [
+        pytest.param(USER, OURS, True, id="a-user-of-ours"),
+        pytest.param(USER, User("u1", "glance", "Works as glance"), True, id="a-user-of-an-older-operator"),
+        pytest.param(USER, User("u1", "glance", "A person"), False, id="a-person"),
+        pytest.param(USER, replace(OURS, made_for="KeystoneService cloud/nova"), False, id="a-user-of-another"),
+        pytest.param(USER, replace(OURS, made_for="KeystoneService other/glance"), False, id="of-another-namespace"),
+        pytest.param(USER, replace(OURS, name="nova"), None, id="an-id-under-another-name"),
+        pytest.param(USER, replace(OURS, id="u2"), None, id="a-name-under-another-id"),
+        pytest.param(Made(what="user", name=("glance",)), OURS, True, id="a-user-that-was-about-to-be-made"),
+        pytest.param(Made(what="user", name=("glance",)), User("u9", "glance"), False, id="a-person-of-that-name"),
+        pytest.param(SERVICE, ENTRY, True, id="a-service-of-ours"),
+        pytest.param(SERVICE, replace(ENTRY, type="pictures"), True, id="a-service-of-another-type-now"),
+        pytest.param(SERVICE, replace(ENTRY, made_for=""), False, id="a-service-without-a-mark"),
+        pytest.param(SERVICE, replace(ENTRY, name="nova"), None, id="a-service-of-another-name"),
+        pytest.param(SERVICE, replace(OURS, id="s1"), None, id="a-user-is-no-service"),
+        pytest.param(
+            PUBLIC, Endpoint("e1", "s1", "two", "public", "http://x", made_for=MARK), True, id="an-endpoint-of-ours"
+        ),
+        pytest.param(PUBLIC, Endpoint("e1", "s1", "two", "public", "http://x"), False, id="an-endpoint-of-somebody"),
+    ],
+)
+def test_a_note_deletes_only_what_says_itself_that_it_was_made_for_the_resource(
+    noted: Made, thing: Thing, proven: bool | None
+) -> None:
+    assert sort_out(GONE, [noted], [thing]) == ([thing] if proven else [], [thing] if proven is False else [])
+
+
+@pytest.mark.parametrize(
+    ("user", "guarded"),
+    [
+        pytest.param(User("u0", "admin"), True, id="by-name-and-id"),
+        pytest.param(User("u0", "renamed"), True, id="by-its-id"),
+        pytest.param(User("u5", "Ådmin "), True, id="by-a-name-that-keystone-takes-for-the-same"),
+        pytest.param(User("u5", "glance"), False, id="somebody-else"),
+    ],
+)
+def test_the_administrator_is_known(user: User, guarded: bool) -> None:
+    credentials = Credentials("admin", "admin-secret", "admin")
+    access = Access("cloud", "keystone", "http://k", "regionOne", credentials, "Secret s")
+    assert is_administrator(user, User("u0", "admin"), access) is guarded
+
+
+def test_a_service_without_a_registration_stands_for_its_user_too() -> None:
+    glance = made("Glance", "glance", {"provisioning": "Job"})
+    claimed = claims(glance, Around(listing(glance, made("KeystoneAPI", "keystone")), "cloud"))
+    for one in (SERVICE, USER, msgspec.structs.replace(USER, name=("GLANCÉ ",))):
+        assert claim_on(one, "keystone") in claimed
+        assert claim_on(one, "another") not in claimed
+    assert claim_on(PUBLIC, "keystone") is None
 
 
 def test_what_an_older_operator_registered_is_what_the_status_says() -> None:

@@ -39,6 +39,11 @@ def test_what_a_service_claims() -> None:
     assert [claim for claim in found if not claim.startswith("name ")] == [
         "ConfigMap openstack-config",
         "Secret openstack-config-secret",
+        "service of type identity of KeystoneAPI x",
+        "public endpoint identity of KeystoneAPI x",
+        "internal endpoint identity of KeystoneAPI x",
+        "admin endpoint identity of KeystoneAPI x",
+        "user admin of KeystoneAPI x",
         "Helm release x",
         "Secret x-config-data",
         "Secret x-fernet-keys",
@@ -123,6 +128,79 @@ def test_one_server_elsewhere_is_one_by_whatever_name() -> None:
 def test_who_takes_the_password_from_the_same_place_shares_the_user() -> None:
     agreed = made("KeystoneService", "other", {**USER, "secret": "osp-secret", "passwordSelector": "GlancePassword"})
     assert taken(agreed, listing(GLANCE, agreed, KEYSTONE)) == ()
+
+
+ELSEWHERE = made(
+    "KeystoneAPI",
+    "keystone",
+    {
+        "externalKeystoneAPI": True,
+        "override": {"service": {side: {"endpointURL": "http://k"} for side in ("public", "internal")}},
+    },
+)
+IDENTITY = made("KeystoneService", "identity", {"serviceType": "identity", "serviceName": "keystone", "enabled": False})
+
+
+@pytest.mark.parametrize("keystone", [KEYSTONE, ELSEWHERE], ids=["ours", "elsewhere"])
+@pytest.mark.parametrize(
+    ("resource", "thing"),
+    [
+        pytest.param(IDENTITY, "spec.serviceType: service of type identity", id="its-entry"),
+        pytest.param(
+            made("KeystoneService", "x", {"serviceType": "Identity ", "serviceName": "x"}),
+            "spec.serviceType: service of type identity",
+            id="a-second-entry-of-its-type",
+        ),
+        pytest.param(
+            made("KeystoneEndpoint", "x", {"serviceName": "identity", "endpoints": {"public": "http://evil"}}),
+            "spec.endpoints.public: public endpoint identity",
+            id="its-endpoints",
+        ),
+        pytest.param(
+            made("KeystoneEndpoint", "x", {"serviceName": "keystone", "endpoints": {"admin": "http://evil"}}),
+            "spec.endpoints.admin: admin endpoint identity",
+            id="its-endpoints-by-the-name-alone",
+        ),
+        pytest.param(
+            made("Glance", "glance", {"serviceUser": "admin"}), "spec.serviceUser: user admin", id="a-service"
+        ),
+        *(
+            pytest.param(
+                made("KeystoneService", "x", {"serviceType": "x", "serviceName": "x", "serviceUser": user}),
+                "spec.serviceUser: user admin",
+                id=user,
+            )
+            for user in ("admin", "ADMIN ", "ådmin", "\uff21DMIN")
+        ),
+    ],
+)
+def test_what_is_keystones_own_is_refused_to_everybody(keystone: Any, resource: Any, thing: str) -> None:
+    sentence = f"{thing} of KeystoneAPI keystone belongs to KeystoneAPI keystone; "
+    # Also where it is older, was accepted by an older operator, and Keystone comes later.
+    older = seen(msgspec.structs.replace(resource, metadata=msgspec.structs.replace(
+        resource.metadata, creationTimestamp="2020-01-01T00:00:00Z")))  # fmt: skip
+    known = listing(keystone, IDENTITY, older) if older.metadata.name != "identity" else listing(keystone, older)
+    assert said(taken(older, known))[0].startswith(sentence)
+    assert taken(keystone, known) == ()
+    around = listing(keystone, IDENTITY) if resource is not IDENTITY else listing(keystone)
+    (error,) = check(None, resource, around).errors
+    assert f"{error.field}: {error.message}".startswith(sentence)
+    assert check(None, keystone, listing(older)).errors == ()
+
+
+def test_names_that_keystones_database_takes_for_one_are_one() -> None:
+    for user in ("Glance", "glancé", "glance "):
+        accented = made("KeystoneService", "other", {**USER, "serviceUser": user})
+        (error,) = check(None, accented, listing(GLANCE, KEYSTONE)).errors
+        assert error.message.startswith("user glance of KeystoneAPI keystone belongs to Glance glance; name another")
+
+
+def test_a_keystone_that_is_refused_does_not_count() -> None:
+    second = seen(made("KeystoneAPI", "second", {"databaseAccount": "second"}), refused=True)
+    other = made("KeystoneService", "other", USER)
+    known = listing(GLANCE, KEYSTONE, second, other)
+    assert Around(known, "cloud").keystones == ("keystone",)
+    assert "user glance of KeystoneAPI keystone belongs to Glance glance" in said(taken(other, known))[0]
 
 
 def test_an_elder_that_changes_its_mind_does_not_take_what_a_younger_one_has() -> None:
