@@ -92,7 +92,7 @@ e2e: setup ## Ring 5: two real clusters on this machine, brought up and taken do
 	  ended $$others; first=$$code; ended $$clouds; \
 	  echo "==> end to end: clouds"; cat $(CLOUDS); exit $$((first > code ? first : code))
 
-chaos: setup ## What takes longer: three replicas, kills, loss of everything, fuzzed resources (needs root)
+chaos: setup ## What takes longer: three replicas, kills, loss of everything, fuzzed resources, an upgrade (needs root)
 	@echo "==> chaos"
 	@$(MAKE) --no-print-directory binaries || [ -z "$$CI" ]
 	@timeout $(CHAOS_MINUTES)m $(PYTEST) -q tests/chaos

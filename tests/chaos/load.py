@@ -1,11 +1,11 @@
-"""Clients in a closed loop that ask Keystone for tokens: each request on a new connection, none is tried again."""
+"""Clients in a closed loop: each request is made on a new connection, and none is tried again."""
 
 import http.client
 import json
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -26,6 +26,8 @@ class Load:
     last_loss: float = 0.0
     pending: dict[int, float] = field(default_factory=dict)
     """Since when each client waits for an answer."""
+    names: Counter[str] = field(default_factory=Counter)
+    """How many requests there were of each name."""
 
     def note(self, trouble: str, seconds: float) -> None:
         """Note how a request ended; an empty trouble is a token."""
@@ -49,40 +51,85 @@ class Load:
         return f"{self.answered + len(self.lost)} requests, {lost}, slowest {self.slowest:.1f} s"
 
 
-@contextmanager
-def load(url: str, token: str) -> Iterator[Load]:
-    """Ask for tokens, by a token, for the time of the block."""
-    seen = Load()
-    stop = threading.Event()
-    lock = threading.Lock()
-    place = urlsplit(url)
-    body = json.dumps({"auth": {"identity": {"methods": ["token"], "token": {"id": token}}}}).encode()
+@dataclass(frozen=True)
+class Answer:
+    """How a request ended: an empty trouble means that the expected status came back."""
 
-    def once() -> str:
+    trouble: str
+    token: str = ""
+    body: bytes = b""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request, and the status that it should be answered with."""
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    status: int = 200
+
+    def send(self) -> Answer:
+        """Send it once on a new connection, as POST if it has a body."""
+        place = urlsplit(self.url)
         connection = http.client.HTTPConnection(str(place.hostname), place.port, timeout=PATIENCE)
         try:
-            connection.request("POST", "/v3/auth/tokens", body, {"Content-Type": "application/json"})
+            connection.request("POST" if self.body else "GET", place.path, self.body, dict(self.headers))
             answer = connection.getresponse()
-            answer.read()
-            return "" if answer.status == 201 else f"status {answer.status}"
+            body = answer.read()
+            trouble = "" if answer.status == self.status else f"status {answer.status}"
+            return Answer(trouble, answer.getheader("X-Subject-Token", ""), body)
         except (OSError, http.client.HTTPException) as error:
-            return type(error).__name__
+            return Answer(type(error).__name__)
         finally:
             connection.close()
 
-    def ask(client: int) -> None:
-        while not stop.is_set():
+
+def log_in(url: str, identity: object, scope: object = None) -> Request:
+    """Return the request for a token."""
+    body = {"auth": {"identity": identity, **({"scope": scope} if scope else {})}}
+    headers = {"Content-Type": "application/json"}
+    return Request(f"{url}/v3/auth/tokens", headers, json.dumps(body).encode(), status=201)
+
+
+Send = Callable[[str, Request], Answer]
+"""Sends a request under a name for the report, and counts how it ended."""
+
+
+@contextmanager
+def load(url: str, token: str) -> Iterator[Load]:
+    """Ask Keystone for tokens, by a token, for the time of the block."""
+    request = log_in(url, {"methods": ["token"], "token": {"id": token}})
+    with repeat(lambda send: send("", request)) as seen:
+        yield seen
+
+
+@contextmanager
+def repeat(visit: Callable[[Send], object], clients: int = CLIENTS) -> Iterator[Load]:
+    """Let clients make a visit over and over, for the time of the block; a visit sends one request or several."""
+    seen = Load()
+    stop = threading.Event()
+    lock = threading.Lock()
+
+    def run(client: int) -> None:
+        def send(name: str, request: Request) -> Answer:
             began = time.monotonic()
             with lock:
                 seen.pending[client] = began
-            trouble = once()
+            answer = request.send()
+            trouble = f"{name}: {answer.trouble}" if name and answer.trouble else answer.trouble
             with lock:
                 seen.note(trouble, time.monotonic() - began)
+                seen.names[name] += 1
             if trouble:
                 # A refusal comes at once: without a pause one would only count how often one can be refused.
                 stop.wait(max(0.0, 0.1 - (time.monotonic() - began)))
+            return answer
 
-    threads = [threading.Thread(target=ask, args=(client,), daemon=True) for client in range(CLIENTS)]
+        while not stop.is_set():
+            visit(send)
+
+    threads = [threading.Thread(target=run, args=(client,), daemon=True) for client in range(clients)]
     for thread in threads:
         thread.start()
     try:

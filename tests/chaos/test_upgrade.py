@@ -1,0 +1,227 @@
+"""A cloud of an earlier version is upgraded under load: no request fails, and each service restarts once at most."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stackwright.local import binaries, programs
+from stackwright.local.cluster import layout
+from stackwright.local.operator_chart import NAMESPACE as SYSTEM
+from tests.chaos.load import Request, Send, log_in, repeat
+from tests.e2e.cloud import ADMINISTRATOR, NAMESPACE, ROOT, eventually, secret
+from tests.e2e.conftest import Kubectl, take_down
+
+# The version to upgrade from. Move it to each new release; until there is one, move it when a change restarts databases
+# or brokers on purpose, and say so in the changelog.
+EARLIER = "d5d4d7f4eaca1d644cb6716fb9bc4e60dbd17346"
+MANIFEST = Path(__file__).parent / "everything.yaml"
+NAME = "upgrade"
+# Logging in by password is work on purpose: more clients would only measure the machine.
+CLIENTS = 2
+# All operators look at everything again within a minute; a restart that is too much would come by then.
+SETTLED = 75.0
+KINDS = "deployments,statefulsets,pods,secrets,persistentvolumeclaims,services"
+# Each is removed by the test, and only an operator of its service makes it again.
+POLICIES = ("barbican", "glance", "keystone", "memcached", "openstack", "placement", "rabbitmq")
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What an upgrade must not change."""
+
+    stateful_pods: dict[str, Any]
+    stateful_templates: dict[str, Any]
+    secrets: dict[str, Any]
+    claims: dict[str, Any]
+    addresses: dict[str, Any]
+    catalog: list[tuple[str, str, str]]
+
+    def changes(self, after: "Kept") -> list[str]:
+        """Return what is no longer as it was, and is not only new; of Secrets the names, not what is in them."""
+        changed = []
+        for field in fields(self):
+            old, new = getattr(self, field.name), getattr(after, field.name)
+            if isinstance(old, dict):
+                changed += [f"{field.name}: {key}" for key, value in old.items() if new.get(key) != value]
+            elif old != new:
+                changed += [f"{field.name}: {old} became {new}"]
+        return changed
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """The cloud that is upgraded, and who visits it."""
+
+    kubectl: Kubectl
+
+    def objects(self) -> dict[tuple[str, str], Any]:
+        """Return what there is, by kind and name."""
+        items = json.loads(self.kubectl("get", KINDS, "--output=json"))["items"]
+        return {(item["kind"], item["metadata"]["name"]): item for item in items}
+
+    def kept(self) -> Kept:
+        """Read what an upgrade must not change."""
+        return Kept(**kept_of(self.objects()), catalog=self.catalog())
+
+    def revisions(self) -> dict[str, int]:
+        """Return for each stateless service how many pod templates it has had."""
+        found = {name: item for (kind, name), item in self.objects().items() if kind == "Deployment"}
+        revision = "deployment.kubernetes.io/revision"
+        return {name: int(item["metadata"]["annotations"][revision]) for name, item in found.items()}
+
+    def operators(self) -> set[str]:
+        """Return which pods hold the operators' leases."""
+        leases = json.loads(self.kubectl("get", "leases", f"--namespace={SYSTEM}", "--output=json"))["items"]
+        return {lease["spec"].get("holderIdentity", "").rpartition("_")[0] for lease in leases}
+
+    def log_in(self) -> Request:
+        """Return the request for a token of the administrator."""
+        name, domain = ADMINISTRATOR
+        account = {
+            "name": name,
+            "domain": {"name": domain},
+            "password": secret(self.kubectl, "osp-secret", "AdminPassword"),
+        }
+        scope = {"project": {"name": name, "domain": {"name": domain}}}
+        url = self.kubectl.get("keystoneapi/keystone", "{.status.apiEndpoints.public}")
+        return log_in(url, {"methods": ["password"], "password": {"user": account}}, scope)
+
+    def catalog(self) -> list[tuple[str, str, str]]:
+        """Return the types, interfaces and URLs of the catalog."""
+        answer = self.log_in().send()
+        assert not answer.trouble, answer
+        entries = json.loads(answer.body)["token"]["catalog"]
+        return sorted(
+            (entry["type"], each["interface"], each["url"]) for entry in entries for each in entry["endpoints"]
+        )
+
+    def visit(self) -> Callable[[Send], None]:
+        """Return what a client does: it logs in, reads the catalog, and lists what each service has."""
+        entrance = self.log_in()
+        public = {kind: url for kind, interface, url in self.catalog() if interface == "public"}
+        questions = {
+            "catalog": f"{public['identity']}/v3/auth/catalog",
+            "images": f"{public['image']}/v2/images",
+            "resource providers": f"{public['placement']}/resource_providers",
+            "secrets": f"{public['key-manager']}/v1/secrets",
+        }
+
+        def once(send: Send) -> None:
+            token = send("token", entrance).token
+            if token:
+                for name, url in questions.items():
+                    send(name, Request(url, {"X-Auth-Token": token, "Accept": "application/json"}))
+
+        return once
+
+
+def kept_of(found: dict[tuple[str, str], Any]) -> dict[str, dict[str, Any]]:
+    """Return what must be equal before and after, of all objects. Pure."""
+
+    def of(kind: str, take: Callable[[Any], Any]) -> dict[str, Any]:
+        taken = {name: take(item) for (each, name), item in found.items() if each == kind}
+        return {name: value for name, value in taken.items() if value is not None}
+
+    def life(pod: Any) -> Any:
+        owners = {owner["kind"] for owner in pod["metadata"].get("ownerReferences", ())}
+        restarts = [container["restartCount"] for container in pod["status"].get("containerStatuses", ())]
+        return (pod["metadata"]["uid"], restarts) if "StatefulSet" in owners else None
+
+    def data(item: Any) -> Any:
+        # Helm's records and the configuration are written by each version in its own way.
+        generated = item["type"].startswith("helm.sh/") or item["metadata"]["name"].endswith("-config-data")
+        return None if generated else item.get("data", {})
+
+    def address(service: Any) -> Any:
+        ports = {port["name"]: (port["port"], port.get("nodePort")) for port in service["spec"]["ports"]}
+        return service["spec"]["clusterIP"], ports
+
+    return {
+        "stateful_pods": of("Pod", life),
+        "stateful_templates": of("StatefulSet", lambda item: item["spec"]["template"]),
+        "secrets": of("Secret", data),
+        "claims": of("PersistentVolumeClaim", lambda item: (item["metadata"]["uid"], item["spec"])),
+        "addresses": of("Service", address),
+    }
+
+
+def up(checkout: Path) -> None:
+    """Run `stackwright up` of a checkout, as a person does there."""
+    command = [sys.executable, "-m", "stackwright.cli", "up", "--yes", "--name", NAME, "--cloud", str(MANIFEST)]
+    environment = {**os.environ, "PYTHONPATH": str(checkout)}
+    done = subprocess.run(
+        command, cwd=checkout, env=environment, capture_output=True, text=True, check=False, timeout=1500
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture
+def earlier(tmp_path: Path) -> Path:
+    """A checkout of the earlier version."""
+    archive = tmp_path / "earlier.tar"
+    command = ["git", "-C", str(ROOT), "archive", f"--output={archive}", EARLIER]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"this clone has no commit {EARLIER}; fetch its whole history: {done.stderr.strip()}")
+    checkout = tmp_path / "earlier"
+    checkout.mkdir()
+    subprocess.run(["tar", "--extract", f"--file={archive}", f"--directory={checkout}"], check=True)
+    return checkout
+
+
+@pytest.fixture
+def cloud(earlier: Path) -> Iterator[Cloud]:
+    """A cloud of all services, deployed by the earlier version in a cluster of its own."""
+    if os.geteuid() != 0:
+        pytest.skip("a cluster needs root")
+    take_down(NAME)
+    try:
+        up(earlier)
+        kubectl = Kubectl(binaries.ensure(programs.CLUSTER)["kubectl"], layout.of(NAME).kubeconfig, NAMESPACE)
+        yield Cloud(kubectl)
+    finally:
+        take_down(NAME)
+
+
+def test_an_upgrade_fails_no_request_and_restarts_each_service_once_at_most(cloud: Cloud, tell: Tell) -> None:
+    kubectl = cloud.kubectl
+    kept, revisions, operators = cloud.kept(), cloud.revisions(), cloud.operators()
+    token = cloud.log_in().send().token
+    with repeat(cloud.visit(), CLIENTS) as seen:
+        eventually(lambda: seen.answered > 50, "the load has begun")
+        began = time.monotonic()
+        up(ROOT)
+        took = time.monotonic() - began
+        look_anew(cloud, operators)
+        for deployment in cloud.revisions():
+            kubectl("rollout", "status", f"deployment/{deployment}", "--timeout=230s")
+        time.sleep(SETTLED)
+    rolled = {name: count - revisions.get(name, count) for name, count in cloud.revisions().items()}
+    tell(f"upgraded in {took:.0f} s: {seen.summary()}; of each: {dict(seen.names)}; restarts: {rolled}")
+    # All of it at once: a run takes ten minutes.
+    often = {name: count for name, count in rolled.items() if count > 1}
+    assert (seen.lost, kept.changes(cloud.kept()), often) == ([], [], {})
+    kubectl("wait", "openstackcontrolplane", "--all", "--for=condition=Ready", "--timeout=1s")
+    check = Request(cloud.log_in().url, {"X-Auth-Token": token, "X-Subject-Token": token})
+    assert check.send().trouble == "", "a token of before the upgrade is still valid"
+
+
+def look_anew(cloud: Cloud, before: set[str]) -> None:
+    """Wait until each of the new operators has done something for its service, and all services are ready."""
+    kubectl = cloud.kubectl
+    eventually(lambda: not cloud.operators() & before, "the new operators hold all leases")
+    kubectl("delete", *(f"networkpolicy/{name}" for name in POLICIES))
+    for name in POLICIES:
+        kubectl("wait", "--for=create", f"networkpolicy/{name}", "--timeout=120s")
+    resources = "openstackcontrolplanes,keystoneapis,glances,placementapis,barbicans,galeras,rabbitmqs,memcacheds"
+    kubectl("wait", resources, "--all", "--for=condition=Ready", "--timeout=120s")
