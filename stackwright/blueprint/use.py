@@ -1,24 +1,38 @@
 """Who uses an export: one mark for all readers, be they pods, child resources or machines outside of the cluster. Pure.
 
-A Secret for others carries the digest of its content. Whoever reads it marks it, by an annotation of the reader's own
-name, with the digest that all of the reader's pods or machines work with. What the Secret gave before (an account, a
-login to a broker) is retired only when all readers are marked with the present digest: those of which the exporter
-knows, and all others that ever marked it and are still there.
+A Secret for others carries the digest of its content. Whoever reads it marks it: with `rolling` before anything of the
+reader gets a content, and with the digest of that content once all of the reader's pods or machines work with it. What
+the Secret gave before (an account, a login to a broker) is retired only when all readers are marked with the present
+digest: those of which the exporter knows, and all others that marked it and still exist.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from stackwright.api.base import CustomResource, ObjectMeta
 from stackwright.blueprint.digests import digest
-from stackwright.blueprint.secret_values import encode
+from stackwright.blueprint.look import Look
+from stackwright.blueprint.secret_values import encode, text_of
 from stackwright.blueprint.service import Export
 from stackwright.kube.builtin import Secret
 from stackwright.kube.shapes.children import Child, child
 
 # On an export: the digest of its content.
 CONTENT = "openstack.org/content"
-# Before the name of a reader, as Kind.name: the digest that it works with.
+# Before a short name for a reader. The value is the reader as Kind/name, a blank, and the digest that it works with.
 USED_BY = "used-by.openstack.org/"
+# Stands for the digest while a reader changes from one content to another.
+ROLLING = "rolling"
+
+Reader = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Used:
+    """An export that a resource reads: its name, and the digest of the content that was read."""
+
+    name: str
+    content: str
 
 
 def secret_of(entry: Export) -> Child:
@@ -27,18 +41,40 @@ def secret_of(entry: Export) -> Child:
     return child(Secret(metadata=metadata, data=encode(entry.content)), condition=entry.condition)
 
 
-def mark_of(reader: CustomResource) -> str:
-    """Return the annotation by which a reader marks what it reads."""
-    return f"{USED_BY}{reader.kind.name}.{reader.metadata.name}"
+def read_of(secret: Secret) -> Used | None:
+    """Return what is read of a Secret; None for one that somebody wrote by hand: nobody waits for its readers."""
+    if CONTENT not in secret.metadata.annotations:
+        return None
+    return Used(secret.metadata.name, digest({key: text_of(secret, key) or "" for key in secret.data}))
 
 
-def marks(reader: CustomResource, secrets: Iterable[Secret]) -> Iterator[tuple[Secret, dict[str, str]]]:
-    """Yield the Secrets that a reader has to mark now that all of it works with their content, with the annotation."""
-    for secret in secrets:
-        content = secret.metadata.annotations.get(CONTENT)
-        # One that somebody wrote by hand has no digest: nobody waits for its readers.
-        if content is not None and secret.metadata.annotations.get(mark_of(reader)) != content:
-            yield secret, {mark_of(reader): content}
+def mark_of(reader: CustomResource, content: str) -> dict[str, str]:
+    """Return the annotation by which a reader says which content it works with."""
+    return _mark((reader.kind.name, reader.metadata.name), content)
+
+
+def _mark(reader: Reader, content: str) -> dict[str, str]:
+    # A name of an annotation has at most 63 characters, and that of a resource may have more.
+    return {f"{USED_BY}{digest({'reader': list(reader)})}": f"{'/'.join(reader)} {content}"}
+
+
+def begin(reader: CustomResource, used: Iterable[Used], look: Look) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the marks to set before a reader gets a content: the name of the Secret, and the annotation."""
+    for entry in used:
+        marked = _marked(look(Secret, entry.name)).get(_reader_of(reader), "")
+        if marked not in (entry.content, ROLLING):
+            yield entry.name, mark_of(reader, ROLLING)
+
+
+def finish(reader: CustomResource, used: Iterable[Used], look: Look) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the marks to set now that all of a reader works with what it read; one that has changed since is none."""
+    for entry in used:
+        secret = look(Secret, entry.name)
+        present = read_of(secret) if secret is not None else None
+        if secret is None or present != entry or secret.metadata.annotations[CONTENT] != entry.content:
+            continue
+        if _marked(secret).get(_reader_of(reader)) != entry.content:
+            yield entry.name, mark_of(reader, entry.content)
 
 
 def behind(entry: Export, secret: Secret | None, there: Mapping[tuple[str, str], bool]) -> tuple[str, ...]:
@@ -53,16 +89,17 @@ def behind(entry: Export, secret: Secret | None, there: Mapping[tuple[str, str],
     return tuple(" ".join(reader) for reader in late)
 
 
-def readers_of(entry: Export, secret: Secret | None) -> tuple[tuple[str, str], ...]:
+def readers_of(entry: Export, secret: Secret | None) -> tuple[Reader, ...]:
     """Return all readers of an export, as kind and name: those that it knows, and those that marked it."""
     return tuple(dict.fromkeys((*entry.readers, *_marked(secret))))
 
 
-def _marked(secret: Secret | None) -> dict[tuple[str, str], str]:
+def _marked(secret: Secret | None) -> dict[Reader, str]:
     annotations = secret.metadata.annotations if secret is not None else {}
-    return {_reader(name): content for name, content in annotations.items() if name.startswith(USED_BY)}
+    values = (value for name, value in annotations.items() if name.startswith(USED_BY))
+    parts = (value.partition(" ") for value in values)
+    return {(reader.partition("/")[0], reader.partition("/")[2]): content for reader, _, content in parts}
 
 
-def _reader(annotation: str) -> tuple[str, str]:
-    kind, _, name = annotation.removeprefix(USED_BY).partition(".")
-    return kind, name
+def _reader_of(resource: CustomResource) -> Reader:
+    return resource.kind.name, resource.metadata.name

@@ -23,7 +23,8 @@ def sight(look: Look) -> Sight:
 def kinds_read(service: Service[Any, Any]) -> tuple[type[Resource], ...]:
     """Return the kinds that the needs of a service look at, so that the service is woken when one of them changes."""
     providers = services.providers()
-    words = dict.fromkeys((*_COMMON, *(need.type for need in service.needs if isinstance(need, Api))))
+    # Which API a need is for may depend on the resource.
+    words = dict.fromkeys((*_COMMON, *(providers if Api in service.need_types else ())))
     read = (kind for of in _types(service) for kind in of.reads)
     return tuple(dict.fromkeys((*read, *(providers[word].kind for word in words if word in providers))))
 

@@ -18,7 +18,7 @@ import yaml
 from stackwright import services
 from stackwright.adapters.identity import Credentials, Keystone, Session
 from stackwright.api.mariadb import MariaDBAccount
-from stackwright.blueprint.use import CONTENT
+from stackwright.blueprint.use import CONTENT, USED_BY
 from stackwright.kube.builtin import DaemonSet, Deployment, Job, Secret
 from stackwright.kube.builtin import Service as KubernetesService
 from stackwright.kube.client import Client
@@ -227,11 +227,11 @@ async def a_credential_goes_when_nobody_uses_it(client: Client, namespace: str) 
     template = {"cells": {"cell1": {"databaseAccount": "second"}}}
     patch = {"spec": {"teapot": {"template": template}}}
     await client.patch(UMBRELLA, "openstack", namespace, patch)
-    used = "used-by.openstack.org/TeapotCell.teapot-cell1"
 
     def taken(secret: Secret) -> bool:
         annotations = secret.metadata.annotations
-        return decoded(secret)["user"] == "second" and annotations[CONTENT] == annotations.get(used)
+        marks = [value for name, value in annotations.items() if name.startswith(USED_BY)]
+        return decoded(secret)["user"] == "second" and marks == [f"TeapotCell/teapot-cell1 {annotations[CONTENT]}"]
 
     assert decoded(given)["user"] == "teapot_cell1"
     await eventually(client, Secret, "teapot-cell1", namespace, taken)

@@ -9,6 +9,7 @@ import msgspec
 from stackwright.adapters.helm import Rendered
 from stackwright.api.annotations import PAUSED
 from stackwright.api.base import CustomResource, Status
+from stackwright.blueprint import use
 from stackwright.blueprint.endpoints import address_of
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.service import Service
@@ -132,7 +133,12 @@ class ServiceController(Generic[C, F]):
             # What changed it, or took it away, has asked for another pass already.
             return None
         except holding.Refused as refused:
-            return await self._hold(resource, refused, look, context)
+            try:
+                return await self._hold(resource, refused, look, context)
+            except Exception:
+                # Whatever fails, the refusal is told.
+                await _report_failure(resource, refused.error, context)
+                raise
         except Exception as error:
             await _report_failure(resource, error, context)
             raise
@@ -165,6 +171,7 @@ class ServiceController(Generic[C, F]):
         again = await failed_jobs.clear(resource, intent.values or {}, children, context)
         waits = list(intent.waits)
         prune = intent.values is not None and not waits
+        await credentials.mark(resource, use.begin(resource, intent.used, look), context)
         outcome = await self.family.keep(resource, children, context, prune=prune)
         # A release is recorded when it is whole: a first install is one revision, not one for each fact that came.
         if rendered is not None and intent.values is not None and not outcome.failed and not waits:
@@ -197,7 +204,7 @@ class ServiceController(Generic[C, F]):
             pods_of = self._pods(resource, context)
             # What this pass wrote, the resource of its beginning does not say.
             present = msgspec.structs.replace(resource, status=said)
-            await credentials.settle(self.service, present, intent.facts, pods_of, look, context)
+            await credentials.settle(self.service, present, intent, pods_of, look, context)
         delays.extend(wait.after for wait in waits if wait.after is not None)
         if intent.wake is not None:
             delays.append(intent.wake)
@@ -213,7 +220,6 @@ class ServiceController(Generic[C, F]):
         error, seen = refused.error, refused.seen
         held = holding.hold(self.service, resource, seen)
         if held is None:
-            await _report_failure(resource, error, context)
             raise error
         context.logger.info("refused; what was recorded last is kept", reason=error.reason, message=str(error))
         lost = tuple(objects.children_of(self.service, resource, held.lost, (), look))

@@ -5,31 +5,43 @@ carry the hash of the configuration that they started with; all others mark the 
 (`blueprint/use.py`).
 """
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from stackwright import services
 from stackwright.blueprint import use
 from stackwright.blueprint.needs.need import Retirement
 from stackwright.blueprint.service import Export, Service
-from stackwright.controllers import needs
+from stackwright.controllers import needs, ownership
 from stackwright.controllers.looking import Looker
 from stackwright.controllers.service import act, labels
+from stackwright.controllers.service.decide import Intent
 from stackwright.kube.builtin import Pod, Secret
 from stackwright.kube.controller import Context
+from stackwright.kube.errors import NotFound
+
+
+async def mark(resource: Any, marks: Iterable[tuple[str, dict[str, str]]], context: Context) -> None:
+    """Set marks on Secrets of others; one that is gone is made again, and read again then."""
+    for name, annotations in marks:
+        with contextlib.suppress(NotFound):
+            body = {"metadata": {"annotations": annotations}}
+            await context.client.patch(Secret, name, resource.metadata.namespace, body)
 
 
 async def settle(
-    service: Service[Any, Any], resource: Any, facts: Any, pods: Iterable[Pod], look: Looker, context: Context
+    service: Service[Any, Any],
+    resource: Any,
+    intent: Intent[Any],
+    pods: Iterable[Pod],
+    look: Looker,
+    context: Context,
 ) -> None:
     """Mark what the service works with, and let go what it worked with before; nothing while pods are older."""
+    facts, used = intent.facts, intent.used
     if not has_rolled(resource.status.hash, pods):
         return
-    sight = needs.sight(look)
-    used = [secret for need in service.needs_of(resource) for secret in need.used(resource, sight)]
-    for secret, annotations in use.marks(resource, used):
-        body = {"metadata": {"annotations": annotations}}
-        await context.client.patch(Secret, secret.metadata.name, secret.metadata.namespace, body)
+    await mark(resource, use.finish(resource, used, look), context)
     retired = _retired(service, resource, facts, look, context)
     if retired and not is_read_by_others(service.exports(resource, facts) if service.exports else (), look):
         for entry in retired:
@@ -50,7 +62,8 @@ def has_rolled(hashes: Mapping[str, str], pods: Iterable[Pod]) -> bool:
 
 def is_read_by_others(exports: Iterable[Export], look: Looker) -> bool:
     """Return whether a reader of an export may still work with what it had before."""
-    kinds = {kind.kind.name: kind for kind in services.kinds()}
+    # The kinds that every service's controller watches.
+    kinds = {kind.kind.name: kind for kind in ownership.claiming()}
     for entry in exports:
         secret = look(Secret, entry.name)
         readers = use.readers_of(entry, secret)

@@ -15,6 +15,7 @@ from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import Password
 from stackwright.blueprint.passwords import NewSecret
 from stackwright.blueprint.service import Generated, Service
+from stackwright.blueprint.use import Used
 from stackwright.controllers import needs
 from stackwright.controllers.known import Known, nothing_known
 from stackwright.controllers.service import charts, inputs, losses, profiles, refusals, rings, traces, volumes
@@ -60,6 +61,8 @@ class Intent(Generic[F]):
     turns: tuple[Turn | Spread | Drop, ...] = ()
     # The Secrets of its own that it works with, as the status notes them.
     noted: Mapping[str, str] = field(default_factory=dict)
+    # What others export and it reads, as it was read now.
+    used: tuple[Used, ...] = ()
     # In how many seconds there is something to do that nothing wakes us for.
     wake: float | None = None
 
@@ -176,6 +179,7 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
         values=chart_values,
         course=actions.waiting(common.course, due.waiting),
         turns=due.steps,
+        used=tuple(filter(None, map(use.read_of, inputs.given(service, resource, seen.look)))),
         noted=losses.noted(service, resource, facts, seen.look),
         wake=due.wake,
     )

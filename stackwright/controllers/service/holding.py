@@ -52,7 +52,7 @@ def hold(service: Service[C, F], resource: C, seen: Seen) -> Held | None:
     there: list[JsonObject] = []
     # Where another one has the names of its objects, a lost one cannot be told from one that is the other's to make.
     named = any(each.claim.sort in ownership.NAMES for each in ownership.taken(resource, seen.known))
-    for body in history[-1].objects:
+    for body in filter(release.is_known, history[-1].objects):
         of = release.type_of(body)
         if of is Job:
             continue

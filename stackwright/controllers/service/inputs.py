@@ -12,9 +12,10 @@ from stackwright.blueprint.facts import Endpoints, Facts
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs.need import Need, Resolved
 from stackwright.blueprint.service import Service
+from stackwright.controllers import needs
 from stackwright.controllers.service import rings
 from stackwright.kube import builtin
-from stackwright.kube.builtin import Job, Node
+from stackwright.kube.builtin import Job, Node, Secret
 from stackwright.kube.plan import Wait
 from stackwright.kube.shapes.states import state_of
 
@@ -33,6 +34,12 @@ def gather(found: Iterable[Resolved]) -> Resolved:
         secrets=tuple(item for entry in entries for item in entry.secrets),
         values=reduce(paths.merge, (entry.values for entry in entries), {}),
     )
+
+
+def given(service: Service[C, F], resource: C, look: Look) -> tuple[Secret, ...]:
+    """Return the Secrets of others by which the needs of a resource are met."""
+    sight = needs.sight(look)
+    return tuple(secret for need in service.needs_of(resource) for secret in need.used(resource, sight))
 
 
 def facts_of(

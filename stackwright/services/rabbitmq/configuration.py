@@ -1,5 +1,6 @@
 """What a broker's configuration says, as the chart `rabbitmq` wants it, and where its nodes are. Pure."""
 
+import re
 from collections.abc import Iterable
 
 from stackwright.blueprint.service import ConfigFile
@@ -80,9 +81,13 @@ def conf_problem(text: str) -> str:
     return ""
 
 
+# What is quoted, or a comment up to the end of its line: a sign of a comment may be quoted.
+_COMMENT = re.compile(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|%.*""")
+
+
 def terms_problem(text: str) -> str:
     """Return why advanced.config cannot be what it should be: one list of Erlang, with a full stop behind it."""
-    code = "\n".join(line.partition("%")[0] for line in text.splitlines()).strip()
+    code = _COMMENT.sub(r"\1", text).strip()
     if not code or (code.startswith("[") and code.endswith(".")):
         return ""
     return "is no list of Erlang terms: it begins with [ and ends with ]. ; the broker would not start"

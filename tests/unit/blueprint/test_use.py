@@ -1,6 +1,7 @@
 """Who uses what a service exports: what it was before is retired only when nobody works with it any more."""
 
 import base64
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -14,16 +15,17 @@ from stackwright.services.placement.kinds import PlacementAPI
 
 READER = ("PlacementAPI", "placement")
 OTHER = ("OpenStackDataPlaneNodeSet", "compute")
-MARK = "used-by.openstack.org/PlacementAPI.placement"
 
 
 def exported(text: str = "new", readers: tuple[tuple[str, str], ...] = (READER,)) -> Export:
     return Export("teapot-cell1", {"password": text}, readers=readers)
 
 
-def written(entry: Export, **marks: str) -> Secret:
+def written(entry: Export, marks: Mapping[tuple[str, str], str] | None = None) -> Secret:
     body = use.secret_of(entry).body
-    annotations = {**body["metadata"]["annotations"], **{f"{use.USED_BY}{name}": text for name, text in marks.items()}}
+    annotations = dict(body["metadata"]["annotations"])
+    for reader, content in (marks or {}).items():
+        annotations |= use._mark(reader, content)
     return Secret(metadata=ObjectMeta(name=entry.name, annotations=annotations), data=body["data"])
 
 
@@ -47,35 +49,81 @@ def test_an_export_is_a_secret_with_the_digest_of_its_content() -> None:
     ("marks", "readers", "there", "late"),
     [
         pytest.param({}, (READER,), {}, ("PlacementAPI placement",), id="one-that-has-not-begun"),
-        pytest.param({"PlacementAPI.placement": "old"}, (READER,), {}, ("PlacementAPI placement",), id="one-behind"),
-        pytest.param({"PlacementAPI.placement": "NEW"}, (READER,), {}, (), id="one-that-has-taken-it"),
-        pytest.param({"PlacementAPI.placement": "old"}, (READER,), {READER: False}, (), id="one-that-is-gone"),
+        pytest.param({READER: "old"}, (READER,), {}, ("PlacementAPI placement",), id="one-behind"),
+        pytest.param({READER: "NEW"}, (READER,), {}, (), id="one-that-has-taken-it"),
+        pytest.param({READER: "old"}, (READER,), {READER: False}, (), id="one-that-is-gone"),
         pytest.param(
-            {"PlacementAPI.placement": "NEW", "OpenStackDataPlaneNodeSet.compute": "old"},
+            {READER: "NEW", OTHER: "old"},
             (READER,),
             {READER: True},
             ("OpenStackDataPlaneNodeSet compute",),
             id="machines-outside-that-nobody-told-of",
         ),
+        pytest.param({READER: use.ROLLING}, (READER,), {}, ("PlacementAPI placement",), id="one-that-changes"),
         pytest.param({}, (), {}, (), id="nobody-reads-it"),
     ],
 )
 def test_who_is_behind(
-    marks: dict[str, str], readers: Any, there: dict[tuple[str, str], bool], late: tuple[str, ...]
+    marks: dict[tuple[str, str], str], readers: Any, there: dict[tuple[str, str], bool], late: tuple[str, ...]
 ) -> None:
     entry = exported(readers=readers)
     said = {name: content_of(entry) if text == "NEW" else text for name, text in marks.items()}
-    assert use.behind(entry, written(entry, **said), there) == late
+    assert use.behind(entry, written(entry, said), there) == late
 
 
-def test_a_reader_marks_what_it_reads_once() -> None:
-    secret = written(exported())
-    ((found, annotations),) = use.marks(reader(), [secret])
-    assert found is secret
-    assert annotations == {MARK: content_of(exported())}
-    marked = written(exported(), **{"PlacementAPI.placement": content_of(exported())})
-    assert list(use.marks(reader(), [marked])) == []
+def look_at(secret: Secret | None) -> Any:
+    return lambda *_, **__: secret
+
+
+def used(text: str = "new") -> use.Used:
+    found = use.read_of(written(exported(text)))
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("marks", "begins"),
+    [
+        pytest.param({}, True, id="nobody-knew-of-it"),
+        pytest.param({READER: "old"}, True, id="it-had-another-content"),
+        pytest.param({READER: use.ROLLING}, False, id="it-has-begun"),
+        pytest.param({READER: "NEW"}, False, id="it-works-with-it"),
+    ],
+)
+def test_a_reader_says_that_it_changes_before_it_does(marks: dict[tuple[str, str], str], begins: bool) -> None:
+    said = {reader: content_of(exported()) if text == "NEW" else text for reader, text in marks.items()}
+    found = list(use.begin(reader(), [used()], look_at(written(exported(), said))))
+    assert found == ([("teapot-cell1", use.mark_of(reader(), use.ROLLING))] if begins else [])
+
+
+def test_a_reader_marks_what_it_read_once() -> None:
+    before = written(exported(), {READER: use.ROLLING})
+    assert list(use.finish(reader(), [used()], look_at(before))) == [
+        ("teapot-cell1", use.mark_of(reader(), content_of(exported())))
+    ]
+    marked = written(exported(), {READER: content_of(exported())})
+    assert list(use.finish(reader(), [used()], look_at(marked))) == []
+
+
+def test_what_has_changed_since_it_was_read_is_not_marked() -> None:
+    newer = written(exported("newer"), {READER: use.ROLLING})
+    assert list(use.finish(reader(), [used("new")], look_at(newer))) == []
+    assert list(use.finish(reader(), [used("new")], look_at(None))) == []
+
+
+def test_data_that_is_not_what_the_digest_says_is_not_marked() -> None:
+    """Somebody else owns the data: the exporter's digest is of a content that nobody has."""
+    secret = written(exported("new"))
+    torn = msgspec.structs.replace(secret, data=written(exported("old")).data)
+    found = use.read_of(torn)
+    assert found is not None
+    assert list(use.finish(reader(), [found], look_at(torn))) == []
 
 
 def test_what_somebody_wrote_by_hand_is_not_marked() -> None:
-    assert list(use.marks(reader(), [Secret(metadata=ObjectMeta(name="mine"))])) == []
+    assert use.read_of(Secret(metadata=ObjectMeta(name="mine"))) is None
+
+
+def test_a_mark_fits_whatever_the_reader_is_called() -> None:
+    (name,) = use._mark(("NovaMetadata", "n" * 253), "x")
+    assert len(name.partition("/")[2]) <= 63
