@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from stackwright.adapters.identity import Endpoint
+from stackwright.adapters.identity import Endpoint, Service
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.controllers.identity.registration import Made, Registration, Thing, as_noted
 from stackwright.controllers.ownership import TAKEN
@@ -56,6 +56,7 @@ async def test_a_forged_note_deletes_nothing(cloud: Cloud) -> None:
         await cloud.whole()
         await until(cloud.own, lambda own: len(own) == 2)
     await cloud.keystone.create_user("person", "a-secret")
+    await cloud.keystone.create_service(Service("", "other", "by-hand"))
     users = [await cloud.keystone.find_user(name) for name in (ADMIN.user, "glance", "person")]
     things: list[Thing] = [user for user in users if user is not None]
     things += [*await cloud.keystone.services(), *await cloud.keystone.endpoints()]
