@@ -141,3 +141,11 @@ def test_a_ring_turns_by_the_clock_and_loses_no_key() -> None:
     others = held(RECORD, KEYSTONE, ring("2026-11-10T00:00:00Z", "KeystoneAPI/other"))
     assert others is not None
     assert (others.turns, others.wake) == ((), None)
+
+
+def test_a_recorded_kind_that_this_version_does_not_know_is_left_alone() -> None:
+    unknown = "apiVersion: example.org/v1\nkind: Widget\nmetadata: {name: small}\n"
+    record = revision(1, manifest=f"{MANIFEST}\n---\n{unknown}").secret
+    found = held(record, KEYSTONE)
+    assert found is not None
+    assert names(found.lost) == ["Deployment here/small", "Service here/small-public"]

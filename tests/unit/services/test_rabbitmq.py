@@ -78,7 +78,7 @@ def test_what_a_broker_would_not_start_with_is_refused(spec: dict[str, Any], pat
 def test_what_a_broker_reads_is_taken() -> None:
     said = Configuration(
         additionalConfig="# x\n\nheartbeat=30\nbanner = '''\nmany words\nhere\n'''\nlog.console.level = debug\n",
-        advancedConfig="%% x.\n[{rabbit, [{default_vhost, <<\"%2f\">>}]}].\n% the end\n",
+        advancedConfig='%% x.\n[{rabbit, [{default_vhost, <<"%2f">>}]}].\n% the end\n',
     )
     resource = RabbitMq(metadata=ObjectMeta(name="rabbitmq"), spec=RabbitMqSpec(rabbitmq=said))
     assert list(problems(resource, nobody)) == []
