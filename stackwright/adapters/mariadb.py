@@ -24,7 +24,7 @@ from stackwright.adapters.mariadb_grants import (
     quoted,
     takings,
 )
-from stackwright.adapters.mariadb_marks import MAKE_TABLE, READ, REMOVE, UNMARKED, WRITE, Mark, Thing
+from stackwright.adapters.mariadb_marks import MAKE_TABLE, READ, REMOVE, UNMARKED, WRITE, Mark, Thing, read_mark
 from stackwright.adapters.mariadb_names import is_identifier, schema_problem, user_problem
 
 T = TypeVar("T")
@@ -108,7 +108,7 @@ class MariaDB(Protocol):
         """Return whose a schema or a user is; None where this login may not know."""
 
     async def set_mark(self, thing: Thing, mark: Mark) -> None:
-        """Write down whose a schema or a user is."""
+        """Write down whose a schema or a user is; nothing happens where this login may not."""
 
     async def remove_mark(self, thing: Thing) -> None:
         """Strike out whose a schema or a user was."""
@@ -116,12 +116,22 @@ class MariaDB(Protocol):
 
 Connect = Callable[[Login], MariaDB]
 
+# Servers, by host, port and user, on which that user may not write marks. Only a try shows this, and a pass that tried
+# again each time would never be done.
+Unkept: TypeAlias = set[tuple[str, int, str]]
+_UNKEPT: Unkept = set()
+
 
 @dataclass(frozen=True)
 class SqlServer:
     """A real server; every call makes a connection of its own and closes it."""
 
     login: Login
+    unkept: Unkept = field(default_factory=set, repr=False)
+
+    @property
+    def _place(self) -> tuple[str, int, str]:
+        return self.login.host, self.login.port, self.login.user
 
     async def named(self, schema: Schema) -> Schema:
         """Return the schema with its character set and collation called as the server calls them."""
@@ -206,23 +216,46 @@ class SqlServer:
                 rows = _run(connection, READ, *thing.row)
             except pymysql.MySQLError as error:
                 if _code(error) in _NO_SUCH_TABLE:
-                    return UNMARKED
+                    return None if fixed else UNMARKED
                 if _code(error) in _FORBIDDEN:
                     return None
                 raise
-            return Mark(str(rows[0][0]), bool(rows[0][1]), str(rows[0][2])) if rows else UNMARKED
+            if not rows:
+                return None if fixed else UNMARKED
+            # What others have marked counts also for whoever may not write there.
+            return read_mark(str(rows[0][0]), rows[0][1], rows[0][2], fixed=fixed)
 
+        fixed = self._place in self.unkept
         return await self._with(work)
 
     async def set_mark(self, thing: Thing, mark: Mark) -> None:
-        """Write down whose a schema or a user is."""
+        """Write down whose a schema or a user is; nothing happens where this login may not."""
+        row = (*thing.row, mark.written_owner, str(int(mark.made)), mark.identity)
 
-        def work(connection: _Connection) -> None:
-            for statement in MAKE_TABLE:
-                _run(connection, statement)
-            _run(connection, WRITE, *thing.row, mark.owner, str(int(mark.made)), mark.identity)
+        def write(connection: _Connection) -> None:
+            # Who may write there need not be allowed to make the table.
+            try:
+                _run(connection, WRITE, *row)
+            except pymysql.MySQLError as error:
+                if _code(error) not in _NO_SUCH_TABLE:
+                    raise
+                for statement in MAKE_TABLE:
+                    _run(connection, statement)
+                _run(connection, WRITE, *row)
 
-        await self._with(work)
+        def work(connection: _Connection) -> bool:
+            try:
+                write(connection)
+            except pymysql.MySQLError as error:
+                if _code(error) not in _FORBIDDEN:
+                    raise
+                return False
+            return True
+
+        if await self._with(work):
+            self.unkept.discard(self._place)
+        else:
+            self.unkept.add(self._place)
 
     async def remove_mark(self, thing: Thing) -> None:
         """Strike out whose a schema or a user was."""
@@ -260,7 +293,7 @@ class SqlServer:
 
 def connect(login: Login) -> MariaDB:
     """Return a way to the server; nothing is opened before something is asked."""
-    return SqlServer(login)
+    return SqlServer(login, _UNKEPT)
 
 
 def digest(password: str) -> str:

@@ -10,6 +10,8 @@ from stackwright.adapters.mariadb_names import LEDGER
 
 TABLE = f"`{LEDGER}`.`owners`"
 SCHEMA, USER = "schema", "user"
+# Between a resource and the uid of its Galera; no name in Kubernetes has this sign.
+_BETWEEN = "#"
 
 MAKE_TABLE = (
     f"CREATE DATABASE IF NOT EXISTS `{LEDGER}` CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
@@ -41,12 +43,27 @@ class Mark:
     """Which resource has a thing, as namespace/name; "" where none is known.
 
     `made` says that the resource made the thing and did not find it. `identity` is another one each time that a schema
-    is made again; the first one has none.
+    is made again; the first one has none. `galera` is the uid of the Galera by which the resource came here: two
+    clusters may have resources of one name. Marks of versions before have none. `fixed` says that this login may read
+    the mark and not change it.
     """
 
     owner: str = ""
     made: bool = False
     identity: str = ""
+    galera: str = ""
+    fixed: bool = False
+
+    @property
+    def written_owner(self) -> str:
+        """How the table names the owner: in one column, so that a table of before needs no change."""
+        return f"{self.owner}{_BETWEEN}{self.galera}" if self.galera else self.owner
+
+
+def read_mark(owner: str, made: object, identity: object, *, fixed: bool = False) -> Mark:
+    """Return the mark that stands in a row of the table."""
+    resource, _, galera = owner.partition(_BETWEEN)
+    return Mark(resource, bool(made), str(identity), galera, fixed)
 
 
 UNMARKED = Mark()

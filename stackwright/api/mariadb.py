@@ -31,6 +31,9 @@ DATABASE_LABEL = "mariaDBDatabaseName"
 # the first one.
 IDENTITY_KEY, FIRST = "schema", "original"
 
+# Under which key the status of a schema or an account keeps the uid of the Galera under which it is marked as ours.
+GALERA_KEY = "galera"
+
 # Names of this form need no quoting in SQL and mean the same on every file system.
 _Identifier = Annotated[str, pattern(r"^[a-zA-Z0-9_]+$"), max_length(64)]
 

@@ -62,7 +62,11 @@ class MariaDBContract:
     async def test_a_mark_is_set_changed_and_struck_out(self, server: MariaDB, name: str) -> None:
         thing = Thing(SCHEMA, name)
         assert await server.mark(thing) == UNMARKED
-        for mark in (Mark("cloud/keystone", made=True), Mark('cloud/it\'s "other"', made=False, identity="1f2e")):
+        for mark in (
+            Mark("cloud/keystone", made=True),
+            Mark('cloud/it\'s "other"', made=False, identity="1f2e"),
+            Mark("cloud/keystone", made=True, galera="0c6a7d0e-5d1b-4b0e-9d4a-0a4c0c8f6f11"),
+        ):
             await server.set_mark(thing, mark)
             assert await server.mark(thing) == mark
             assert await server.mark(Thing(SCHEMA, name.upper())) == mark

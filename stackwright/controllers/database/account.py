@@ -113,7 +113,7 @@ async def observe(account: MariaDBAccount, world: World) -> Seen:
     try:
         grants = await session.grants(user)
         accepted = bool(grants is not None and seen.password and await session.accepts(user, seen.password))
-        holding = await world.holding(account, session, Thing(USER, user))
+        holding = await world.holding(account, session, seen.server, Thing(USER, user))
     except AdapterError as error:
         raise seen.server.explain(error) from error
     return replace(seen, grants=grants, accepted=accepted, holding=holding)
@@ -283,7 +283,8 @@ def tell(account: MariaDBAccount, seen: Seen) -> MariaDBAccountStatus:
     if not isinstance(seen.server, Server) or seen.grants is None or _is_refused(account, seen):
         return account.status
     current = account.spec.secret if seen.accepted else account.status.currentSecret
-    return msgspec.structs.replace(account.status, currentSecret=current, server=seen.server.name)
+    galera = marks.noted(account, seen.holding)
+    return msgspec.structs.replace(account.status, currentSecret=current, server=seen.server.name, hash=galera)
 
 
 def _is_refused(account: MariaDBAccount, seen: Seen) -> bool:
@@ -314,7 +315,7 @@ async def accounts(step: UserStep, world: World) -> None:
             case CreateUser():
                 # The mark first: whoever is killed in between finds no user, and marks and makes it again.
                 if step.owner:
-                    await session.set_mark(thing, Mark(step.owner, made=True))
+                    await session.set_mark(thing, Mark(step.owner, made=True, galera=step.server.uid))
                 await session.create_user(step.user, step.password)
             case MarkUser():
                 await session.set_mark(thing, step.mark)

@@ -90,7 +90,7 @@ async def observe(database: MariaDBDatabase, world: World) -> Seen:
     session = await world.session(server)
     try:
         wanted = await session.named(Schema(spec.name, spec.defaultCharacterSet, spec.defaultCollation))
-        holding = await world.holding(database, session, Thing(SCHEMA, spec.name))
+        holding = await world.holding(database, session, server, Thing(SCHEMA, spec.name))
         return Seen(server, wanted, await session.schema(spec.name), holding=holding)
     except AdapterError as error:
         raise server.explain(error, DATABASE_READY) from error
@@ -152,12 +152,13 @@ def tell(database: MariaDBDatabase, seen: Seen) -> MariaDBDatabaseStatus:
         return msgspec.structs.replace(database.status, completed=database.status.completed and not seen.foreign)
     ours = seen.found is not None and not marks.is_anothers(database, seen.holding)
     identity = seen.holding.mark.identity if seen.holding.mark is not None else ""
+    galera = marks.noted(database, seen.holding)
     return msgspec.structs.replace(
         database.status,
         completed=ours and seen.found == seen.wanted,
         enableMultiMaster=seen.server.multi_master,
         # While it is away, this tells that there was one.
-        hash={IDENTITY_KEY: identity or FIRST} if ours else database.status.hash,
+        hash={IDENTITY_KEY: identity or FIRST, **galera} if ours else database.status.hash,
     )
 
 
@@ -186,7 +187,8 @@ async def databases(step: CreateSchema | MarkSchema | AlterSchema | DropSchema, 
                 # The mark first: whoever is killed in between finds no schema, and marks and makes it again.
                 if owner:
                     identity = secrets.token_hex(IDENTITY) if again else ""
-                    await session.set_mark(thing, Mark(owner, made=True, identity=identity))
+                    mark = Mark(owner, made=True, identity=identity, galera=step.server.uid)
+                    await session.set_mark(thing, mark)
                 await session.create_schema(schema)
             case MarkSchema(mark=mark):
                 await session.set_mark(thing, mark)

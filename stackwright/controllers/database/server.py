@@ -44,12 +44,13 @@ class World:
         """Return why a schema or a user is another resource's, None where it is not."""
         return ownership.refusal(resource, self.context, {"spec.name": condition, "spec.userName": condition})
 
-    async def holding(self, resource: CustomResource, session: MariaDB, thing: Thing) -> Holding:
+    async def holding(self, resource: CustomResource, session: MariaDB, server: "Server", thing: Thing) -> Holding:
         """Return whose a schema or a user is on its server."""
         mark = await session.mark(thing)
         namespace, _, name = mark.owner.partition("/") if mark is not None else ("", "", "")
         here = namespace == resource.metadata.namespace
-        return Holding(mark, gone=here and self.context.store(type(resource)).get(Key(namespace, name)) is None)
+        gone = here and self.context.store(type(resource)).get(Key(namespace, name)) is None
+        return Holding(mark, gone=gone, galera=server.uid, external=server.external)
 
     async def session(self, server: "Server") -> MariaDB:
         """Return a way to the server, from where this program runs."""
@@ -71,6 +72,9 @@ class Server:
     password: str = field(repr=False)
     source: str = ""
     multi_master: bool = False
+    # Of the Galera; an external server may be that of several clusters.
+    uid: str = ""
+    external: bool = False
 
     def explain(self, error: AdapterError, condition: str = SERVER_READY) -> Exception:
         """Return an adapter's error as a reconcile raises it."""
@@ -106,5 +110,13 @@ def _login(galera: Galera, look: Looker) -> Server | Absent:
         if isinstance(value, Wait):
             return Absent(value)
     return Server(
-        name, host, port, str(user), str(password), f"Secret {source}, key {key}", galera.spec.enableMultiMaster
+        name,
+        host,
+        port,
+        str(user),
+        str(password),
+        f"Secret {source}, key {key}",
+        galera.spec.enableMultiMaster,
+        galera.metadata.uid,
+        external is not None,
     )

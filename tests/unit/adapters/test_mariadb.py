@@ -1,6 +1,7 @@
 """The MariaDB adapter where it needs no server, and the fake held to the contract."""
 
 import socket
+from dataclasses import dataclass, field
 
 import pymysql
 import pytest
@@ -9,6 +10,7 @@ from stackwright.adapters import mariadb
 from stackwright.adapters.errors import AdapterError, Refused, Rejected, Unavailable
 from stackwright.adapters.mariadb import Login, MariaDB
 from stackwright.adapters.mariadb_grants import ALL_IN_SCHEMA, Grant, listed, parse_grants, takings
+from stackwright.adapters.mariadb_marks import SCHEMA, UNMARKED, Mark, Thing
 from tests.contracts.mariadb import Everything, MariaDBContract
 from tests.fakes.mariadb import FakeMariaDB
 
@@ -161,6 +163,73 @@ def test_errors_are_translated_and_say_no_secret(error: pymysql.MySQLError, kind
     assert type(translated) is kind
     assert "db.example:3306" in str(translated)
     assert "the-password" not in str(translated)
+
+
+@dataclass
+class Scripted:
+    """A connection of PyMySQL: what its server answers to statements that begin with these words, error or rows."""
+
+    answers: dict[str, int | list[tuple[object, ...]]]
+    statements: list[str] = field(default_factory=list)
+
+    def cursor(self) -> "Scripted":
+        return self
+
+    def __enter__(self) -> "Scripted":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing to close."""
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def execute(self, statement: str, _values: object = None) -> None:
+        self.statements.append(statement)
+        answer = self.answers.get(statement.split()[0], [])
+        if isinstance(answer, int):
+            raise pymysql.OperationalError(answer, "scripted")
+
+    def fetchall(self) -> list[tuple[object, ...]]:
+        answer = self.answers.get(self.statements[-1].split()[0], [])
+        return answer if isinstance(answer, list) else []
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        pytest.param({"SELECT": 1146, "REPLACE": 1146, "CREATE": 1044}, id="no-table-and-none-may-be-made"),
+        pytest.param({"SELECT": 1049, "REPLACE": 1142}, id="no-table-and-no-right-to-write"),
+        pytest.param({"REPLACE": 1142}, id="a-table-to-read-only"),
+    ],
+)
+async def test_marks_that_may_not_be_written_are_none(
+    monkeypatch: pytest.MonkeyPatch, answers: dict[str, int | list[tuple[object, ...]]]
+) -> None:
+    monkeypatch.setattr(pymysql, "connect", lambda **_: Scripted(answers))
+    monkeypatch.setattr(mariadb, "_UNKEPT", set())
+    thing = Thing(SCHEMA, "nova")
+    assert await mariadb.connect(LOGIN).mark(thing) == UNMARKED
+    await mariadb.connect(LOGIN).set_mark(thing, Mark("cloud/nova", made=True))
+    # Each pass has a session of its own, and none plans what cannot be done.
+    assert await mariadb.connect(LOGIN).mark(thing) is None
+    assert await mariadb.connect(Login("other.example", 3306, "root", "p")).mark(thing) == UNMARKED
+
+
+async def test_marks_of_others_count_where_none_may_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    scripted = Scripted({"REPLACE": 1142, "SELECT": [("cloud/nova#1f2e", 1, "")]})
+    monkeypatch.setattr(pymysql, "connect", lambda **_: scripted)
+    server, thing = mariadb.SqlServer(LOGIN), Thing(SCHEMA, "nova")
+    await server.set_mark(thing, Mark("cloud/other"))
+    assert await server.mark(thing) == Mark("cloud/nova", made=True, galera="1f2e", fixed=True)
+
+
+async def test_who_may_write_a_mark_need_not_be_allowed_to_make_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    scripted = Scripted({"CREATE": 1044})
+    monkeypatch.setattr(pymysql, "connect", lambda **_: scripted)
+    server, thing = mariadb.SqlServer(LOGIN), Thing(SCHEMA, "nova")
+    await server.set_mark(thing, Mark("cloud/nova"))
+    assert await server.mark(thing) == UNMARKED
 
 
 async def test_a_port_where_nobody_listens_is_unavailable() -> None:
