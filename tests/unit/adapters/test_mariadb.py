@@ -186,12 +186,12 @@ class Scripted:
 
     def execute(self, statement: str, _values: object = None) -> None:
         self.statements.append(statement)
-        answer = self.answers.get(statement.split()[0], [])
+        answer = self.answers.get(statement.split(maxsplit=1)[0], [])
         if isinstance(answer, int):
             raise pymysql.OperationalError(answer, "scripted")
 
     def fetchall(self) -> list[tuple[object, ...]]:
-        answer = self.answers.get(self.statements[-1].split()[0], [])
+        answer = self.answers.get(self.statements[-1].split(maxsplit=1)[0], [])
         return answer if isinstance(answer, list) else []
 
 
