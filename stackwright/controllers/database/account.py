@@ -255,7 +255,8 @@ def _is_a_strangers(account: MariaDBAccount, seen: Seen) -> bool:
 
     So one that takes our password, or may work in no other schema, is taken for one that came back with a backup.
     """
-    if account.status.server or seen.grants is None or seen.accepted:
+    # A mark says more: it names the owner.
+    if account.status.server or seen.grants is None or seen.accepted or _is_anothers(account, seen):
         return False
     return any(grant.scope != needed_in(seen.schema).scope for grant in seen.grants)
 
