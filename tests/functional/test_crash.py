@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stackwright import services
-from stackwright.adapters.mariadb import digest
+from stackwright.adapters.mariadb import Login, MariaDB, digest
 from stackwright.controllers import database
 from stackwright.controllers.controlplane import controller as umbrella
 from stackwright.controllers.dialling import Dialler
@@ -48,7 +48,15 @@ class World:
 
     def __init__(self, kubernetes: dict[str, Path]) -> None:
         self._kubernetes = kubernetes
-        self.server = FakeMariaDB(password=environment(kubernetes).source(ROOT_SECRET).password())
+        self._password = environment(kubernetes).source(ROOT_SECRET).password()
+        self.server = FakeMariaDB(password=self._password)
+        self._servers: dict[str, FakeMariaDB] = {}
+
+    def connect(self, login: Login) -> MariaDB:
+        """Return a way to the server of a host: each cloud has its own, and the first one is `server`."""
+        if login.host not in self._servers:
+            self._servers[login.host] = FakeMariaDB(password=self._password) if self._servers else self.server
+        return self._servers[login.host].connect(login)
 
     def controllers(self, client: Client, life: int) -> tuple[Controller, ...]:
         """Return the controllers of an operator, which in another life makes up other passwords."""
@@ -56,7 +64,7 @@ class World:
         return (
             umbrella(lambda length: f"life-{life}-password-{next(numbers)}-".ljust(length, "p")),
             *controllers(services.blueprints(), self._environment(life)),
-            *database.controllers(Dialler(client, inside=True), self.server.connect),
+            *database.controllers(Dialler(client, inside=True), self.connect),
         )
 
     def _environment(self, life: int) -> Environment:

@@ -21,7 +21,7 @@ from stackwright.local.errors import OperatorsFailed
 from stackwright.local.operator_chart import NAMESPACE, RELEASE, Helm
 from stackwright.local.progress import Silent
 from stackwright.services.memcached.kinds import Memcached
-from stackwright.simulator import Script, simulated
+from stackwright.simulator import Script, SimulatedNode, simulated
 from tests.functional.cloud import ROOT
 from tests.functional.definitions import defined
 
@@ -41,7 +41,9 @@ def helm(private_apiserver: ApiServer, kubernetes: dict[str, Path]) -> Helm:
 async def played(private_client: Client) -> AsyncIterator[None]:
     """The operators' namespace, whose pods are played."""
     await operator_chart.ensure_namespace(private_client, NAMESPACE, Silent())
-    async with simulated(private_client, NAMESPACE, Script()):
+    # A node that has the label which somebody has the operators select.
+    nodes = (SimulatedNode("simulated", labels={"commit": "7e4"}),)
+    async with simulated(private_client, NAMESPACE, Script(), nodes=nodes):
         yield
 
 
