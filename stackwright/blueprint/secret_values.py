@@ -49,6 +49,11 @@ def read_value(
     return value
 
 
+def texts_of(secret: Secret) -> dict[str, str]:
+    """Return all that stands in a Secret, by key; "" for what is no text."""
+    return {key: text_of(secret, key) or "" for key in secret.data}
+
+
 def encode(content: Mapping[str, str]) -> dict[str, str]:
     """Return texts as the `data` of a Secret has them."""
     return {name: base64.b64encode(text.encode()).decode() for name, text in content.items()}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from stackwright.api.base import CustomResource, ObjectMeta
 from stackwright.blueprint.digests import digest
 from stackwright.blueprint.look import Look
-from stackwright.blueprint.secret_values import encode, text_of
+from stackwright.blueprint.secret_values import encode, texts_of
 from stackwright.blueprint.service import Export
 from stackwright.kube.builtin import Secret
 from stackwright.kube.shapes.children import Child, child
@@ -45,7 +45,7 @@ def read_of(secret: Secret) -> Used | None:
     """Return what is read of a Secret; None for one that somebody wrote by hand: nobody waits for its readers."""
     if CONTENT not in secret.metadata.annotations:
         return None
-    return Used(secret.metadata.name, digest({key: text_of(secret, key) or "" for key in secret.data}))
+    return Used(secret.metadata.name, digest(texts_of(secret)))
 
 
 def mark_of(reader: CustomResource, content: str) -> dict[str, str]:

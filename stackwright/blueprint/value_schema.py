@@ -234,7 +234,7 @@ def _provision(services: Iterable[Service[Any, Any]]) -> JsonObject:
 
 
 def _used(body: JsonObject, definitions: Mapping[str, JsonObject]) -> JsonObject:
-    """Return those definitions to which something refers, be it from another one."""
+    """Return the definitions that are referred to, from the body or from each other."""
     used: JsonObject = {}
     waiting = list(_references(body))
     while waiting:

@@ -238,7 +238,7 @@ IDENTITY = described(
                 closed(
                     {
                         "public": described("The URL for everybody.", refer("url")),
-                        "internal": described("The URL for who is in the cluster.", refer("url")),
+                        "internal": described("The URL for clients in the cluster.", refer("url")),
                     },
                     required=["public", "internal"],
                 ),

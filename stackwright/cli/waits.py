@@ -37,7 +37,7 @@ async def wait_until(
 ) -> C:
     """Return the resource as soon as it is so, and what else is asked is too; raise Late when that takes too long."""
     try:
-        async with asyncio.timeout(timeout), aclosing(_watch(client, resource)) as states:
+        async with asyncio.timeout(timeout), aclosing(watch_resource(client, resource)) as states:
             async for seen in states:
                 if holds(seen) and await further():
                     return seen
@@ -47,7 +47,7 @@ async def wait_until(
     raise Late(message)
 
 
-async def _watch(client: Client, resource: C) -> AsyncGenerator[C]:
+async def watch_resource(client: Client, resource: C) -> AsyncGenerator[C]:
     """Yield a resource each time that it changes."""
     metadata = resource.metadata
     while True:

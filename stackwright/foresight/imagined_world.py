@@ -1,6 +1,5 @@
 """A namespace that is only imagined: what files have, and what is put there beside."""
 
-import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -12,6 +11,7 @@ from stackwright import services
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.needs.need import Outside
+from stackwright.blueprint.secret_values import encode
 from stackwright.blueprint.service import Service
 from stackwright.kube import clock
 from stackwright.kube.builtin import Secret, StorageClass
@@ -63,17 +63,13 @@ def _plain(resource: R) -> R:
     """Return a Secret as the server keeps it: what was written as text is encoded."""
     if not isinstance(resource, Secret):
         return resource
-    return msgspec.structs.replace(resource, data={**resource.data, **_encoded(resource.stringData)}, stringData={})
-
-
-def _encoded(content: Mapping[str, str]) -> dict[str, str]:
-    return {name: base64.b64encode(text.encode()).decode() for name, text in content.items()}
+    return msgspec.structs.replace(resource, data={**resource.data, **encode(resource.stringData)}, stringData={})
 
 
 def secret_of(name: str, content: Mapping[str, str], annotations: Mapping[str, str] = MappingProxyType({})) -> Secret:
     """Return a Secret with texts in it, as the server keeps it."""
     metadata = ObjectMeta(name=name, annotations=dict(annotations))
-    return Secret(metadata=metadata, data=_encoded(content), type="Opaque")
+    return Secret(metadata=metadata, data=encode(content), type="Opaque")
 
 
 def _default(kind: type[C], name: str, spec: JsonObject) -> C:

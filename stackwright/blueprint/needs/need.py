@@ -6,6 +6,7 @@ looks in which it is met. All that deals with needs (the controller, ownership, 
 `stackwright render`) asks these methods, so that a further need touches no other file.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -109,7 +110,7 @@ class UnknownHere(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Need:
+class Need(ABC):
     """Something that a service needs.
 
     `name` is the field of the service's facts that it fills, and `key` the entry, where that field is a map. `reads`
@@ -138,9 +139,9 @@ class Need:
         """Yield the passwords of spec.secret that it takes."""
         return ()
 
+    @abstractmethod
     def resolve(self, resource: Any, sight: Sight) -> Resolved:
         """Return what it comes to."""
-        raise NotImplementedError
 
     def complete(self, resource: Any, facts: Facts, sight: Sight) -> Resolved:
         """Return what it asks for once all facts are known."""
@@ -174,7 +175,7 @@ class Need:
         """Yield the credentials among what is `known` that the service used before."""
         return ()
 
-    def imagine(self, resource: Any, world: Imagination) -> None:
+    def imagine(self, resource: Any, world: Imagination) -> None:  # noqa: B027  most needs put nothing there
         """Put what provides it into a world that is only imagined."""
 
     def finish(self, resource: Any, made: Resource, world: Imagination) -> Resource:

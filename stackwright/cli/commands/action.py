@@ -16,14 +16,14 @@ from stackwright.api.service import Action, ActionStatus
 from stackwright.blueprint import actions as blueprint_actions
 from stackwright.blueprint.service import Action as Means
 from stackwright.blueprint.service import RotateKeys, RunJob
-from stackwright.cli import exit_codes, resource_names
+from stackwright.cli import exit_codes, resource_names, waits
 from stackwright.cli.connection import Where, client_of, cloud_options
 from stackwright.cli.parameters import Duration
 from stackwright.foresight.durations import spell_since
 from stackwright.foresight.kinds import service_kinds
 from stackwright.kube import clock
 from stackwright.kube.client import Client, Conflicts
-from stackwright.kube.errors import Conflict, Gone, KubeError, Unreachable
+from stackwright.kube.errors import Conflict, KubeError
 from stackwright.kube.managed import ManagedMeta
 from stackwright.kube.resource import JsonObject, Resource
 from stackwright.kube.shapes import pausing
@@ -32,8 +32,6 @@ from stackwright.kube.shapes import pausing
 FIELD_MANAGER = "stackwright-action"
 # How often a resource that others change at the same time is tried.
 TRIES = 5
-# How long until a watch that broke is opened again.
-AGAIN = 1.0
 
 
 class _Managed(Resource, frozen=True, kw_only=True):
@@ -130,18 +128,10 @@ async def _tell_end(client: Client, resource: CustomResource, asked: Action, tim
 
 async def _statuses(client: Client, resource: CustomResource, identifier: str) -> AsyncGenerator[ActionStatus]:
     """Yield what the resource says of an action, each time that it changes."""
-    metadata = resource.metadata
-    while True:
-        events = client.watch(type(resource), metadata.namespace, fields=f"metadata.name={metadata.name}", initial=True)
-        try:
-            async with aclosing(events):
-                async for event in events:
-                    if event.type == "DELETED":
-                        raise resource_names.NotThere(f"{resource_names.label(resource)} was deleted meanwhile.")
-                    if event.type != "BOOKMARK" and (status := status_of(event.object, identifier)) is not None:
-                        yield status
-        except (Gone, Unreachable):
-            await asyncio.sleep(AGAIN)
+    async with aclosing(waits.watch_resource(client, resource)) as states:
+        async for seen in states:
+            if (status := status_of(seen, identifier)) is not None:
+                yield status
 
 
 async def _ask(client: Client, resource: CustomResource, asked: Action) -> bool:

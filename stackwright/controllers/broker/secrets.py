@@ -1,13 +1,12 @@
 """The Secrets of a TransportURL: the password of its user, and the URL itself. Pure."""
 
-import base64
-import binascii
 import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
+from stackwright.blueprint.secret_values import encode, texts_of
 from stackwright.kube.builtin import Secret
 from stackwright.kube.resource import JsonObject, Resource, owner_reference
 
@@ -41,7 +40,7 @@ def url_of(secret: Secret) -> Url:
         name=secret.metadata.name,
         user=annotations.get(USER, ""),
         hosts=tuple(host for host in annotations.get(HOSTS, "").split(",") if host),
-        content={key: _text(value) for key, value in secret.data.items()},
+        content=texts_of(secret),
         consumed=any(name.endswith(CONSUMER) for name in secret.metadata.finalizers),
     )
 
@@ -88,7 +87,7 @@ def url_secret(owner: Resource, url: Url, labels: Mapping[str, str]) -> JsonObje
             "annotations": {USER: url.user, HOSTS: ",".join(url.hosts)},
             "ownerReferences": [owner_reference(owner)],
         },
-        "data": {key: _encoded(value) for key, value in url.content.items()},
+        "data": encode(url.content),
     }
 
 
@@ -101,7 +100,7 @@ def password_secret(namespace: str, name: str, login: tuple[str, str], labels: M
             "labels": dict(labels),
             "annotations": {USER: login[0], GENERATED: "true"},
         },
-        "data": {"username": _encoded(login[0]), "password": _encoded(login[1])},
+        "data": encode({"username": login[0], "password": login[1]}),
     }
 
 
@@ -111,14 +110,3 @@ def _short(text: str) -> str:
 
 def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
-
-
-def _encoded(value: str) -> str:
-    return base64.b64encode(value.encode()).decode()
-
-
-def _text(value: str) -> str:
-    try:
-        return base64.b64decode(value, validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
-        return ""

@@ -5,7 +5,6 @@ added, and only to a Secret that was made here. What a service that is there has
 anew before the user accepts that the rest is lost.
 """
 
-import base64
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from stackwright.api.controlplane import INPUT_READY, OpenStackControlPlane
 from stackwright.blueprint import configuration
 from stackwright.blueprint.key_rings import KEY_BYTES
 from stackwright.blueprint.needs.need import WantedPassword
+from stackwright.blueprint.secret_values import encode
 from stackwright.controllers.controlplane.resolution import Identity, Instance
 from stackwright.controllers.service.losses import accepted
 from stackwright.kube.builtin import Secret
@@ -188,7 +188,7 @@ def made(step: Add, generate: Generate) -> dict[str, str]:
 async def carry_out(step: Add, umbrella: OpenStackControlPlane, client: Client, generate: Generate) -> None:
     """Write the passwords; nothing is written over what somebody else wrote meanwhile."""
     name, namespace = umbrella.spec.secret, umbrella.metadata.namespace
-    data = {key: base64.b64encode(text.encode()).decode() for key, text in made(step, generate).items()}
+    data = encode(made(step, generate))
     metadata: JsonObject = {"name": name, "namespace": namespace}
     try:
         if step.version:

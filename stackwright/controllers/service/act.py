@@ -1,13 +1,13 @@
 """What a pass over a service does beside applying its children: secrets, key rings, logs, accounts that are over."""
 
-import base64
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
 
 from stackwright.api.annotations import GENERATED_FOR
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.blueprint.needs.need import Retirement
 from stackwright.blueprint.passwords import NewSecret
+from stackwright.blueprint.secret_values import encode
 from stackwright.controllers.service import labels, rings
 from stackwright.controllers.service.environment import Environment
 from stackwright.kube import clock, pods
@@ -38,7 +38,7 @@ async def make_secrets(
                     rings.TURNED_AT: clock.seconds(now),
                 },
             },
-            "data": _encoded(entry.content(environment.source(entry.name))),
+            "data": encode(entry.content(environment.source(entry.name))),
         }
         try:
             await context.client.create(Secret, body)
@@ -97,7 +97,3 @@ async def retire(entry: Retirement, resource: CustomResource, context: Context) 
     await context.client.delete(gone, metadata.name, metadata.namespace, uid=metadata.uid)
     said = f"{entry.resource.kind.name} {metadata.name} is no longer used"
     context.events.event(resource, "Normal", entry.reason, said)
-
-
-def _encoded(content: Mapping[str, str]) -> dict[str, str]:
-    return {name: base64.b64encode(value.encode()).decode() for name, value in content.items()}

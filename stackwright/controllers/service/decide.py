@@ -1,6 +1,5 @@
 """What a service's resource comes to, given what is there. Pure: it reads caches, through `Seen`, and nothing else."""
 
-import base64
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -14,6 +13,7 @@ from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import Password
 from stackwright.blueprint.passwords import NewSecret
+from stackwright.blueprint.secret_values import encode
 from stackwright.blueprint.service import Generated, Service
 from stackwright.blueprint.use import Used
 from stackwright.controllers import needs
@@ -151,10 +151,7 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
         named = {"config": configuration.secret_name(resource)}
         chart_values["actions"] = {name: {**job, **named} for name, job in common.course.jobs.items()}
     due = rings.due(service, resource, facts, seen.look, common.course, seen.now)
-    data = {
-        name: base64.b64encode(text.encode()).decode()
-        for name, text in configuration.secret_data(service, resource, facts).items()
-    }
+    data = encode(configuration.secret_data(service, resource, facts))
     metadata = ObjectMeta(name=configuration.secret_name(resource))
     condition = declared(resource, "ServiceConfigReady")
     config = (child(Secret(metadata=metadata, data=data), condition=condition),) if data else ()

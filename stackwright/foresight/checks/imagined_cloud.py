@@ -4,7 +4,6 @@ The operators' own decisions are asked, with a world around them that is only im
 """
 
 import asyncio
-import base64
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from stackwright.blueprint import refused
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.needs.broker import TRANSPORT_URL
 from stackwright.blueprint.needs.need import Outside
+from stackwright.blueprint.secret_values import encode
 from stackwright.blueprint.service import Service
 from stackwright.controllers import database_names, needs
 from stackwright.controllers.controlplane import resolution
@@ -189,7 +189,7 @@ async def _render(outcome: Outcome, namespace: str, means: Means) -> Release | F
 def _logins(blueprint: Service[Any, Any], resource: CustomResource, world: ImaginedWorld) -> Iterable[Secret]:
     """Yield what stands for the logins at brokers that operators will make: what is in them changes nothing here."""
     sight = needs.sight(Seen(()))
-    data = {TRANSPORT_URL: base64.b64encode(_SOME_BROKER.encode()).decode()}
+    data = encode({TRANSPORT_URL: _SOME_BROKER})
     for need in blueprint.needs_of(resource):
         for child in need.resolve(resource, sight).children:
             name = f"rabbitmq-transport-url-{child.key.name}"

@@ -1,11 +1,11 @@
 """Whether the Secrets and ConfigMaps are there that a user must bring; of Secrets the names of keys count. Pure."""
 
-import base64
 from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from stackwright import services
+from stackwright.blueprint.secret_values import encode
 from stackwright.controllers.controlplane import passwords
 from stackwright.controllers.controlplane.passwords import Seen
 from stackwright.controllers.controlplane.resolution import Instance
@@ -64,8 +64,7 @@ def _secret(name: str, plan: Plan, world: World) -> Secret | None:
     given = [item for item in plan.given if isinstance(item, Secret) and item.metadata.name == name]
     if not given:
         return there
-    texts = {key: base64.b64encode(text.encode()).decode() for key, text in given[-1].stringData.items()}
-    data = {**(there.data if there else {}), **given[-1].data, **texts}
+    data = {**(there.data if there else {}), **given[-1].data, **encode(given[-1].stringData)}
     return Secret(metadata=there.metadata if there else given[-1].metadata, data=data)
 
 

@@ -1,11 +1,11 @@
 """The administrator's clouds.yaml: where Keystone is in a ConfigMap, the password in a Secret."""
 
-import base64
 from collections.abc import Iterable, Mapping
 
 import yaml
 
 from stackwright.api.base import ObjectMeta
+from stackwright.blueprint.secret_values import encode
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.resource import Resource
 from stackwright.services.keystone.kinds import KeystoneAPI
@@ -42,4 +42,4 @@ def _files(resource: KeystoneAPI, public: str, password: str) -> Iterable[Resour
     clouds = yaml.safe_dump({"clouds": {CLOUD: cloud}}, sort_keys=True)
     secure = yaml.safe_dump({"clouds": {CLOUD: {"auth": {"password": password}}}}, sort_keys=True)
     yield ConfigMap(metadata=ObjectMeta(name=CONFIG), data={"clouds.yaml": clouds})
-    yield Secret(metadata=ObjectMeta(name=SECRET), data={"secure.yaml": base64.b64encode(secure.encode()).decode()})
+    yield Secret(metadata=ObjectMeta(name=SECRET), data=encode({"secure.yaml": secure}))
