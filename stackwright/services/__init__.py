@@ -13,7 +13,7 @@ from stackwright.api import discovery
 from stackwright.api.base import CustomResource
 from stackwright.api.controlplane import OpenStackControlPlane, Part, Section, control_plane_type
 from stackwright.blueprint.needs import CatalogEntry
-from stackwright.blueprint.providers import ApiServer, Offerer
+from stackwright.blueprint.providers import Offerer
 from stackwright.blueprint.service import Service
 from stackwright.kube.controller import Controller
 
@@ -84,14 +84,8 @@ def providers() -> dict[str, Offerer]:
             found[given.word] = Offerer(service.kind, service.name, given.offer)
         for need in service.needs:
             if isinstance(need, CatalogEntry):
-                found[need.type] = Offerer(service.kind, service.name, _urls_of)
+                found[need.type] = Offerer(service.kind, service.name, need.offer)
     return found
-
-
-def _urls_of(resource: Any) -> ApiServer:
-    """Return where an API is; kinds differ in what they call it."""
-    status = resource.status
-    return ApiServer(getattr(status, "apiEndpoints", None) or getattr(status, "apiEndpoint", None) or {})
 
 
 @cache

@@ -14,7 +14,7 @@ from stackwright.blueprint.interfaces import INTERNAL, PUBLIC
 from stackwright.blueprint.name_folding import fold_name
 from stackwright.blueprint.needs.need import Need, Resolved
 from stackwright.blueprint.needs.password import key_of
-from stackwright.blueprint.providers import IDENTITY, IdentityServer, Sight
+from stackwright.blueprint.providers import IDENTITY, ApiServer, IdentityServer, Sight
 from stackwright.kube.shapes.children import child
 
 
@@ -23,7 +23,8 @@ class CatalogEntry(Need):
     """An entry of the catalog, with the `type` by which clients find the service, and the user that it works as.
 
     `path` comes behind the URLs of the endpoints. `login` is the name of the service's Login: it says at which
-    Keystone, and as whom.
+    Keystone, and as whom. `urls` is the field of the status that has the URLs by interface: services that need this
+    API read it there.
     """
 
     owns: ClassVar[tuple[type[Resource], ...]] = (KeystoneService, KeystoneEndpoint)
@@ -35,6 +36,7 @@ class CatalogEntry(Need):
     instance: str = "keystoneInstance"
     user: str = "serviceUser"
     selector: str = "service"
+    urls: str = "apiEndpoints"
     registered: str = "KeystoneServiceReady"
     listed: str = "KeystoneEndpointReady"
 
@@ -46,6 +48,10 @@ class CatalogEntry(Need):
     def provided_by(self, resource: Any) -> str:
         """Return the name of the Keystone."""
         return str(paths.find(resource.spec, self.instance) or "")
+
+    def offer(self, resource: Any) -> ApiServer:
+        """Return what those who need this API learn of a resource that serves it."""
+        return ApiServer(paths.find(resource.status, self.urls) or {})
 
     def resolve(self, resource: Any, sight: Sight) -> Resolved:
         """Return the service's entry and its user; nothing waits for them."""

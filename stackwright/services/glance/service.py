@@ -104,7 +104,7 @@ SERVICE = Service(
         Cache(),
         Notifications(),
         Login(),
-        CatalogEntry(type="image", description="Glance"),
+        CatalogEntry(type="image", description="Glance", urls="apiEndpoint"),
         Snippets(snippet_secrets),
     ),
     endpoints=apis.endpoints,

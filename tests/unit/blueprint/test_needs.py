@@ -2,9 +2,11 @@
 
 import ast
 import base64
+import typing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -14,7 +16,7 @@ from stackwright import services
 from stackwright.api.base import ObjectMeta
 from stackwright.blueprint import needs, policies
 from stackwright.blueprint.facts import ApiFacts, BrokerFacts, DatabaseFacts, Facts
-from stackwright.blueprint.needs import Api, Database, Each, Given, Messaging, Password
+from stackwright.blueprint.needs import Api, CatalogEntry, Database, Each, Given, Messaging, Password
 from stackwright.blueprint.needs.given import GIVEN_BROKER, GIVEN_DATABASE, broker_secret, database_secret
 from stackwright.blueprint.needs.need import Resolved, WantedPassword
 from stackwright.blueprint.service import Component, Service
@@ -245,6 +247,15 @@ def test_another_service_is_needed_by_its_type_in_the_catalog() -> None:
 
 def test_every_service_that_is_in_the_catalog_can_be_needed_by_its_type() -> None:
     assert {"database", "cache", "broker", "identity", "image", "placement", "key-manager"} <= set(services.providers())
+
+
+@pytest.mark.parametrize("service", [one for one in services.blueprints() if CatalogEntry in one.need_types])
+def test_every_api_says_which_field_of_its_status_has_its_urls(service: Service[Any, Any]) -> None:
+    (entry,) = (need for need in service.needs if isinstance(need, CatalogEntry))
+    urls = {"public": "http://10.0.0.1:30000", "internal": "http://somewhere.cloud.svc:8000"}
+    status = typing.get_type_hints(service.kind)["status"]
+    assert entry.offer(SimpleNamespace(status=status(**{entry.urls: urls}))).urls == urls
+    assert entry.offer(SimpleNamespace(status=status())).urls == {}
 
 
 def test_a_broker_is_asked_for_at_the_place_that_the_need_names() -> None:
