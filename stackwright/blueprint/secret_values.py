@@ -1,4 +1,7 @@
-"""Values in Secrets: what stands under a key, or a wait that says what is missing or broken. Pure."""
+"""Values in Secrets: the text under a key, or a wait that says what is missing or broken. Pure.
+
+This is the one place that decodes and encodes them.
+"""
 
 import base64
 import binascii
@@ -8,13 +11,20 @@ from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Ends, Wait
 
 
-def text_of(secret: Secret | None, key: str) -> str | None:
-    """Return what stands under a key of a Secret, as it stands there; "" for nothing, None for what is no text."""
-    if secret is None:
-        return ""
+def decode(value: str) -> bytes | None:
+    """Return a value of `data` or `binaryData` as bytes; None if it is not valid Base64."""
     try:
-        return base64.b64decode(secret.data.get(key, ""), validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
+        return base64.b64decode(value, validate=True)
+    except binascii.Error:
+        return None
+
+
+def text_of(secret: Secret | None, key: str) -> str | None:
+    """Return the text under a key of a Secret; "" if there is none, None if the value is not text."""
+    value = decode(secret.data.get(key, "")) if secret is not None else b""
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError:
         return None
 
 

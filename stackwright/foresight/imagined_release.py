@@ -5,7 +5,6 @@ under the names that it would have, unless a file says otherwise. Nothing is mad
 What a service makes of our own kinds is imagined in the same world, with what its parent has made for it.
 """
 
-import base64
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ import msgspec
 from stackwright.api.annotations import GENERATED_FOR
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.blueprint.needs.need import UnknownHere
+from stackwright.blueprint.secret_values import decode
 from stackwright.blueprint.service import Endpoint, Service
 from stackwright.controllers import needs
 from stackwright.controllers.service import Environment
@@ -210,11 +210,11 @@ def _body(body: JsonObject, namespace: str) -> JsonObject:
 
 
 def _readable(body: JsonObject) -> JsonObject:
-    """Return a Secret with its texts as texts: who installs by hand wants to see what is in it."""
+    """Return a Secret with its texts as texts, so that whoever installs it by hand can read them."""
     texts, binary = {}, {}
     for name, value in body.get("data", {}).items():
         try:
-            texts[name] = base64.b64decode(value).decode()
+            texts[name] = (decode(value) or b"").decode()
         except UnicodeDecodeError:
             binary[name] = value
     return {**body, "data": binary, "stringData": texts}

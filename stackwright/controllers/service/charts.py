@@ -1,7 +1,5 @@
 """Which chart a service is rendered from: ours, or one that the user brings; and what that one may hold."""
 
-import base64
-import binascii
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ from stackwright.api.base import CustomResource, JsonObject
 from stackwright.api.charts import ChartSource
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs.need import Resolved
+from stackwright.blueprint.secret_values import decode, text_of
 from stackwright.blueprint.service import Service
 from stackwright.controllers import release
 from stackwright.controllers.service import labels
@@ -60,13 +59,11 @@ def _missing(chart: ChartSource, look: Look) -> str:
                 f"ConfigMap {chart.configMap.name} has no {chart.configMap.key} in its binaryData; put the packaged "
                 "chart there (kubectl create configmap --from-file)"
             )
-    if chart.pullSecret:
-        secret = look(Secret, chart.pullSecret)
-        if secret is None or LOGIN not in secret.data:
-            return (
-                f"Secret {chart.pullSecret}, which spec.chart.pullSecret names, does not exist or has no {LOGIN}; "
-                "create it (kubectl create secret docker-registry)"
-            )
+    if chart.pullSecret and not text_of(look(Secret, chart.pullSecret), LOGIN):
+        return (
+            f"Secret {chart.pullSecret}, which spec.chart.pullSecret names, does not exist or has no {LOGIN}; "
+            "create it (kubectl create secret docker-registry)"
+        )
     return ""
 
 
@@ -79,19 +76,11 @@ async def folder(service: Service[Any, Any], resource: CustomResource, look: Loo
     try:
         if chart.configMap is not None:
             found = look(ConfigMap, chart.configMap.name)
-            return await packages.unpacked(_decoded(found.binaryData[chart.configMap.key] if found else ""))
-        secret = look(Secret, chart.pullSecret) if chart.pullSecret else None
-        login = _decoded(secret.data[LOGIN]).decode(errors="replace") if secret is not None else ""
+            return await packages.unpacked(decode(found.binaryData[chart.configMap.key] if found else "") or b"")
+        login = text_of(look(Secret, chart.pullSecret), LOGIN) or "" if chart.pullSecret else ""
         return await packages.pulled(chart.oci or "", credentials=login, plain_http=bool(chart.plainHTTP))
     except Rejected as error:
         raise Rejected(f"spec.chart: {chart}: {error}") from error
-
-
-def _decoded(text: str) -> bytes:
-    try:
-        return base64.b64decode(text, validate=True)
-    except binascii.Error:
-        return b""
 
 
 def refuse_foreign(

@@ -65,7 +65,7 @@ async def turn(
     step: Turn | Spread | Drop, holders: Iterable[Pod], context: Context, environment: Environment, now: datetime
 ) -> None:
     """Turn a ring, or note that it is spread, once everybody who reads it holds the present keys; or shorten it."""
-    keys = rings.decoded(step.secret)
+    keys = rings.keys_in(step.secret)
     if not key_rings.is_ring(keys):
         message = f"Secret {step.secret.metadata.name} is not a key ring: it needs the keys 0 and 1, and numbers only"
         raise Blocked(message, reason="KeyRingInvalid")

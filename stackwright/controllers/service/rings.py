@@ -1,6 +1,5 @@
 """When a service's key rings are made and turned. Pure: it reads caches alone."""
 
-import base64
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,6 +13,7 @@ from stackwright.blueprint.digests import digest
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.passwords import NewSecret
+from stackwright.blueprint.secret_values import text_of
 from stackwright.blueprint.service import KeyRing, Service
 from stackwright.kube.builtin import Secret
 from stackwright.kube.shapes.belonging import maker_of
@@ -77,15 +77,14 @@ def secret_name(ring: KeyRing[C], resource: CustomResource) -> str:
 def keys_of(ring: KeyRing[C], resource: CustomResource, look: Look) -> Mapping[str, str]:
     """Return the keys of a ring; none where it is not there yet."""
     secret = look(Secret, secret_name(ring, resource))
-    return decoded(secret) if secret is not None else {}
+    return keys_in(secret) if secret is not None else {}
 
 
-def decoded(secret: Secret) -> dict[str, str]:
-    """Return the keys in a ring's Secret; none where it holds what can be no key."""
-    try:
-        return {name: base64.b64decode(value).decode() for name, value in secret.data.items()}
-    except ValueError:
-        return {}
+def keys_in(secret: Secret) -> dict[str, str]:
+    """Return the keys in a ring's Secret; none if one of its values is not text, and so not a key."""
+    found = {name: text_of(secret, name) for name in secret.data}
+    texts = {name: text for name, text in found.items() if text is not None}
+    return texts if len(texts) == len(found) else {}
 
 
 def named(service: Service[C, F], resource: C, look: Look) -> dict[str, str]:
@@ -98,14 +97,14 @@ def named(service: Service[C, F], resource: C, look: Look) -> dict[str, str]:
         ring.name: name_of(secret)
         for ring, secret in found.items()
         if secret is not None
-        and key_rings.was_turned(decoded(secret))
+        and key_rings.was_turned(keys_in(secret))
         and (not ring.migrate or secret.metadata.annotations.get(SPREAD) == name_of(secret))
     }
 
 
 def name_of(secret: Secret) -> str:
     """Return a short name for the keys of a ring."""
-    return digest(dict(decoded(secret)))
+    return digest(dict(keys_in(secret)))
 
 
 def missing(service: Service[C, F], resource: C, look: Look) -> Iterable[NewSecret]:
@@ -125,14 +124,14 @@ def due(service: Service[C, F], resource: C, facts: F, look: Look, course: Cours
         secret = look(Secret, secret_name(ring, resource))
         if secret is None:
             continue
-        if ring.migrate and ring.name not in facts.rings and key_rings.was_turned(decoded(secret)):
+        if ring.migrate and ring.name not in facts.rings and key_rings.was_turned(keys_in(secret)):
             steps.append(Spread(secret, ring.path))
         remaining = _remaining(ring, resource, secret, now)
         left = _left(ring, resource, secret, now)
         if remaining:
             wakes.append(remaining)
         if ring.name not in asked and (remaining is None or remaining > 0):
-            names = key_rings.surplus(decoded(secret), ring.size(resource)) if left else ()
+            names = key_rings.surplus(keys_in(secret), ring.size(resource)) if left else ()
             surplus = {name: left[name] for name in names}
             wakes.extend(seconds for seconds in surplus.values() if seconds)
             if over := frozenset(name for name, seconds in surplus.items() if not seconds):
@@ -163,7 +162,7 @@ def overdue(service: Service[C, F], resource: C, look: Look, now: datetime) -> t
             continue
         if secret.metadata.annotations.get(GENERATED_FOR) != maker_of(resource):
             continue
-        keys = decoded(secret)
+        keys = keys_in(secret)
         if remaining := _remaining(ring, resource, secret, now):
             wakes.append(remaining)
         elif remaining == 0:
@@ -177,7 +176,7 @@ def _remaining(ring: KeyRing[C], resource: C, secret: Secret, now: datetime) -> 
 
 def _left(ring: KeyRing[C], resource: C, secret: Secret, now: datetime) -> dict[str, float]:
     """Return for how many seconds each key is still needed that was or is the primary one."""
-    keys = decoded(secret)
+    keys = keys_in(secret)
     if ring.life is None or not key_rings.is_ring(keys):
         return {}
     life = ring.life(resource) + LAG

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from stackwright.blueprint.secret_values import read_value
+from stackwright.blueprint.secret_values import decode, read_value, text_of, texts_of
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Wait
 
@@ -34,3 +34,16 @@ def test_a_value_that_cannot_be_used_is_waited_for(found: Secret | None, reason:
 
 def test_a_value_is_what_the_secret_has() -> None:
     assert read_value(secret(b"a b"), "db", "password", "Ready") == "a b"
+
+
+@pytest.mark.parametrize(("value", "found"), [("dGVh", b"tea"), ("/w==", b"\xff"), ("", b""), ("te a", None)])
+def test_a_value_that_is_not_base64_is_none(value: str, found: bytes | None) -> None:
+    assert decode(value) == found
+
+
+def test_what_is_no_text_is_told_from_nothing() -> None:
+    assert text_of(None, "password") == ""
+    assert text_of(Secret(), "password") == ""
+    assert text_of(Secret(data={"password": "not base64"}), "password") is None
+    assert text_of(secret(b"\xff"), "password") is None
+    assert texts_of(secret(b"\xff")) == {"password": ""}
