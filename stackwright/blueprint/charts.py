@@ -75,6 +75,8 @@ def _host(host: Host) -> JsonObject:
     return _said(
         {
             "network": host.network,
+            "pid": host.pid,
+            "ipc": host.ipc,
             "privileged": host.privileged,
             "capabilities": list(host.capabilities),
             "paths": [_path(path) for path in host.paths],

@@ -4,6 +4,7 @@ None of it depends on a resource: the component template of the library chart re
 `blueprint.yaml`, which is written from here (`make crds`).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -61,13 +62,17 @@ class HostPath:
 
 @dataclass(frozen=True)
 class Host:
-    """What a component's pods take of the machine that they run on; by itself nothing.
+    """What a component's pods take of the machine that they run on; by default nothing.
 
+    `network`, `pid` and `ipc` are the namespaces that they share with the host: its network, its processes, its shared
+    memory.
     A namespace that enforces a stricter profile than `profile` refuses such pods, and the operator says so before it
     deploys them.
     """
 
     network: bool = False
+    pid: bool = False
+    ipc: bool = False
     privileged: bool = False
     capabilities: tuple[str, ...] = ()
     paths: tuple[HostPath, ...] = ()
@@ -76,13 +81,16 @@ class Host:
     def profile(self) -> Profile:
         """The strictest profile of pod security that allows this."""
         asked = set(self.capabilities)
-        if self.network or self.privileged or self.paths or not asked <= _BASELINE:
+        shared = self.network or self.pid or self.ipc
+        if shared or self.privileged or self.paths or not asked <= _BASELINE:
             return "privileged"
         return "restricted" if asked <= _RESTRICTED else "baseline"
 
     def __str__(self) -> str:
         """Name what is taken, as a sentence does."""
         taken = ["the network of the host"] if self.network else []
+        taken += ["the processes of the host"] if self.pid else []
+        taken += ["the shared memory of the host"] if self.ipc else []
         taken += ["privileged containers"] if self.privileged else []
         taken += [f"the capability {name}" for name in self.capabilities]
         taken += [f"{entry.path} of the host" for entry in self.paths]
@@ -90,6 +98,11 @@ class Host:
 
 
 NOTHING = Host()
+
+
+def loosest(profiles: Iterable[Profile]) -> Profile:
+    """Return the profile that allows what each of some profiles allows; the strictest if there are none."""
+    return max(profiles, key=PROFILES.index, default=PROFILES[0])
 
 
 def forbids(enforced: str, needed: Profile) -> bool:

@@ -1,20 +1,26 @@
 """A cloud as a file of manifests: applied to a cluster, and waited for until it is ready."""
 
 import asyncio
+import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
+import msgspec
 import yaml
 
 from stackwright import services
+from stackwright.api.base import CustomResource
 from stackwright.api.controlplane import OpenStackControlPlane
+from stackwright.blueprint.workloads import Profile
 from stackwright.cli import exit_codes, log_lines
 from stackwright.cli.printing.progress import tell_until
 from stackwright.foresight import tree
+from stackwright.foresight.checks import imagined_cloud
 from stackwright.foresight.mirror import Mirror, follow
 from stackwright.foresight.objects import Identity
+from stackwright.foresight.pod_security import needed_profile
 from stackwright.foresight.tree import Node, State
 from stackwright.kube import discovery
 from stackwright.kube.client import Client, Conflicts
@@ -82,6 +88,22 @@ def chart_values(cloud: Cloud) -> JsonObject:
     specs = [body.get("spec") for body in cloud.manifests if body["kind"] == OpenStackControlPlane.kind.name]
     modes = [spec.get("operatorMode", SHARED) for spec in specs if isinstance(spec, dict)]
     return {"operatorMode": modes[0]} if modes and modes[0] in MODES and not cloud.example else {}
+
+
+def profile_of(cloud: Cloud) -> Profile:
+    """Return the strictest pod security profile that allows the pods of a cloud. Pure.
+
+    What is wrong with a manifest, the server says when it is applied.
+    """
+    types = {(kind.kind.api_version, kind.kind.name): kind for kind in services.kinds()}
+    given: list[CustomResource] = []
+    for body in cloud.manifests:
+        if kind := types.get((body["apiVersion"], body["kind"])):
+            with contextlib.suppress(msgspec.ValidationError):
+                given.append(msgspec.convert(body, kind))
+    planes = [item for item in given if isinstance(item, OpenStackControlPlane)]
+    resources, _ = imagined_cloud.resources_of(imagined_cloud.instances_of(planes, ())[0], given)
+    return needed_profile(resources)[0]
 
 
 async def apply(client: Client, cloud: Cloud, progress: Progress) -> list[Identity]:

@@ -25,7 +25,8 @@ NAMESPACE = "stackwright-system"
 RELEASE = "stackwright"
 # The values that are always ours.
 OURS = {"image", "images", "operatorMode", reach.NAMESPACES}
-RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted"}
+PROFILE = "pod-security.kubernetes.io/enforce"
+RESTRICTED = "restricted"
 PATIENCE = 180.0
 
 
@@ -69,11 +70,14 @@ class Helm:
         return done.stdout
 
 
-async def install(client: Client, helm: Helm, chart: Path, values: JsonObject, progress: Progress) -> bool:
+async def install(
+    client: Client, helm: Helm, chart: Path, values: JsonObject, progress: Progress, *, profile: str = RESTRICTED
+) -> bool:
     """Make a cluster run the operators of a chart with these values; return whether there was anything to do.
 
     What somebody has told helm beside these values stays; to the namespaces that it was told, those of the values are
-    added. They are made where they are missing, because the operators get their rights in them.
+    added. They are made where they are missing, because the operators get their rights in them; such a namespace
+    enforces the pod security `profile`.
     """
     folder = sorted((chart / "crds").glob("*.yaml"))
     manifests = [body for path in folder for body in yaml.safe_load_all(path.read_text(encoding="utf-8"))]
@@ -82,8 +86,9 @@ async def install(client: Client, helm: Helm, chart: Path, values: JsonObject, p
     changed = [change for change in changes if change.action != "unchanged"]
     if changed:
         progress.say(f"Installed {len(changed)} definitions of our kinds.")
-    for namespace in (NAMESPACE, *values.get(reach.NAMESPACES, ())):
-        await ensure_namespace(client, namespace, progress)
+    await ensure_namespace(client, NAMESPACE, progress)
+    for namespace in values.get(reach.NAMESPACES, ()):
+        await ensure_namespace(client, namespace, progress, profile=profile)
     state = _state(helm)
     told: JsonObject = (json.loads(helm.must("get", "values", RELEASE, "--output=json")) if state else None) or {}
     asked = {name: value for name, value in values.items() if name != reach.NAMESPACES}
@@ -94,14 +99,14 @@ async def install(client: Client, helm: Helm, chart: Path, values: JsonObject, p
     return released or bool(changed)
 
 
-async def ensure_namespace(client: Client, name: str, progress: Progress) -> None:
-    """Make a namespace whose pods are held to the restricted profile, if it is not there; one that goes is awaited."""
+async def ensure_namespace(client: Client, name: str, progress: Progress, *, profile: str = RESTRICTED) -> None:
+    """Create a namespace that enforces a pod security profile, unless it exists; if it is being deleted, wait first."""
     found = await client.find(Namespace, name)
     if found is not None and found.deleting:
         await _await_end(client, name, progress)
         found = None
     if found is None:
-        await client.apply(Namespace, {"metadata": {"name": name, "labels": RESTRICTED}})
+        await client.apply(Namespace, {"metadata": {"name": name, "labels": {PROFILE: profile}}})
 
 
 async def _await_end(client: Client, name: str, progress: Progress) -> None:

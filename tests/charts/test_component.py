@@ -50,6 +50,8 @@ def agent(workload: Workload, host: Host, **words: Any) -> Component[Any, Any]:
 
 HOST = Host(
     network=True,
+    pid=True,
+    ipc=True,
     capabilities=("NET_ADMIN",),
     paths=(
         HostPath("/run/openvswitch", type="DirectoryOrCreate", propagation="HostToContainer"),
@@ -65,6 +67,7 @@ def test_a_daemon_set_takes_what_it_declares_and_nothing_else(helm: Helm, tmp_pa
     assert ("PodDisruptionBudget", "teapot-agent") not in objects
     pod = spec["template"]["spec"]
     assert (pod["hostNetwork"], pod["dnsPolicy"]) == (True, "ClusterFirstWithHostNet")
+    assert (pod["hostPID"], pod["hostIPC"]) == (True, True)
     assert "affinity" not in pod
     assert (pod["securityContext"]["runAsUser"], pod["securityContext"]["runAsNonRoot"]) == (0, False)
     assert [entry["name"] for entry in pod["initContainers"]] == ["wait-for-db-sync"]

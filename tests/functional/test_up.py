@@ -117,6 +117,14 @@ async def test_an_operator_for_each_service_is_installed_and_stays(private_clien
     assert await client.find(Deployment, DEPLOYMENT, NAMESPACE) is not None
 
 
+@pytest.mark.usefixtures("played")
+async def test_a_new_namespace_enforces_the_profile_that_the_cloud_needs(private_client: Client, helm: Helm) -> None:
+    await operator_chart.install(private_client, helm, CHART, VALUES, Silent(), profile="privileged")
+    places = {name: await private_client.get(Namespace, name) for name in (CLOUD, NAMESPACE)}
+    enforced = {name: found.metadata.labels["pod-security.kubernetes.io/enforce"] for name, found in places.items()}
+    assert enforced == {CLOUD: "privileged", NAMESPACE: "restricted"}
+
+
 def namespaces(helm: Helm) -> list[str]:
     found: list[str] = json.loads(helm.must("get", "values", RELEASE, "--output=json"))["namespaces"]
     return found

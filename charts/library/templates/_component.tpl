@@ -96,6 +96,12 @@ spec:
   hostNetwork: true
   dnsPolicy: ClusterFirstWithHostNet
   {{- end }}
+  {{- if $parts.host.pid }}
+  hostPID: true
+  {{- end }}
+  {{- if $parts.host.ipc }}
+  hostIPC: true
+  {{- end }}
   {{- with .own.account | default (.blueprint.account | empty | not | ternary .root.Release.Name "") }}
   serviceAccountName: {{ . }}
   {{- end }}

@@ -76,7 +76,7 @@ async def _check(where: Where, files: tuple[Path, ...]) -> tuple[str, tuple[Find
         rendered = [body for release in plan.releases for body in release.rendered.objects]
         world = replace(world, objects=await worlds.read_objects(client, namespace, rendered))
         tried = await suite.try_manifests(client, world, bodies)
-    of_cluster = suite.check_cluster(world, OLDEST_KUBERNETES)
+    of_cluster = suite.check_cluster(plan, world, OLDEST_KUBERNETES)
     return namespace, (*of_cluster, *invalid, *plan.findings, *tried, *unsure, *suite.check_plan(plan, world))
 
 

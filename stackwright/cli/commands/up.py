@@ -135,7 +135,7 @@ def _install(place: Place, asked: Options, cloud: "Cloud | None", progress: "Pro
 
     from stackwright.cli import artifacts, clouds  # noqa: PLC0415  likewise
     from stackwright.local import binaries, reach  # noqa: PLC0415  likewise
-    from stackwright.local.operator_chart import Helm  # noqa: PLC0415  likewise
+    from stackwright.local.operator_chart import RESTRICTED, Helm  # noqa: PLC0415  likewise
 
     # Asked before anything is fetched or compiled for it.
     asyncio.run(_reach(place, asked.request_timeout))
@@ -147,7 +147,8 @@ def _install(place: Place, asked: Options, cloud: "Cloud | None", progress: "Pro
     if cloud is not None:
         values |= clouds.chart_values(cloud)
     helm = Helm(binaries.ensure(["helm"], progress=progress)["helm"], place.kubeconfig, place.context or "")
-    asyncio.run(_operators(place, helm, values, progress))
+    profile = clouds.profile_of(cloud) if cloud is not None else RESTRICTED
+    asyncio.run(_operators(place, helm, values, profile, progress))
     if cloud is not None:
         asyncio.run(_deploy(place, cloud, asked.timeout, progress))
 
@@ -161,14 +162,16 @@ async def _reach(place: Place, patience: float) -> None:
         await client.require_version(OLDEST_KUBERNETES)
 
 
-async def _operators(place: Place, helm: "Helm", values: "JsonObject", progress: "Progress") -> None:
+async def _operators(place: Place, helm: "Helm", values: "JsonObject", profile: str, progress: "Progress") -> None:
     from stackwright.cli import artifacts  # noqa: PLC0415  a help text needs none of it
     from stackwright.kube import config  # noqa: PLC0415  likewise
     from stackwright.kube.client import Client  # noqa: PLC0415  likewise
     from stackwright.local import operator_chart  # noqa: PLC0415  likewise
 
     async with Client(config.load(place.kubeconfig, place.context)) as client:
-        await operator_chart.install(client, helm, artifacts.charts() / "stackwright", values, progress)
+        await operator_chart.install(
+            client, helm, artifacts.charts() / "stackwright", values, progress, profile=profile
+        )
 
 
 async def _deploy(place: Place, cloud: "Cloud", timeout: float, progress: "Progress") -> None:

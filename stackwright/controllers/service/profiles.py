@@ -4,7 +4,7 @@ from typing import Any
 
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.service import Component, Service
-from stackwright.blueprint.workloads import ENFORCED, forbids
+from stackwright.blueprint.workloads import ENFORCED, forbids, loosest
 from stackwright.kube.builtin import Namespace
 from stackwright.kube.resource import CustomResource
 
@@ -28,7 +28,7 @@ def problem(service: Service[Any, Any], resource: CustomResource, look: Look) ->
     if not refused:
         return ""
     takes = "; ".join(f"{component.name} takes {_taken(component)}" for component in refused)
-    wanted = "privileged" if any(component.profile == "privileged" for component in refused) else "baseline"
+    wanted = loosest(component.profile for component in refused)
     return (
         f"Namespace {name} enforces the pod security profile {enforced}, which forbids this service's pods: {takes}. "
         f"Allow it (kubectl label --overwrite namespace {name} {ENFORCED}={wanted}), or use another namespace"

@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from stackwright import services
+from stackwright.blueprint.workloads import ENFORCED, PROFILES, Profile, forbids
 from stackwright.foresight.checks.findings import Finding, Level
 from stackwright.foresight.checks.world import World
 from stackwright.foresight.durations import spell
-from stackwright.kube.builtin import Deployment
+from stackwright.kube.builtin import Deployment, Namespace
 from stackwright.kube.crd.generate import OWNER, OWNER_LABEL
 from stackwright.kube.crd.install import differences
 from stackwright.kube.shapes.states import state_of
@@ -116,8 +117,12 @@ def _outside(world: World, now: datetime) -> Finding:
     return Finding(Level.PROBLEM, "operator", message)
 
 
-def namespace(world: World) -> Finding:
-    """Return whether the namespace is there, and holds its pods to the profile that ours keep."""
+def namespace(world: World, profile: Profile, takers: tuple[str, ...]) -> Finding:
+    """Return whether the namespace is there, and enforces a pod security profile.
+
+    `profile` is the strictest one that allows all pods, and `takers` are the resources because of which it is not
+    stricter.
+    """
     name, topic = world.namespace, "namespace"
     if world.here is None:
         message = f"Namespace {name} does not exist; create it: kubectl create namespace {name}."
@@ -126,8 +131,20 @@ def namespace(world: World) -> Finding:
         return Finding(Level.UNKNOWN, topic, f"You have no right to read namespace {name}.")
     if world.here.deleting:
         return Finding(Level.PROBLEM, topic, f"Namespace {name} is being deleted; wait until it is gone.")
-    label, wanted = "pod-security.kubernetes.io/enforce", "restricted"
-    if world.here.metadata.labels.get(label) != wanted:
-        message = f"Namespace {name} does not enforce the {wanted} profile, which our pods satisfy; make it do so: "
-        return Finding(Level.WARNING, topic, f"{message}kubectl label namespace {name} {label}={wanted}.")
-    return Finding(Level.OK, topic, f"Namespace {name} exists, and enforces the {wanted} profile.")
+    return _enforced(world.here, profile, takers)
+
+
+def _enforced(here: Namespace, wanted: Profile, takers: tuple[str, ...]) -> Finding:
+    name, topic, enforced = here.metadata.name, "namespace", here.metadata.labels.get(ENFORCED, "")
+    if forbids(enforced, wanted):
+        message = f"Namespace {name} enforces the {enforced} profile, which forbids pods of {', '.join(takers)}; allow "
+        command = f"kubectl label --overwrite namespace {name} {ENFORCED}={wanted}"
+        return Finding(Level.PROBLEM, topic, f"{message}them: {command}.")
+    if enforced == wanted:
+        return Finding(Level.OK, topic, f"Namespace {name} exists, and enforces the {wanted} profile.")
+    if wanted == PROFILES[-1]:
+        # A namespace without the label allows everything, unless the cluster has another default.
+        message = f"Namespace {name} exists, and enforces no profile, as pods of {', '.join(takers)} need."
+        return Finding(Level.OK, topic, message)
+    message = f"Namespace {name} does not enforce the {wanted} profile, which our pods satisfy; make it do so: "
+    return Finding(Level.WARNING, topic, f"{message}kubectl label namespace {name} {ENFORCED}={wanted}.")

@@ -11,19 +11,20 @@ from stackwright.foresight.checks import world as worlds
 from stackwright.foresight.checks.findings import Finding, Level
 from stackwright.foresight.checks.imagined_cloud import TOPIC, Plan
 from stackwright.foresight.checks.world import World
+from stackwright.foresight.pod_security import needed_profile
 from stackwright.kube import clock
 from stackwright.kube.client import Client
 from stackwright.kube.resource import CustomResource, JsonObject, Resource
 
 
-def check_cluster(world: World, oldest: tuple[int, int]) -> Iterable[Finding]:
-    """Return what there is to say of a cluster, whatever is deployed. Pure but for the version of this program."""
+def check_cluster(plan: Plan, world: World, oldest: tuple[int, int]) -> Iterable[Finding]:
+    """Return what there is to say of a cluster for a deployment. Pure but for the version of this program."""
     version = importlib.metadata.version("stackwright")
     return (
         cluster.kubernetes(world, oldest),
         *cluster.definitions(world),
         *cluster.operators(world, version, clock.now()),
-        cluster.namespace(world),
+        cluster.namespace(world, *needed_profile(release.resource for release in plan.releases)),
     )
 
 

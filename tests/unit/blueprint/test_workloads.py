@@ -11,6 +11,8 @@ CASES = {
     "a-usual-capability": (Host(capabilities=("CHOWN",)), "baseline"),
     "a-great-capability": (Host(capabilities=("CHOWN", "NET_ADMIN")), "privileged"),
     "its-network": (Host(network=True), "privileged"),
+    "its-processes": (Host(pid=True), "privileged"),
+    "its-shared-memory": (Host(ipc=True), "privileged"),
     "all": (Host(privileged=True), "privileged"),
     "a-path": (Host(paths=(HostPath("/run/openvswitch"),)), "privileged"),
 }

@@ -415,7 +415,27 @@ def test_an_operator_of_other_namespaces_sees_nothing_here(places: tuple[tuple[s
     ],
 )
 def test_the_namespace(here: Any, level: Level) -> None:
-    assert cluster.namespace(world(here=here)).level is level
+    assert cluster.namespace(world(here=here), "restricted", ()).level is level
+
+
+@pytest.mark.parametrize(
+    ("enforced", "level", "said"),
+    [
+        (
+            "restricted",
+            Level.PROBLEM,
+            "forbids pods of OVNController ovncontroller; allow them: kubectl label --overwrite",
+        ),
+        ("privileged", Level.OK, "enforces the privileged profile"),
+        ("", Level.OK, "enforces no profile"),
+    ],
+)
+def test_a_namespace_has_to_allow_what_services_declare(enforced: str, level: Level, said: str) -> None:
+    labels = {"pod-security.kubernetes.io/enforce": enforced} if enforced else {}
+    here = made(Namespace, "openstack", metadata={"labels": labels})
+    found = cluster.namespace(world(here=here), "privileged", ("OVNController ovncontroller",))
+    assert found.level is level
+    assert said in found.message
 
 
 FOUND = (
