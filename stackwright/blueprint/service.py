@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from stackwright.api.base import CustomResource, JsonObject, Resource, Status
 from stackwright.api.exposure import RoutedOverride
+from stackwright.blueprint.children import Later
 from stackwright.blueprint.claims import Claim
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.interfaces import INTERNAL, PUBLIC
@@ -276,14 +277,16 @@ class Told(Generic[C]):
 class Service(Generic[C, F]):
     """A service, as data. `name` labels its pods; its `chart` and its `image` have the same name unless they are given.
 
-    A folder may have several services, which share a chart and an image. Components, endpoints and jobs that depend on
+    A folder may have several services, which share a chart and an image. One without components, jobs and schedules is
+    only the parent of its children: it has neither. Components, endpoints and jobs that depend on
     what the user asks for are functions of the resource.
     `problems` are what is wrong with a spec beyond what its schema can say. `elsewhere` says that the service runs
     somewhere else and is only used. `unread` are fields that upstream has and that nothing here reads yet. `options` is
     the file that lists the options of its configuration, where it has such a list.
     `needs` are what it needs of others, and `provides` what others need of it. `children` are resources of our own
     kinds that the service stands for: each is followed by its condition, and goes when the service does not ask for it
-    any more; `owns` are their kinds. One that has to wait is a `Wait` instead. `exports` are Secrets for others.
+    any more; `owns` are their kinds. One that is created after others is a `Later`; one that has to wait for anything
+    else is a `Wait` instead. `exports` are Secrets for others.
     `forms` are what such components and jobs are to the chart: the name of a form may end in `*`, which stands for
     anything.
     `own_values` describe, as JSON Schema does, the values that its chart has beside those of all charts.
@@ -309,7 +312,7 @@ class Service(Generic[C, F]):
     actions: Mapping[str, Action] = field(default_factory=dict)
     values: Callable[[C, F], JsonObject] | None = None
     resources: Callable[[C, F], Iterable[Resource]] | None = None
-    children: Callable[[C, F], Iterable[Child | Wait]] | None = None
+    children: Callable[[C, F], Iterable[Child | Later | Wait]] | None = None
     owns: tuple[type[CustomResource], ...] = ()
     exports: Callable[[C, F], Iterable[Export]] | None = None
     problems: Callable[[C, Look], Iterable[tuple[str, str]]] | None = None
@@ -325,6 +328,11 @@ class Service(Generic[C, F]):
     claims: Callable[[C], Iterable[Claim]] = _no_claims
     chart: str = ""
     image: str = ""
+
+    @property
+    def has_chart(self) -> bool:
+        """Whether anything of it runs in pods; else it only stands for its children, and nothing is rendered."""
+        return bool(self.known_components or self.known_jobs or self.schedules)
 
     @property
     def chart_name(self) -> str:

@@ -55,8 +55,7 @@ def write(root: Path, charts_folder: Path) -> None:
 def _by_chart() -> Mapping[str, list[Service[Any, Any]]]:
     found: dict[str, list[Service[Any, Any]]] = defaultdict(list)
     for service in services.blueprints():
-        # One that is only made of other resources has no chart.
-        if service.known_components or service.known_jobs:
+        if service.has_chart:
             found[service.chart_name].append(service)
     return found
 

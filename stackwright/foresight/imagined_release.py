@@ -22,14 +22,11 @@ from stackwright.controllers.service.decide import Intent, Seen, decide
 from stackwright.foresight.imagined_world import World, secret_of
 from stackwright.kube import builtin, clock
 from stackwright.kube.builtin import ConfigMap, PersistentVolumeClaim, Secret
+from stackwright.kube.conditions import READY
 from stackwright.kube.errors import Blocked
-from stackwright.kube.resource import Key, ObjectMeta, Resource, manifest
+from stackwright.kube.resource import Condition, Key, ObjectMeta, Resource, manifest
 from stackwright.kube.shapes.belonging import MADE_FOR, maker_of
 from stackwright.kube.shapes.children import with_annotation
-
-# How often it is decided anew: once for what it keeps, once for the Secrets that are made, once for the rest. Where
-# there are children, once more for each Job, as one may wait for another.
-PASSES = 4
 
 
 class Missing(Exception):
@@ -85,12 +82,14 @@ def _decide(
     service: Service[Any, Any], resource: Any, world: World, environment: Environment, made: list[str]
 ) -> Intent[Any]:
     intent: Intent[Any] = Intent()
-    passes = PASSES + (len(service.jobs_of(resource)) if service.children is not None else 0)
-    for _ in range(passes):
+    moved = True
+    while moved:
         try:
             intent = decide(service, resource, Seen(world, clock.now()), environment)
         except Blocked as error:
             raise Missing(f"{resource.kind.name} {resource.metadata.name}: {error}.") from None
+        # The world is as the operator would have made it, and it is decided anew until that changes nothing.
+        moved = bool(intent.secrets)
         for new in intent.secrets:
             mark = {GENERATED_FOR: maker_of(resource)}
             world.add(secret_of(new.name, new.content(environment.source(new.name)), mark))
@@ -98,8 +97,9 @@ def _decide(
         for child in intent.children:
             if child.kept and world(child.of, child.key.name) is None:
                 world.add(_finished(service, resource, msgspec.convert(child.body, child.of), world))
-        if intent.values is not None and not (service.children is not None and _run_jobs(intent, resource, world)):
-            break
+                moved = True
+        if service.children is not None and intent.values is not None:
+            moved |= _run_jobs(intent, resource, world) | _make_ready(service, intent, world)
     waits = "; ".join(wait.message for wait in intent.waits)
     if intent.values is None or waits:
         nothing = f"{resource.kind.name} {resource.metadata.name} runs elsewhere: there is nothing to install"
@@ -115,6 +115,16 @@ def _run_jobs(intent: Intent[Any], resource: Any, world: World) -> bool:
     for name in new:
         status = {"conditions": [{"type": "Complete", "status": "True"}], "succeeded": 1}
         world.add(builtin.Job(metadata=ObjectMeta(name=name), status=status))
+    return bool(new)
+
+
+def _make_ready(service: Service[Any, Any], intent: Intent[Any], world: World) -> bool:
+    """Put children there that are ready, as others may wait for them; return whether any is new."""
+    ready = Condition(type=READY, status="True", reason=READY)
+    new = [item for item in intent.children if item.of in service.owns and world(item.of, item.key.name) is None]
+    for item in new:
+        made: Any = msgspec.convert(item.body, item.of)
+        world.add(msgspec.structs.replace(made, status=msgspec.structs.replace(made.status, conditions=(ready,))))
     return bool(new)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,7 +14,7 @@ import structlog
 
 from stackwright.adapters.helm import Renderer
 from stackwright.api.annotations import PAUSED
-from stackwright.api.rabbitmq import TransportURL
+from stackwright.api.rabbitmq import TransportURL, TransportURLSpec
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.needs import Notifications
 from stackwright.controllers.needs import sight
@@ -21,6 +22,7 @@ from stackwright.controllers.service import Environment, act, controllers, ring_
 from stackwright.controllers.service.rings import Spread, Turn
 from stackwright.kube.builtin import ConfigMap, Pod, Secret
 from stackwright.kube.client import Client
+from stackwright.kube.conditions import find
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Retry
 from stackwright.kube.events import EventRecorder
@@ -118,6 +120,31 @@ async def test_a_ring_turns_only_when_every_pod_holds_the_staged_key(
     with pytest.raises(Retry, match="does not hold the staged key of keys yet"):
         await turning
     assert written(server) == []
+
+
+def bus_of(resource: Memcached) -> TransportURL:
+    spec = TransportURLSpec(rabbitmqClusterName="rabbitmq")
+    return TransportURL(metadata=ObjectMeta(name=f"{resource.metadata.name}-bus"), spec=spec)
+
+
+async def test_a_service_that_only_has_children_needs_neither_chart_nor_image(
+    client: Client, server: FaultServer
+) -> None:
+    parent = replace(
+        MEMCACHED, components=(), children=lambda resource, _: (child(bus_of(resource)),), owns=(TransportURL,)
+    )
+    server.put(Memcached, cache("false"))
+    nowhere = Environment({}, Path("/nonexistent"), renderer=Renderer(Path("/nonexistent/helm")))
+    async with running(client, *controllers((parent,), nowhere)) as runtime:
+        await server.requested(1, verb="apply", timeout=30.0)
+        await caught_up(runtime, server)
+    made = msgspec.convert(server.object(TransportURL, "memcached-bus", "one"), TransportURL)
+    found = msgspec.convert(server.object(Memcached, "memcached", "one"), Memcached)
+    ready = find(found.status.conditions, "Ready")
+    assert ready is not None
+    assert ready.message == "TransportURL memcached-bus has not been processed by its operator yet"
+    assert made.metadata.controller is not None
+    assert server.object(Secret, "sh.helm.release.v1.memcached.v1", "one") is None
 
 
 class Box(CustomResource, frozen=True, kw_only=True):

@@ -121,7 +121,11 @@ def select(outcomes: tuple[Outcome, ...], release: str) -> tuple[Outcome, ...]:
 
 
 def values_text(outcomes: tuple[Outcome, ...]) -> str:
-    """Return the values of one release, or of several as one document each, which names its release. Pure."""
+    """Return the values of one release, or of several as one document each, which names its release. Pure.
+
+    A resource that only stands for its children is no release.
+    """
+    outcomes = tuple(outcome for outcome in outcomes if outcome.service.has_chart)
     texts = [yaml.safe_dump(outcome.values, sort_keys=True) for outcome in outcomes]
     if len(outcomes) == 1:
         return texts[0]
@@ -134,6 +138,8 @@ def _headline(outcome: Outcome) -> str:
 
 
 async def _render_chart(charts: Path, namespace: str, outcome: Outcome) -> list[JsonObject]:
+    if not outcome.service.has_chart:
+        return []
     chart, name = charts / outcome.service.chart_name, outcome.resource.metadata.name
     with translated():
         rendered = await Renderer(artifacts.helm()).render(chart, name, namespace, outcome.values)
@@ -206,11 +212,14 @@ def with_our_chart(resource: Any) -> Any:
 
 def _images(blueprint: Service[Any, Any], said: str) -> dict[str, ComponentImage]:
     """Return the images of a service and of its children: the one that was said, else those of the image manifest."""
-    found = {blueprint.image_name: ComponentImage(said or _image(blueprint.image_name))}
+    found = {}
+    if blueprint.has_chart:
+        found[blueprint.image_name] = ComponentImage(said or _image(blueprint.image_name))
     for kind in blueprint.owns:
         if (child := services.blueprint_of(kind)) is not None:
             # A child of the same image has the same as its parent.
-            found = _images(child, found[child.image_name].reference if child.image_name in found else "") | found
+            same = child.image_name == blueprint.image_name
+            found = _images(child, said if same or not blueprint.has_chart else "") | found
     return found
 
 

@@ -255,7 +255,7 @@ class ServiceController(Generic[C, F]):
         return Seen(look, clock.now(), self._workloads(resource, context), nodes, logs, ownership.caches(context))
 
     async def _render(self, resource: C, intent: Intent[F], look: Looker, context: Context) -> Rendered | None:
-        if intent.values is None:
+        if intent.values is None or not self.service.has_chart:
             return None
         condition = declared(resource, "DeploymentReady")
         place = rendering.Place(self.service, resource, self.environment, look, context, condition)

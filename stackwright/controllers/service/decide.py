@@ -9,6 +9,7 @@ from stackwright.api import paths
 from stackwright.api.base import CustomResource, JsonObject, ObjectMeta
 from stackwright.blueprint import actions, configuration, policies, use, values
 from stackwright.blueprint.actions import Course, Traces
+from stackwright.blueprint.children import put_in_order
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import Password
@@ -84,7 +85,8 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
         return Intent(children=_elsewhere(service, resource, seen.look), findings=unread, course=refused)
     if sentence := profiles.problem(service, resource, seen.look):
         raise Blocked(sentence, reason=profiles.FORBIDDEN, condition=declared(resource, "DeploymentReady"))
-    image = getattr(resource.spec, "containerImage", "") or _image(service, environment)  # type: ignore[attr-defined]  # every service has a spec
+    said = getattr(resource.spec, "containerImage", "")  # type: ignore[attr-defined]  # every service has a spec
+    image = said or (_image(service, environment) if service.has_chart else "")
     sight = needs.sight(seen.look)
     resolved = [(need, need.resolve(resource, sight)) for need in service.needs_of(resource)]
     course = actions.course(
@@ -145,6 +147,9 @@ def _sudo(service: Service[C, F], environment: Environment) -> JsonObject:
 
 def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common: Intent[F]) -> Intent[F]:
     """Return what to do once everything that the service needs is known."""
+    wanted = tuple(service.children(resource, facts)) if service.children else ()
+    jobs = (job.name for job in service.jobs_of(resource))
+    below, below_waits = put_in_order(wanted, jobs, facts.done, seen.look)
     restart = common.course.restart or traces.restarted(seen.workloads)
     chart_values = values.values(service, resource, facts, restart=restart) | (common.values or {})
     if common.course.jobs:
@@ -156,7 +161,6 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
     condition = declared(resource, "ServiceConfigReady")
     config = (child(Secret(metadata=metadata, data=data), condition=condition),) if data else ()
     further = service.resources(resource, facts) if service.resources else ()
-    wanted = tuple(service.children(resource, facts)) if service.children else ()
     exported = service.exports(resource, facts) if service.exports else ()
     return Intent(
         facts=facts,
@@ -169,9 +173,9 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
             ),
             *(child(item) for item in further),
             *(use.secret_of(entry) for entry in exported),
-            *(item for item in wanted if isinstance(item, Child)),
+            *below,
         ),
-        waits=(*common.waits, *(item for item in wanted if isinstance(item, Wait))),
+        waits=(*common.waits, *below_waits),
         findings=common.findings,
         values=chart_values,
         course=actions.waiting(common.course, due.waiting),

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from stackwright.api import paths
 from stackwright.api.base import CustomResource
 from stackwright.blueprint import endpoints, values
+from stackwright.blueprint.children import find_ready
 from stackwright.blueprint.facts import Endpoints, Facts
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs.need import Need, Resolved
@@ -82,6 +83,15 @@ def with_urls(
 
 
 def with_done(service: Service[C, F], resource: C, facts: F, look: Look) -> F:
+    """Return the facts with the jobs that are done and the children that are ready; a job may wait for either."""
+    facts = _with_jobs(service, resource, facts, look)
+    if service.children is None:
+        return facts
+    ready = find_ready(service.children(resource, facts), look)
+    return _with_jobs(service, resource, replace(facts, done=facts.done | ready), look)
+
+
+def _with_jobs(service: Service[C, F], resource: C, facts: F, look: Look) -> F:
     """Return the facts with the jobs that are done; one may have inputs only when another is."""
     for job in service.jobs_of(resource):
         wanted = values.job_values(job, resource, facts)

@@ -33,7 +33,7 @@ async def given(
     sentence = release.why_given(history)
     try:
         intent = decide(service, resource, seen, environment)
-        if intent.values is None:
+        if intent.values is None or not service.has_chart:
             why = "; ".join(wait.message for wait in intent.waits) or "the service is not deployed"
             return _with(resource.status, ()), f"{sentence}. {release.UNKNOWN}: {why}"
         chart = await charts.folder(service, resource, seen.look, environment)

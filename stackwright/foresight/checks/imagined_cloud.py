@@ -148,7 +148,7 @@ async def _releases_of(resource: CustomResource, world: ImaginedWorld, means: Me
     outcome = outcome_of(resource, world, means)
     if not isinstance(outcome, Outcome):
         return [outcome] if outcome is not None else []
-    found = [await _render(outcome, world.namespace, means)]
+    found = [await _render(outcome, world.namespace, means)] if outcome.service.has_chart else []
     for child in outcome.children:
         found += await _releases_of(child, world, means)
     return found

@@ -1,12 +1,13 @@
 """A made-up service with children and children of these: a parent of cells, which each have a cook."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
 
 from stackwright.api.base import VERSION, CustomResource, Definition, Kind, ObjectMeta, Value, shown
 from stackwright.api.service import ServiceSpec, ServiceStatus
+from stackwright.blueprint.children import Later
 from stackwright.blueprint.facts import DatabaseFacts, Facts
 from stackwright.blueprint.needs import Database, Each, Given, Password
 from stackwright.blueprint.needs.given import GIVEN_DATABASE, database_secret
@@ -165,6 +166,19 @@ COOK = Service[Any, Any](
     needs=(GIVEN,),
 )
 SERVICES = {service.kind: service for service in (TAVERN, CELL, COOK)}
+
+
+def _in_turn(tavern: Tavern, facts: TavernFacts) -> Iterator[Child | Later]:
+    before = ""
+    for cell in tavern.spec.cells:
+        name = _name(cell, tavern)
+        made = child(TavernCell(metadata=ObjectMeta(name=name), spec=ServiceSpec(secret=name)), condition="CellsReady")
+        yield Later(made, after=(before,)) if before else made
+        before = f"TavernCell/{name}"
+
+
+# A parent that runs nothing itself: it has no chart and no image, and its cells come one after the other.
+INN = replace(TAVERN, name="inn", components=(), jobs=(), children=_in_turn)
 
 
 def tavern(**cells: str) -> Tavern:

@@ -18,7 +18,7 @@ from stackwright.foresight.checks import imagined_cloud
 from stackwright.foresight.checks.findings import Finding, Level
 from stackwright.foresight.imagined_release import Missing, Outcome
 from stackwright.foresight.imagined_world import World
-from tests.unit.foresight.families import SERVICES, TAVERN, TavernCell, tavern
+from tests.unit.foresight.families import INN, SERVICES, TAVERN, TavernCell, tavern
 
 IMAGES = {
     "tavern": ComponentImage("registry.example/tavern:1"),
@@ -116,3 +116,15 @@ def test_a_child_whose_secret_is_not_there_is_told_by_its_own_name() -> None:
     assert finding.message.startswith("TavernCell alone: ")
     with pytest.raises(Missing, match="Secret nowhere, which "):
         imagined_release.imagine_all(SERVICES[TavernCell], cell, world(), Environment(IMAGES, CHARTS))
+
+
+def test_a_parent_that_runs_nothing_has_neither_chart_nor_image() -> None:
+    parent = tavern(cell0="openstack", cell1="openstack", cell2="openstack")
+    found = imagined_release.imagine_all(INN, parent, world(), Environment(IMAGES, CHARTS))
+
+    names = [outcome.resource.metadata.name for outcome in found if outcome.service.kind is TavernCell]
+    assert names == ["tavern-cell0", "tavern-cell1", "tavern-cell2"], "each is ready before the next is created"
+    assert not INN.has_chart
+    assert found[0].values["image"] == ""
+    assert "of the chart inn" not in values_text(found)
+    assert yaml.safe_load(values_text(found[:2])) == found[1].values
