@@ -54,7 +54,9 @@ def rights(controllers: Iterable[Controller], blueprints: Iterable[Service[Any, 
         for kind in controller.makes:
             found[kind.kind] |= MAKE
         if issubclass(controller.kind, CustomResource):
-            below |= _own(controller.kind)
+            below |= _finalizers(controller.kind)
+        if issubclass(controller.kind, CustomResource) and controller.reports:
+            below |= _status(controller.kind)
             # Finalizers, and the word that pauses what a parent owns.
             found[controller.kind.kind] |= {"patch"}
     for kind, verbs in _made(blueprints):
@@ -74,10 +76,14 @@ def _made(blueprints: Iterable[Service[Any, Any]]) -> Iterator[tuple[type[Resour
             yield from need.keeps.items()
 
 
-def _own(kind: type[Resource]) -> Rights:
-    """Return what it takes to report a kind's state, and to own objects in its name so that they block its deletion."""
-    group, plural = kind.kind.group, kind.kind.plural
-    return {(group, f"{plural}/status"): frozenset({"patch"}), (group, f"{plural}/finalizers"): frozenset({"update"})}
+def _status(kind: type[Resource]) -> Rights:
+    """Return what it takes to report a kind's state."""
+    return {(kind.kind.group, f"{kind.kind.plural}/status"): frozenset({"patch"})}
+
+
+def _finalizers(kind: type[Resource]) -> Rights:
+    """Return what it takes to own objects in a kind's name, so that they block its deletion."""
+    return {(kind.kind.group, f"{kind.kind.plural}/finalizers"): frozenset({"update"})}
 
 
 def _pods(blueprints: Iterable[Service[Any, Any]]) -> Rights:

@@ -56,8 +56,8 @@ def webhooks(
     Who starts the operators of single services answers for all of their kinds: a check needs no rights, and is there
     before they are.
     """
-    # A kind may have several controllers, and has one webhook.
-    kept = dict.fromkeys(each.kind for each in controllers if issubclass(each.kind, CustomResource))
+    # A kind may have several controllers, and has one webhook: where the kind is kept.
+    kept = dict.fromkeys(each.kind for each in controllers if each.reports and issubclass(each.kind, CustomResource))
     kinds = list(kept) if operators is None else list(services.kinds())
     further = services.checks()
     umbrella = services.control_plane()

@@ -92,6 +92,12 @@ class Client:
         other._writes = writes  # noqa: SLF001  it is one of us
         return other
 
+    def managing(self, field_manager: str) -> "Client":
+        """Return a light copy that shares all connections and applies as another field manager."""
+        other = copy.copy(self)
+        other.field_manager = field_manager
+        return other
+
     # Reading.
 
     async def get(self, kind: type[R], name: str, namespace: str = "") -> R:

@@ -75,7 +75,8 @@ class Controller:
     `owns` are kinds whose objects wake their controlling owner, `watches` map other kinds, `reads` are only
     kept in the cache. `makes` are kinds that it also writes without being their owner. `standing` are keys that are
     looked at from the start, whether or not there is such an object. `when` says which changes of the kind itself
-    count. `deadline` is in seconds. `team` is whom it belongs to, where that does not follow from its kind.
+    count. `deadline` is in seconds. `team` is whom it belongs to, where that does not follow from its kind. One that
+    only derives something from a kind of others `reports` nothing: it does not write the kind's status.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Controller:
     workers: int = 4
     deadline: float = 60.0
     team: str = ""
+    reports: bool = True
 
     @property
     def kinds(self) -> tuple[type[Resource], ...]:

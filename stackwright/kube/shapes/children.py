@@ -196,7 +196,7 @@ class Children:
         seen = [resource for resource in owned if _controls(parent, resource)]
         seen.extend(resource for resource in kept if resource is not None)
         # Whose a field is, only the server knows: it is asked after each change, until nothing is overridden any more.
-        shown = {entry.resource for entry in status_of(parent).overridden}
+        shown = {entry.resource for entry in _overridden(parent)}
         doubtful = {item.identity for item in desired if _label(item, parent) in shown}
         ours = context.client.field_manager
         doubtful |= {(resource.kind, resource.key) for resource in seen if strangers.strangers(resource, ours)}
@@ -282,7 +282,7 @@ class Outcome:
     def overridden(self) -> tuple[Overridden, ...]:
         """Return all that is overridden: found just now, or before on children that were not applied this time."""
         others = {_label(item, self.parent) for item in self.desired if item.identity not in self.applied}
-        known = [entry for entry in status_of(self.parent).overridden if entry.resource in others]
+        known = [entry for entry in _overridden(self.parent) if entry.resource in others]
         found = [
             Overridden(resource=_label(item, self.parent), field=path, manager=manager, wanted=_wanted(item, path))
             for item in self.desired
@@ -382,6 +382,11 @@ def status_of(parent: CustomResource) -> CompositeStatus:
     """Return the status of a kind that has children."""
     assert isinstance(parent.status, CompositeStatus)  # noqa: S101  a shape checks its kind
     return parent.status
+
+
+def _overridden(parent: CustomResource) -> tuple[Overridden, ...]:
+    """Return what the status says of overridden children; nothing if the kind is not one with children."""
+    return parent.status.overridden if isinstance(parent.status, CompositeStatus) else ()
 
 
 def mark_of(context: Context) -> str:
