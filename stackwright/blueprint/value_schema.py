@@ -9,6 +9,7 @@ from typing import Any
 from stackwright.api.base import JsonObject
 from stackwright.blueprint.charts import ANY
 from stackwright.blueprint.interfaces import INTERNAL
+from stackwright.blueprint.needs.need import Each, Need
 from stackwright.blueprint.service import DB_CREATE, IDENTITY_CREATE, Component, Endpoint, Schedule, Service
 from stackwright.blueprint.value_types import (
     CONFIG,
@@ -227,10 +228,23 @@ def _schedule(schedule: Schedule[Any, Any]) -> JsonObject:
     return described(schedule.description, closed(properties, required=["config", "schedule"]))
 
 
-def _provision(services: Iterable[Service[Any, Any]]) -> JsonObject:
+def _provision(services: tuple[Service[Any, Any], ...]) -> JsonObject:
     jobs = {job for service in services for need in service.need_types for job in need.jobs}
     made = {DB_CREATE: ("database", DATABASE), IDENTITY_CREATE: ("identity", IDENTITY)}
-    return {name: values for job, (name, values) in made.items() if job in jobs}
+    found = {name: values for job, (name, values) in made.items() if job in jobs}
+    if any(_has_several(need) for service in services for need in service.needs):
+        words = (
+            "Further schemas, by the name of each; a Job <release>-db-create-<name>-<hash> makes it and its account."
+        )
+        found["databases"] = {**described(words, {"type": "object"}), **_by_name({ANY: DATABASE})}
+    return found
+
+
+def _has_several(need: Need | Each) -> bool:
+    """Return whether a need is, or may yield, a schema that is not called like the resource."""
+    of = need.of if isinstance(need, Each) else (type(need),)
+    makes_schema = any(DB_CREATE in kind.jobs for kind in of)
+    return makes_schema and (isinstance(need, Each) or not (need.name == "database" and not need.key))
 
 
 def _used(body: JsonObject, definitions: Mapping[str, JsonObject]) -> JsonObject:

@@ -7,10 +7,12 @@ What a service makes of our own kinds is imagined in the same world, with what i
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import msgspec
 
+from stackwright.api import paths
 from stackwright.api.annotations import GENERATED_FOR
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.blueprint.needs.need import UnknownHere
@@ -186,10 +188,10 @@ def _finished(service: Service[Any, Any], resource: Any, made: Resource, world: 
 
 
 def _provision(service: Service[Any, Any], resource: Any, facts: Any, world: World) -> JsonObject:
-    """Return what the chart's Jobs make: schema and account, a place in the catalog. Without an operator they do."""
+    """Return what the chart's Jobs make if no operator does: schemas with their accounts, a place in the catalog."""
     sight = needs.sight(world)
     found = (need.provision(resource, facts, sight) for need in service.needs_of(resource))
-    return {name: value for entry in found for name, value in entry.items()}
+    return reduce(paths.merge, found, {})
 
 
 def _objects(intent: Intent[Any], resource: Resource, world: World) -> Iterable[JsonObject]:

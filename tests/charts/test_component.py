@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from stackwright.blueprint import charts, value_schema
+from stackwright.blueprint.needs import Database, Each
 from stackwright.blueprint.service import Component, Service
 from stackwright.blueprint.workloads import Host, HostPath, Port, Workload
 from stackwright.kube.client import Client
@@ -137,7 +138,33 @@ def test_a_job_that_the_resource_names_runs_as_its_form_says(helm: Helm, tmp_pat
         jobs={"sync-cell1": config, "sync-last": config},
         provision={"database": {**database, "hash": "def"}},
     )
-    pods = {name: body["spec"]["template"]["spec"] for (kind, name), body in objects.items() if kind == "Job"}
+    pods = job_pods(objects)
     waits = [entry["name"] for entry in pods["teapot-sync-cell1-abc"]["initContainers"]]
     assert waits == ["wait-for-db-create"]
     assert "initContainers" not in pods["teapot-sync-last-abc"]
+
+
+def job_pods(objects: dict[tuple[str, str], Any]) -> dict[str, Any]:
+    return {name: body["spec"]["template"]["spec"] for (kind, name), body in objects.items() if kind == "Job"}
+
+
+def test_by_hand_a_schema_is_made_for_each_cell(helm: Helm, tmp_path: Path) -> None:
+    cells = Each((Database,), lambda _: ())
+    service: Service[Any, Any] = replace(SERVICE, name="teapot", endpoints=(), needs=(*SERVICE.needs, cells))
+    database = {"host": "h", "admin": {"secret": "s"}, "account": {"username": "u", "secret": "s"}, "hash": "def"}
+    names = ("teapot-cell0", "teapot-cell1")
+    values = {
+        "components": {},
+        "jobs": {"db-sync": {"config": "teapot-config-data", "hash": "abc"}},
+        "provision": {"databases": {name: {**database, "name": name.replace("-", "_")} for name in names}},
+    }
+    objects = render_service(helm, tmp_path, service, **values)
+    pods = job_pods(objects)
+    for name in names:
+        (container,) = pods[f"teapot-db-create-{name}-def"]["containers"]
+        variables = {entry["name"]: entry.get("value") for entry in container["env"]}
+        assert variables["DATABASE_NAME"] == name.replace("-", "_")
+        assert ("ConfigMap", f"teapot-db-create-{name}") in objects
+    waits = [entry["name"] for entry in pods["teapot-db-sync-abc"]["initContainers"]]
+    assert waits == [f"wait-for-db-create-{name}" for name in names]
+    assert objects["ConfigMap", "teapot-wait"]["data"]["db-create-teapot-cell1"] == "teapot-db-create-teapot-cell1-def"

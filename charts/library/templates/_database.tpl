@@ -1,7 +1,8 @@
-{{/* The Job that makes schema and account, and its script: the image has PyMySQL. */}}
+{{/* The Job that makes schema and account, and its script: the image has PyMySQL. One of several has a `name`. */}}
 {{- define "stackwright.databaseJob" -}}
 {{- $environment := include "stackwright.databaseEnvironment" .values }}
-{{- $script := dict "job" "db-create" "script" "create_database.py" "environment" $environment }}
+{{- $job := empty .name | ternary "db-create" (printf "db-create-%s" .name) }}
+{{- $script := dict "job" $job "script" "create_database.py" "environment" $environment }}
 {{- include "stackwright.scriptJob" (merge (dict "root" .root "user" .user "values" .values) $script) }}
 {{- end }}
 

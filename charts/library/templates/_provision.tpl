@@ -64,11 +64,15 @@ spec:
       key: {{ .key | quote }}
 {{- end }}
 
-{{/* The Jobs that make what the values say in `provision`: a schema with its account, a place in Keystone. */}}
+{{/* The Jobs that make what the values say in `provision`: schemas with their accounts, a place in Keystone. */}}
 {{- define "stackwright.provision" -}}
 {{- with (.root.Values.provision | default dict).database }}
 ---
 {{ include "stackwright.databaseJob" (dict "root" $.root "user" $.user "values" .) }}
+{{- end }}
+{{- range $name, $values := (.root.Values.provision | default dict).databases }}
+---
+{{ include "stackwright.databaseJob" (dict "root" $.root "user" $.user "values" $values "name" $name) }}
 {{- end }}
 {{- with (.root.Values.provision | default dict).identity }}
 ---

@@ -53,6 +53,10 @@
 {{- with index ($.root.Values.provision | default dict) (index $provision $job) }}
 {{- $_ := set $jobs $job (include "stackwright.jobName" (dict "root" $.root "job" $job "values" .)) }}
 {{- end }}
+{{- range $name, $values := eq $job "db-create" | ternary ($.root.Values.provision | default dict).databases dict }}
+{{- $named := printf "db-create-%s" $name }}
+{{- $_ := set $jobs $named (include "stackwright.jobName" (dict "root" $.root "job" $named "values" $values)) }}
+{{- end }}
 {{- else }}
 {{- with index ($.root.Values.jobs | default dict) $job }}
 {{- $_ := set $jobs $job (include "stackwright.jobName" (dict "root" $.root "job" $job "values" .)) }}
@@ -64,13 +68,18 @@
 {{- toYaml $jobs }}
 {{- end }}
 
-{{/* Those of the Jobs in `after` that there are, as JSON: nobody waits for what was not asked for. */}}
+{{/*
+Those of the Jobs in `after` that there are, as JSON: nobody waits for what was not asked for. What comes after db-create
+comes after all schemas.
+*/}}
 {{- define "stackwright.waits" -}}
 {{- $awaited := include "stackwright.awaited" . | fromYaml }}
 {{- $waits := list }}
-{{- range .after }}
-{{- if hasKey $awaited . }}
-{{- $waits = append $waits . }}
+{{- range $wanted := .after }}
+{{- range $job, $_ := $awaited }}
+{{- if or (eq $job $wanted) (and (eq $wanted "db-create") (hasPrefix "db-create-" $job)) }}
+{{- $waits = append $waits $job }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- $waits | toJson }}

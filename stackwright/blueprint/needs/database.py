@@ -228,14 +228,14 @@ class Database(Need):
         return made
 
     def provision(self, resource: Any, facts: Any, sight: Sight) -> JsonObject:
-        """Return what the chart's Job makes where no operator does: the schema that is called like the resource."""
-        if self.database is not _own_name:
-            return {}
+        """Return what the chart's Job makes where no operator does: the resource's own schema, or one of several."""
         account = sight(MariaDBAccount, self.account_of(resource))
         server = sight.provider(self.word, self.provided_by(resource))
         assert account is not None  # noqa: S101  it was imagined
         made = _job(server.offer, self.fact_of(facts), account.spec.secret)
-        return {"database": {**made, "hash": digest(made)}}
+        made["hash"] = digest(made)
+        # The one that is called like the resource is the only one of most services. Others are told apart by name.
+        return {"database": made} if self.database is _own_name else {"databases": {self.database(resource): made}}
 
 
 def claim_schema(name: str, server: Provider, path: str = NAME) -> Claim:

@@ -128,3 +128,12 @@ def test_a_parent_that_runs_nothing_has_neither_chart_nor_image() -> None:
     assert found[0].values["image"] == ""
     assert "of the chart inn" not in values_text(found)
     assert yaml.safe_load(values_text(found[:2])) == found[1].values
+
+
+def test_by_hand_the_schema_of_each_cell_is_made_by_a_job_of_the_parent() -> None:
+    parent = imagined(cell0="openstack", cell1="openstack-cell1")["Tavern tavern"]
+    made = parent.values["provision"]["databases"]
+    assert {name: (one["host"], one["name"]) for name, one in made.items()} == {
+        "tavern-cell0": ("openstack.trial.svc", "tavern_cell0"),
+        "tavern-cell1": ("openstack-cell1.trial.svc", "tavern_cell1"),
+    }
