@@ -286,7 +286,9 @@ class Service(Generic[C, F]):
     `needs` are what it needs of others, and `provides` what others need of it. `children` are resources of our own
     kinds that the service stands for: each is followed by its condition, and goes when the service does not ask for it
     any more; `owns` are their kinds. One that is created after others is a `Later`; one that has to wait for anything
-    else is a `Wait` instead. `exports` are Secrets for others.
+    else is a `Wait` instead. `foreseen` are the children by the spec alone, before anything is known: the umbrella
+    deploys what they need, and makes the passwords that they take. It matters if a child has needs that its parent does
+    not have itself. `exports` are Secrets for others.
     `forms` are what such components and jobs are to the chart: the name of a form may end in `*`, which stands for
     anything.
     `own_values` describe, as JSON Schema does, the values that its chart has beside those of all charts.
@@ -314,6 +316,7 @@ class Service(Generic[C, F]):
     resources: Callable[[C, F], Iterable[Resource]] | None = None
     children: Callable[[C, F], Iterable[Child | Later | Wait]] | None = None
     owns: tuple[type[CustomResource], ...] = ()
+    foreseen: Callable[[C], Iterable[CustomResource]] | None = None
     exports: Callable[[C, F], Iterable[Export]] | None = None
     problems: Callable[[C, Look], Iterable[tuple[str, str]]] | None = None
     elsewhere: Callable[[C], bool] = _never

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from stackwright import services
 from stackwright.api import paths
 from stackwright.api.annotations import GENERATED_FOR
 from stackwright.api.base import CustomResource, JsonObject
@@ -142,6 +143,10 @@ def _children(intent: Intent[Any], world: World) -> Iterable[CustomResource]:
 def _passwords(service: Service[Any, Any], resource: Any, world: World, environment: Environment) -> Iterable[str]:
     """Make the Secret with the passwords of the service where no file has it, and yield its name."""
     wanted = {password for need in service.needs_of(resource) for password in need.passwords(resource)}
+    for child in services.family_of(resource, world.blueprint_of):
+        blueprint = world.blueprint_of(type(child)) if child is not resource else None
+        if blueprint is not None and paths.find(child, "spec.secret") == resource.spec.secret:
+            wanted |= {password for need in blueprint.needs_of(child) for password in need.passwords(child)}
     if not wanted or world(Secret, resource.spec.secret) is not None:
         return
     source = environment.source(resource.spec.secret)

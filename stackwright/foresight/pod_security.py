@@ -1,14 +1,13 @@
 """Which pod security profile a namespace can enforce: the strictest that allows what its services declare. Pure."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from stackwright import services
 from stackwright.api.base import CustomResource
-from stackwright.blueprint.service import Component, Service
+from stackwright.blueprint.service import Component
 from stackwright.blueprint.workloads import Profile, loosest
-
-BlueprintOf = Callable[[type[CustomResource]], Service[Any, Any] | None]
+from stackwright.services import BlueprintOf
 
 
 def needed_profile(

@@ -5,6 +5,7 @@ The rule of this folder: a service's folder says all that we know of that servic
 """
 
 import sys
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -16,6 +17,9 @@ from stackwright.blueprint.needs import CatalogEntry
 from stackwright.blueprint.providers import Offerer
 from stackwright.blueprint.service import Service
 from stackwright.kube.controller import Controller
+
+# Says what the service of a kind is, or None where the kind is no service's.
+BlueprintOf = Callable[[type[CustomResource]], Service[Any, Any] | None]
 
 
 @cache
@@ -73,6 +77,15 @@ def part_of(kind: type[CustomResource]) -> tuple[Section, Part] | None:
 def blueprint_of(kind: type[CustomResource]) -> Service[Any, Any] | None:
     """Return what the service of a kind is, or None where the kind is no service's."""
     return _by_kind().get(kind)
+
+
+def family_of(resource: CustomResource, blueprint_of: BlueprintOf = blueprint_of) -> Iterator[CustomResource]:
+    """Yield a resource, and the children that its service foresees by its spec, to any depth."""
+    yield resource
+    service = blueprint_of(type(resource))
+    if service is not None and service.foreseen is not None and not service.elsewhere(resource):
+        for child in service.foreseen(resource):
+            yield from family_of(child, blueprint_of)
 
 
 @cache

@@ -26,6 +26,7 @@ from stackwright.kube.conditions import find, is_true
 from stackwright.kube.resource import JsonObject
 from stackwright.local.apiserver.server import ApiServer
 from stackwright.services.mariadb.kinds import Galera
+from stackwright.services.memcached.kinds import Memcached
 from stackwright.simulator import Script, simulated
 from tests.fakes.running import fake
 from tests.functional import neighbours
@@ -139,7 +140,7 @@ def control_plane(namespace: str, keystone: str) -> JsonObject:
         "secret": "osp-secret",
         "storageClass": "local",
         "keystone": {"template": elsewhere},
-        "teapot": {"template": {"kettle": "silver", "cells": {"cell1": {}}}},
+        "teapot": {"template": {"teapotAPI": {"kettle": "silver", "cells": {"cell1": {}}}}},
     }
     return {"metadata": {"name": "openstack", "namespace": namespace}, "spec": spec}
 
@@ -169,12 +170,15 @@ async def test_a_folder_and_a_chart_are_a_service(
             server = await eventually(client, Galera, "openstack", namespace, lambda _: True)
             status = {"hostname": f"openstack.{namespace}.svc", "port": 3306, "bootstrapped": True}
             await neighbours.tell(client, server, status)
+            # So was what its cells need, which it does not need itself.
+            cache = await eventually(client, Memcached, "memcached", namespace, lambda _: True)
+            await neighbours.tell(client, cache, {"serverList": [f"memcached-0.memcached.{namespace}.svc:11211"]})
             await eventually(
                 client,
                 UMBRELLA,
                 "openstack",
                 namespace,
-                lambda seen: is_true(seen.status.conditions, "OpenStackControlPlaneTeapotAPIReady"),
+                lambda seen: is_true(seen.status.conditions, "OpenStackControlPlaneTeapotReady"),
             )
             await everything_is_there(client, namespace, Keystone(Session(keystone.url, ADMIN)))
             await a_cell_is_a_child(client, namespace)
@@ -208,12 +212,14 @@ async def a_cell_is_a_child(client: Client, namespace: str) -> None:
     assert (owner.kind, owner.name) == ("TeapotAPI", "teapot")
     kettle = await client.get(DaemonSet, "teapot-cell1-kettle", namespace)
     assert kettle.spec["template"]["spec"]["hostNetwork"] is True
+    assert kettle.spec["template"]["spec"]["hostPID"] is True
     brewer = await client.get(Deployment, "teapot-cell1-brewer", namespace)
     labels = brewer.spec["template"]["metadata"]["labels"]
     assert labels["app.kubernetes.io/name"] == "teapot-cell"
     # Its connections came as a Secret, and the firewall of the servers opens to it all the same.
     assert labels["database.needs.openstack.org/openstack"] == "true"
     assert labels["broker.needs.openstack.org/rabbitmq"] == "true"
+    assert labels["cache.needs.openstack.org/memcached"] == "true"
     outside = await client.get(Secret, "teapot-cell1-pourer-config", namespace)
     assert "transport_url" in decoded(outside)["01-teapot.conf"]
     teapot = await client.get(TeapotAPI, "teapot", namespace)
@@ -225,7 +231,7 @@ async def a_credential_goes_when_nobody_uses_it(client: Client, namespace: str) 
     given = await client.get(Secret, "teapot-cell1", namespace)
     before = {job.metadata.name for job in await mappings(client, namespace)}
     template = {"cells": {"cell1": {"databaseAccount": "second"}}}
-    patch = {"spec": {"teapot": {"template": template}}}
+    patch = {"spec": {"teapot": {"template": {"teapotAPI": template}}}}
     await client.patch(UMBRELLA, "openstack", namespace, patch)
 
     def taken(secret: Secret) -> bool:
@@ -244,20 +250,36 @@ async def mappings(client: Client, namespace: str) -> list[Job]:
 
 
 async def a_cell_works_alone(client: Client, namespace: str) -> None:
-    """A cell needs no parent: somebody writes its Secret by hand."""
-    cell = {"metadata": {"name": "alone", "namespace": namespace}, "spec": {"secret": "by-hand"}}
-    await client.apply(TeapotCell, cell, field_manager="user")
+    """A cell needs no parent: somebody writes its Secret by hand. Here it is another part of the section."""
+    template = {"kiosk": {"secret": "by-hand"}}
+    kiosk = {"nodeSelector": {"kubernetes.io/os": "linux"}, "teapot": {"template": template}}
+    await client.patch(UMBRELLA, "openstack", namespace, {"spec": kiosk})
 
     def asks(seen: Any) -> bool:
         ready = find(seen.status.conditions, "InputReady")
         return ready is not None and "Secret by-hand, which spec.secret names, does not exist" in ready.message
 
-    await eventually(client, TeapotCell, "alone", namespace, asks)
+    found = await eventually(client, TeapotCell, "kiosk", namespace, asks)
+    assert found.metadata.controller is not None
+    assert found.metadata.controller.kind == "OpenStackControlPlane"
+    assert found.spec.nodeSelector == {"kubernetes.io/os": "linux"}, "what the umbrella hands down to every part"
+    condition = "OpenStackControlPlaneTeapotReady"
+
+    def tells(seen: Any) -> bool:
+        ready = find(seen.status.conditions, condition)
+        return ready is not None and "TeapotCell kiosk" in ready.message
+
+    await eventually(client, UMBRELLA, "openstack", namespace, tells)
     content = {"hostname": "db.example.org", "port": "3306", "database": "cups", "user": "u", "password": "p"}
     content |= {"transport_url": "rabbit://u:p@bus.example.org:5672/", "quorumqueues": "true"}
     secret = {"metadata": {"name": "by-hand", "namespace": namespace}, "stringData": content}
     await client.apply(Secret, secret, field_manager="user")
-    await eventually(client, TeapotCell, "alone", namespace, lambda seen: is_true(seen.status.conditions))
+    await eventually(client, TeapotCell, "kiosk", namespace, lambda seen: is_true(seen.status.conditions))
+    await eventually(client, UMBRELLA, "openstack", namespace, lambda seen: is_true(seen.status.conditions, condition))
+    without = {"spec": {"teapot": {"template": {"kiosk": None}}}}
+    await client.patch(UMBRELLA, "openstack", namespace, without)
+    await gone(client, TeapotCell, "kiosk", namespace)
+    assert await client.find(TeapotAPI, "teapot", namespace) is not None
 
 
 def test_a_folder_checks_resources_of_others(checkout: Checkout) -> None:

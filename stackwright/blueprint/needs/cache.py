@@ -16,10 +16,14 @@ from stackwright.kube.plan import Ends, Wait
 
 @dataclass(frozen=True, kw_only=True)
 class Cache(Need):
-    """A cache: the field at `instance` names it."""
+    """A cache: the field at `instance` names it.
+
+    If it is `optional`, a resource that names none has none: the fact is None, and the service works without.
+    """
 
     name: str = "cache"
     instance: str = "memcachedInstance"
+    optional: bool = False
     condition: str = "MemcachedReady"
 
     @property
@@ -33,6 +37,8 @@ class Cache(Need):
 
     def resolve(self, resource: Any, sight: Sight) -> Resolved:
         """Return the nodes of the cache, once they are known."""
+        if self.optional and not self.provided_by(resource):
+            return Resolved(ready=True)
         cache = sight.provider(self.word, self.provided_by(resource))
         offer: CacheServers | None = cache.offer
         if offer is None:
@@ -57,6 +63,8 @@ class Cache(Need):
 
     def imagine(self, resource: Any, world: Imagination) -> None:
         """Put the cache there, with the nodes that the user names or that it would have."""
+        if self.optional and not self.provided_by(resource):
+            return
         cache = world.provider(self.word, self.provided_by(resource), {})
         servers = world.outside.cache_servers or cache.status.serverList
         world.add(msgspec.structs.replace(cache, status=msgspec.structs.replace(cache.status, serverList=servers)))

@@ -82,10 +82,9 @@ def _asked(instances: Iterable[Instance], secret: str, *, made_up: bool) -> Iter
         (instance, password)
         for instance in instances
         if not instance.foreign
-        and paths.find(instance.spec, "secret") == secret
         # The password of what runs elsewhere is what it is.
         and not (made_up and instance.external)
-        for password in select(_passwords_of(instance), made_up=made_up)
+        for password in select(_passwords_of(instance, secret), made_up=made_up)
     )
 
 
@@ -94,11 +93,13 @@ def select(passwords: Iterable[WantedPassword], *, made_up: bool) -> Iterator[Wa
     return (password for password in passwords if made_up or not password.optional)
 
 
-def _passwords_of(instance: Instance) -> Iterator[WantedPassword]:
-    resource, blueprint = instance.resource, services.blueprint_of(instance.part.kind)
-    if resource is not None and blueprint is not None:
-        for need in blueprint.needs_of(resource):
-            yield from need.passwords(resource)
+def _passwords_of(instance: Instance, secret: str) -> Iterator[WantedPassword]:
+    """Yield the passwords that a resource and its children take from a Secret."""
+    for member in services.family_of(instance.resource) if instance.resource is not None else ():
+        blueprint = services.blueprint_of(type(member))
+        if blueprint is not None and paths.find(member, "spec.secret") == secret:
+            for need in blueprint.needs_of(member):
+                yield from need.passwords(member)
 
 
 def decide(

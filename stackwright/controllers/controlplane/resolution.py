@@ -178,9 +178,13 @@ class _Resolver:
 
 
 def needs_of(instance: Instance) -> Iterator[tuple[Need, str]]:
-    """Yield what a resource needs of others, and by which name; somebody else's has what it needs, or it is theirs."""
+    """Yield what a resource and its children need of others, and by which name.
+
+    Nothing is provided for a resource that somebody else made: whoever made it takes care of that.
+    """
     if not instance.foreign and not instance.external and instance.resource is not None:
-        yield from provided_needs(instance.resource)
+        for member in services.family_of(instance.resource):
+            yield from provided_needs(member)
 
 
 def provided_needs(resource: CustomResource) -> Iterator[tuple[Need, str]]:

@@ -21,6 +21,7 @@ class TeapotCellTemplate(Value, frozen=True, kw_only=True):
         str, describe("The MariaDBAccount; if empty, one that is called like Teapot and the cell.")
     ] = ""
     messagingBus: Annotated[RabbitMqConfig, describe("The broker of the cell.")] = RabbitMqConfig(cluster="rabbitmq")
+    memcachedInstance: Annotated[str, describe("The Memcached that keeps the cell's tea warm.")] = "memcached"
     replicas: Annotated[int, minimum(0), describe("How many brewers there are.")] = 1
 
 
@@ -81,6 +82,7 @@ def cell_condition(cell: str) -> str:
 class TeapotCellSpec(ServiceSpec, frozen=True, kw_only=True):
     """How a cell runs; its connections stand in the Secret, whoever wrote that."""
 
+    memcachedInstance: Annotated[str, describe("The Memcached; if empty, there is none.")] = ""
     kettle: Annotated[str, describe("What the water is boiled in.")] = "copper"
 
 
@@ -89,7 +91,12 @@ class TeapotCell(CustomResource, frozen=True, kw_only=True):
 
     kind: ClassVar[Kind] = Kind("teapot.openstack.org", VERSION, "TeapotCell", "teapotcells")
     definition: ClassVar[Definition] = shown()
-    conditions: ClassVar[tuple[str, ...]] = ("InputReady", "ServiceConfigReady", "DeploymentReady")
+    conditions: ClassVar[tuple[str, ...]] = (
+        "InputReady",
+        "MemcachedReady",
+        "ServiceConfigReady",
+        "DeploymentReady",
+    )
 
     spec: TeapotCellSpec
     status: ServiceStatus = ServiceStatus()

@@ -1,14 +1,22 @@
-"""Teapot in the umbrella."""
+"""Teapot in the umbrella: the API, and a kiosk, which is a cell that stands alone."""
 
-from stackwright.api.controlplane import HandedDown, Section
+from stackwright.api.controlplane import HandedDown, Part, Section
 
-from .kinds import TeapotAPI
+from .kinds import TeapotAPI, TeapotCell
 
 SECTION = Section(
     name="teapot",
-    kind=TeapotAPI,
-    instance="teapot",
-    condition="OpenStackControlPlaneTeapotAPIReady",
+    condition="OpenStackControlPlaneTeapotReady",
     description="Teapot: tea for everybody.",
-    handed_down=(HandedDown("secret"), HandedDown("databaseInstance", value="openstack")),
+    parts=(
+        Part(
+            kind=TeapotAPI,
+            field="teapotAPI",
+            instance="teapot",
+            handed_down=(HandedDown("secret"), HandedDown("databaseInstance", value="openstack")),
+        ),
+        Part(
+            kind=TeapotCell, field="kiosk", instance="kiosk", when="secret", handed_down=(HandedDown("nodeSelector"),)
+        ),
+    ),
 )

@@ -7,8 +7,8 @@ from functools import partial
 from stackwright.api.base import JsonObject
 from stackwright.blueprint import apis, ini, oslo
 from stackwright.blueprint.configuration import oslo_files
-from stackwright.blueprint.facts import BrokerFacts, DatabaseFacts, Facts, IdentityFacts
-from stackwright.blueprint.needs import CatalogEntry, Database, Each, Given, Login, Messaging
+from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Facts, IdentityFacts
+from stackwright.blueprint.needs import Cache, CatalogEntry, Database, Each, Given, Login, Messaging
 from stackwright.blueprint.needs.given import GIVEN_BROKER, GIVEN_DATABASE, broker_secret, database_secret
 from stackwright.blueprint.service import Component, ConfigFile, Endpoint, Export, Job, Service
 from stackwright.blueprint.workloads import Host
@@ -16,7 +16,7 @@ from stackwright.kube.plan import Wait
 from stackwright.kube.resource import ObjectMeta
 from stackwright.kube.shapes.children import Child, child
 
-from .kinds import TeapotAPI, TeapotCell, TeapotCellSpec, cell_condition
+from .kinds import TeapotAPI, TeapotCell, TeapotCellSpec, TeapotCellTemplate, cell_condition
 
 PORT = 8123
 MAP = "map-"
@@ -106,9 +106,21 @@ def children(resource: TeapotAPI, facts: TeapotFacts) -> Iterator[Child | Wait]:
         if f"{MAP}{cell}" not in facts.done:
             yield Wait("Mapping", f"Cell {cell} is created when it is mapped", cell_condition(cell))
             continue
-        name = cell_name(cell, resource)
-        spec = TeapotCellSpec(secret=name, replicas=said.replicas, kettle=resource.spec.kettle)
-        yield child(TeapotCell(metadata=ObjectMeta(name=name), spec=spec), condition=cell_condition(cell))
+        yield child(cell_of(cell, said, resource), condition=cell_condition(cell))
+
+
+def cell_of(cell: str, said: TeapotCellTemplate, resource: TeapotAPI) -> TeapotCell:
+    """Return the resource of a cell."""
+    name = cell_name(cell, resource)
+    spec = TeapotCellSpec(
+        secret=name, replicas=said.replicas, kettle=resource.spec.kettle, memcachedInstance=said.memcachedInstance
+    )
+    return TeapotCell(metadata=ObjectMeta(name=name), spec=spec)
+
+
+def foreseen(resource: TeapotAPI) -> Iterator[TeapotCell]:
+    """Yield the cells: each has a cache, which the API has not."""
+    yield from (cell_of(cell, said, resource) for cell, said in sorted(resource.spec.cells.items()))
 
 
 API = Service(
@@ -129,6 +141,7 @@ API = Service(
     exports=exports,
     children=children,
     owns=(TeapotCell,),
+    foreseen=foreseen,
     problems=apis.problems,
     tell=apis.tell,
 )
@@ -140,11 +153,14 @@ class CellFacts(Facts):
 
     database: DatabaseFacts
     messaging: BrokerFacts
+    cache: CacheFacts | None
 
 
 def cell_files(resource: TeapotCell, facts: CellFacts) -> Iterable[ConfigFile]:
     """Return the files that the programs of a cell read."""
     settings = {**oslo.messaging(facts.messaging), **oslo.database(facts.database)}
+    if facts.cache is not None:
+        settings |= oslo.cache(facts.cache)
     spec = resource.spec
     return oslo_files("teapot", settings, custom=spec.customServiceConfig, overwrite=spec.defaultConfigOverwrite)
 
@@ -156,7 +172,11 @@ CELL = Service(
     kind=TeapotCell,
     facts=CellFacts,
     user="teapot",
-    needs=(Given(name="database", of=GIVEN_DATABASE), Given(name="messaging", of=GIVEN_BROKER)),
+    needs=(
+        Given(name="database", of=GIVEN_DATABASE),
+        Given(name="messaging", of=GIVEN_BROKER),
+        Cache(optional=True),
+    ),
     components=(
         Component("brewer", command=lambda _: "teapot-brewer", files=cell_files),
         Component(
@@ -164,7 +184,7 @@ CELL = Service(
             command=lambda resource: f"teapot-kettle --of {resource.spec.kettle}",
             files=cell_files,
             workload="DaemonSet",
-            host=Host(network=True),
+            host=Host(network=True, pid=True),
         ),
     ),
 )

@@ -16,7 +16,7 @@ from stackwright import services
 from stackwright.api.base import ObjectMeta
 from stackwright.blueprint import needs, policies
 from stackwright.blueprint.facts import ApiFacts, BrokerFacts, DatabaseFacts, Facts
-from stackwright.blueprint.needs import Api, CatalogEntry, Database, Each, Given, Messaging, Password
+from stackwright.blueprint.needs import Api, Cache, CatalogEntry, Database, Each, Given, Messaging, Password
 from stackwright.blueprint.needs.given import GIVEN_BROKER, GIVEN_DATABASE, broker_secret, database_secret
 from stackwright.blueprint.needs.need import Resolved, WantedPassword
 from stackwright.blueprint.service import Component, Service
@@ -256,6 +256,12 @@ def test_every_api_says_which_field_of_its_status_has_its_urls(service: Service[
     status = typing.get_type_hints(service.kind)["status"]
     assert entry.offer(SimpleNamespace(status=status(**{entry.urls: urls}))).urls == urls
     assert entry.offer(SimpleNamespace(status=status())).urls == {}
+
+
+def test_a_cache_that_is_optional_may_be_left_out() -> None:
+    found = resolved(Cache(instance="cells.cache", optional=True))
+    assert (found.ready, found.fact, found.waits) == (True, None, ())
+    assert not resolved(Cache(instance="cells.cache")).ready
 
 
 def test_a_broker_is_asked_for_at_the_place_that_the_need_names() -> None:

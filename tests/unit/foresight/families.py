@@ -165,7 +165,7 @@ COOK = Service[Any, Any](
     components=(_component("cook"),),
     needs=(GIVEN,),
 )
-SERVICES = {service.kind: service for service in (TAVERN, CELL, COOK)}
+SERVICES: dict[type[CustomResource], Service[Any, Any]] = {service.kind: service for service in (TAVERN, CELL, COOK)}
 
 
 def _in_turn(tavern: Tavern, facts: TavernFacts) -> Iterator[Child | Later]:
@@ -179,6 +179,22 @@ def _in_turn(tavern: Tavern, facts: TavernFacts) -> Iterator[Child | Later]:
 
 # A parent that runs nothing itself: it has no chart and no image, and its cells come one after the other.
 INN = replace(TAVERN, name="inn", components=(), jobs=(), children=_in_turn)
+
+
+def _foreseen(tavern: Tavern) -> Iterator[CustomResource]:
+    for cell in tavern.spec.cells:
+        yield TavernCell(metadata=ObjectMeta(name=_name(cell, tavern)), spec=ServiceSpec(secret=tavern.spec.secret))
+
+
+def _foreseen_cook(cell: TavernCell) -> Iterator[CustomResource]:
+    yield TavernCook(metadata=ObjectMeta(name=f"{cell.metadata.name}-cook"), spec=cell.spec)
+
+
+FORESEEN: dict[type[CustomResource], Service[Any, Any]] = {
+    **SERVICES,
+    Tavern: replace(TAVERN, foreseen=_foreseen),
+    TavernCell: replace(CELL, foreseen=_foreseen_cook),
+}
 
 
 def tavern(**cells: str) -> Tavern:

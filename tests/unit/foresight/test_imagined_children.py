@@ -18,7 +18,7 @@ from stackwright.foresight.checks import imagined_cloud
 from stackwright.foresight.checks.findings import Finding, Level
 from stackwright.foresight.imagined_release import Missing, Outcome
 from stackwright.foresight.imagined_world import World
-from tests.unit.foresight.families import INN, SERVICES, TAVERN, TavernCell, tavern
+from tests.unit.foresight.families import FORESEEN, INN, SERVICES, TAVERN, TavernCell, tavern
 
 IMAGES = {
     "tavern": ComponentImage("registry.example/tavern:1"),
@@ -137,3 +137,15 @@ def test_by_hand_the_schema_of_each_cell_is_made_by_a_job_of_the_parent() -> Non
         "tavern-cell0": ("openstack.trial.svc", "tavern_cell0"),
         "tavern-cell1": ("openstack-cell1.trial.svc", "tavern_cell1"),
     }
+
+
+def test_a_family_is_known_by_its_specs_to_any_depth() -> None:
+    found = services.family_of(tavern(cell0="openstack", cell1="openstack"), FORESEEN.get)
+    assert [one.metadata.name for one in found] == [
+        "tavern",
+        "tavern-cell0",
+        "tavern-cell0-cook",
+        "tavern-cell1",
+        "tavern-cell1-cook",
+    ]
+    assert len(list(services.family_of(tavern(cell0="openstack"), SERVICES.get))) == 1
