@@ -45,7 +45,7 @@ class Access:
 
 
 @dataclass(frozen=True)
-class Identity:
+class Caller:
     """Who somebody is to the broker."""
 
     name: str
@@ -134,10 +134,10 @@ class Management:
 
     # Who and what is there.
 
-    async def whoami(self) -> Identity:
+    async def whoami(self) -> Caller:
         """Return who the broker takes us for."""
         body = await self._get("whoami")
-        return Identity(_text(body, "name"), _tags(body))
+        return Caller(_text(body, "name"), _tags(body))
 
     async def overview(self) -> Overview:
         """Return the broker's version and what is in its queues."""

@@ -19,13 +19,12 @@ from stackwright.cli.printing.progress import tell_until
 from stackwright.foresight import tree
 from stackwright.foresight.checks import imagined_cloud
 from stackwright.foresight.mirror import Mirror, follow
-from stackwright.foresight.objects import Identity
 from stackwright.foresight.pod_security import needed_profile
 from stackwright.foresight.tree import Node, State
 from stackwright.kube import discovery
 from stackwright.kube.client import Client, Conflicts
 from stackwright.kube.errors import ConfigError
-from stackwright.kube.resource import JsonObject, Resource
+from stackwright.kube.resource import JsonObject, Resource, ResourceName
 from stackwright.local.progress import Progress, duration
 
 # Whose the fields are that a file of ours sets.
@@ -106,10 +105,10 @@ def profile_of(cloud: Cloud) -> Profile:
     return needed_profile(resources)[0]
 
 
-async def apply(client: Client, cloud: Cloud, progress: Progress) -> list[Identity]:
+async def apply(client: Client, cloud: Cloud, progress: Progress) -> list[ResourceName]:
     """Make a cluster have the cloud; return which resources of ours that is."""
     ours = {(kind.kind.api_version, kind.kind.name) for kind in services.kinds()}
-    wanted: list[Identity] = []
+    wanted: list[ResourceName] = []
     for body in cloud.manifests:
         kind = discovery.type_of(await discovery.kind_of(client, body["apiVersion"], body["kind"]))
         name = body["metadata"]["name"]
@@ -135,28 +134,30 @@ async def _apply(client: Client, kind: type[Resource], body: JsonObject, cloud: 
         )
 
 
-async def wait(client: Client, namespace: str, wanted: Iterable[Identity], timeout: float, progress: Progress) -> None:
+async def wait(
+    client: Client, namespace: str, wanted: Iterable[ResourceName], timeout: float, progress: Progress
+) -> None:
     """Wait until resources are ready, and say meanwhile what they wait for; raise NotReady when that takes too long."""
-    identities = tuple(wanted)
+    names = tuple(wanted)
     log_lines.silence()
     async with follow(client, namespace) as found:
         try:
             async with asyncio.timeout(timeout):
-                await _until_ready(found, identities, progress)
+                await _until_ready(found, names, progress)
         except TimeoutError:
-            nodes = _parts(found, identities)
+            nodes = _parts(found, names)
             said = next((node.message for node in nodes if node.state is not State.READY), "its state is not known")
             raise NotReady(f"The cloud is not ready after {duration(timeout)}: {said}") from None
 
 
-async def _until_ready(found: Mirror, identities: tuple[Identity, ...], progress: Progress) -> None:
+async def _until_ready(found: Mirror, names: tuple[ResourceName, ...], progress: Progress) -> None:
     def ready(nodes: tuple[Node, ...]) -> bool:
-        return len(nodes) == len(identities) and all(node.state is State.READY for node in nodes)
+        return len(nodes) == len(names) and all(node.state is State.READY for node in nodes)
 
-    await tell_until(ready, lambda: _parts(found, identities), found.wait_for_change, progress)
+    await tell_until(ready, lambda: _parts(found, names), found.wait_for_change, progress)
 
 
-def _parts(found: Mirror, identities: Iterable[Identity]) -> tuple[Node, ...]:
-    nodes = tree.build(found.seen)
-    parts = (tree.find(nodes, identity) for identity in identities)
+def _parts(found: Mirror, names: Iterable[ResourceName]) -> tuple[Node, ...]:
+    nodes = tree.build(found.objects)
+    parts = (tree.find(nodes, name) for name in names)
     return tuple(part for part in parts if part is not None)

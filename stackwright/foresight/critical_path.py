@@ -14,11 +14,11 @@ import msgspec
 
 from stackwright.api.base import CustomResource
 from stackwright.foresight import dependencies, tree
-from stackwright.foresight.objects import Identity, identity_of
+from stackwright.foresight.objects import resource_name_of
 from stackwright.foresight.snapshot import Snapshot
 from stackwright.kube import conditions
 from stackwright.kube.builtin import Job, Plain, Pod
-from stackwright.kube.resource import Resource
+from stackwright.kube.resource import Resource, ResourceName
 
 CREATED, INITIALISED, READY = "created", "initialised", "ready"
 
@@ -51,7 +51,7 @@ class Moment(NamedTuple):
     what: str
 
 
-def trace(snapshot: Snapshot, target: Identity) -> Path | None:
+def trace(snapshot: Snapshot, target: ResourceName) -> Path | None:
     """Return what took the time until a resource was ready; None while it is not."""
     walk = _Walk(snapshot)
     resource = walk.resources.get(target)
@@ -78,15 +78,15 @@ class _Walk:
     snapshot: Snapshot
 
     @cached_property
-    def resources(self) -> dict[Identity, Resource]:
+    def resources(self) -> dict[ResourceName, Resource]:
         """Everything that has moments, by kind and name."""
-        return {identity_of(one): one for one in (*self.snapshot.seen.all(), *self.snapshot.pods)}
+        return {resource_name_of(one): one for one in (*self.snapshot.objects.all(), *self.snapshot.pods)}
 
     @cached_property
-    def makers(self) -> dict[Identity, Identity]:
+    def makers(self) -> dict[ResourceName, ResourceName]:
         """Who made what: by the tree, and of pods their workload."""
-        found: dict[Identity, Identity] = {}
-        for node in tree.flatten(tree.build(self.snapshot.seen)):
+        found: dict[ResourceName, ResourceName] = {}
+        for node in tree.flatten(tree.build(self.snapshot.objects)):
             found |= {(child.kind, child.name): (node.kind, node.name) for child in node.children}
         sets = {one.metadata.uid: one.metadata.controller for one in self.snapshot.replica_sets}
         for pod in self.snapshot.pods:
@@ -94,7 +94,7 @@ class _Walk:
             # Between a Deployment and its pods there is a ReplicaSet, which takes no time of its own.
             owner = sets.get(owner.uid, owner) if owner is not None else None
             if owner is not None:
-                found[identity_of(pod)] = (owner.kind, owner.name)
+                found[resource_name_of(pod)] = (owner.kind, owner.name)
         return found
 
     def moment(self, resource: Resource, what: str) -> Moment | None:
@@ -133,8 +133,8 @@ class _Walk:
         return max(found) if found and len(found) == len(pods) else ""
 
     def _pods(self, workload: Resource) -> list[Pod]:
-        wanted = identity_of(workload)
-        return [pod for pod in self.snapshot.pods if self.makers.get(identity_of(pod)) == wanted]
+        wanted = resource_name_of(workload)
+        return [pod for pod in self.snapshot.pods if self.makers.get(resource_name_of(pod)) == wanted]
 
     def before(self, moment: Moment, began: datetime, visited: Iterable[Moment]) -> Moment | None:
         """Return what ended last of all that a moment had to wait for; None at the beginning."""
@@ -146,34 +146,36 @@ class _Walk:
         return max(found, key=lambda one: (one.at, one[2:4] != moment[2:4], one.rank), default=None)
 
     def _candidates(self, moment: Moment) -> Iterable[Moment]:
-        identity = (moment.kind, moment.name)
-        resource = self.resources[identity]
+        name = (moment.kind, moment.name)
+        resource = self.resources[name]
         own = [one for one in self.moments(resource) if one < moment]
-        maker = self.resources.get(self.makers.get(identity, ("", "")))
+        maker = self.resources.get(self.makers.get(name, ("", "")))
         if moment.what == CREATED:
             # Who made it did so when what it waited for was there: its needs, and others that it made.
-            return self._before_making(maker, identity) if maker is not None else ()
+            return self._before_making(maker, name) if maker is not None else ()
         if not isinstance(resource, Pod):
             return [*own, *self._ends(self._waited_for(resource))]
-        owner = self.resources.get(self.makers.get(identity_of(maker), ("", ""))) if maker is not None else None
+        owner = self.resources.get(self.makers.get(resource_name_of(maker), ("", ""))) if maker is not None else None
         if moment.what == INITIALISED and maker is not None and owner is not None:
             # The first containers of a pod wait for what its service needs, and for Jobs of its service.
-            return [*own[-1:], *self._before_making(owner, identity_of(maker))]
+            return [*own[-1:], *self._before_making(owner, resource_name_of(maker))]
         return own[-1:]
 
-    def _before_making(self, maker: Resource, made: Identity) -> Iterable[Moment]:
+    def _before_making(self, maker: Resource, made: ResourceName) -> Iterable[Moment]:
         begun = [one for one in self.moments(maker) if one.what == CREATED]
         siblings = [one for one in self._waited_for(maker) if one != made]
         return [*begun, *self._ends(siblings)]
 
-    def _waited_for(self, resource: Resource) -> list[Identity]:
+    def _waited_for(self, resource: Resource) -> list[ResourceName]:
         """Return what an object waits for before it is ready: what it needs, what it made."""
-        identity = identity_of(resource)
-        made = [child for child, maker in self.makers.items() if maker == identity]
-        needed = dependencies.list_needed(resource, self.snapshot.seen) if isinstance(resource, CustomResource) else ()
+        name = resource_name_of(resource)
+        made = [child for child, maker in self.makers.items() if maker == name]
+        needed = (
+            dependencies.list_needed(resource, self.snapshot.objects) if isinstance(resource, CustomResource) else ()
+        )
         return [entry for entry in dict.fromkeys((*needed, *made)) if entry in self.resources]
 
-    def _ends(self, entries: Iterable[Identity]) -> Iterator[Moment]:
+    def _ends(self, entries: Iterable[ResourceName]) -> Iterator[Moment]:
         """Yield the last moments of some objects, as far as they have come to an end."""
         for entry in entries:
             found = self.moments(self.resources[entry])

@@ -14,11 +14,12 @@ from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.api.mariadb import DATABASE_LABEL, SERVER_LABEL, MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
 from stackwright.controllers import needs
-from stackwright.controllers.controlplane.resolution import Identity, provided_needs
-from stackwright.foresight.objects import Seen
+from stackwright.controllers.controlplane.resolution import provided_needs
+from stackwright.foresight.objects import Objects
+from stackwright.kube.resource import ResourceName
 
 
-def list_services(resource: CustomResource) -> tuple[Identity, ...]:
+def list_services(resource: CustomResource) -> tuple[ResourceName, ...]:
     """Return the services that a service stands on: a database's server, a cache, a broker, who knows its users."""
     blueprint = services.blueprint_of(type(resource))
     if blueprint is None or blueprint.elsewhere(resource):
@@ -26,21 +27,21 @@ def list_services(resource: CustomResource) -> tuple[Identity, ...]:
     return tuple(dict.fromkeys((_provider(need.word), name) for need, name in provided_needs(resource)))
 
 
-def list_kept(resource: CustomResource, seen: Seen) -> tuple[Identity, ...]:
+def list_kept(resource: CustomResource, objects: Objects) -> tuple[ResourceName, ...]:
     """Return what a service asks for and does not own, because it outlives the service."""
     blueprint = services.blueprint_of(type(resource))
     if blueprint is None or blueprint.elsewhere(resource):
         return ()
-    sight = needs.sight(seen)
+    sight = needs.sight(objects)
     resolved = (need.resolve(resource, sight) for need in blueprint.needs_of(resource))
     return tuple((child.of.kind.name, child.key.name) for entry in resolved for child in entry.children)
 
 
-def list_needed(resource: CustomResource, seen: Seen) -> tuple[Identity, ...]:
+def list_needed(resource: CustomResource, objects: Objects) -> tuple[ResourceName, ...]:
     """Return all that a resource needs before it can be ready, beside what it owns; the nearest first."""
     if isinstance(resource, OpenStackControlPlane):
         return tuple((entry.kind, entry.name) for entry in resource.status.services)
-    found = (*list_kept(resource, seen), *list_services(resource), *_of_shared(resource, seen))
+    found = (*list_kept(resource, objects), *list_services(resource), *_of_shared(resource, objects))
     return tuple(dict.fromkeys(entry for entry in found if entry[1]))
 
 
@@ -49,7 +50,7 @@ def _provider(word: str) -> str:
     return services.providers()[word].kind.kind.name
 
 
-def _of_shared(resource: CustomResource, seen: Seen) -> Iterable[Identity]:
+def _of_shared(resource: CustomResource, objects: Objects) -> Iterable[ResourceName]:
     """Yield what the kinds need by which services get something of another service."""
     labels = resource.metadata.labels
     match resource:
@@ -60,12 +61,12 @@ def _of_shared(resource: CustomResource, seen: Seen) -> Iterable[Identity]:
         case TransportURL():
             yield _provider("broker"), resource.spec.rabbitmqClusterName
         case KeystoneService():
-            yield _provider("identity"), resource.spec.keystoneInstance or _only(_provider("identity"), seen)
+            yield _provider("identity"), resource.spec.keystoneInstance or _only(_provider("identity"), objects)
         case KeystoneEndpoint():
             yield KeystoneService.kind.name, resource.spec.serviceName
 
 
-def _only(kind: str, seen: Seen) -> str:
+def _only(kind: str, objects: Objects) -> str:
     """Return the name of the only resource of a kind; "" where there is none or more than one."""
-    names: list[Any] = [item.metadata.name for item in seen.all() if item.kind.name == kind]
+    names: list[Any] = [item.metadata.name for item in objects.all() if item.kind.name == kind]
     return str(names[0]) if len(names) == 1 else ""

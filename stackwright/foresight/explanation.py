@@ -8,34 +8,34 @@ import msgspec
 from stackwright import services
 from stackwright.api.base import CustomResource
 from stackwright.foresight import dependencies, reasons, tree
-from stackwright.foresight.objects import Identity, identity_of
+from stackwright.foresight.objects import resource_name_of
 from stackwright.foresight.reasons import Reason
 from stackwright.foresight.snapshot import Snapshot
 from stackwright.foresight.tree import Node, State
 from stackwright.kube import conditions
 from stackwright.kube.builtin import Deployment, Job, Pod, ReplicaSet
-from stackwright.kube.resource import Condition, Resource
+from stackwright.kube.resource import Condition, Resource, ResourceName
 
 # The order of a Deployment's ReplicaSets.
 _REVISION = "deployment.kubernetes.io/revision"
 _LOOKED_AT = "Requested"
 
 
-def explain(snapshot: Snapshot, target: Identity) -> Reason:
+def explain(snapshot: Snapshot, target: ResourceName) -> Reason:
     """Return why a resource is as it is, and below it all that it waits for; what is ready waits for nothing."""
-    nodes = {(node.kind, node.name): node for node in tree.flatten(tree.build(snapshot.seen))}
-    resources = {identity_of(resource): resource for resource in snapshot.seen.all()}
+    nodes = {(node.kind, node.name): node for node in tree.flatten(tree.build(snapshot.objects))}
+    resources = {resource_name_of(resource): resource for resource in snapshot.objects.all()}
     return merge_repeats(_Explainer(snapshot, nodes, resources).about(target), {})
 
 
 @dataclass(frozen=True)
 class _Explainer:
     snapshot: Snapshot
-    nodes: Mapping[Identity, Node]
-    resources: Mapping[Identity, Resource]
-    told: set[Identity] = field(default_factory=set)
+    nodes: Mapping[ResourceName, Node]
+    resources: Mapping[ResourceName, Resource]
+    told: set[ResourceName] = field(default_factory=set)
 
-    def about(self, target: Identity) -> Reason:
+    def about(self, target: ResourceName) -> Reason:
         """Return the reason of one resource; a second time it is only named."""
         node, resource = self.nodes.get(target), self.resources.get(target)
         if node is None or resource is None:
@@ -63,13 +63,13 @@ class _Explainer:
             waits_for=tuple(sorted((self.about(entry) for entry in held), key=_only_waits)),
         )
 
-    def find_holding(self, node: Node, resource: CustomResource) -> list[Identity]:
+    def find_holding(self, node: Node, resource: CustomResource) -> list[ResourceName]:
         """Return what holds a resource up: what it needs or owns and is not ready.
 
         What another of these waits for stands below that one.
         """
         owned = [(child.kind, child.name) for child in node.children]
-        needed = [entry for entry in dependencies.list_needed(resource, self.snapshot.seen) if entry not in owned]
+        needed = [entry for entry in dependencies.list_needed(resource, self.snapshot.objects) if entry not in owned]
         every = [entry for entry in dict.fromkeys((*needed, *owned)) if not self._ready(entry)]
         if node.state is State.READY:
             # An action that failed is nothing that a resource waits for.
@@ -79,13 +79,13 @@ class _Explainer:
             entry for entry in every if not any(entry in below[other] for other in every if other != entry)
         ] or every[:1]
 
-    def _ready(self, entry: Identity) -> bool:
+    def _ready(self, entry: ResourceName) -> bool:
         node = self.nodes.get(entry)
         return node is not None and node.state is State.READY
 
-    def _reachable(self, start: Identity) -> set[Identity]:
+    def _reachable(self, start: ResourceName) -> set[ResourceName]:
         """Return all that somebody who is not ready waits for, also through others."""
-        found: set[Identity] = set()
+        found: set[ResourceName] = set()
         todo = [start]
         while todo:
             entry = todo.pop()
@@ -94,7 +94,7 @@ class _Explainer:
                 continue
             owned = ((child.kind, child.name) for child in node.children)
             further = [
-                one for one in (*dependencies.list_needed(resource, self.snapshot.seen), *owned) if one not in found
+                one for one in (*dependencies.list_needed(resource, self.snapshot.objects), *owned) if one not in found
             ]
             found.update(further)
             todo += further
@@ -173,7 +173,7 @@ def merge_repeats(reason: Reason, before: dict[tuple[str, str], str]) -> Reason:
     return msgspec.structs.replace(reason, waits_for=below)
 
 
-def _absent(target: Identity, node: Node | None) -> Reason:
+def _absent(target: ResourceName, node: Node | None) -> Reason:
     kind, name = target
     message = node.message if node is not None and node.message else "is not there"
     # What a control plane speaks of it makes itself, and so does a service with its database or account.

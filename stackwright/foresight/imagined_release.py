@@ -22,7 +22,7 @@ from stackwright.blueprint.service import Endpoint, Service
 from stackwright.controllers import needs
 from stackwright.controllers.service import Environment
 from stackwright.controllers.service.decide import Intent, Seen, decide
-from stackwright.foresight.imagined_world import World, secret_of
+from stackwright.foresight.imagined_world import ImaginedWorld, secret_of
 from stackwright.kube import builtin, clock
 from stackwright.kube.builtin import ConfigMap, PersistentVolumeClaim, Secret
 from stackwright.kube.conditions import READY
@@ -53,7 +53,7 @@ class Outcome:
 
 
 def imagine_all(
-    service: Service[Any, Any], resource: Any, world: World, environment: Environment
+    service: Service[Any, Any], resource: Any, world: ImaginedWorld, environment: Environment
 ) -> tuple[Outcome, ...]:
     """Return what a resource becomes, and behind it what each of its children does, to any depth."""
     own = imagine(service, resource, world, environment)
@@ -65,7 +65,7 @@ def imagine_all(
     return tuple(found)
 
 
-def imagine(service: Service[Any, Any], resource: Any, world: World, environment: Environment) -> Outcome:
+def imagine(service: Service[Any, Any], resource: Any, world: ImaginedWorld, environment: Environment) -> Outcome:
     """Return what one resource becomes in a world; what it makes for its children is in that world afterwards."""
     resource = world.add(resource)
     made = [*_passwords(service, resource, world, environment)]
@@ -82,7 +82,7 @@ def imagine(service: Service[Any, Any], resource: Any, world: World, environment
 
 
 def _decide(
-    service: Service[Any, Any], resource: Any, world: World, environment: Environment, made: list[str]
+    service: Service[Any, Any], resource: Any, world: ImaginedWorld, environment: Environment, made: list[str]
 ) -> Intent[Any]:
     intent: Intent[Any] = Intent()
     moved = True
@@ -110,7 +110,7 @@ def _decide(
     return intent
 
 
-def _run_jobs(intent: Intent[Any], resource: Any, world: World) -> bool:
+def _run_jobs(intent: Intent[Any], resource: Any, world: ImaginedWorld) -> bool:
     """Put the Jobs there as they are when they are done, as children may wait for them; return whether any is new."""
     jobs = (intent.values or {}).get("jobs", {})
     names = [f"{resource.metadata.name}-{name}-{job['hash']}" for name, job in jobs.items()]
@@ -121,7 +121,7 @@ def _run_jobs(intent: Intent[Any], resource: Any, world: World) -> bool:
     return bool(new)
 
 
-def _make_ready(service: Service[Any, Any], intent: Intent[Any], world: World) -> bool:
+def _make_ready(service: Service[Any, Any], intent: Intent[Any], world: ImaginedWorld) -> bool:
     """Put children there that are ready, as others may wait for them; return whether any is new."""
     ready = Condition(type=READY, status="True", reason=READY)
     new = [item for item in intent.children if item.of in service.owns and world(item.of, item.key.name) is None]
@@ -131,7 +131,7 @@ def _make_ready(service: Service[Any, Any], intent: Intent[Any], world: World) -
     return bool(new)
 
 
-def _children(intent: Intent[Any], world: World) -> Iterable[CustomResource]:
+def _children(intent: Intent[Any], world: ImaginedWorld) -> Iterable[CustomResource]:
     """Put what a resource makes into the world, where its children find it; yield those that are services."""
     for child in intent.children:
         if not child.kept and (child.of in (Secret, ConfigMap) or issubclass(child.of, CustomResource)):
@@ -140,7 +140,9 @@ def _children(intent: Intent[Any], world: World) -> Iterable[CustomResource]:
                 yield placed
 
 
-def _passwords(service: Service[Any, Any], resource: Any, world: World, environment: Environment) -> Iterable[str]:
+def _passwords(
+    service: Service[Any, Any], resource: Any, world: ImaginedWorld, environment: Environment
+) -> Iterable[str]:
     """Make the Secret with the passwords of the service where no file has it, and yield its name."""
     wanted = {password for need in service.needs_of(resource) for password in need.passwords(resource)}
     for child in services.family_of(resource, world.blueprint_of):
@@ -155,7 +157,7 @@ def _passwords(service: Service[Any, Any], resource: Any, world: World, environm
     yield resource.spec.secret
 
 
-def _surround(service: Service[Any, Any], resource: Any, world: World) -> None:
+def _surround(service: Service[Any, Any], resource: Any, world: ImaginedWorld) -> None:
     """Put what the service needs around it: as the files have it, else as it is by default."""
     for need in service.needs_of(resource):
         need.imagine(resource, world)
@@ -165,7 +167,7 @@ def _surround(service: Service[Any, Any], resource: Any, world: World) -> None:
             _expose(resource, endpoint, interface, world)
 
 
-def _expose(resource: Any, endpoint: Endpoint, interface: str, world: World) -> None:
+def _expose(resource: Any, endpoint: Endpoint, interface: str, world: ImaginedWorld) -> None:
     """Put the Service of an endpoint there; which address one outside the cluster gets, only that cluster knows."""
     override = endpoint.overrides(resource).get(interface)
     kind = (
@@ -182,7 +184,7 @@ def _expose(resource: Any, endpoint: Endpoint, interface: str, world: World) -> 
     world.add(builtin.Service(metadata=ObjectMeta(name=name), spec={"type": kind}))
 
 
-def _finished(service: Service[Any, Any], resource: Any, made: Resource, world: World) -> Resource:
+def _finished(service: Service[Any, Any], resource: Any, made: Resource, world: ImaginedWorld) -> Resource:
     """Return what a service keeps as it is once an operator has made it."""
     try:
         for need in service.needs_of(resource):
@@ -192,14 +194,14 @@ def _finished(service: Service[Any, Any], resource: Any, made: Resource, world: 
     return made
 
 
-def _provision(service: Service[Any, Any], resource: Any, facts: Any, world: World) -> JsonObject:
+def _provision(service: Service[Any, Any], resource: Any, facts: Any, world: ImaginedWorld) -> JsonObject:
     """Return what the chart's Jobs make if no operator does: schemas with their accounts, a place in the catalog."""
     sight = needs.sight(world)
     found = (need.provision(resource, facts, sight) for need in service.needs_of(resource))
     return reduce(paths.merge, found, {})
 
 
-def _objects(intent: Intent[Any], resource: Resource, world: World) -> Iterable[JsonObject]:
+def _objects(intent: Intent[Any], resource: Resource, world: ImaginedWorld) -> Iterable[JsonObject]:
     """Yield what the pods read and write: Secrets and ConfigMaps that are there or decided, and claims of volumes.
 
     What an operator would own is marked: one that takes the installation over knows it from what a user made.
@@ -214,8 +216,8 @@ def _objects(intent: Intent[Any], resource: Resource, world: World) -> Iterable[
     bodies = [body for body in there if body["metadata"]["name"] not in decided]
     for body in (*bodies, *decided.values()):
         # What the parent has told, its children read, too.
-        if (identity := (body["kind"], body["metadata"]["name"])) not in world.told:
-            world.told.add(identity)
+        if (which := (body["kind"], body["metadata"]["name"])) not in world.told:
+            world.told.add(which)
             yield _body(body, world.namespace)
 
 

@@ -21,7 +21,7 @@ C = TypeVar("C", bound=CustomResource)
 
 
 @dataclass
-class World:
+class ImaginedWorld:
     """All objects of a namespace that is only imagined."""
 
     outside: Outside
@@ -76,7 +76,7 @@ def _default(kind: type[C], name: str, spec: JsonObject) -> C:
     return msgspec.convert({"metadata": {"name": name}, "spec": spec}, kind)
 
 
-def _told(resource: C, world: World, *, alone: bool = True) -> Any:
+def _told(resource: C, world: ImaginedWorld, *, alone: bool = True) -> Any:
     """Return a resource with what its service tells of it once it runs; one that is not `alone` needs more for that."""
     metadata = msgspec.structs.replace(resource.metadata, namespace=world.namespace)
     placed = msgspec.structs.replace(resource, metadata=metadata)

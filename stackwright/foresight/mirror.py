@@ -7,16 +7,16 @@ from typing import Any
 
 from stackwright import tasks
 from stackwright.foresight.kinds import tree_kinds
-from stackwright.foresight.objects import Seen, list_kinds
+from stackwright.foresight.objects import Objects, list_kinds
 from stackwright.kube import discovery
 from stackwright.kube.client import Client
 from stackwright.kube.informer import Informer
 from stackwright.kube.resource import Resource
 
 
-async def read(client: Client, namespace: str) -> Seen:
+async def read(client: Client, namespace: str) -> Objects:
     """Return what is there now."""
-    return Seen(await list_kinds(client, tree_kinds(), namespace))
+    return Objects(await list_kinds(client, tree_kinds(), namespace))
 
 
 class Mirror:
@@ -29,9 +29,9 @@ class Mirror:
             informer.subscribe(lambda _: self._changed.set())
 
     @property
-    def seen(self) -> Seen:
+    def objects(self) -> Objects:
         """What is there now."""
-        return Seen(resource for informer in self._informers for resource in informer.store.list())
+        return Objects(resource for informer in self._informers for resource in informer.store.list())
 
     @property
     def trouble(self) -> str:

@@ -5,13 +5,10 @@ from collections.abc import Iterable
 
 from stackwright.kube.client import Client
 from stackwright.kube.errors import KindNotInstalled
-from stackwright.kube.resource import R, Resource
-
-# Which object of a namespace: the name of its kind, and its own.
-Identity = tuple[str, str]
+from stackwright.kube.resource import R, Resource, ResourceName
 
 
-class Seen:
+class Objects:
     """What is there in a namespace, by kind and name."""
 
     def __init__(self, resources: Iterable[Resource]) -> None:
@@ -29,7 +26,7 @@ class Seen:
         return [resource for named in self._by_type.values() for resource in named.values()]
 
 
-def identity_of(resource: Resource) -> Identity:
+def resource_name_of(resource: Resource) -> ResourceName:
     """Return which object of its namespace this is."""
     return resource.kind.name, resource.metadata.name
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from stackwright.foresight import mirror
-from stackwright.foresight.objects import Seen, list_kind
+from stackwright.foresight.objects import Objects, list_kind
 from stackwright.kube import clock
 from stackwright.kube import pods as pod_calls
 from stackwright.kube.builtin import Event, PersistentVolumeClaim, Pod, ReplicaSet, StorageClass
@@ -45,7 +45,7 @@ class Log(NamedTuple):
 class Snapshot:
     """A namespace at one moment. `classes` is None where nobody may look which storage classes there are."""
 
-    seen: Seen
+    objects: Objects
     now: datetime
     pods: tuple[Pod, ...] = ()
     replica_sets: tuple[ReplicaSet, ...] = ()
@@ -76,7 +76,7 @@ class Snapshot:
 
 async def read(client: Client, namespace: str) -> Snapshot:
     """Return what is there now, without logs."""
-    seen, pods, sets, claims, events, classes = await asyncio.gather(
+    objects, pods, sets, claims, events, classes = await asyncio.gather(
         mirror.read(client, namespace),
         list_kind(client, Pod, namespace),
         list_kind(client, ReplicaSet, namespace),
@@ -85,7 +85,7 @@ async def read(client: Client, namespace: str) -> Snapshot:
         _list_allowed(client, StorageClass),
     )
     names = frozenset(item.metadata.name for item in classes) if classes is not None else None
-    return Snapshot(seen, clock.now(), tuple(pods), tuple(sets), tuple(claims), tuple(events), names)
+    return Snapshot(objects, clock.now(), tuple(pods), tuple(sets), tuple(claims), tuple(events), names)
 
 
 async def _list_allowed(client: Client, kind: type[R]) -> list[R] | None:

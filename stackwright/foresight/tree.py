@@ -16,10 +16,10 @@ from stackwright.controllers.ownership import TAKEN
 from stackwright.controllers.service import labels
 from stackwright.foresight import dependencies
 from stackwright.foresight.kinds import WORKLOADS, chart_of, service_kinds
-from stackwright.foresight.objects import Identity, Seen, identity_of
+from stackwright.foresight.objects import Objects, resource_name_of
 from stackwright.kube import conditions, finalizers
 from stackwright.kube.builtin import DaemonSet, Job, Plain
-from stackwright.kube.resource import Overridden, Resource
+from stackwright.kube.resource import Overridden, Resource, ResourceName
 from stackwright.kube.shapes import pausing
 from stackwright.kube.shapes.states import HELD, state_of
 
@@ -81,23 +81,25 @@ class Node(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     children: tuple["Node", ...] = ()
 
 
-def build(seen: Seen) -> tuple[Node, ...]:
+def build(objects: Objects) -> tuple[Node, ...]:
     """Return the trees of a namespace: its control plane first, then what belongs to none."""
     children: dict[str, list[Resource]] = {}
     roots: list[Resource] = []
-    parents = _parents(seen)
-    for resource in seen.all():
-        parent = parents.get(identity_of(resource))
+    parents = _parents(objects)
+    for resource in objects.all():
+        parent = parents.get(resource_name_of(resource))
         if parent is not None:
             children.setdefault(parent.metadata.uid, []).append(resource)
         elif isinstance(resource, CustomResource):
             roots.append(resource)
     known = {
-        identity_of(resource): _custom(resource)[0] for resource in seen.all() if isinstance(resource, CustomResource)
+        resource_name_of(resource): _custom(resource)[0]
+        for resource in objects.all()
+        if isinstance(resource, CustomResource)
     }
     found = {
-        identity_of(resource): _needs(resource, seen, known)
-        for resource in seen.all()
+        resource_name_of(resource): _needs(resource, objects, known)
+        for resource in objects.all()
         if isinstance(resource, CustomResource)
     }
     return tuple(_node(root, children, found, ()) for root in sorted(roots, key=_order))
@@ -116,7 +118,7 @@ def flatten(nodes: Iterable[Node]) -> Iterable[Node]:
         yield from flatten(node.children)
 
 
-def find(nodes: Iterable[Node], wanted: Identity) -> Node | None:
+def find(nodes: Iterable[Node], wanted: ResourceName) -> Node | None:
     """Return the part of some trees that begins with a resource."""
     return next((node for node in flatten(nodes) if (node.kind, node.name) == wanted), None)
 
@@ -124,25 +126,25 @@ def find(nodes: Iterable[Node], wanted: Identity) -> Node | None:
 # Who belongs to whom.
 
 
-def _parents(seen: Seen) -> dict[Identity, Resource]:
+def _parents(objects: Objects) -> dict[ResourceName, Resource]:
     """Return the parent of everything that has one: its owner, or who keeps or uses it."""
-    everything = seen.all()
+    everything = objects.all()
     by_uid = {resource.metadata.uid: resource for resource in everything}
-    found: dict[Identity, Resource] = {}
+    found: dict[ResourceName, Resource] = {}
     for plane in everything:
         if isinstance(plane, OpenStackControlPlane):
             found |= {(entry.kind, entry.name): plane for entry in plane.status.services}
     # Of several that ask for one thing, those come last, and win, that were not refused.
     for resource in sorted(everything, key=_is_refused, reverse=True):
         if isinstance(resource, CustomResource):
-            found |= dict.fromkeys(dependencies.list_kept(resource, seen), resource)
+            found |= dict.fromkeys(dependencies.list_kept(resource, objects), resource)
     found |= _accounts(everything, found)
     for resource in everything:
         owner = resource.metadata.controller
         if owner is not None and owner.uid in by_uid:
-            found[identity_of(resource)] = by_uid[owner.uid]
+            found[resource_name_of(resource)] = by_uid[owner.uid]
         elif owner is None and isinstance(resource, Plain) and (parent := _find_by_labels(resource, everything)):
-            found[identity_of(resource)] = parent
+            found[resource_name_of(resource)] = parent
     return found
 
 
@@ -152,15 +154,15 @@ def _is_refused(resource: Resource) -> bool:
     return any(condition.reason == TAKEN and condition.status != "True" for condition in stated)
 
 
-def _accounts(everything: Iterable[Resource], parents: Mapping[Identity, Resource]) -> dict[Identity, Resource]:
+def _accounts(everything: Iterable[Resource], parents: Mapping[ResourceName, Resource]) -> dict[ResourceName, Resource]:
     """Return whose the accounts are that a service used before, or somebody made for its database."""
-    found: dict[Identity, Resource] = {}
+    found: dict[ResourceName, Resource] = {}
     for account in everything:
-        if not isinstance(account, MariaDBAccount) or identity_of(account) in parents:
+        if not isinstance(account, MariaDBAccount) or resource_name_of(account) in parents:
             continue
         database = (MariaDBDatabase.kind.name, account.metadata.labels.get(DATABASE_LABEL, ""))
         if database in parents:
-            found[identity_of(account)] = parents[database]
+            found[resource_name_of(account)] = parents[database]
     return found
 
 
@@ -190,7 +192,7 @@ def _order(resource: Resource) -> tuple[Any, ...]:
 def _node(
     resource: Resource,
     children: Mapping[str, list[Resource]],
-    needed: Mapping[Identity, tuple[Need, ...]],
+    needed: Mapping[ResourceName, tuple[Need, ...]],
     needed_by: tuple[str, ...],
 ) -> Node:
     below_it = sorted(children.get(resource.metadata.uid, ()), key=_order)
@@ -198,7 +200,7 @@ def _node(
         return _workload(resource)
     assert isinstance(resource, CustomResource)  # noqa: S101  there is nothing else in a tree
     resolved = _list_resolved(resource)
-    nodes = [_node(child, children, needed, resolved.get(identity_of(child), ())) for child in below_it]
+    nodes = [_node(child, children, needed, resolved.get(resource_name_of(child), ())) for child in below_it]
     state, reason, message, since = _custom(resource)
     annotations = resource.metadata.annotations
     return Node(
@@ -213,7 +215,7 @@ def _node(
         chart=getattr(resource.status, "chart", ""),
         release_owner=annotations.get(RELEASE_OWNER, ""),
         needed_by=needed_by,
-        needs=needed.get(identity_of(resource), ()),
+        needs=needed.get(resource_name_of(resource), ()),
         overridden=getattr(resource.status, "overridden", ()),
         actions=getattr(resource.status, "actions", ()),
         operators=getattr(resource.status, "operators", ()),
@@ -221,14 +223,14 @@ def _node(
     )
 
 
-def _needs(resource: CustomResource, seen: Seen, known: Mapping[Identity, State]) -> tuple[Need, ...]:
+def _needs(resource: CustomResource, objects: Objects, known: Mapping[ResourceName, State]) -> tuple[Need, ...]:
     """Return what a resource needs; a control plane has what it stands for below it, and that is enough."""
     if isinstance(resource, OpenStackControlPlane):
         return ()
     of_services = dependencies.list_services(resource)
     return tuple(
         Need(*entry, known.get(entry), service=entry in of_services)
-        for entry in dependencies.list_needed(resource, seen)
+        for entry in dependencies.list_needed(resource, objects)
     )
 
 
@@ -289,14 +291,14 @@ def _since(resource: Plain, state: State) -> str:
     return str(entry.get("lastTransitionTime") or resource.metadata.creationTimestamp)
 
 
-def _list_resolved(resource: CustomResource) -> dict[Identity, tuple[str, ...]]:
+def _list_resolved(resource: CustomResource) -> dict[ResourceName, tuple[str, ...]]:
     """Return what a control plane added by itself, and for whom."""
     if not isinstance(resource, OpenStackControlPlane):
         return {}
     return {(entry.kind, entry.name): entry.neededBy for entry in resource.status.resolved}
 
 
-def _absent(resource: CustomResource, there: set[Identity]) -> Iterable[Node]:
+def _absent(resource: CustomResource, there: set[ResourceName]) -> Iterable[Node]:
     """Yield what a control plane speaks of and what is not there yet."""
     if not isinstance(resource, OpenStackControlPlane):
         return

@@ -23,7 +23,7 @@ PLUGIN_DEADLINE = 60.0
 
 
 @dataclass(frozen=True)
-class Identity:
+class Authentication:
     """What goes with a request: headers, and the TLS context of its connection (None for plain HTTP)."""
 
     headers: tuple[tuple[str, str], ...]
@@ -44,19 +44,19 @@ class Credentials:
         self._clock = clock
         self._wall_clock = wall_clock
         self._lock = asyncio.Lock()
-        self._identity: Identity | None = None
+        self._identity: Authentication | None = None
         self._tls: ssl.SSLContext | None = None
         self._read_at = 0.0
         self._expires_at: float | None = None
 
-    def forget(self, rejected: Identity) -> bool:
+    def forget(self, rejected: Authentication) -> bool:
         """Take note that the server did not accept an identity; return whether asking again may give another."""
         # Of many requests that are refused at once, the first one has it renewed for all.
         if self._identity is rejected:
             self._identity = None
         return self._connection.token_file is not None or self._connection.exec_plugin is not None
 
-    async def current(self) -> Identity:
+    async def current(self) -> Authentication:
         """Return the identity, renewed when it ran out."""
         if self._identity is not None and self._fresh():
             return self._identity
@@ -70,7 +70,7 @@ class Credentials:
             return self._clock() - self._read_at < TOKEN_FILE_LIFE
         return self._expires_at is None or self._wall_clock() < self._expires_at - EXPIRY_MARGIN
 
-    async def _renewed(self) -> Identity:
+    async def _renewed(self) -> Authentication:
         connection = self._connection
         if connection.exec_plugin is not None:
             return await self._from_plugin(connection.exec_plugin)
@@ -83,9 +83,9 @@ class Credentials:
                 raise ConfigError(f"Cannot read the token in {connection.token_file}: {error.strerror}.") from None
         if self._tls is None:
             self._tls = tls_context(connection, connection.client_certificate, connection.client_key)
-        return Identity(self._headers(token), self._tls)
+        return Authentication(self._headers(token), self._tls)
 
-    async def _from_plugin(self, plugin: ExecPlugin) -> Identity:
+    async def _from_plugin(self, plugin: ExecPlugin) -> Authentication:
         status = await run_plugin(plugin)
         self._expires_at = _seconds(status.expiration_timestamp, plugin)
         connection = self._connection
@@ -93,7 +93,7 @@ class Credentials:
         key = status.client_key_data or connection.client_key
         if self._tls is None or status.client_certificate_data:
             self._tls = tls_context(connection, certificate, key)
-        return Identity(self._headers(status.token or connection.token), self._tls)
+        return Authentication(self._headers(status.token or connection.token), self._tls)
 
     def _headers(self, token: str) -> tuple[tuple[str, str], ...]:
         bearer = (("Authorization", f"Bearer {token}"),) if token else ()

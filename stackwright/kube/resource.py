@@ -165,6 +165,12 @@ class Key(NamedTuple):
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
+# Which object of a cluster.
+ObjectKey = tuple[Kind, Key]
+# Which object of a namespace, as people say it: the name of its kind, and its own.
+ResourceName = tuple[str, str]
+
+
 class Resource(Value, frozen=True, kw_only=True):
     """The base of every kind, ours and Kubernetes' own. A subclass sets `kind` and adds spec, status or data."""
 

@@ -21,7 +21,7 @@ from yarl import URL
 from stackwright.kube import answers, metrics
 from stackwright.kube.answers import Lost
 from stackwright.kube.config import Connection
-from stackwright.kube.credentials import Credentials, Identity
+from stackwright.kube.credentials import Authentication, Credentials
 from stackwright.kube.errors import ApiError, Unreachable
 from stackwright.kube.gathering import Gathering
 from stackwright.kube.resource import Kind
@@ -157,7 +157,7 @@ class Transport:
     def _is_over(self, began: float, wait: float) -> bool:
         return self._patience is not None and self.clock() - began + wait >= self._patience
 
-    async def _attempt(self, call: Call, identity: Identity) -> Reply | Lost:
+    async def _attempt(self, call: Call, identity: Authentication) -> Reply | Lost:
         try:
             async with self._open(call, identity, self._limits) as response:
                 reply = Reply(response.status, await response.read(), retry_after(response.headers))
@@ -239,7 +239,7 @@ class Transport:
         )
 
     def _open(
-        self, call: Call, identity: Identity, timeout: aiohttp.ClientTimeout
+        self, call: Call, identity: Authentication, timeout: aiohttp.ClientTimeout
     ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
         headers = [("Accept", call.accept), *identity.headers]
         if call.body is not None:

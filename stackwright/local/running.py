@@ -17,7 +17,7 @@ ASKED = 0.05
 
 
 @dataclass(frozen=True)
-class Plan:
+class Launch:
     """How a program is run: its name, command line, log, and how it says that it is ready."""
 
     name: str
@@ -32,9 +32,9 @@ class Program:
     `died` is called when it ends though nobody asked it to.
     """
 
-    def __init__(self, plan: Plan, died: Callable[["Program"], None]) -> None:
-        self.name = plan.name
-        self._plan = plan
+    def __init__(self, launch: Launch, died: Callable[["Program"], None]) -> None:
+        self.name = launch.name
+        self._launch = launch
         self._died = died
         self._child: process.Child | None = None
         self._ended = asyncio.Event()
@@ -52,7 +52,7 @@ class Program:
         self._ended = asyncio.Event()
         self._asked_to_end = False
         try:
-            self._child = process.start(self._plan.command, log=self._plan.log)
+            self._child = process.start(self._launch.command, log=self._launch.log)
         except OSError as error:
             raise ProgramFailed(f"{self.name} cannot be started: {error}") from error
         descriptor = os.pidfd_open(self._child.pid)
@@ -69,7 +69,7 @@ class Program:
     async def until_ready(self, seconds: float) -> None:
         """Return when it is ready; raise with the end of its log when it ends before, or takes too long."""
         end = time.monotonic() + seconds
-        while not await self._plan.ready():
+        while not await self._launch.ready():
             if self._ended.is_set():
                 raise ProgramFailed(self.obituary())
             if time.monotonic() > end:
@@ -116,4 +116,4 @@ class Program:
         return f"{self.name} {how}. {self._log()}"
 
     def _log(self) -> str:
-        return f"The end of {self._plan.log}:\n{process.tail(self._plan.log)}"
+        return f"The end of {self._launch.log}:\n{process.tail(self._launch.log)}"

@@ -155,8 +155,8 @@ FURTHER = (
     Mutant(
         "a composite prunes whatever is waited for",
         CHILDREN,
-        "if prune and identity not in wanted",
-        "if identity not in wanted",
+        "if prune and key not in wanted",
+        "if key not in wanted",
         (f"{COMPOSITE}::test_nothing_is_pruned_while_something_is_waited_for",),
     ),
     Mutant(

@@ -17,11 +17,10 @@ from stackwright.cli import artifacts, manifests, resource_names
 from stackwright.cli.commands.crds import OLDEST_KUBERNETES
 from stackwright.cli.connection import Where, client_on, cloud_options, connection_of
 from stackwright.cli.printing import findings_report
-from stackwright.foresight.checks import images, imagined_cloud, suite
-from stackwright.foresight.checks import world as worlds
+from stackwright.foresight.checks import cluster_state, images, imagined_cloud, suite
+from stackwright.foresight.checks.cluster_state import ClusterState
 from stackwright.foresight.checks.findings import Finding, Level
 from stackwright.foresight.checks.imagined_cloud import Means
-from stackwright.foresight.checks.world import World
 from stackwright.kube.errors import ConfigError
 from stackwright.kube.resource import JsonObject, Resource
 
@@ -67,17 +66,17 @@ async def _check(where: Where, files: tuple[Path, ...]) -> tuple[str, tuple[Find
         return await _offline(where.namespace or "", given, invalid)
     async with client_on(connection, where.patience) as client:
         namespace = where.namespace or _namespace_of(given) or await resource_names.namespace_of(client, None)
-        world = await worlds.read(client, namespace)
-        planes = tuple(item for item in (given if files else world.planes) if isinstance(item, OpenStackControlPlane))
+        state = await cluster_state.read(client, namespace)
+        planes = tuple(item for item in (given if files else state.planes) if isinstance(item, OpenStackControlPlane))
         if not files and not planes:
             raise click.ClickException(f"Namespace {namespace} has no OpenStackControlPlane; name a file with -f.")
-        known, unsure = _images(world)
-        plan = await imagined_cloud.imagine(namespace, given, planes, suite.find_foreign(world, planes), _means(known))
-        rendered = [body for release in plan.releases for body in release.rendered.objects]
-        world = replace(world, objects=await worlds.read_objects(client, namespace, rendered))
-        tried = await suite.try_manifests(client, world, bodies)
-    of_cluster = suite.check_cluster(plan, world, OLDEST_KUBERNETES)
-    return namespace, (*of_cluster, *invalid, *plan.findings, *tried, *unsure, *suite.check_plan(plan, world))
+        known, unsure = _images(state)
+        cloud = await imagined_cloud.imagine(namespace, given, planes, suite.find_foreign(state, planes), _means(known))
+        rendered = [body for release in cloud.releases for body in release.rendered.objects]
+        state = replace(state, objects=await cluster_state.read_objects(client, namespace, rendered))
+        tried = await suite.try_manifests(client, state, bodies)
+    of_cluster = suite.check_cluster(cloud, state, OLDEST_KUBERNETES)
+    return namespace, (*of_cluster, *invalid, *cloud.findings, *tried, *unsure, *suite.check_cloud(cloud, state))
 
 
 async def _offline(
@@ -87,8 +86,8 @@ async def _offline(
     namespace = asked or _namespace_of(given) or resource_names.DEFAULT_NAMESPACE
     planes = tuple(item for item in given if isinstance(item, OpenStackControlPlane))
     known, unsure = _images(None)
-    plan = await imagined_cloud.imagine(namespace, given, planes, (), _means(known))
-    return namespace, tuple(suite.check_files(given, invalid, plan, unsure))
+    cloud = await imagined_cloud.imagine(namespace, given, planes, (), _means(known))
+    return namespace, tuple(suite.check_files(given, invalid, cloud, unsure))
 
 
 def read(
@@ -122,9 +121,9 @@ def _namespace_of(given: Iterable[Resource]) -> str:
     return next((item.metadata.namespace for item in given if item.metadata.namespace), "")
 
 
-def _images(world: World | None) -> tuple[dict[str, ComponentImage], tuple[Finding, ...]]:
+def _images(state: ClusterState | None) -> tuple[dict[str, ComponentImage], tuple[Finding, ...]]:
     """Return which images would be run: those that the cluster's operators say, else those of this checkout."""
-    stated = worlds.images_of(world) if world is not None else None
+    stated = cluster_state.images_of(state) if state is not None else None
     if stated is not None:
         return stated, ()
     try:

@@ -12,9 +12,10 @@ from stackwright.cli.commands import status
 from stackwright.cli.connection import Where, client_of, cloud_options
 from stackwright.cli.printing import explanation_report
 from stackwright.foresight import critical_path, explanation, reasons, snapshot, tree
-from stackwright.foresight.objects import Identity, identity_of
+from stackwright.foresight.objects import resource_name_of
 from stackwright.foresight.reasons import Reason
 from stackwright.foresight.snapshot import Snapshot
+from stackwright.kube.resource import ResourceName
 
 TEXT, JSON = "text", "json"
 
@@ -40,20 +41,20 @@ async def _explain(where: Where, word: str, output: str) -> int:
     async with client_of(where) as client:
         namespace = await resource_names.namespace_of(client, where.namespace)
         found = await snapshot.read(client, namespace)
-        target = identity_of(status.choose(found.seen, word))
+        target = resource_name_of(status.choose(found.objects, word))
         reason = explanation.explain(found, target)
         logs = [entry.log.log for entry in reasons.flatten(reason) if entry.log is not None]
         if logs:
             found = replace(found, logs=await snapshot.read_logs(client, namespace, logs))
             reason = explanation.explain(found, target)
     _print(namespace, found, target, reason, output)
-    return status.code_of(status.trees_below(found.seen, target))
+    return status.code_of(status.trees_below(found.objects, target))
 
 
-def _print(namespace: str, found: Snapshot, target: Identity, reason: Reason, output: str) -> None:
+def _print(namespace: str, found: Snapshot, target: ResourceName, reason: Reason, output: str) -> None:
     path = critical_path.trace(found, target)
     if output == JSON:
-        state = tree.worst(status.trees_below(found.seen, target))
+        state = tree.worst(status.trees_below(found.objects, target))
         click.echo(explanation_report.report(namespace, state, reason, path))
         return
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else explanation_report.ENDLESS

@@ -176,8 +176,8 @@ async def take_back(client: Client, resource: CustomResource, found: Iterable[Ch
         by_label.setdefault(change.entry.resource, []).append((change.entry.manager, change.entry.field))
     for label, entries in by_label.items():
         kind, name = overrides.kind_and_name(label)
-        identity = (kind, Key(resource.metadata.namespace if kind.namespaced else "", name))
-        await release.take_fields(client, identity, entries, APPLIER)
+        which = (kind, Key(resource.metadata.namespace if kind.namespaced else "", name))
+        await release.take_fields(client, which, entries, APPLIER)
 
 
 def _show(resource: CustomResource, found: list[Change]) -> None:

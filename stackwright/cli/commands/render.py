@@ -20,7 +20,7 @@ from stackwright.controllers.service import Environment
 from stackwright.controllers.translation import translated
 from stackwright.foresight import imagined_release
 from stackwright.foresight.imagined_release import Missing, Outcome
-from stackwright.foresight.imagined_world import World
+from stackwright.foresight.imagined_world import ImaginedWorld
 from stackwright.kube.crd import generate
 from stackwright.kube.resource import JsonObject, Resource
 
@@ -91,7 +91,7 @@ def render(  # noqa: PLR0913  its options
     if what == MANIFESTS and getattr(resource.spec, "chart", None) is not None:
         message = "spec.chart names a chart of your own; give --values to `helm template` with that chart"
         raise click.UsageError(message)
-    world = World(outside)
+    world = ImaginedWorld(outside)
     for item in beside:
         world.add(item)
     try:

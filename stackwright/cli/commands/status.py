@@ -17,9 +17,10 @@ from stackwright.cli.printing.progress import tell_until
 from stackwright.foresight import mirror, tree
 from stackwright.foresight.kinds import service_kinds
 from stackwright.foresight.mirror import Mirror
-from stackwright.foresight.objects import Identity, Seen, identity_of
+from stackwright.foresight.objects import Objects, resource_name_of
 from stackwright.foresight.tree import Node, State
 from stackwright.kube import clock
+from stackwright.kube.resource import ResourceName
 from stackwright.local.progress import Progress, Shown
 
 TABLE, JSON = "table", "json"
@@ -53,8 +54,8 @@ def status(*, where: Where, resource: str | None, watch: bool, wait: bool, timeo
 async def _once(where: Where, word: str | None, output: str) -> int:
     async with client_of(where) as client:
         namespace = await resource_names.namespace_of(client, where.namespace)
-        seen = await mirror.read(client, namespace)
-    nodes = select(seen, word)
+        objects = await mirror.read(client, namespace)
+    nodes = select(objects, word)
     _print(namespace, nodes, output)
     return code_of(nodes)
 
@@ -70,8 +71,8 @@ async def _wait(where: Where, word: str | None, timeout: float, output: str) -> 
                         await _until_ready(found, word, progress)
                 except TimeoutError:
                     pass
-                seen = found.seen
-    nodes = _patient(seen, word)
+                objects = found.objects
+    nodes = _patient(objects, word)
     _print(namespace, nodes, output, word)
     return code_of(nodes)
 
@@ -84,7 +85,7 @@ async def _until_ready(found: Mirror, word: str | None, progress: Progress) -> N
         trouble = await _wait_for_change(found, trouble)
 
     await tell_until(
-        lambda nodes: code_of(nodes) == exit_codes.DONE, lambda: _patient(found.seen, word), changed, progress
+        lambda nodes: code_of(nodes) == exit_codes.DONE, lambda: _patient(found.objects, word), changed, progress
     )
 
 
@@ -112,7 +113,7 @@ async def _watch(where: Where, word: str | None, output: str) -> None:
 async def _watch_json(found: Mirror, word: str | None, namespace: str) -> None:
     before = trouble = ""
     while True:
-        after = cloud_report.report(namespace, _patient(found.seen, word), one_line=True)
+        after = cloud_report.report(namespace, _patient(found.objects, word), one_line=True)
         if after != before:
             click.echo(after)
         before = after
@@ -120,12 +121,12 @@ async def _watch_json(found: Mirror, word: str | None, namespace: str) -> None:
 
 
 async def _watch_lines(found: Mirror, word: str | None) -> None:
-    nodes = _patient(found.seen, word)
+    nodes = _patient(found.objects, word)
     click.echo("\n".join(cloud_report.lines(nodes, clock.now())))
     before, trouble = cloud_report.describe(nodes), ""
     while True:
         trouble = await _wait_for_change(found, trouble)
-        after = cloud_report.describe(_patient(found.seen, word))
+        after = cloud_report.describe(_patient(found.objects, word))
         for line in cloud_report.compare(before, after):
             click.echo(f"{clock.now().astimezone():%H:%M:%S}  {line}")
         before = after
@@ -135,35 +136,35 @@ async def _watch_live(found: Mirror, word: str | None) -> None:
 
     with Live(auto_refresh=False) as live:
         while True:
-            nodes = _patient(found.seen, word)
+            nodes = _patient(found.objects, word)
             footer = found.trouble or ("" if nodes else "There is no cloud here yet.")
             live.update(cloud_report.colour(nodes, clock.now(), live.console.width, footer), refresh=True)
             await found.wait_for_change(within=TICK)
 
 
-def select(seen: Seen, word: str | None) -> tuple[Node, ...]:
+def select(objects: Objects, word: str | None) -> tuple[Node, ...]:
     """Return the trees, or the one that begins with the resource that a word means. Pure."""
-    return tree.build(seen) if word is None else trees_below(seen, identity_of(choose(seen, word)))
+    return tree.build(objects) if word is None else trees_below(objects, resource_name_of(choose(objects, word)))
 
 
-def choose(seen: Seen, word: str) -> CustomResource:
+def choose(objects: Objects, word: str) -> CustomResource:
     """Return the resource that a word means. Pure."""
     others = [kind for kind in services.kinds() if kind not in (*service_kinds(), services.control_plane())]
     order = [services.control_plane(), *service_kinds(), *others]
-    there = [resource for resource in seen.all() if isinstance(resource, CustomResource)]
+    there = [resource for resource in objects.all() if isinstance(resource, CustomResource)]
     return resource_names.choose(word, there, order)
 
 
-def trees_below(seen: Seen, wanted: Identity) -> tuple[Node, ...]:
+def trees_below(objects: Objects, wanted: ResourceName) -> tuple[Node, ...]:
     """Return the tree that begins with a resource. Pure."""
-    found = tree.find(tree.build(seen), wanted)
+    found = tree.find(tree.build(objects), wanted)
     return (found,) if found is not None else ()
 
 
-def _patient(seen: Seen, word: str | None) -> tuple[Node, ...]:
+def _patient(objects: Objects, word: str | None) -> tuple[Node, ...]:
     """Return what is shown while it is waited for; what is not there yet is nothing."""
     try:
-        return select(seen, word)
+        return select(objects, word)
     except resource_names.NotThere:
         return ()
 

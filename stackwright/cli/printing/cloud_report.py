@@ -13,10 +13,9 @@ from stackwright.blueprint.actions import SUCCEEDED
 from stackwright.controllers.release import WHOLE
 from stackwright.foresight import tree
 from stackwright.foresight.durations import spell_since
-from stackwright.foresight.objects import Identity
 from stackwright.foresight.tree import Need, Node, State
 from stackwright.kube.builtin import Secret
-from stackwright.kube.resource import Overridden
+from stackwright.kube.resource import Overridden, ResourceName
 from stackwright.kube.shapes.states import NO_NODES
 
 HEADER = ("RESOURCE", "STATE", "PODS", "SINCE", "WHY")
@@ -156,10 +155,10 @@ def report(namespace: str, nodes: tuple[Node, ...], *, one_line: bool = False) -
     return (encoded if one_line else msgspec.json.format(encoded)).decode()
 
 
-Sentences = Mapping[Identity, str]
+Sentences = Mapping[ResourceName, str]
 
 
-def describe(nodes: Iterable[Node]) -> dict[Identity, str]:
+def describe(nodes: Iterable[Node]) -> dict[ResourceName, str]:
     """Return what there is to say of each resource, without times."""
     return {(node.kind, node.name): _sentence(node) for node in tree.flatten(nodes)}
 

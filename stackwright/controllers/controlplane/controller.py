@@ -22,7 +22,7 @@ from stackwright.api.controlplane import (
 from stackwright.controllers import ownership
 from stackwright.controllers.controlplane import passwords
 from stackwright.controllers.controlplane.refusals import refusals, wrong_mode
-from stackwright.controllers.controlplane.resolution import Identity, Instance, is_disabled, resolve
+from stackwright.controllers.controlplane.resolution import Instance, is_disabled, resolve
 from stackwright.controllers.controlplane.service_operators import ServiceOperator, ServiceOperators, states
 from stackwright.controllers.teams import team_of_kind
 from stackwright.kube import finalizers
@@ -32,7 +32,7 @@ from stackwright.kube.controller import Context, Controller, Result, Watch
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Wait
 from stackwright.kube.predicates import asked_differently
-from stackwright.kube.resource import Key, Resource
+from stackwright.kube.resource import Key, Resource, ResourceName
 from stackwright.kube.shapes import pausing
 from stackwright.kube.shapes.children import mark_of
 from stackwright.kube.shapes.composite import Child, Composite
@@ -49,9 +49,9 @@ class Facts:
     own operators by their teams, None where all services have one operator.
     """
 
-    present: Mapping[Identity, CustomResource] = field(default_factory=dict)
-    foreign: frozenset[Identity] = frozenset()
-    secret: passwords.Seen | None = None
+    present: Mapping[ResourceName, CustomResource] = field(default_factory=dict)
+    foreign: frozenset[ResourceName] = frozenset()
+    secret: passwords.SecretKeys | None = None
     first: str = ""
     operators: Mapping[str, Finding] | None = None
 
@@ -65,10 +65,10 @@ def read(umbrella: OpenStackControlPlane, context: Context, operators: ServiceOp
         for resource in context.store(kind).list(namespace)
     }
     mark = mark_of(context)
-    foreign = frozenset(identity for identity, resource in present.items() if _foreign(resource, umbrella, mark))
+    foreign = frozenset(name for name, resource in present.items() if _foreign(resource, umbrella, mark))
     secret = context.store(Secret).get(Key(namespace, umbrella.spec.secret))
     started = None if operators is None else states(operators, context.store(ServiceOperator).list())
-    return Facts(present, foreign, passwords.seen(secret), _first(umbrella, context), started)
+    return Facts(present, foreign, passwords.read_keys(secret), _first(umbrella, context), started)
 
 
 def _kinds() -> tuple[type[CustomResource], ...]:
@@ -111,7 +111,7 @@ def resources_of(instances: Iterable[Instance], facts: Facts) -> Iterable[Child 
         yield from (Finding(condition, "False", "DependencyMissing", unmet, "Error") for unmet in instance.unmet)
         if instance.foreign:
             yield replace(_state(instance, facts), condition=condition)
-        elif not instance.unmet or instance.identity in facts.present:
+        elif not instance.unmet or instance.resource_name in facts.present:
             # What runs already is not taken away because what it needs was.
             body = {"metadata": {"name": instance.name}, "spec": instance.spec}
             yield Child(instance.part.kind, body, condition, state_or_pause)
@@ -186,7 +186,7 @@ def _infrastructure(instances: Iterable[Instance], facts: Facts) -> Finding:
 
 def _state(instance: Instance, facts: Facts) -> Finding:
     """Return how far a resource was when it was last seen."""
-    present = facts.present.get(instance.identity)
+    present = facts.present.get(instance.resource_name)
     if present is None:
         reason, message = ("DependencyMissing", instance.unmet[0]) if instance.unmet else ("Requested", "")
         return Finding("", "False", reason, message or f"{instance} is being created", "Info")
@@ -212,7 +212,7 @@ def tell(umbrella: OpenStackControlPlane, facts: Facts) -> OpenStackControlPlane
     instances = instances_of(umbrella, facts)
     states = tuple(sorted(_told(instance, facts) for instance in instances))
     resolved = tuple(
-        ResolvedDependency(name=instance.name, kind=instance.identity[0], neededBy=instance.needed_by)
+        ResolvedDependency(name=instance.name, kind=instance.resource_name[0], neededBy=instance.needed_by)
         for instance in instances
         if not instance.asked and not instance.foreign
     )
@@ -234,15 +234,15 @@ def _attending(instances: Iterable[Instance], facts: Facts) -> Iterable[Operator
         yield OperatorState(service=team, ready=ready, message=message)
 
 
-def _told(instance: Instance, facts: Facts) -> tuple[Identity, ServiceState]:
+def _told(instance: Instance, facts: Facts) -> tuple[ResourceName, ServiceState]:
     state = _state(instance, facts)
     ready = state.status == "True"
     message = "" if ready else state.message
     if instance.foreign:
         message = f"{message}; it is used unchanged, because somebody else created it".removeprefix("; ")
-    kind, name = instance.identity
+    kind, name = instance.resource_name
     reason = "" if ready else state.reason
-    return instance.identity, ServiceState(kind=kind, name=name, ready=ready, reason=reason, message=message)
+    return instance.resource_name, ServiceState(kind=kind, name=name, ready=ready, reason=reason, message=message)
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,13 @@ from stackwright.blueprint import configuration
 from stackwright.blueprint.key_rings import KEY_BYTES
 from stackwright.blueprint.needs.need import WantedPassword
 from stackwright.blueprint.secret_values import encode
-from stackwright.controllers.controlplane.resolution import Identity, Instance
+from stackwright.controllers.controlplane.resolution import Instance
 from stackwright.controllers.service.losses import accepted
 from stackwright.kube.builtin import Secret
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import Finding
 from stackwright.kube.errors import AlreadyExists, Conflict, Retry
+from stackwright.kube.resource import ResourceName
 
 # Says on a Secret that the operator made it, and so may add to it.
 GENERATED = "openstack.org/generated"
@@ -35,14 +36,14 @@ STRENGTH = 24
 Generate = Callable[[int], str]
 
 # The resources of the services that are there.
-Present = Mapping[Identity, CustomResource]
+Present = Mapping[ResourceName, CustomResource]
 NOTHING: Present = MappingProxyType({})
 
 random: Generate = secrets.token_urlsafe
 
 
 @dataclass(frozen=True)
-class Seen:
+class SecretKeys:
     """A Secret without its values: which keys have one, whether the operator made it, and which version it is."""
 
     keys: frozenset[str]
@@ -63,12 +64,12 @@ class Add:
     renewed: tuple[str, ...] = ()
 
 
-def seen(secret: Secret | None) -> Seen | None:
+def read_keys(secret: Secret | None) -> SecretKeys | None:
     """Return what may be known of a Secret."""
     if secret is None:
         return None
     keys = frozenset(key for key, value in secret.data.items() if value)
-    return Seen(keys, secret.metadata.annotations.get(GENERATED) == "true", secret.metadata.resourceVersion)
+    return SecretKeys(keys, secret.metadata.annotations.get(GENERATED) == "true", secret.metadata.resourceVersion)
 
 
 def keys_of(instances: Iterable[Instance], secret: str, *, made_up: bool = False) -> dict[str, str]:
@@ -103,7 +104,10 @@ def _passwords_of(instance: Instance, secret: str) -> Iterator[WantedPassword]:
 
 
 def decide(
-    umbrella: OpenStackControlPlane, instances: Iterable[Instance], secret: Seen | None, present: Present = NOTHING
+    umbrella: OpenStackControlPlane,
+    instances: Iterable[Instance],
+    secret: SecretKeys | None,
+    present: Present = NOTHING,
 ) -> Add | None:
     """Return which passwords to generate, None when there is nothing to do or it is not ours to do."""
     if umbrella.spec.passwordPolicy != "Generate" or (secret is not None and not secret.generated):
@@ -119,7 +123,7 @@ def decide(
 
 def _hashes(instance: Instance, present: Present) -> Mapping[str, str]:
     """Return what the status of a resource that is there notes of what it works with."""
-    resource = present.get(instance.identity)
+    resource = present.get(instance.resource_name)
     found: Mapping[str, str] = getattr(resource.status, "hash", {}) if resource is not None else {}
     return found
 
@@ -130,12 +134,12 @@ def _lost(
     """Yield the keys with which services have encrypted what they stored, but for those whose loss is accepted."""
     for instance, password in asked:
         word = _hashes(instance, present).get(password.note, "") if password.note else ""
-        if word and word not in accepted(present[instance.identity]):
+        if word and word not in accepted(present[instance.resource_name]):
             yield instance, password
 
 
 def loss(
-    umbrella: OpenStackControlPlane, instances: Iterable[Instance], secret: Seen | None, present: Present
+    umbrella: OpenStackControlPlane, instances: Iterable[Instance], secret: SecretKeys | None, present: Present
 ) -> Finding | None:
     """Return what the user must bring back, or accept the loss of; None where nothing is lost."""
     asked = _asked(instances, umbrella.spec.secret, made_up=True)
@@ -144,14 +148,16 @@ def loss(
         return None
     said = "; ".join(
         f"{password.key}, with which {instance} has encrypted what it stored: put it back, Secret "
-        f"{configuration.secret_name(present[instance.identity])} still has it, or set the annotation {ACCEPT_LOSS}: "
-        f"{_hashes(instance, present)[password.note]} on {instance} to have a new one made"
+        f"{configuration.secret_name(present[instance.resource_name])} still has it, or set the annotation "
+        f"{ACCEPT_LOSS}: {_hashes(instance, present)[password.note]} on {instance} to have a new one made"
         for instance, password in lost
     )
     return Finding(INPUT_READY, "False", "SecretLost", f"Secret {umbrella.spec.secret} lacks {said}", "Error")
 
 
-def complaint(umbrella: OpenStackControlPlane, instances: Iterable[Instance], secret: Seen | None) -> Finding | None:
+def complaint(
+    umbrella: OpenStackControlPlane, instances: Iterable[Instance], secret: SecretKeys | None
+) -> Finding | None:
     """Return what the user must add to the Secret, None when all is there."""
     needed = keys_of(instances, umbrella.spec.secret)
     missing = sorted(needed.keys() - (secret.keys if secret else ()))

@@ -12,9 +12,7 @@ from stackwright.api import paths
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.api.controlplane import OpenStackControlPlaneSpec, Part, Section
 from stackwright.blueprint.needs.need import Need
-
-# Which resource: the name of its kind, and its own.
-Identity = tuple[str, str]
+from stackwright.kube.resource import ResourceName
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Instance:
     unmet: tuple[str, ...] = ()
 
     @property
-    def identity(self) -> Identity:
+    def resource_name(self) -> ResourceName:
         """Which resource this is."""
         return self.part.kind_name, self.name
 
@@ -54,14 +52,14 @@ class Instance:
         return bool(self.part.external and paths.find(self.spec, self.part.external))
 
     def __str__(self) -> str:
-        return " ".join(self.identity)
+        return " ".join(self.resource_name)
 
 
 def resolve(
     spec: OpenStackControlPlaneSpec,
     sections: Iterable[Section],
-    foreign: Container[Identity],
-    present: Iterable[Identity] = (),
+    foreign: Container[ResourceName],
+    present: Iterable[ResourceName] = (),
 ) -> tuple[Instance, ...]:
     """Return the resources of the cloud, those that were asked for first.
 
@@ -74,24 +72,24 @@ def resolve(
         for section in resolver.sections
         for part, key, said in asked_for(section, spec)
     ]
-    wanted = {instance.identity: instance for instance in asked}
+    wanted = {instance.resource_name: instance for instance in asked}
     todo = list(wanted)
     while todo:
-        identity = todo.pop(0)
-        for need, name in needs_of(wanted[identity]):
+        by = todo.pop(0)
+        for need, name in needs_of(wanted[by]):
             provider = resolver.provider(need.word)
             if provider is None:
                 continue
             section, part = provider
             needed = (part.kind_name, name)
             if needed not in wanted:
-                if unmet := resolver.unmet(section, part, name, wanted[identity]):
-                    wanted[identity] = replace(wanted[identity], unmet=(*wanted[identity].unmet, unmet))
+                if unmet := resolver.unmet(section, part, name, wanted[by]):
+                    wanted[by] = replace(wanted[by], unmet=(*wanted[by].unmet, unmet))
                     continue
                 wanted[needed] = replace(resolver.made(section, part, name, {}), asked=False)
                 todo.append(needed)
             if not wanted[needed].asked:
-                needed_by = dict.fromkeys((*wanted[needed].needed_by, str(wanted[identity])))
+                needed_by = dict.fromkeys((*wanted[needed].needed_by, str(wanted[by])))
                 wanted[needed] = replace(wanted[needed], needed_by=tuple(needed_by))
     for section, part, name in resolver.left_over(present):
         wanted.setdefault((part.kind_name, name), replace(resolver.made(section, part, name, {}), asked=False))
@@ -131,7 +129,7 @@ def is_disabled(section: Section, spec: OpenStackControlPlaneSpec) -> bool:
 class _Resolver:
     spec: OpenStackControlPlaneSpec
     sections: tuple[Section, ...]
-    foreign: Container[Identity]
+    foreign: Container[ResourceName]
 
     def provider(self, word: str) -> tuple[Section, Part] | None:
         """Return the section, and its part, of what provides a need; None where the umbrella has none for it."""
@@ -144,7 +142,7 @@ class _Resolver:
         spec = part.fill(said, name if key is None else key, _whole(self.spec))
         return Instance(section, part, name, spec, (part.kind_name, name) in self.foreign)
 
-    def left_over(self, present: Iterable[Identity]) -> Iterator[tuple[Section, Part, str]]:
+    def left_over(self, present: Iterable[ResourceName]) -> Iterator[tuple[Section, Part, str]]:
         """Yield the infrastructure that is there although its section says nothing."""
         silent = {
             part.kind_name: (section, part)

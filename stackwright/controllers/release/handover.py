@@ -24,7 +24,7 @@ from stackwright.kube.client import Client
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked, Conflict, NotFound, Retry
 from stackwright.kube.managed import ManagedMeta, managed
-from stackwright.kube.resource import JsonObject, Key, Kind, ObjectMeta, Overridden, Resource
+from stackwright.kube.resource import JsonObject, Key, ObjectKey, ObjectMeta, Overridden, Resource
 from stackwright.kube.shapes.children import mark_by, mark_of
 
 # Helm leaves what says so where it is when the release goes.
@@ -33,8 +33,6 @@ POLICY = "helm.sh/resource-policy"
 HOLDS_DATA = (PersistentVolumeClaim.kind, Secret.kind)
 # How often an object that others change at the same time is tried.
 TRIES = 5
-
-Identity = tuple[Kind, Key]
 
 
 class Contested(Blocked):
@@ -55,7 +53,7 @@ async def settle(
     """
     history = history_of(context.store(Secret).list(resource.metadata.namespace), resource.metadata.name)
     rendered = tuple(objects)
-    wanted = {_identity(body, resource) for body in rendered if kinds.is_known(body)}
+    wanted = {_object_key(body, resource) for body in rendered if kinds.is_known(body)}
     present = _there(wanted, context)
     owner = who_owns(resource, history, present)
     match owner:
@@ -76,26 +74,28 @@ async def settle(
             return Owner.OPERATOR
 
 
-async def _take_over(resource: Resource, history: Sequence[Revision], wanted: set[Identity], context: Context) -> None:
+async def _take_over(resource: Resource, history: Sequence[Revision], wanted: set[ObjectKey], context: Context) -> None:
     """Take the fields of objects that helm applied, and delete what its release held and ours does not."""
     foreign = [revision for revision in history if not revision.owner and not revision.ours]
     if foreign:
         # A hand may have changed objects that are ours already; only the server knows which.
         taken = wanted
-        held = {_identity(body, resource) for revision in foreign for body in revision.objects if kinds.is_known(body)}
-        await _all(_prune(identity, resource, context) for identity in held - wanted)
+        held = {
+            _object_key(body, resource) for revision in foreign for body in revision.objects if kinds.is_known(body)
+        }
+        await _all(_prune(key, resource, context) for key in held - wanted)
     else:
         taken = {(item.kind, item.key) for item in _there(wanted, context) if not belongs(item, resource)}
     manager = context.client.field_manager
     mark = mark_of(context)
-    await _all(_hand(context.client, identity, (HELM, manager), mark) for identity in taken)
+    await _all(_hand(context.client, key, (HELM, manager), mark) for key in taken)
 
 
-async def _give_back(resource: Resource, history: Sequence[Revision], wanted: set[Identity], context: Context) -> None:
+async def _give_back(resource: Resource, history: Sequence[Revision], wanted: set[ObjectKey], context: Context) -> None:
     """Leave the objects and the records to helm: without our name on their fields, our mark, and their owner."""
     mark = mark_of(context)
     recorded = {
-        _identity(body, resource) for revision in history[-1:] for body in revision.objects if kinds.is_known(body)
+        _object_key(body, resource) for revision in history[-1:] for body in revision.objects if kinds.is_known(body)
     }
     ours = [item for item in _there(wanted | recorded, context) if belongs(item, resource)]
     await _all(_release(context.client, (item.kind, item.key), resource, mark) for item in ours)
@@ -103,7 +103,7 @@ async def _give_back(resource: Resource, history: Sequence[Revision], wanted: se
     await _all(_disown(context.client, secret, resource) for secret in kept)
 
 
-async def take_fields(client: Client, identity: Identity, fields: Iterable[tuple[str, str]], operator: str) -> None:
+async def take_fields(client: Client, key: ObjectKey, fields: Iterable[tuple[str, str]], operator: str) -> None:
     """Transfer fields of an object, by manager and path, from their managers to the operator.
 
     Their values stay until the operator's next apply, which makes them what it asks for and removes what it does not.
@@ -117,10 +117,10 @@ async def take_fields(client: Client, identity: Identity, fields: Iterable[tuple
             left = field_owners.taken(left, manager, path, operator)
         return {"managedFields": list(left), "annotations": {mark_by(operator): None}}
 
-    await _change(client, identity, change)
+    await _change(client, key, change)
 
 
-async def _hand(client: Client, identity: Identity, managers: tuple[str, str], mark: str) -> None:
+async def _hand(client: Client, key: ObjectKey, managers: tuple[str, str], mark: str) -> None:
     """Hand all fields of an object from one manager to the other.
 
     Our mark goes: whose a field is cannot be seen in an object, and who looks must know that he has to apply again.
@@ -132,10 +132,10 @@ async def _hand(client: Client, identity: Identity, managers: tuple[str, str], m
             return {}
         return {"managedFields": field_owners.handed(seen.managedFields, giver, taker), "annotations": {mark: None}}
 
-    await _change(client, identity, change)
+    await _change(client, key, change)
 
 
-async def _release(client: Client, identity: Identity, resource: Resource, mark: str) -> None:
+async def _release(client: Client, key: ObjectKey, resource: Resource, mark: str) -> None:
     """Hand all fields of an object to helm, and take our mark and its owner away in the same write."""
     uid = resource.metadata.uid
     less = (
@@ -150,7 +150,7 @@ async def _release(client: Client, identity: Identity, resource: Resource, mark:
             "ownerReferences": _others(seen, uid),
         }
 
-    await _change(client, identity, change)
+    await _change(client, key, change)
 
 
 async def _disown(client: Client, secret: Secret, resource: Resource) -> None:
@@ -160,9 +160,9 @@ async def _disown(client: Client, secret: Secret, resource: Resource) -> None:
     await _change(client, (Secret.kind, secret.key), change)
 
 
-async def _change(client: Client, identity: Identity, change: Callable[[ManagedMeta], JsonObject]) -> None:
+async def _change(client: Client, which: ObjectKey, change: Callable[[ManagedMeta], JsonObject]) -> None:
     """Change an object's metadata as long as nobody else does; an object that is gone needs no change."""
-    kind, key = identity
+    kind, key = which
     of = managed(kind)
     for _ in range(TRIES):
         try:
@@ -178,9 +178,9 @@ async def _change(client: Client, identity: Identity, change: Callable[[ManagedM
     raise Retry(f"{kind.name} {key.name} is being changed by others right now", reason="Conflict")
 
 
-async def _prune(identity: Identity, resource: Resource, context: Context) -> None:
+async def _prune(which: ObjectKey, resource: Resource, context: Context) -> None:
     """Delete an object of a hand-made revision, unless it is somebody else's or to be kept."""
-    kind, key = identity
+    kind, key = which
     of = managed(kind)
     found = await context.client.find(of, key.name, key.namespace)
     if found is None or release_of(found) != resource.metadata.name or found.deleting:
@@ -205,17 +205,17 @@ async def _prune(identity: Identity, resource: Resource, context: Context) -> No
 
 def there(resource: Resource, objects: Iterable[JsonObject], context: Context) -> list[Resource]:
     """Return those of the rendered objects of a resource that the caches have."""
-    return _there({_identity(body, resource) for body in objects if kinds.is_known(body)}, context)
+    return _there({_object_key(body, resource) for body in objects if kinds.is_known(body)}, context)
 
 
-def _there(identities: Iterable[Identity], context: Context) -> list[Resource]:
+def _there(keys: Iterable[ObjectKey], context: Context) -> list[Resource]:
     """Return those of the objects that the caches have."""
     types = {kind.kind: kind for kind in kinds.KINDS}
-    found = (context.store(types[kind]).get(key) for kind, key in identities)
+    found = (context.store(types[kind]).get(key) for kind, key in keys)
     return [item for item in found if item is not None]
 
 
-def _identity(body: JsonObject, resource: Resource) -> Identity:
+def _object_key(body: JsonObject, resource: Resource) -> ObjectKey:
     metadata = body.get("metadata") or {}
     namespace = metadata.get("namespace") or resource.metadata.namespace
     return kinds.type_of(body).kind, Key(namespace, metadata.get("name", ""))

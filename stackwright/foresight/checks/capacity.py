@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from stackwright.controllers.service import labels
+from stackwright.foresight.checks.cluster_state import ClusterState
 from stackwright.foresight.checks.findings import Finding, Level
-from stackwright.foresight.checks.imagined_cloud import Plan, pods_of
+from stackwright.foresight.checks.imagined_cloud import ImaginedCloud, pods_of
 from stackwright.foresight.checks.quantities import amount, cpus, memory
-from stackwright.foresight.checks.world import World
 from stackwright.kube.builtin import Node, Pod
 from stackwright.kube.resource import JsonObject
 
@@ -62,11 +62,11 @@ def _requests(container: JsonObject) -> Room:
     return Room(amount(said.get("cpu", 0)), amount(said.get("memory", 0)))
 
 
-def list_wanted(plan: Plan, nodes: int) -> list[tuple[str, Room]]:
+def list_wanted(cloud: ImaginedCloud, nodes: int) -> list[tuple[str, Room]]:
     """Return each pod that would run, with whose it is; of Jobs, which come one after another, the largest alone."""
     found: list[tuple[str, Room]] = []
     jobs: list[tuple[str, Room]] = []
-    for release in plan.releases:
+    for release in cloud.releases:
         for body, pod in pods_of(release):
             one = (f"{body['kind']} {body['metadata']['name']}", request(pod))
             match body["kind"]:
@@ -81,9 +81,9 @@ def list_wanted(plan: Plan, nodes: int) -> list[tuple[str, Room]]:
     return found + sorted(jobs, key=lambda entry: (entry[1].cpu, entry[1].memory))[-1:]
 
 
-def free(nodes: Iterable[Node], pods: Iterable[Pod], plan: Plan) -> dict[str, Room]:
-    """Return what each node has left, when what the plan replaces is gone."""
-    own = {(release.rendered.chart.name, release.resource.metadata.name) for release in plan.releases}
+def free(nodes: Iterable[Node], pods: Iterable[Pod], cloud: ImaginedCloud) -> dict[str, Room]:
+    """Return what each node has left, when what the cloud replaces is gone."""
+    own = {(release.rendered.chart.name, release.resource.metadata.name) for release in cloud.releases}
     found = {
         node.metadata.name: _allocatable(node)
         for node in nodes
@@ -92,7 +92,7 @@ def free(nodes: Iterable[Node], pods: Iterable[Pod], plan: Plan) -> dict[str, Ro
     for pod in pods:
         node = pod.spec.get("nodeName", "")
         mine = (pod.metadata.labels.get(labels.NAME, ""), pod.metadata.labels.get(labels.INSTANCE, ""))
-        replaced = pod.metadata.namespace == plan.namespace and mine in own
+        replaced = pod.metadata.namespace == cloud.namespace and mine in own
         if node in found and not replaced and pod.status.get("phase") not in ("Succeeded", "Failed"):
             found[node] -= request(pod.spec)
     return found
@@ -108,18 +108,18 @@ def _is_ready(node: Node) -> bool:
     return any(one.get("type") == "Ready" and one.get("status") == "True" for one in stated)
 
 
-def capacity(plan: Plan, world: World) -> Iterable[Finding]:
+def capacity(cloud: ImaginedCloud, state: ClusterState) -> Iterable[Finding]:
     """Yield whether all pods find a place, tried out with the largest first."""
-    if not plan.releases:
+    if not cloud.releases:
         return
-    if world.nodes is None or world.pods is None:
+    if state.nodes is None or state.pods is None:
         yield Finding(Level.UNKNOWN, TOPIC, "You have no right to read the nodes and all pods.")
         return
-    left = free(world.nodes, world.pods, plan)
+    left = free(state.nodes, state.pods, cloud)
     if not left:
         yield Finding(Level.PROBLEM, TOPIC, "No node is ready; see why: kubectl describe nodes.")
         return
-    every = list_wanted(plan, len(left))
+    every = list_wanted(cloud, len(left))
     total, there = sum((room for _, room in every), Room()), sum(left.values(), Room())
     sentence = f"{total.pods} pods request {total}; {there} are free on {_nodes(len(left))}"
     for label, room in sorted(every, key=lambda entry: (entry[1].memory, entry[1].cpu), reverse=True):

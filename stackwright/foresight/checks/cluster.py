@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 
 from stackwright import services
 from stackwright.blueprint.workloads import ENFORCED, PROFILES, Profile, forbids
+from stackwright.foresight.checks.cluster_state import ClusterState
 from stackwright.foresight.checks.findings import Finding, Level
-from stackwright.foresight.checks.world import World
 from stackwright.foresight.durations import spell
 from stackwright.kube.builtin import Deployment, Namespace
 from stackwright.kube.crd.generate import OWNER, OWNER_LABEL
@@ -20,22 +20,22 @@ _LEASE = "stackwright-"
 _ALIVE = timedelta(seconds=60)
 
 
-def kubernetes(world: World, oldest: tuple[int, int]) -> Finding:
+def kubernetes(state: ClusterState, oldest: tuple[int, int]) -> Finding:
     """Return whether the server is new enough."""
-    version = world.version
+    version = state.version
     needed = f"{oldest[0]}.{oldest[1]} or newer is needed"
     if (version.major, version.minor) < oldest:
         return Finding(Level.PROBLEM, "kubernetes", f"The server is Kubernetes {version}, and {needed}; upgrade it.")
     return Finding(Level.OK, "kubernetes", f"The server is Kubernetes {version}; {needed}.")
 
 
-def definitions(world: World) -> Iterable[Finding]:
+def definitions(state: ClusterState) -> Iterable[Finding]:
     """Yield whether the cluster knows our kinds as this version has them."""
     topic = "definitions"
-    if world.definitions is None:
+    if state.definitions is None:
         yield Finding(Level.UNKNOWN, topic, "You have no right to read CustomResourceDefinitions.")
         return
-    there = {item.metadata.name: item for item in world.definitions}
+    there = {item.metadata.name: item for item in state.definitions}
     names = [kind.kind.crd_name for kind in services.kinds()]
     missing = [name for name in names if name not in there]
     foreign = [name for name, item in there.items() if item.metadata.labels.get(OWNER_LABEL) != OWNER]
@@ -48,12 +48,12 @@ def definitions(world: World) -> Iterable[Finding]:
         yield Finding(Level.PROBLEM, topic, message)
     if missing or foreign:
         return
-    if world.upgraded is None:
+    if state.upgraded is None:
         yield Finding(Level.UNKNOWN, topic, f"All {len(names)} kinds are installed; their version is not known.")
         return
     changed = [
         item.metadata.name
-        for item in world.upgraded
+        for item in state.upgraded
         if next(iter(differences(there[item.metadata.name].spec, item.spec)), "")
     ]
     if changed:
@@ -63,27 +63,27 @@ def definitions(world: World) -> Iterable[Finding]:
         yield Finding(Level.OK, topic, f"All {len(names)} kinds are installed, in this version.")
 
 
-def operators(world: World, version: str, now: datetime) -> Iterable[Finding]:
+def operators(state: ClusterState, version: str, now: datetime) -> Iterable[Finding]:
     """Yield whether somebody works on what is written, and of which version that is."""
     topic = "operator"
-    if world.operators is None:
+    if state.operators is None:
         yield Finding(Level.UNKNOWN, topic, "You have no right to read the operators.")
         return
-    if not world.operators:
-        yield _outside(world, now)
-    elif not any(_sees(item, world.namespace) for item in world.operators):
-        named = ", ".join(sorted({place for item in world.operators for place in works_in(item)}))
+    if not state.operators:
+        yield _outside(state, now)
+    elif not any(_sees(item, state.namespace) for item in state.operators):
+        named = ", ".join(sorted({place for item in state.operators for place in works_in(item)}))
         message = (
-            f"The operators work only in namespace {named}, and would not see a cloud in {world.namespace}; add it to "
-            f"their chart's namespaces (stackwright up --namespace {world.namespace} does it)."
+            f"The operators work only in namespace {named}, and would not see a cloud in {state.namespace}; add it to "
+            f"their chart's namespaces (stackwright up --namespace {state.namespace} does it)."
         )
         yield Finding(Level.PROBLEM, topic, message)
-    for item in world.operators:
+    for item in state.operators:
         name = f"{item.metadata.name} in namespace {item.metadata.namespace}"
-        state, other = state_of(item), item.metadata.labels.get(_VERSION, "")
-        if state.status != "True":
+        how, other = state_of(item), item.metadata.labels.get(_VERSION, "")
+        if how.status != "True":
             hint = f"kubectl -n {item.metadata.namespace} describe pods"
-            yield Finding(Level.PROBLEM, topic, f"{state.message} ({name}); see why: {hint}.")
+            yield Finding(Level.PROBLEM, topic, f"{how.message} ({name}); see why: {hint}.")
         elif other != version:
             message = f"{name} has version {other}, and this is {version}; upgrade it (stackwright up does it)."
             yield Finding(Level.WARNING, topic, message)
@@ -103,9 +103,9 @@ def works_in(operator: Deployment) -> list[str]:
     return [word.removeprefix(option) for word in words if word.startswith(option)]
 
 
-def _outside(world: World, now: datetime) -> Finding:
+def _outside(state: ClusterState, now: datetime) -> Finding:
     """Return whether an operator works on the cluster from outside: its lease tells."""
-    for lease in world.leases or ():
+    for lease in state.leases or ():
         if not lease.metadata.name.startswith(_LEASE) or not lease.spec.renewTime or not lease.spec.holderIdentity:
             continue
         age = now - datetime.fromisoformat(lease.spec.renewTime)
@@ -117,21 +117,21 @@ def _outside(world: World, now: datetime) -> Finding:
     return Finding(Level.PROBLEM, "operator", message)
 
 
-def namespace(world: World, profile: Profile, takers: tuple[str, ...]) -> Finding:
+def namespace(state: ClusterState, profile: Profile, takers: tuple[str, ...]) -> Finding:
     """Return whether the namespace is there, and enforces a pod security profile.
 
     `profile` is the strictest one that allows all pods, and `takers` are the resources because of which it is not
     stricter.
     """
-    name, topic = world.namespace, "namespace"
-    if world.here is None:
+    name, topic = state.namespace, "namespace"
+    if state.here is None:
         message = f"Namespace {name} does not exist; create it: kubectl create namespace {name}."
         return Finding(Level.WARNING, topic, message)
-    if not world.here.metadata.name:
+    if not state.here.metadata.name:
         return Finding(Level.UNKNOWN, topic, f"You have no right to read namespace {name}.")
-    if world.here.deleting:
+    if state.here.deleting:
         return Finding(Level.PROBLEM, topic, f"Namespace {name} is being deleted; wait until it is gone.")
-    return _enforced(world.here, profile, takers)
+    return _enforced(state.here, profile, takers)
 
 
 def _enforced(here: Namespace, wanted: Profile, takers: tuple[str, ...]) -> Finding:

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from stackwright.blueprint.images import REFERENCE
 from stackwright.controllers.service.references import containers_of
+from stackwright.foresight.checks.cluster_state import ClusterState
 from stackwright.foresight.checks.findings import Finding, Level
-from stackwright.foresight.checks.imagined_cloud import NO_IMAGE, Plan, pods_of
-from stackwright.foresight.checks.world import World
+from stackwright.foresight.checks.imagined_cloud import NO_IMAGE, ImaginedCloud, pods_of
 
 TOPIC = "images"
 # How many images a node tells of, unless it was told otherwise.
@@ -15,20 +15,20 @@ LISTED = 50
 LOCAL = ("localhost/", "stackwright.local/")
 
 
-def references(plan: Plan) -> dict[str, str]:
+def references(cloud: ImaginedCloud) -> dict[str, str]:
     """Return the images that would be run, each with the first resource that needs it."""
     found: dict[str, str] = {}
-    for release in plan.releases:
+    for release in cloud.releases:
         for _, pod in pods_of(release):
             for container in containers_of(pod):
                 found.setdefault(container.get("image", ""), release.label)
     return found
 
 
-def images(plan: Plan, world: World | None) -> Iterable[Finding]:
+def images(cloud: ImaginedCloud, state: ClusterState | None) -> Iterable[Finding]:
     """Yield which images are there, which cannot be, and of which nobody knows."""
-    wanted = references(plan)
-    nodes = (world.nodes if world else None) or ()
+    wanted = references(cloud)
+    nodes = (state.nodes if state else None) or ()
     present = {name for node in nodes for name in names_on(node.status)}
     complete = bool(nodes) and all(len(_entries(node.status)) < LISTED for node in nodes)
     unknown: list[str] = []

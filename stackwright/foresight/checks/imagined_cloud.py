@@ -25,18 +25,18 @@ from stackwright.blueprint.service import Service
 from stackwright.controllers import database_names, needs
 from stackwright.controllers.controlplane import resolution
 from stackwright.controllers.controlplane.refusals import refusals
-from stackwright.controllers.controlplane.resolution import Identity, Instance
+from stackwright.controllers.controlplane.resolution import Instance
 from stackwright.controllers.service import Environment
 from stackwright.controllers.translation import translated
 from stackwright.foresight import imagined_release
 from stackwright.foresight.checks.findings import Finding, Level
 from stackwright.foresight.imagined_release import Missing, Outcome
-from stackwright.foresight.imagined_world import World as ImaginedWorld
+from stackwright.foresight.imagined_world import ImaginedWorld
 from stackwright.foresight.kinds import service_kinds
-from stackwright.foresight.objects import Seen
+from stackwright.foresight.objects import Objects
 from stackwright.kube.builtin import Secret, StorageClass
 from stackwright.kube.errors import Blocked, Retry
-from stackwright.kube.resource import JsonObject, ObjectMeta, R, Resource
+from stackwright.kube.resource import JsonObject, ObjectMeta, R, Resource, ResourceName
 
 TOPIC = "manifest"
 # What stands for an image that nobody here knows.
@@ -61,7 +61,7 @@ class Release:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ImaginedCloud:
     """What a cloud would become in a namespace; `given` is all that the files have."""
 
     namespace: str
@@ -74,7 +74,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Means:
-    """By what a plan is made: which images are run, the charts, and a helm."""
+    """By what a cloud is made: which images are run, the charts, and a helm."""
 
     images: Mapping[str, ComponentImage]
     charts: Path
@@ -82,7 +82,7 @@ class Means:
 
 
 def instances_of(
-    planes: Iterable[OpenStackControlPlane], foreign: Iterable[Identity]
+    planes: Iterable[OpenStackControlPlane], foreign: Iterable[ResourceName]
 ) -> tuple[tuple[Instance, ...], tuple[Finding, ...]]:
     """Return what control planes stand for, and what of it they cannot have. Pure."""
     found: list[Instance] = []
@@ -115,9 +115,9 @@ async def imagine(
     namespace: str,
     given: tuple[Resource, ...],
     planes: tuple[OpenStackControlPlane, ...],
-    there: Iterable[Identity],
+    there: Iterable[ResourceName],
     means: Means,
-) -> Plan:
+) -> ImaginedCloud:
     """Return what control planes and files would become; `there` are resources that are used as they are."""
     instances, refused = instances_of(planes, there)
     resources, invalid = resources_of(instances, given)
@@ -132,7 +132,7 @@ async def imagine(
         found += outcome
     releases = tuple(item for item in found if isinstance(item, Release))
     told = tuple(item for item in found if isinstance(item, Finding))
-    return Plan(namespace, given, planes, instances, releases, (*refused, *invalid, *told))
+    return ImaginedCloud(namespace, given, planes, instances, releases, (*refused, *invalid, *told))
 
 
 def _world_around(resource: CustomResource, beside: Iterable[Resource], namespace: str) -> ImaginedWorld:
@@ -188,7 +188,7 @@ async def _render(outcome: Outcome, namespace: str, means: Means) -> Release | F
 
 def _logins(blueprint: Service[Any, Any], resource: CustomResource, world: ImaginedWorld) -> Iterable[Secret]:
     """Yield what stands for the logins at brokers that operators will make: what is in them changes nothing here."""
-    sight = needs.sight(Seen(()))
+    sight = needs.sight(Objects(()))
     data = encode({TRANSPORT_URL: _SOME_BROKER})
     for need in blueprint.needs_of(resource):
         for child in need.resolve(resource, sight).children:

@@ -7,79 +7,79 @@ import msgspec
 from stackwright import services
 from stackwright.blueprint.secret_values import encode
 from stackwright.controllers.controlplane import passwords
-from stackwright.controllers.controlplane.passwords import Seen
+from stackwright.controllers.controlplane.passwords import SecretKeys
 from stackwright.controllers.controlplane.resolution import Instance
 from stackwright.controllers.service.references import OF_KUBERNETES, Reference, pull_secrets, referenced
+from stackwright.foresight.checks.cluster_state import ClusterState
 from stackwright.foresight.checks.findings import Finding, Level
-from stackwright.foresight.checks.imagined_cloud import Plan, pods_of
-from stackwright.foresight.checks.world import World
+from stackwright.foresight.checks.imagined_cloud import ImaginedCloud, pods_of
 from stackwright.kube.builtin import ConfigMap, Secret
 
 TOPIC = "passwords"
 
 
-def umbrella(plan: Plan, world: World) -> Iterable[Finding]:
+def umbrella(cloud: ImaginedCloud, state: ClusterState) -> Iterable[Finding]:
     """Yield whether the Secret of a control plane has the passwords of all services."""
-    for plane in plan.planes:
+    for plane in cloud.planes:
         name = plane.spec.secret
-        if world.secrets is None and not any(isinstance(item, Secret) for item in plan.given):
+        if state.secrets is None and not any(isinstance(item, Secret) for item in cloud.given):
             yield Finding(Level.UNKNOWN, TOPIC, f"You have no right to read Secret {name}.")
             continue
-        seen = passwords.seen(_secret(name, plan, world))
-        if (new := passwords.decide(plane, plan.instances, seen)) is not None:
+        found = passwords.read_keys(_secret(name, cloud, state))
+        if (new := passwords.decide(plane, cloud.instances, found)) is not None:
             yield Finding(Level.OK, TOPIC, f"{', '.join(new.keys)}: will be created in Secret {name}.")
-            seen = Seen((seen.keys if seen else frozenset()) | set(new.keys), generated=True, version="")
-        if (complaint := passwords.complaint(plane, plan.instances, seen)) is not None:
+            found = SecretKeys((found.keys if found else frozenset()) | set(new.keys), generated=True, version="")
+        if (complaint := passwords.complaint(plane, cloud.instances, found)) is not None:
             yield Finding(Level.PROBLEM, TOPIC, complaint.message)
         elif new is None:
             yield Finding(Level.OK, TOPIC, f"Secret {name} has all keys that the services need.")
 
 
-def own_passwords(plan: Plan, world: World) -> Iterable[Finding]:
+def own_passwords(cloud: ImaginedCloud, state: ClusterState) -> Iterable[Finding]:
     """Yield whether services that no control plane makes have the passwords that they name."""
-    if world.secrets is None:
+    if state.secrets is None:
         return
-    of_planes = {instance.identity for instance in plan.instances}
-    for release in plan.releases:
+    of_planes = {instance.resource_name for instance in cloud.instances}
+    for release in cloud.releases:
         # What a service makes of our kinds takes its passwords from that service.
         made_by = services.part_of(type(release.resource))
         if made_by is None:
             continue
         spec = msgspec.to_builtins(release.resource.spec)  # type: ignore[attr-defined]  # every service has a spec
         instance = Instance(*made_by, release.resource.metadata.name, spec)
-        if instance.identity in of_planes:
+        if instance.resource_name in of_planes:
             continue
         name = spec.get("secret", "")
-        seen = passwords.seen(_secret(name, plan, world))
-        missing = sorted(passwords.keys_of([instance], name).keys() - (seen.keys if seen else ()))
+        found = passwords.read_keys(_secret(name, cloud, state))
+        missing = sorted(passwords.keys_of([instance], name).keys() - (found.keys if found else ()))
         if missing:
-            what = "lacks" if seen else "does not exist; create it with"
+            what = "lacks" if found else "does not exist; create it with"
             message = f"{release.label}: Secret {name}, which spec.secret names, {what} {', '.join(missing)}."
             yield Finding(Level.PROBLEM, TOPIC, message)
 
 
-def _secret(name: str, plan: Plan, world: World) -> Secret | None:
+def _secret(name: str, cloud: ImaginedCloud, state: ClusterState) -> Secret | None:
     """Return a Secret as it is after the files were applied: what they say goes over what is there."""
-    there = next((item for item in world.secrets or () if item.metadata.name == name), None)
-    given = [item for item in plan.given if isinstance(item, Secret) and item.metadata.name == name]
+    there = next((item for item in state.secrets or () if item.metadata.name == name), None)
+    given = [item for item in cloud.given if isinstance(item, Secret) and item.metadata.name == name]
     if not given:
         return there
     data = {**(there.data if there else {}), **given[-1].data, **encode(given[-1].stringData)}
     return Secret(metadata=there.metadata if there else given[-1].metadata, data=data)
 
 
-def references(plan: Plan, world: World | None) -> Iterable[Finding]:
+def references(cloud: ImaginedCloud, state: ClusterState | None) -> Iterable[Finding]:
     """Yield the Secrets and ConfigMaps that pods read and that nobody makes."""
-    made = {name for release in plan.releases for name in release.made}
-    made |= {plane.spec.secret for plane in plan.planes} | {OF_KUBERNETES}
+    made = {name for release in cloud.releases for name in release.made}
+    made |= {plane.spec.secret for plane in cloud.planes} | {OF_KUBERNETES}
     wanted: dict[Reference, str] = {}
-    for release in plan.releases:
+    for release in cloud.releases:
         for _, pod in pods_of(release):
             for reference in (*pull_secrets(pod), *referenced(pod)):
                 if reference.name not in made:
                     wanted.setdefault(reference, release.label)
-    there = _keys(plan, world)
-    unknown = world is None or world.secrets is None or world.configs is None
+    there = _keys(cloud, state)
+    unknown = state is None or state.secrets is None or state.configs is None
     found = [_missing(reference, label, there, unknown=unknown) for reference, label in wanted.items()]
     told = [entry for entry in found if entry is not None]
     yield from told
@@ -103,9 +103,9 @@ def _missing(
     return None
 
 
-def _keys(plan: Plan, world: World | None) -> dict[tuple[str, str], set[str]]:
+def _keys(cloud: ImaginedCloud, state: ClusterState | None) -> dict[tuple[str, str], set[str]]:
     found: dict[tuple[str, str], set[str]] = {}
-    there = (*((world.secrets if world else None) or ()), *((world.configs if world else None) or ()), *plan.given)
+    there = (*((state.secrets if state else None) or ()), *((state.configs if state else None) or ()), *cloud.given)
     for item in there:
         if isinstance(item, Secret):
             found.setdefault(("Secret", item.metadata.name), set()).update(item.data, item.stringData)

@@ -7,9 +7,9 @@ from stackwright.adapters.helm import records
 from stackwright.controllers.release.history import history_of
 from stackwright.controllers.release.ownership import Owner, belongs, release_of, who_owns, why_contested
 from stackwright.controllers.service import labels
+from stackwright.foresight.checks.cluster_state import ClusterState
 from stackwright.foresight.checks.findings import Finding, Level
-from stackwright.foresight.checks.imagined_cloud import Plan, Release
-from stackwright.foresight.checks.world import World
+from stackwright.foresight.checks.imagined_cloud import ImaginedCloud, Release
 from stackwright.kube.resource import Resource
 
 TOPIC = "names"
@@ -17,13 +17,13 @@ TOPIC = "names"
 LONGEST = {"StatefulSet": 52, "CronJob": 52, "Deployment": 63, "DaemonSet": 63, "Job": 63, "Service": 63}
 
 
-def planes(plan: Plan, world: World) -> Iterable[Finding]:
+def planes(cloud: ImaginedCloud, state: ClusterState) -> Iterable[Finding]:
     """Yield what keeps a namespace from having this control plane: it can have one."""
-    there = {item.metadata.name for item in world.planes}
-    wanted = {plane.metadata.name for plane in plan.planes}
-    if others := sorted(there - wanted if plan.given else ()):
+    there = {item.metadata.name for item in state.planes}
+    wanted = {plane.metadata.name for plane in cloud.planes}
+    if others := sorted(there - wanted if cloud.given else ()):
         message = (
-            f"Namespace {plan.namespace} has OpenStackControlPlane {others[0]} already, and can have one; "
+            f"Namespace {cloud.namespace} has OpenStackControlPlane {others[0]} already, and can have one; "
             "change that one, or use another namespace."
         )
         yield Finding(Level.PROBLEM, TOPIC, message)
@@ -32,9 +32,9 @@ def planes(plan: Plan, world: World) -> Iterable[Finding]:
         yield Finding(Level.PROBLEM, TOPIC, message)
 
 
-def lengths(plan: Plan) -> Iterable[Finding]:
+def lengths(cloud: ImaginedCloud) -> Iterable[Finding]:
     """Yield the names that are too long."""
-    for release in plan.releases:
+    for release in cloud.releases:
         for body in release.rendered.objects:
             name, most = body["metadata"]["name"], LONGEST.get(body["kind"], 253)
             if len(name) > most:
@@ -45,14 +45,14 @@ def lengths(plan: Plan) -> Iterable[Finding]:
                 yield Finding(Level.PROBLEM, TOPIC, message)
 
 
-def objects(plan: Plan, world: World) -> Iterable[Finding]:
+def objects(cloud: ImaginedCloud, state: ClusterState) -> Iterable[Finding]:
     """Yield the objects of others that have names which we would use, and say so where all are free or ours."""
     count, bad = 0, False
-    for release in plan.releases:
-        there = _there(release, world)
+    for release in cloud.releases:
+        there = _there(release, state)
         count += len(release.rendered.objects)
-        owner = _resource(release, world)
-        history = history_of(world.secrets or (), release.resource.metadata.name)
+        owner = _resource(release, state)
+        history = history_of(state.secrets or (), release.resource.metadata.name)
         if who_owns(owner, history, there) is Owner.CONTESTED:
             bad = True
             yield Finding(Level.PROBLEM, TOPIC, f"{release.label}: {why_contested(owner, history, there)}.")
@@ -69,15 +69,15 @@ def objects(plan: Plan, world: World) -> Iterable[Finding]:
         yield Finding(Level.OK, TOPIC, f"The names of all {count} objects are free, or belong to them already.")
 
 
-def releases(plan: Plan, world: World) -> Iterable[Finding]:
+def releases(cloud: ImaginedCloud, state: ClusterState) -> Iterable[Finding]:
     """Yield which Helm releases are of another version, or were left in the middle."""
     topic = "releases"
-    if world.secrets is None:
+    if state.secrets is None:
         yield Finding(Level.UNKNOWN, topic, "You have no right to read Secrets, and therefore Helm's records.")
         return
-    for release in plan.releases:
+    for release in cloud.releases:
         name = release.resource.metadata.name
-        history = history_of(world.secrets, name)
+        history = history_of(state.secrets, name)
         if not history:
             continue
         last = history[-1]
@@ -93,15 +93,15 @@ def releases(plan: Plan, world: World) -> Iterable[Finding]:
             yield Finding(Level.WARNING, topic, message)
 
 
-def _there(release: Release, world: World) -> list[Resource]:
+def _there(release: Release, state: ClusterState) -> list[Resource]:
     keys = ((body["kind"], body["metadata"]["name"]) for body in release.rendered.objects)
-    return [world.objects[key] for key in keys if key in world.objects]
+    return [state.objects[key] for key in keys if key in state.objects]
 
 
-def _resource(release: Release, world: World) -> Resource:
+def _resource(release: Release, state: ClusterState) -> Resource:
     """Return the resource as it is there, which has a uid; else as it would be."""
     wanted = release.resource
-    same = (item for item in world.resources if type(item) is type(wanted))
+    same = (item for item in state.resources if type(item) is type(wanted))
     return next((item for item in same if item.metadata.name == wanted.metadata.name), wanted)
 
 

@@ -2,18 +2,18 @@
 
 from collections.abc import Iterable
 
+from stackwright.foresight.checks.cluster_state import ClusterState
 from stackwright.foresight.checks.findings import Finding, Level
-from stackwright.foresight.checks.imagined_cloud import Plan
-from stackwright.foresight.checks.world import World
+from stackwright.foresight.checks.imagined_cloud import ImaginedCloud
 from stackwright.kube.resource import JsonObject
 
 TOPIC = "storage"
 DEFAULT = "storageclass.kubernetes.io/is-default-class"
 
 
-def claims(plan: Plan) -> Iterable[tuple[str, JsonObject]]:
+def claims(cloud: ImaginedCloud) -> Iterable[tuple[str, JsonObject]]:
     """Yield the claims of volumes, each with whose it is."""
-    for release in plan.releases:
+    for release in cloud.releases:
         for body in release.rendered.objects:
             if body["kind"] == "PersistentVolumeClaim":
                 yield release.label, body["spec"]
@@ -21,20 +21,20 @@ def claims(plan: Plan) -> Iterable[tuple[str, JsonObject]]:
                 yield release.label, template["spec"]
 
 
-def storage(plan: Plan, world: World) -> Iterable[Finding]:
+def storage(cloud: ImaginedCloud, state: ClusterState) -> Iterable[Finding]:
     """Yield for each storage class whether it is there; volumes that name none need a default."""
     wanted: dict[str, list[str]] = {}
-    for label, spec in claims(plan):
+    for label, spec in claims(cloud):
         wanted.setdefault(spec.get("storageClassName") or "", []).append(label)
     if not wanted:
         return
-    if world.classes is None:
+    if state.classes is None:
         names = ", ".join(sorted(name or "the default one" for name in wanted))
         yield Finding(Level.UNKNOWN, TOPIC, f"You have no right to read storage classes; needed: {names}.")
         return
-    there = sorted(item.metadata.name for item in world.classes)
+    there = sorted(item.metadata.name for item in state.classes)
     known = f"there {'is' if len(there) == 1 else 'are'} {', '.join(there)}" if there else "there is none at all"
-    default = [item.metadata.name for item in world.classes if item.metadata.annotations.get(DEFAULT) == "true"]
+    default = [item.metadata.name for item in state.classes if item.metadata.annotations.get(DEFAULT) == "true"]
     for name, labels in sorted(wanted.items()):
         users = ", ".join(dict.fromkeys(labels))
         if name in there:

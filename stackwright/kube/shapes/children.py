@@ -24,7 +24,7 @@ from stackwright.kube.resource import (
     CustomResource,
     JsonObject,
     Key,
-    Kind,
+    ObjectKey,
     Overridden,
     Resource,
     manifest,
@@ -34,9 +34,6 @@ from stackwright.kube.shapes import exchange, strangers
 from stackwright.kube.shapes.belonging import MADE_FOR, made_for, maker_of, refuse_elsewhere, refuse_foreign
 from stackwright.kube.shapes.exchange import Exchanges
 from stackwright.kube.shapes.states import state_of
-
-# Which object of all.
-Identity = tuple[Kind, Key]
 
 # What refers to another object that the server looks at when it is applied.
 _LATE = frozenset({"RoleBinding", "ClusterRoleBinding"})
@@ -66,7 +63,7 @@ class Child:
         return Key(self.body["metadata"].get("namespace", ""), self.body["metadata"]["name"])
 
     @property
-    def identity(self) -> Identity:
+    def object_key(self) -> ObjectKey:
         """Which object of all this is."""
         return self.of.kind, self.key
 
@@ -92,9 +89,9 @@ class Apply:
     child: Child
 
     @property
-    def identity(self) -> Identity:
+    def object_key(self) -> ObjectKey:
         """Which object this step is about."""
-        return self.child.identity
+        return self.child.object_key
 
 
 @dataclass(frozen=True)
@@ -104,7 +101,7 @@ class Prune:
     resource: Resource
 
     @property
-    def identity(self) -> Identity:
+    def object_key(self) -> ObjectKey:
         """Which object this step is about."""
         return self.resource.kind, self.resource.key
 
@@ -115,30 +112,30 @@ def decide(
     *,
     prune: bool,
     mark: str,
-    doubtful: Container[Identity] = (),
-    settled: Mapping[Identity, str] = MappingProxyType({}),
+    doubtful: Container[ObjectKey] = (),
+    settled: Mapping[ObjectKey, str] = MappingProxyType({}),
 ) -> tuple[Apply | Prune, ...]:
     """Return what differs between the children that should be and those that are.
 
     Only what carries our mark is pruned: others may own things by the parent too. `doubtful` are applied even if
     they look right; not so those that are still as their last apply left them, whose fingerprints are `settled`.
     """
-    wanted = {child.identity: child for child in desired}
+    wanted = {child.object_key: child for child in desired}
     present = {(resource.kind, resource.key): resource for resource in seen}
     applies = (
         Apply(child)
-        for identity, child in wanted.items()
-        if identity not in present
+        for key, child in wanted.items()
+        if key not in present
         or not (
-            (child.once and mark in present[identity].metadata.annotations)
-            or (identity not in doubtful and is_applied(present[identity], child, mark))
-            or (identity in settled and settled[identity] == fingerprint(present[identity], child))
+            (child.once and mark in present[key].metadata.annotations)
+            or (key not in doubtful and is_applied(present[key], child, mark))
+            or (key in settled and settled[key] == fingerprint(present[key], child))
         )
     )
     prunes = (
         Prune(resource)
-        for identity, resource in present.items()
-        if prune and identity not in wanted and not resource.deleting and mark in resource.metadata.annotations
+        for key, resource in present.items()
+        if prune and key not in wanted and not resource.deleting and mark in resource.metadata.annotations
     )
     return (*applies, *prunes)
 
@@ -183,7 +180,7 @@ class Children:
     """
 
     owns: tuple[type[Resource], ...]
-    settled: dict[Key, dict[Identity, str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    settled: dict[Key, dict[ObjectKey, str]] = field(default_factory=dict, init=False, repr=False, compare=False)
     exchanges: Exchanges = field(default_factory=Exchanges, init=False, repr=False, compare=False)
 
     async def keep(
@@ -197,7 +194,7 @@ class Children:
         seen.extend(resource for resource in kept if resource is not None)
         # Whose a field is, only the server knows: it is asked after each change, until nothing is overridden any more.
         shown = {entry.resource for entry in _overridden(parent)}
-        doubtful = {item.identity for item in desired if _label(item, parent) in shown}
+        doubtful = {item.object_key for item in desired if _label(item, parent) in shown}
         ours = context.client.field_manager
         doubtful |= {(resource.kind, resource.key) for resource in seen if strangers.strangers(resource, ours)}
         settled = self.settled.get(parent.key, {})
@@ -208,7 +205,7 @@ class Children:
                 for step in some:
                     group.create_task(self._take(step, parent, context, outcome))
         self._remember(outcome, context.client.field_manager)
-        self.exchanges.keep(parent.key, {item.identity for item in desired})
+        self.exchanges.keep(parent.key, {item.object_key for item in desired})
         return outcome
 
     def forget(self, key: Key) -> None:
@@ -224,13 +221,13 @@ class Children:
                     metadata = resource.metadata
                     await context.client.delete(type(resource), metadata.name, metadata.namespace, uid=metadata.uid)
                 case Apply(item):
-                    outcome.applied[step.identity] = await self._apply(item, parent, context)
+                    outcome.applied[step.object_key] = await self._apply(item, parent, context)
         except Exception as error:  # noqa: BLE001  told in the status, then raised again by the shape
-            outcome.failed[step.identity] = error
+            outcome.failed[step.object_key] = error
 
     async def _apply(self, item: Child, parent: Resource, context: Context) -> "Applied":
         """Apply a child, unless it is changed back each time."""
-        name = (parent.key, *item.identity)
+        name = (parent.key, *item.object_key)
         before = context.store(item.of).get(item.key)
         absent = before is None
         if left := self.exchanges.rest(name, time.monotonic(), absent=absent):
@@ -244,14 +241,14 @@ class Children:
 
     def _remember(self, outcome: "Outcome", ours: str) -> None:
         before = self.settled.pop(outcome.parent.key, {})
-        now = {item.identity: before[item.identity] for item in outcome.desired if item.identity in before}
+        now = {item.object_key: before[item.object_key] for item in outcome.desired if item.object_key in before}
         for item in outcome.desired:
-            if item.identity in outcome.applied:
-                now.pop(item.identity, None)
-                applied = outcome.applied[item.identity]
+            if item.object_key in outcome.applied:
+                now.pop(item.object_key, None)
+                applied = outcome.applied[item.object_key]
                 shared = applied.left_out or strangers.strangers(applied.resource, ours)
                 if shared or not is_applied(applied.resource, item, mark_by(ours)):
-                    now[item.identity] = fingerprint(applied.resource, item)
+                    now[item.object_key] = fingerprint(applied.resource, item)
         if now:
             self.settled[outcome.parent.key] = now
 
@@ -276,18 +273,18 @@ class Outcome:
 
     parent: CustomResource
     desired: Sequence[Child]
-    failed: dict[Identity, Exception]
-    applied: dict[Identity, Applied]
+    failed: dict[ObjectKey, Exception]
+    applied: dict[ObjectKey, Applied]
 
     def overridden(self) -> tuple[Overridden, ...]:
         """Return all that is overridden: found just now, or before on children that were not applied this time."""
-        others = {_label(item, self.parent) for item in self.desired if item.identity not in self.applied}
+        others = {_label(item, self.parent) for item in self.desired if item.object_key not in self.applied}
         known = [entry for entry in _overridden(self.parent) if entry.resource in others]
         found = [
             Overridden(resource=_label(item, self.parent), field=path, manager=manager, wanted=_wanted(item, path))
             for item in self.desired
-            if item.identity in self.applied
-            for path, manager in self.applied[item.identity].overridden
+            if item.object_key in self.applied
+            for path, manager in self.applied[item.object_key].overridden
         ]
         return tuple(sorted((*known, *found), key=lambda entry: (entry.resource, entry.field)))
 
@@ -295,8 +292,8 @@ class Outcome:
         """Return what is known of each child, and of what could not be pruned."""
         for item in self.desired:
             present = self.latest(item, context.store(item.of).get(item.key))
-            if item.identity in self.failed:
-                yield conditions.finding_of(self.failed[item.identity], item.condition)
+            if item.object_key in self.failed:
+                yield conditions.finding_of(self.failed[item.object_key], item.condition)
             elif present is None:
                 yield Finding(item.condition, "False", "Requested", f"{item} is gone; it is created again", "Info")
             elif present.deleting:
@@ -304,8 +301,8 @@ class Outcome:
                 yield Finding(item.condition, "False", "Deleting", message, "Info")
             else:
                 yield replace(_state(item, present), condition=item.condition)
-        wanted = {item.identity for item in self.desired}
-        yield from (conditions.finding_of(error) for identity, error in self.failed.items() if identity not in wanted)
+        wanted = {item.object_key for item in self.desired}
+        yield from (conditions.finding_of(error) for key, error in self.failed.items() if key not in wanted)
 
     def failure(self, *, waiting: bool) -> Exception | None:
         """Return the failure that decides: what heals by trying again goes before what waits for the user.
@@ -323,9 +320,9 @@ class Outcome:
 
     def latest(self, item: Child, cached: Resource | None) -> Resource | None:
         """Return a child as it is: the cache may not have what was applied just now, or have more."""
-        if item.identity not in self.applied:
+        if item.object_key not in self.applied:
             return cached
-        applied = self.applied[item.identity].resource
+        applied = self.applied[item.object_key].resource
         return applied if cached is None or _version(cached) < _version(applied) else cached
 
 

@@ -6,10 +6,10 @@ from stackwright.local import certificates, kubeconfig, probe
 from stackwright.local.apiserver import flags
 from stackwright.local.apiserver.flags import LOOPBACK, Audit, Credentials, Ports
 from stackwright.local.apiserver.layout import Layout, Settings
-from stackwright.local.running import Plan
+from stackwright.local.running import Launch
 
 
-def prepare(layout: Layout, settings: Settings, ports: Ports) -> list[Plan]:
+def prepare(layout: Layout, settings: Settings, ports: Ports) -> list[Launch]:
     """Return how each program is run, in the order in which they are started."""
     # A killed server may have left its data in the folder; every start begins empty.
     shutil.rmtree(layout.data, ignore_errors=True)
@@ -43,7 +43,7 @@ def prepare(layout: Layout, settings: Settings, ports: Ports) -> list[Plan]:
         ),
     }
     return [
-        Plan(name, [settings.binaries[name], *line], layout.log(name), ready[name])
+        Launch(name, [settings.binaries[name], *line], layout.log(name), ready[name])
         for name, line in flags.with_extra(own, settings.flags).items()
     ]
 

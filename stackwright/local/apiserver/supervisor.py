@@ -20,7 +20,7 @@ from stackwright.local.apiserver import preparation
 from stackwright.local.apiserver.layout import Command, Layout, Settings, State
 from stackwright.local.apiserver.ports import Reserved
 from stackwright.local.errors import ApiServerFailed, ProgramFailed
-from stackwright.local.running import Plan, Program
+from stackwright.local.running import Launch, Program
 
 # How long a program that is asked to end may take to do so by itself. An API server with open watches takes a minute.
 GRACE = 5.0
@@ -32,8 +32,8 @@ async def supervise(directory: Path, *, master: int, commands: bool) -> int:
     settings = msgspec.json.decode(layout.settings.read_bytes(), type=Settings)
     ended = _Ended(master)
     with Reserved() as reserved:
-        plans = preparation.prepare(layout, settings, reserved.ports)
-        server = Server(layout, plans, url=preparation.address(reserved.ports), deadline=settings.deadline)
+        launches = preparation.prepare(layout, settings, reserved.ports)
+        server = Server(layout, launches, url=preparation.address(reserved.ports), deadline=settings.deadline)
         try:
             if await ended.before(server.start_all()):
                 _announce(layout, server.state())
@@ -50,12 +50,12 @@ async def supervise(directory: Path, *, master: int, commands: bool) -> int:
 class Server:
     """The programs of one API server; etcd comes first and goes last, because the others cannot do without it."""
 
-    def __init__(self, layout: Layout, plans: Iterable[Plan], *, url: str, deadline: float) -> None:
+    def __init__(self, layout: Layout, launches: Iterable[Launch], *, url: str, deadline: float) -> None:
         self.layout = layout
         self._url = url
         self._deadline = deadline
         self._started = False
-        self._programs = {plan.name: Program(plan, self._died) for plan in plans}
+        self._programs = {launch.name: Program(launch, self._died) for launch in launches}
 
     async def start_all(self) -> None:
         """Start the programs one after the other, each when the one before is ready."""

@@ -14,7 +14,7 @@ def main() -> int:
     parser.add_argument("--directory", type=Path, required=True, help="the cluster's folder, with its settings.json")
     layout = Layout(parser.parse_args().directory)
     # /proc is still the host's, so this is who we are to it.
-    first = processes.identity(int(Path("/proc/self").readlink().name))
+    first = processes.key_of(int(Path("/proc/self").readlink().name))
     settings = layout.read_settings()
     if first is None or settings is None:
         return 1

@@ -76,7 +76,7 @@ class Settings(msgspec.Struct, frozen=True):
         return f"https://{self.address}:6443"
 
 
-class Identity(msgspec.Struct, frozen=True):
+class ProcessKey(msgspec.Struct, frozen=True):
     """A process for certain: its id as the host sees it, and when it started; ids are used again."""
 
     pid: int
@@ -99,7 +99,7 @@ class ProgramState(msgspec.Struct, frozen=True):
 class State(msgspec.Struct, frozen=True):
     """What the first process says of itself and its programs."""
 
-    first: Identity
+    first: ProcessKey
     programs: tuple[ProgramState, ...] = ()
 
     @property

@@ -13,7 +13,7 @@ from pathlib import Path
 from stackwright.local import binaries, process
 from stackwright.local.cluster import addresses, cgroups, layout, nameservers, network, packages, processes
 from stackwright.local.cluster.addresses import Taken
-from stackwright.local.cluster.layout import CONNECTED, Identity, Layout, Node, Settings, State
+from stackwright.local.cluster.layout import CONNECTED, Layout, Node, ProcessKey, Settings, State
 from stackwright.local.distribution import Ask
 from stackwright.local.errors import ClusterFailed, Collision
 from stackwright.local.process import tail
@@ -33,7 +33,7 @@ class Cluster:
 
     layout: Layout
     settings: Settings
-    first: Identity
+    first: ProcessKey
     new: bool
     """Whether it was started now, and not found running."""
 
@@ -144,7 +144,7 @@ def _nameservers() -> tuple[str, ...]:
     return ()
 
 
-def _start(place: Layout, settings: Settings) -> Identity:
+def _start(place: Layout, settings: Settings) -> ProcessKey:
     """Start the node's first process, and connect it."""
     place.logs.mkdir(parents=True, exist_ok=True, mode=0o700)
     place.state.unlink(missing_ok=True)
@@ -171,12 +171,12 @@ def _start(place: Layout, settings: Settings) -> Identity:
     return first
 
 
-def _connect(place: Layout, settings: Settings, keeper: "subprocess.Popen[str]") -> Identity:
+def _connect(place: Layout, settings: Settings, keeper: "subprocess.Popen[str]") -> ProcessKey:
     line = keeper.stdout.readline() if keeper.stdout else ""
     if not line or keeper.stdin is None:
         raise ClusterFailed(f"The node did not start. The end of its log:\n{tail(place.log('supervisor'))}")
     pid, started = (int(word) for word in line.split())
-    first = Identity(pid, started)
+    first = ProcessKey(pid, started)
     place.write_state(State(first))
     enabled = cgroups.make(settings.cgroup, pid, cgroups.hierarchies())
     if enabled:
@@ -187,7 +187,7 @@ def _connect(place: Layout, settings: Settings, keeper: "subprocess.Popen[str]")
     return first
 
 
-def _end(first: Identity, *, orderly: bool) -> None:
+def _end(first: ProcessKey, *, orderly: bool) -> None:
     with suppress(ProcessLookupError):
         if orderly:
             os.kill(first.pid, signal.SIGTERM)

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from stackwright import tasks
 from stackwright.local.cluster import isolation, preparation
-from stackwright.local.cluster.layout import Identity, Layout, Settings
+from stackwright.local.cluster.layout import Layout, ProcessKey, Settings
 from stackwright.local.cluster.supervisor import Supervisor
 from stackwright.local.errors import LocalError
 
 
-def run(layout: Layout, settings: Settings, first: Identity, *, connected: Callable[[], bool]) -> int:
+def run(layout: Layout, settings: Settings, first: ProcessKey, *, connected: Callable[[], bool]) -> int:
     """Run the node whose first process we are, and return its exit code.
 
     `connected` waits until the node has its cable and its control groups, and says whether it ever will.

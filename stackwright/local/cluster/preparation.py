@@ -8,7 +8,7 @@ from stackwright.local import probe
 from stackwright.local.cluster import configuration, credentials, flags
 from stackwright.local.cluster.flags import Audit, Credentials
 from stackwright.local.cluster.layout import Layout, Settings
-from stackwright.local.running import Plan
+from stackwright.local.running import Launch
 
 BRIDGE_FILTER = Path("/proc/sys/net/bridge")
 
@@ -17,7 +17,7 @@ BRIDGE_FILTER = Path("/proc/sys/net/bridge")
 class Part:
     """A program of the cluster, and those that must be ready before it is started."""
 
-    plan: Plan
+    launch: Launch
     needs: tuple[str, ...] = ()
 
 
@@ -37,7 +37,7 @@ def prepare(layout: Layout, settings: Settings) -> list[Part]:
         **dict.fromkeys(("kube-router", "volumes"), ("kube-apiserver", "kubelet")),
     }
     return [
-        Part(Plan(name, command, layout.log(name), questions[name]), needs.get(name, ()))
+        Part(Launch(name, command, layout.log(name), questions[name]), needs.get(name, ()))
         for name, command in commands.items()
     ]
 

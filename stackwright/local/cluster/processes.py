@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from stackwright.local.cluster.layout import Identity
+from stackwright.local.cluster.layout import ProcessKey
 
 PROC = Path("/proc")
 
 
-def identity(pid: int, proc: Path = PROC) -> Identity | None:
+def key_of(pid: int, proc: Path = PROC) -> ProcessKey | None:
     """Return which process has this id now, or nothing when none has; one that has ended and waits is none."""
     try:
         text = (proc / str(pid) / "stat").read_text()
@@ -15,12 +15,12 @@ def identity(pid: int, proc: Path = PROC) -> Identity | None:
         return None
     # The name in the second field may itself have spaces and parentheses.
     fields = text.rpartition(")")[2].split()
-    return None if fields[0] in "ZX" else Identity(pid, int(fields[19]))
+    return None if fields[0] in "ZX" else ProcessKey(pid, int(fields[19]))
 
 
-def alive(who: Identity, proc: Path = PROC) -> bool:
+def alive(who: ProcessKey, proc: Path = PROC) -> bool:
     """Return whether that very process still runs."""
-    return identity(who.pid, proc) == who
+    return key_of(who.pid, proc) == who
 
 
 def inside(first: int, proc: Path = PROC) -> dict[int, int]:

@@ -9,7 +9,7 @@ from stackwright.kube.builtin import Deployment, Node, Plain
 from stackwright.kube.client import Client
 from stackwright.kube.errors import KubeError
 from stackwright.local.cluster import addons, images, processes
-from stackwright.local.cluster.layout import Identity, Layout, ProgramState, Settings, State
+from stackwright.local.cluster.layout import Layout, ProcessKey, ProgramState, Settings, State
 from stackwright.local.errors import ClusterFailed
 from stackwright.local.process import tail
 from stackwright.local.progress import Progress, duration
@@ -19,7 +19,7 @@ DEADLINE = 300.0
 _ASKED = 0.05
 
 
-def settle(place: Layout, settings: Settings, first: Identity, progress: Progress) -> None:
+def settle(place: Layout, settings: Settings, first: ProcessKey, progress: Progress) -> None:
     """Return when the cluster can be used; raise with what keeps it when that takes too long."""
     asyncio.run(_Settling(place, settings, first, progress).run())
 
@@ -27,7 +27,7 @@ def settle(place: Layout, settings: Settings, first: Identity, progress: Progres
 class _Settling:
     """One wait for one cluster."""
 
-    def __init__(self, place: Layout, settings: Settings, first: Identity, progress: Progress) -> None:
+    def __init__(self, place: Layout, settings: Settings, first: ProcessKey, progress: Progress) -> None:
         self._place = place
         self._settings = settings
         self._first = first

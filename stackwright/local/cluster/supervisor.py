@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackwright.local.cluster import reaping
-from stackwright.local.cluster.layout import Health, Identity, Layout, ProgramState, State
+from stackwright.local.cluster.layout import Health, Layout, ProcessKey, ProgramState, State
 from stackwright.local.cluster.preparation import Part
 from stackwright.local.errors import ProgramFailed
 from stackwright.local.running import Program
@@ -47,17 +47,17 @@ class Supervisor:
     """The programs of one node; what is started last is ended first."""
 
     def __init__(
-        self, layout: Layout, parts: Iterable[Part], first: Identity, *, clock: Callable[[], float] = time.monotonic
+        self, layout: Layout, parts: Iterable[Part], first: ProcessKey, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._layout = layout
         self._first = first
         self._clock = clock
-        self._records = {part.plan.name: self._record(part) for part in parts}
+        self._records = {part.launch.name: self._record(part) for part in parts}
 
     def _record(self, part: Part) -> _Record:
-        name = part.plan.name
-        state = ProgramState(name, "waiting", str(part.plan.log))
-        return _Record(part, state, Program(part.plan, lambda _: self._records[name].ended.set()))
+        name = part.launch.name
+        state = ProgramState(name, "waiting", str(part.launch.log))
+        return _Record(part, state, Program(part.launch, lambda _: self._records[name].ended.set()))
 
     async def run(self) -> None:
         """Keep all programs running until cancelled."""
@@ -79,7 +79,7 @@ class Supervisor:
             self._tell(record, "waiting")
             for name in record.part.needs:
                 await self._records[name].ready.wait()
-            _begin_anew(record.part.plan.log)
+            _begin_anew(record.part.launch.log)
             began = self._clock()
             record.ended.clear()
             try:
@@ -98,7 +98,7 @@ class Supervisor:
     async def _watch(self, record: _Record) -> None:
         """Ask a program how it is, until it has ended."""
         while not record.ended.is_set():
-            well = await record.part.plan.ready()
+            well = await record.part.launch.ready()
             if well != record.ready.is_set() and not record.ended.is_set():
                 if well:
                     record.ready.set()

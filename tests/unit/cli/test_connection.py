@@ -9,7 +9,7 @@ import pytest
 from stackwright.cli.connection import Where, connection_of
 from stackwright.kube.errors import ConfigError
 from stackwright.local.cluster import layout, processes
-from stackwright.local.cluster.layout import Identity, State
+from stackwright.local.cluster.layout import ProcessKey, State
 
 
 def kubeconfig(path: Path, server: str) -> Path:
@@ -38,9 +38,9 @@ def runs(name: str, *, alive: bool = True) -> None:
     """Leave what a cluster of that name leaves: its first process is this one, or one that has ended."""
     place = layout.of(name)
     kubeconfig(place.kubeconfig, f"https://{name}.local.example")
-    me = processes.identity(1)
+    me = processes.key_of(1)
     assert me is not None
-    first = me if alive else Identity(me.pid, me.started + 1)
+    first = me if alive else ProcessKey(me.pid, me.started + 1)
     place.state.write_bytes(msgspec.json.encode(State(first)))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from stackwright.foresight.objects import Seen
+from stackwright.foresight.objects import Objects
 from stackwright.foresight.snapshot import DatedEvent, Snapshot
 from stackwright.kube.builtin import Deployment, PersistentVolumeClaim, Pod, ReplicaSet, StatefulSet
 from stackwright.kube.resource import Resource
@@ -45,7 +45,7 @@ def snapshot(*objects: Resource, **fields: Any) -> Snapshot:
     """Return a snapshot, the objects in their places."""
     beside = (Pod, ReplicaSet, PersistentVolumeClaim, DatedEvent)
     return Snapshot(
-        Seen(item for item in objects if not isinstance(item, beside)),
+        Objects(item for item in objects if not isinstance(item, beside)),
         NOW,
         pods=tuple(item for item in objects if isinstance(item, Pod)),
         replica_sets=tuple(item for item in objects if isinstance(item, ReplicaSet)),

@@ -4,7 +4,7 @@ from typing import Any
 
 from stackwright.api.base import CustomResource
 from stackwright.foresight import critical_path, explanation, tree
-from stackwright.foresight.objects import Seen
+from stackwright.foresight.objects import Objects
 from stackwright.foresight.snapshot import Snapshot
 from stackwright.foresight.tree import Node, State
 from stackwright.kube import clock
@@ -47,7 +47,7 @@ def line(node: Node) -> list[str]:
 def test_children_of_children_stand_below_their_parents() -> None:
     *kin, cook = family(ready())
     deployment, _, _ = workload(cook, available=1)
-    (root,) = tree.build(Seen((*kin, cook, deployment)))
+    (root,) = tree.build(Objects((*kin, cook, deployment)))
 
     assert line(root) == ["Tavern", "TavernCell", "TavernCook", "Deployment"]
     assert tree.worst((root,)) is State.READY
@@ -56,7 +56,7 @@ def test_children_of_children_stand_below_their_parents() -> None:
 def test_what_a_parent_waits_for_is_followed_through_its_children_to_the_pod() -> None:
     *kin, cook = family(WAITING)
     deployment, replicas, pod = workload(cook, available=0)
-    snapshot = Snapshot(Seen((*kin, cook, deployment)), clock.now(), pods=(pod,), replica_sets=(replicas,))
+    snapshot = Snapshot(Objects((*kin, cook, deployment)), clock.now(), pods=(pod,), replica_sets=(replicas,))
 
     reason = explanation.explain(snapshot, ("Tavern", "tavern"))
 
@@ -71,7 +71,7 @@ def test_what_a_parent_waits_for_is_followed_through_its_children_to_the_pod() -
 def test_the_critical_path_goes_through_children() -> None:
     *kin, cook = family(ready())
     deployment, replicas, _ = workload(cook, available=1)
-    snapshot = Snapshot(Seen((*kin, cook, deployment)), clock.now(), replica_sets=(replicas,))
+    snapshot = Snapshot(Objects((*kin, cook, deployment)), clock.now(), replica_sets=(replicas,))
 
     path = critical_path.trace(snapshot, ("Tavern", "tavern"))
 

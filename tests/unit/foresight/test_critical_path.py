@@ -105,7 +105,7 @@ def test_the_steps_are_all_the_time_there_was() -> None:
 
 
 def test_what_was_there_before_a_resource_is_not_on_its_way() -> None:
-    objects = list(cloud().seen.all())
+    objects = list(cloud().objects.all())
     late = keystone(metadata=born(60), status=holds(DBReady=61, Ready=70))
     found = snapshot(*(one for one in objects if one.metadata.name != "keystone"), late)
     assert steps(found, ("KeystoneAPI", "keystone")) == [

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from stackwright.foresight import dependencies, tree
-from stackwright.foresight.objects import Seen
+from stackwright.foresight.objects import Objects
 from stackwright.foresight.tree import Need, State
 from tests.unit.foresight.clouds import control_plane, galera, keystone, kind, made, ready
 
@@ -81,23 +81,23 @@ def test_which_services_a_service_stands_on(resource: Any, needed: set[tuple[str
     ],
 )
 def test_what_was_made_for_a_service_names_its_server(resource: Any, needed: tuple[str, str]) -> None:
-    assert dependencies.list_needed(resource, Seen([keystone(), resource])) == (needed,)
+    assert dependencies.list_needed(resource, Objects([keystone(), resource])) == (needed,)
 
 
 def test_what_a_service_keeps_goes_before_the_server_that_it_is_on() -> None:
-    found = dependencies.list_needed(keystone(), Seen([keystone()]))
+    found = dependencies.list_needed(keystone(), Objects([keystone()]))
     assert found.index(("MariaDBDatabase", "keystone")) < found.index(("Galera", "openstack"))
 
 
 def test_a_control_plane_needs_what_it_stands_for() -> None:
     entry = {"kind": "Galera", "name": "openstack", "ready": True}
-    assert dependencies.list_needed(control_plane(status={**ready(), "services": [entry]}), Seen([])) == (
+    assert dependencies.list_needed(control_plane(status={**ready(), "services": [entry]}), Objects([])) == (
         ("Galera", "openstack"),
     )
 
 
 def test_the_tree_tells_how_what_is_needed_is() -> None:
-    (database, identity) = tree.build(Seen([keystone(), galera(status=ready("False", "Info"))]))
+    (database, identity) = tree.build(Objects([keystone(), galera(status=ready("False", "Info"))]))
     assert database.needs == ()
     assert Need("Galera", "openstack", State.WAITING, service=True) in identity.needs
     assert Need("Memcached", "memcached", None, service=True) in identity.needs

@@ -17,7 +17,7 @@ from stackwright.foresight import imagined_release
 from stackwright.foresight.checks import imagined_cloud
 from stackwright.foresight.checks.findings import Finding, Level
 from stackwright.foresight.imagined_release import Missing, Outcome
-from stackwright.foresight.imagined_world import World
+from stackwright.foresight.imagined_world import ImaginedWorld
 from tests.unit.foresight.families import FORESEEN, INN, SERVICES, TAVERN, TavernCell, tavern
 
 IMAGES = {
@@ -27,8 +27,8 @@ IMAGES = {
 CHARTS = Path("charts")
 
 
-def world() -> World:
-    return World(Outside("trial"), blueprint_of=lambda kind: SERVICES.get(kind) or services.blueprint_of(kind))
+def world() -> ImaginedWorld:
+    return ImaginedWorld(Outside("trial"), blueprint_of=lambda kind: SERVICES.get(kind) or services.blueprint_of(kind))
 
 
 def imagined(**cells: str) -> dict[str, Outcome]:

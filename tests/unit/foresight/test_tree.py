@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from stackwright.foresight import tree
-from stackwright.foresight.objects import Seen
+from stackwright.foresight.objects import Objects
 from stackwright.foresight.tree import Node, State
 from stackwright.kube.builtin import Deployment, Job, StatefulSet
 from tests.unit.foresight.clouds import CREATED, READY_SINCE, control_plane, galera, keystone, kind, made, ready
@@ -37,7 +37,7 @@ def test_services_stand_below_the_control_plane_and_what_they_keep_below_them() 
     server = made(Deployment, "keystone", owner=identity, spec={"replicas": 2}, status=AVAILABLE)
     sync = made(Job, "keystone-db-sync-1", owner=identity, status=COMPLETE)
     nodes = made(StatefulSet, "openstack-galera", owner=database, spec={"replicas": 1})
-    found = tree.build(Seen([server, sync, nodes, old, account, schema, identity, database, plane]))
+    found = tree.build(Objects([server, sync, nodes, old, account, schema, identity, database, plane]))
     assert outline(found) == [
         [
             "OpenStackControlPlane openstack",
@@ -61,19 +61,19 @@ def test_what_two_ask_for_stands_below_the_one_that_was_not_refused(backwards: b
     second = made(kind("PlacementAPI"), "zz", spec={"databaseInstance": "d", "secret": "s"}, status=refused)
     account = made(kind("MariaDBAccount"), "placement", spec={"userName": "placement", "secret": "s"}, status=ready())
     asking = [second, owner] if backwards else [owner, second]
-    found = tree.build(Seen([account, *asking]))
+    found = tree.build(Objects([account, *asking]))
     assert outline(found) == [["PlacementAPI placement", "MariaDBAccount placement"], "PlacementAPI zz"]
 
 
 def test_what_belongs_to_nobody_stands_beside() -> None:
     lonely = made(kind("MariaDBDatabase"), "reports", spec={"name": "reports"}, status=ready())
-    assert outline(tree.build(Seen([lonely, keystone()]))) == ["KeystoneAPI keystone", "MariaDBDatabase reports"]
+    assert outline(tree.build(Objects([lonely, keystone()]))) == ["KeystoneAPI keystone", "MariaDBDatabase reports"]
 
 
 def test_a_workload_in_the_hands_of_helm_is_known_by_its_labels() -> None:
     identity = keystone(metadata={"annotations": {"openstack.org/release-owner": "helm"}})
     server = made(Deployment, "keystone", metadata={"labels": LABELS}, spec={"replicas": 2}, status=AVAILABLE)
-    (node,) = tree.build(Seen([identity, server]))
+    (node,) = tree.build(Objects([identity, server]))
     assert node.release_owner == "helm"
     assert outline(node.children) == ["Deployment keystone"]
 
@@ -81,19 +81,19 @@ def test_a_workload_in_the_hands_of_helm_is_known_by_its_labels() -> None:
 def test_a_job_of_a_schedule_is_not_shown() -> None:
     scheduler = made(Job, "cron-stands-for-its-owner")
     job = made(Job, "keystone-trust-flush-1", owner=scheduler, metadata={"labels": LABELS})
-    (node,) = tree.build(Seen([keystone(), job]))
+    (node,) = tree.build(Objects([keystone(), job]))
     assert node.children == ()
 
 
 def test_a_resource_that_somebody_else_made_stands_below_the_control_plane_that_uses_it() -> None:
     used = {"kind": "Galera", "name": "openstack", "ready": True}
     plane = control_plane(status={**ready(), "services": [used]})
-    assert outline(tree.build(Seen([plane, galera()]))) == [["OpenStackControlPlane openstack", "Galera openstack"]]
+    assert outline(tree.build(Objects([plane, galera()]))) == [["OpenStackControlPlane openstack", "Galera openstack"]]
 
 
 def test_what_the_control_plane_speaks_of_and_is_not_there_is_shown_too() -> None:
     entry = {"kind": "Galera", "name": "openstack", "reason": "Requested", "message": "it is made when it can be"}
-    (node,) = tree.build(Seen([control_plane(status={**ready("False"), "services": [entry]})]))
+    (node,) = tree.build(Objects([control_plane(status={**ready("False"), "services": [entry]})]))
     (child,) = node.children
     assert (child.kind, child.state, child.message) == ("Galera", State.WAITING, "it is made when it can be")
 
@@ -101,7 +101,7 @@ def test_what_the_control_plane_speaks_of_and_is_not_there_is_shown_too() -> Non
 def test_why_a_resource_is_there_that_nobody_asked_for() -> None:
     resolved = {"kind": "Galera", "name": "openstack", "neededBy": ["KeystoneAPI keystone"]}
     plane = control_plane(status={**ready(), "resolved": [resolved]})
-    (node,) = tree.build(Seen([plane, galera(plane)]))
+    (node,) = tree.build(Objects([plane, galera(plane)]))
     assert node.children[0].needed_by == ("KeystoneAPI keystone",)
 
 
@@ -154,7 +154,7 @@ def test_why_a_resource_is_there_that_nobody_asked_for() -> None:
     ],
 )
 def test_the_state_of_a_resource(fields: dict[str, Any], state: State, reason: str, since: str) -> None:
-    (node,) = tree.build(Seen([keystone(**fields)]))
+    (node,) = tree.build(Objects([keystone(**fields)]))
     assert (node.state, node.reason, node.since) == (state, reason, since)
 
 
@@ -180,7 +180,7 @@ def test_the_state_of_a_resource(fields: dict[str, Any], state: State, reason: s
 )
 def test_the_state_of_a_workload(of: Any, spec: Any, status: Any, state: State, pods: tuple[int, int]) -> None:
     owner = keystone()
-    (node,) = tree.build(Seen([owner, made(of, "x", owner=owner, spec=spec, status=status)]))
+    (node,) = tree.build(Objects([owner, made(of, "x", owner=owner, spec=spec, status=status)]))
     (child,) = node.children
     assert child.pods is not None
     assert (child.state, (child.pods.ready, child.pods.wanted)) == (state, pods)

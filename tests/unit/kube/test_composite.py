@@ -29,7 +29,7 @@ def present(item: Child, **changes: str) -> ConfigMap:
 
 def steps(desired: list[Child], seen: list[ConfigMap], *, prune: bool = True) -> list[str]:
     taken = decide(desired, seen, prune=prune, mark=MARK)
-    return [f"{type(step).__name__} {step.identity[1].name}" for step in taken]
+    return [f"{type(step).__name__} {step.object_key[1].name}" for step in taken]
 
 
 A = wanted("a", text="1")
@@ -63,10 +63,10 @@ def test_what_others_made_by_the_parent_is_not_pruned() -> None:
 def test_a_child_is_not_asked_about_again_before_it_changes() -> None:
     # Somebody owns the text; the apply left it out.
     theirs = present(A, text="9")
-    settled = {A.identity: fingerprint(theirs, A)}
+    settled = {A.object_key: fingerprint(theirs, A)}
 
     def asked(seen: ConfigMap) -> int:
-        return len(decide([A], [seen], prune=True, mark=MARK, doubtful={A.identity}, settled=settled))
+        return len(decide([A], [seen], prune=True, mark=MARK, doubtful={A.object_key}, settled=settled))
 
     assert asked(theirs) == 0
     assert asked(present(A, text="8")) == 1
@@ -74,7 +74,7 @@ def test_a_child_is_not_asked_about_again_before_it_changes() -> None:
 
 
 def test_what_the_status_calls_overridden_is_asked_about_even_if_it_looks_right() -> None:
-    assert len(decide([A], [present(A)], prune=True, mark=MARK, doubtful={A.identity})) == 1
+    assert len(decide([A], [present(A)], prune=True, mark=MARK, doubtful={A.object_key})) == 1
 
 
 def test_what_goes_already_is_not_deleted_again() -> None:
@@ -84,8 +84,8 @@ def test_what_goes_already_is_not_deleted_again() -> None:
 
 
 def test_steps_say_what_they_are_about() -> None:
-    assert Apply(A).identity == (ConfigMap.kind, A.key)
-    assert Prune(present(B)).identity == (ConfigMap.kind, B.key)
+    assert Apply(A).object_key == (ConfigMap.kind, A.key)
+    assert Prune(present(B)).object_key == (ConfigMap.kind, B.key)
 
 
 class Thing(CustomResource, frozen=True, kw_only=True):
@@ -171,6 +171,6 @@ class Parent(CustomResource, frozen=True, kw_only=True):
 def test_the_status_tells_what_is_asked_for_in_place_of_what_others_set(resource: Resource, wanted: str) -> None:
     item = child(resource)
     parent = Parent(metadata=ObjectMeta(name="p", namespace="n"))
-    outcome = Outcome(parent, (item,), {}, {item.identity: Applied(resource, {".data.text": "somebody"})})
+    outcome = Outcome(parent, (item,), {}, {item.object_key: Applied(resource, {".data.text": "somebody"})})
     (entry,) = outcome.overridden()
     assert (entry.field, entry.manager, entry.wanted) == (".data.text", "somebody", wanted)

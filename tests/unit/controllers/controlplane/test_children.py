@@ -5,7 +5,7 @@ import pytest
 
 from stackwright.api.base import JsonObject
 from stackwright.controllers.controlplane.controller import Facts, children, state_or_pause, tell
-from stackwright.controllers.controlplane.passwords import Seen
+from stackwright.controllers.controlplane.passwords import SecretKeys
 from stackwright.kube.conditions import Finding
 from stackwright.kube.errors import Blocked
 from stackwright.kube.shapes.composite import Child
@@ -167,20 +167,20 @@ def test_the_second_of_two_waits_for_the_first() -> None:
         ),
         pytest.param(
             "Generate",
-            Seen(frozenset({"Other"}), generated=False, version="1"),
+            SecretKeys(frozenset({"Other"}), generated=False, version="1"),
             ("Secret osp-secret lacks the keys AdminPassword", "kubectl -n here patch secret osp-secret"),
             id="a-secret-of-a-user-that-lacks-a-key",
         ),
         pytest.param(
             "Provide",
-            Seen(frozenset(), generated=True, version="1"),
+            SecretKeys(frozenset(), generated=True, version="1"),
             ("Secret osp-secret lacks the keys AdminPassword",),
             id="a-secret-that-was-generated-before",
         ),
     ],
 )
 def test_a_missing_password_is_a_sentence_that_says_what_to_do(
-    policy: str, secret: Seen | None, words: tuple[str, ...]
+    policy: str, secret: SecretKeys | None, words: tuple[str, ...]
 ) -> None:
     found = findings({"keystone": {}, "passwordPolicy": policy}, facts(secret=secret))["InputReady"]
 

@@ -10,13 +10,13 @@ from stackwright.api.base import JsonObject
 from stackwright.blueprint.needs.need import WantedPassword
 from stackwright.controllers.controlplane.passwords import (
     Add,
-    Seen,
+    SecretKeys,
     decide,
     loss,
     made,
     random,
+    read_keys,
     renewal,
-    seen,
     select,
 )
 from stackwright.controllers.controlplane.resolution import resolve
@@ -25,8 +25,8 @@ from stackwright.kube.resource import ObjectMeta
 from stackwright.services.barbican.kinds import Barbican, BarbicanSpec
 from tests.unit.controllers.controlplane.umbrellas import umbrella
 
-OURS = Seen(frozenset({"Other"}), generated=True, version="7")
-THEIRS = Seen(frozenset({"Other"}), generated=False, version="7")
+OURS = SecretKeys(frozenset({"Other"}), generated=True, version="7")
+THEIRS = SecretKeys(frozenset({"Other"}), generated=False, version="7")
 ELSEWHERE = {"externalKeystoneAPI": True}
 
 
@@ -38,7 +38,7 @@ ELSEWHERE = {"externalKeystoneAPI": True}
         pytest.param({"keystone": {}}, THEIRS, None, id="a-secret-of-the-user-is-left-alone"),
         pytest.param(
             {"keystone": {}},
-            Seen(frozenset({"AdminPassword"}), generated=True, version="7"),
+            SecretKeys(frozenset({"AdminPassword"}), generated=True, version="7"),
             None,
             id="what-is-there-is-never-changed",
         ),
@@ -61,7 +61,7 @@ ELSEWHERE = {"externalKeystoneAPI": True}
         pytest.param({"keystone": {"template": ELSEWHERE}}, None, None, id="what-runs-elsewhere-has-its-password"),
     ],
 )
-def test_generated(spec: JsonObject, secret: Seen | None, step: Add | None) -> None:
+def test_generated(spec: JsonObject, secret: SecretKeys | None, step: Add | None) -> None:
     whole = umbrella({"passwordPolicy": "Generate", **spec})
 
     assert decide(whole, resolve(whole.spec, services.sections(), ()), secret) == step
@@ -76,8 +76,8 @@ def test_of_a_secret_the_keys_are_seen_and_not_the_values(annotations: dict[str,
         metadata=ObjectMeta(name="s", resourceVersion="3", annotations=annotations), data={"a": "aGk=", "empty": ""}
     )
 
-    assert seen(secret) == Seen(frozenset({"a"}), generated=generated, version="3")
-    assert seen(None) is None
+    assert read_keys(secret) == SecretKeys(frozenset({"a"}), generated=generated, version="3")
+    assert read_keys(None) is None
 
 
 def test_a_key_of_fernet_has_its_32_bytes_and_a_password_is_none() -> None:
@@ -108,7 +108,7 @@ def a_barbican(annotations: dict[str, str] | None = None, *, noted: bool = True)
     return msgspec.structs.replace(found, status=msgspec.structs.replace(found.status, hash=hashes))
 
 
-def told(secret: Seen | None, barbican: Barbican) -> tuple[Add | None, str]:
+def told(secret: SecretKeys | None, barbican: Barbican) -> tuple[Add | None, str]:
     found = resolve(CLOUD.spec, services.sections(), ())
     present = {("Barbican", "barbican"): barbican}
     lost = loss(CLOUD, found, secret, present)
@@ -121,7 +121,10 @@ def test_a_key_that_was_encrypted_with_is_not_made_anew() -> None:
     assert "openstack.org/accept-loss: 0ldkey on Barbican barbican" in message
     assert "Secret barbican-config-data still has it" in message
     assert "lacked BarbicanPassword, which services work with already" in renewal(step, CLOUD)
-    assert told(Seen(ALL - {"BarbicanSimpleCryptoKEK"}, generated=True, version="7"), a_barbican()) == (None, message)
+    assert told(SecretKeys(ALL - {"BarbicanSimpleCryptoKEK"}, generated=True, version="7"), a_barbican()) == (
+        None,
+        message,
+    )
 
 
 def test_a_key_whose_loss_is_accepted_is_made_anew() -> None:
@@ -132,7 +135,7 @@ def test_a_key_whose_loss_is_accepted_is_made_anew() -> None:
 
 
 def test_a_key_that_is_there_or_was_never_used_is_no_loss() -> None:
-    assert told(Seen(ALL, generated=True, version="7"), a_barbican()) == (None, "")
+    assert told(SecretKeys(ALL, generated=True, version="7"), a_barbican()) == (None, "")
     step, message = told(None, a_barbican(noted=False))
     assert step is not None
     assert "BarbicanSimpleCryptoKEK" in step.keys

@@ -230,7 +230,7 @@ def test_infrastructure_stays_when_nothing_needs_it_any_more_and_goes_when_someb
     left = {("Galera", "openstack"), ("Memcached", "memcached")}
     sections = services.sections()
     idle = resolve(umbrella({"keystone": {"enabled": False}}).spec, sections, (), left)
-    assert {(instance.identity, instance.asked) for instance in idle} == {(identity, False) for identity in left}
+    assert {(instance.resource_name, instance.asked) for instance in idle} == {(identity, False) for identity in left}
     spec = {"keystone": {"enabled": False}, "memcached": {"enabled": False}}
     said = resolve(umbrella(spec).spec, sections, (), left)
-    assert [instance.identity for instance in said] == [("Galera", "openstack")]
+    assert [instance.resource_name for instance in said] == [("Galera", "openstack")]

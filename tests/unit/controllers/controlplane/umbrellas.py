@@ -8,13 +8,13 @@ from stackwright import services
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.controllers.controlplane.controller import Facts
-from stackwright.controllers.controlplane.passwords import Seen
+from stackwright.controllers.controlplane.passwords import SecretKeys
 from stackwright.controllers.controlplane.resolution import Instance, resolve
 
 KINDS = {kind.kind.name: kind for kind in services.kinds()}
 
 # A Secret with all that any service wants.
-FULL = Seen(frozenset({"AdminPassword"}), generated=False, version="1")
+FULL = SecretKeys(frozenset({"AdminPassword"}), generated=False, version="1")
 
 
 def umbrella(spec: JsonObject | None = None, name: str = "cloud") -> OpenStackControlPlane:
@@ -42,6 +42,6 @@ def resource(kind: str, name: str, *, ready: bool | None = None, deleting: bool 
     return msgspec.convert({"metadata": metadata, "spec": least.get(kind, {}), "status": status}, KINDS[kind])
 
 
-def facts(*present: CustomResource, foreign: bool = False, secret: Seen | None = FULL, first: str = "") -> Facts:
+def facts(*present: CustomResource, foreign: bool = False, secret: SecretKeys | None = FULL, first: str = "") -> Facts:
     known = {(one.kind.name, one.metadata.name): one for one in present}
     return Facts(known, frozenset(known) if foreign else frozenset(), secret, first)

@@ -306,7 +306,7 @@ def cloud(spec: dict[str, Any]) -> list[Any]:
     """Return the resources that an umbrella stands for."""
     umbrella = msgspec.convert({"spec": spec}, services.control_plane())
     instances = resolve(umbrella.spec, services.sections(), frozenset())
-    return [made(each.identity[0], each.name, each.spec) for each in instances]
+    return [made(each.resource_name[0], each.name, each.spec) for each in instances]
 
 
 def everything() -> dict[str, Any]:

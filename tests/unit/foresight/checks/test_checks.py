@@ -1,4 +1,4 @@
-"""Each check by itself: what it says of a plan and a world."""
+"""Each check by itself: what it says of a cloud and a state."""
 
 import json
 from datetime import UTC, datetime
@@ -13,13 +13,13 @@ from stackwright.cli.printing import findings_report
 from stackwright.controllers.controlplane.resolution import Instance
 from stackwright.controllers.service import references
 from stackwright.foresight.checks import capacity, cluster, images, inputs, names, storage
+from stackwright.foresight.checks.cluster_state import Definition
 from stackwright.foresight.checks.findings import Finding, Level
 from stackwright.foresight.checks.quantities import amount, cpus, memory
-from stackwright.foresight.checks.world import Definition
 from stackwright.kube.builtin import Deployment, Lease, Namespace, Pod, Secret, Service, StorageClass
 from stackwright.kube.crd import generate
 from stackwright.kube.version import ServerVersion
-from tests.unit.foresight.checks.plans import container, converted, deployment, node, plan, stateful_set, world
+from tests.unit.foresight.checks.samples import cloud, container, converted, deployment, node, state, stateful_set
 from tests.unit.foresight.clouds import control_plane, keystone, made
 
 NOW = datetime(2026, 11, 15, 10, 5, tzinfo=UTC)
@@ -55,7 +55,7 @@ def test_quantities_as_people_say_them() -> None:
 )
 def test_storage(wanted: str | None, classes: Any, level: Level, said: str) -> None:
     there = tuple(made(StorageClass, name, metadata=extra) for name, extra in classes) if classes is not None else None
-    (found,) = storage.storage(plan(stateful_set("db", wanted)), world(classes=there))
+    (found,) = storage.storage(cloud(stateful_set("db", wanted)), state(classes=there))
     assert found.level is level
     assert said in found.message
 
@@ -71,8 +71,8 @@ def test_storage(wanted: str | None, classes: Any, level: Level, said: str) -> N
     ],
 )
 def test_images(image: str, on_node: Any, level: Level, said: str) -> None:
-    there = world(nodes=(node(images=on_node),))
-    (found,) = images.images(plan(deployment(container(image))), there)
+    there = state(nodes=(node(images=on_node),))
+    (found,) = images.images(cloud(deployment(container(image))), there)
     assert found.level is level
     assert said in found.message
 
@@ -115,8 +115,8 @@ OWN = {"app.kubernetes.io/name": "keystone", "app.kubernetes.io/instance": "keys
     ],
 )
 def test_capacity(replicas: int, nodes: Any, pods: Any, level: Level, said: str) -> None:
-    wanted = plan(deployment(container(cpu="1", memory="1Gi"), replicas=replicas))
-    (found,) = capacity.capacity(wanted, world(nodes=tuple(nodes), pods=tuple(pods)))
+    wanted = cloud(deployment(container(cpu="1", memory="1Gi"), replicas=replicas))
+    (found,) = capacity.capacity(wanted, state(nodes=tuple(nodes), pods=tuple(pods)))
     assert found.level is level
     assert said in found.message
 
@@ -130,20 +130,20 @@ def test_of_jobs_the_largest_counts_and_a_first_container_counts_alone() -> None
         }
 
     first: dict[str, Any] = {"initContainers": [container(cpu="3")]}
-    found = capacity.list_wanted(plan(deployment(container(cpu="1"), **first), job("a", "1"), job("b", "2")), 1)
+    found = capacity.list_wanted(cloud(deployment(container(cpu="1"), **first), job("a", "1"), job("b", "2")), 1)
     assert [(label, room.cpu) for label, room in found] == [("Deployment keystone", 3), ("Job b", 2)]
 
 
 def test_another_control_plane_in_the_namespace_is_a_problem() -> None:
     mine, other = control_plane(), control_plane(metadata={"name": "another"})
-    wanted = plan(planes=(mine,), given=(mine,))
-    (found,) = names.planes(wanted, world(resources=(other,)))
+    wanted = cloud(planes=(mine,), given=(mine,))
+    (found,) = names.planes(wanted, state(resources=(other,)))
     assert "has OpenStackControlPlane another already" in found.message
-    assert list(names.planes(wanted, world(resources=(mine,)))) == []
+    assert list(names.planes(wanted, state(resources=(mine,)))) == []
 
 
 def test_names_that_are_too_long() -> None:
-    (found,) = names.lengths(plan(stateful_set("x" * 53, None)))
+    (found,) = names.lengths(cloud(stateful_set("x" * 53, None)))
     assert found.level is Level.PROBLEM
     assert "has 53 characters, and may have 52" in found.message
 
@@ -168,7 +168,7 @@ def test_names_that_are_too_long() -> None:
 def test_names_that_somebody_else_has(fields: Any, level: Level, said: str) -> None:
     body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "keystone-public"}}
     there = {("Service", "keystone-public"): made(Service, "keystone-public", **fields)} if fields is not None else {}
-    (found,) = names.objects(plan(body), world(objects=there))
+    (found,) = names.objects(cloud(body), state(objects=there))
     assert found.level is level
     assert said in found.message
 
@@ -192,7 +192,7 @@ def release_record(version: str, status: str = records.DEPLOYED) -> Secret:
     ],
 )
 def test_helm_releases(version: str, status: str, said: str) -> None:
-    found = list(names.releases(plan(), world(secrets=(release_record(version, status),))))
+    found = list(names.releases(cloud(), state(secrets=(release_record(version, status),))))
     assert [said in one.message and one.level is Level.WARNING for one in found] == ([True] if said else [])
 
 
@@ -219,21 +219,21 @@ INSTANCE = Instance(SECTION, SECTION.parts[0], "keystone", {"secret": "osp-secre
 )
 def test_the_passwords_of_a_control_plane(policy: str, data: Any, level: Level, said: str) -> None:
     there = (made(Secret, "osp-secret", data=data),) if data is not None else ()
-    wanted = plan(planes=(umbrella(policy),), instances=(INSTANCE,))
-    (found,) = inputs.umbrella(wanted, world(secrets=there))
+    wanted = cloud(planes=(umbrella(policy),), instances=(INSTANCE,))
+    (found,) = inputs.umbrella(wanted, state(secrets=there))
     assert found.level is level
     assert said in found.message
 
 
 def test_a_secret_in_the_files_counts_as_there() -> None:
     given = (made(Secret, "osp-secret", stringData={"AdminPassword": "x"}),)
-    wanted = plan(planes=(umbrella(),), instances=(INSTANCE,), given=given)
-    assert levels(inputs.umbrella(wanted, world(secrets=()))) == [Level.OK]
-    assert list(inputs.own_passwords(plan(given=given), world(secrets=()))) == []
+    wanted = cloud(planes=(umbrella(),), instances=(INSTANCE,), given=given)
+    assert levels(inputs.umbrella(wanted, state(secrets=()))) == [Level.OK]
+    assert list(inputs.own_passwords(cloud(given=given), state(secrets=()))) == []
 
 
 def test_a_service_of_its_own_needs_its_password() -> None:
-    (found,) = inputs.own_passwords(plan(), world(secrets=()))
+    (found,) = inputs.own_passwords(cloud(), state(secrets=()))
     assert found.message.startswith("KeystoneAPI keystone: Secret osp-secret, which spec.secret names, does not exist")
 
 
@@ -269,15 +269,15 @@ PROJECTED = {"name": "x", "projected": {"sources": [{"configMap": {"name": "kube
     ],
 )
 def test_what_pods_read(body: Any, there: Any, level: Level, said: str) -> None:
-    (found,) = inputs.references(plan(body), world(secrets=there, configs=()))
+    (found,) = inputs.references(cloud(body), state(secrets=there, configs=()))
     assert found.level is level
     assert said in found.message
     assert "eA==" not in found.message
 
 
 def test_what_we_make_and_what_kubernetes_makes_is_not_asked_for() -> None:
-    wanted = plan(deployment(container(), volumes=[VOLUME, PROJECTED]), made_names=frozenset({"mine"}))
-    assert list(inputs.references(wanted, world(secrets=(), configs=()))) == []
+    wanted = cloud(deployment(container(), volumes=[VOLUME, PROJECTED]), made_names=frozenset({"mine"}))
+    assert list(inputs.references(wanted, state(secrets=(), configs=()))) == []
 
 
 def test_what_is_optional_is_not_asked_for() -> None:
@@ -286,14 +286,14 @@ def test_what_is_optional_is_not_asked_for() -> None:
 
 
 def test_files_count_for_what_pods_read() -> None:
-    wanted = plan(deployment(container(), volumes=[VOLUME]), given=(made(Secret, "mine", stringData={"x": "y"}),))
-    assert levels(inputs.references(wanted, world(secrets=(), configs=()))) == [Level.OK]
-    assert levels(inputs.references(plan(deployment(container(), volumes=[VOLUME])), None)) == [Level.UNKNOWN]
+    wanted = cloud(deployment(container(), volumes=[VOLUME]), given=(made(Secret, "mine", stringData={"x": "y"}),))
+    assert levels(inputs.references(wanted, state(secrets=(), configs=()))) == [Level.OK]
+    assert levels(inputs.references(cloud(deployment(container(), volumes=[VOLUME])), None)) == [Level.UNKNOWN]
 
 
 def test_the_version_of_kubernetes() -> None:
-    assert cluster.kubernetes(world(), (1, 30)).level is Level.OK
-    old = cluster.kubernetes(world(version=ServerVersion(1, 29, "v1.29.0")), (1, 30))
+    assert cluster.kubernetes(state(), (1, 30)).level is Level.OK
+    old = cluster.kubernetes(state(version=ServerVersion(1, 29, "v1.29.0")), (1, 30))
     assert old.level is Level.PROBLEM
 
 
@@ -331,7 +331,7 @@ ALL = tuple(definition(kind) for kind in services.kinds())
     ],
 )
 def test_definitions(there: Any, upgraded: Any, level: Level, said: str) -> None:
-    (found,) = cluster.definitions(world(definitions=there, upgraded=upgraded))
+    (found,) = cluster.definitions(state(definitions=there, upgraded=upgraded))
     assert found.level is level
     assert said in found.message
 
@@ -367,7 +367,7 @@ def lease(renewed: str) -> Lease:
     ],
 )
 def test_operators(fields: Any, level: Level, said: str) -> None:
-    (found,) = cluster.operators(world(**fields), "0.1.0", NOW)
+    (found,) = cluster.operators(state(**fields), "0.1.0", NOW)
     assert found.level is level
     assert said in found.message
 
@@ -388,7 +388,7 @@ def test_an_operator_of_other_namespaces_sees_nothing_here(places: tuple[tuple[s
         spec = {"replicas": 1, "template": {"spec": {"containers": [{"name": "operator", "args": arguments}]}}}
         return msgspec.structs.replace(operator("0.1.0", 1), spec=spec)
 
-    found = list(cluster.operators(world(operators=tuple(map(told, places))), "0.1.0", NOW))
+    found = list(cluster.operators(state(operators=tuple(map(told, places))), "0.1.0", NOW))
     blind = [one.message for one in found if one.level is Level.PROBLEM]
     assert bool(blind) != seen
     if not seen:
@@ -415,7 +415,7 @@ def test_an_operator_of_other_namespaces_sees_nothing_here(places: tuple[tuple[s
     ],
 )
 def test_the_namespace(here: Any, level: Level) -> None:
-    assert cluster.namespace(world(here=here), "restricted", ()).level is level
+    assert cluster.namespace(state(here=here), "restricted", ()).level is level
 
 
 @pytest.mark.parametrize(
@@ -433,7 +433,7 @@ def test_the_namespace(here: Any, level: Level) -> None:
 def test_a_namespace_has_to_allow_what_services_declare(enforced: str, level: Level, said: str) -> None:
     labels = {"pod-security.kubernetes.io/enforce": enforced} if enforced else {}
     here = made(Namespace, "openstack", metadata={"labels": labels})
-    found = cluster.namespace(world(here=here), "privileged", ("OVNController ovncontroller",))
+    found = cluster.namespace(state(here=here), "privileged", ("OVNController ovncontroller",))
     assert found.level is level
     assert said in found.message
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from stackwright.local.cluster import layout
-from stackwright.local.cluster.layout import Identity, Layout, ProgramState, State
+from stackwright.local.cluster.layout import Layout, ProcessKey, ProgramState, State
 from stackwright.local.errors import ClusterFailed
 from tests.unit.local.cluster.samples import SETTINGS
 
@@ -28,7 +28,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert place.read_settings() is None
     place.write_settings(SETTINGS)
     assert place.read_settings() == SETTINGS
-    state = State(Identity(7, 8), (ProgramState("etcd", "ready", "/log"),))
+    state = State(ProcessKey(7, 8), (ProgramState("etcd", "ready", "/log"),))
     place.write_state(state)
     assert place.read_state() == state
 
@@ -48,7 +48,7 @@ def test_a_broken_file_is_named(tmp_path: Path) -> None:
     ],
 )
 def test_a_cluster_is_ready_when_all_programs_are(states: tuple[layout.Health, ...], ready: bool) -> None:
-    assert State(Identity(1, 1), tuple(ProgramState("x", one, "") for one in states)).ready is ready
+    assert State(ProcessKey(1, 1), tuple(ProgramState("x", one, "") for one in states)).ready is ready
 
 
 def test_data_is_told_from_what_passes(tmp_path: Path) -> None:

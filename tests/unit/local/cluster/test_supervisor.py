@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from stackwright.local.cluster.layout import Identity, Layout, ProgramState
+from stackwright.local.cluster.layout import Layout, ProcessKey, ProgramState
 from stackwright.local.cluster.preparation import Part
 from stackwright.local.cluster.supervisor import Supervisor, pause
-from stackwright.local.running import Plan
+from stackwright.local.running import Launch
 
 PATIENCE = 20.0
 
@@ -35,12 +35,12 @@ def part(
     async def question() -> bool:
         return ready is None or ready.is_set()
 
-    return Part(Plan(name, list(command), place.directory / f"{name}.log", question), needs)
+    return Part(Launch(name, list(command), place.directory / f"{name}.log", question), needs)
 
 
 @contextlib.asynccontextmanager
 async def running(place: Layout, *parts: Part) -> AsyncIterator[None]:
-    supervisor = Supervisor(place, parts, Identity(os.getpid(), 0))
+    supervisor = Supervisor(place, parts, ProcessKey(os.getpid(), 0))
     task = asyncio.create_task(supervisor.run())
     try:
         yield

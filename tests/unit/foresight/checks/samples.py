@@ -1,12 +1,12 @@
-"""A plan and a world for tests of single checks."""
+"""A cloud and a state for tests of single checks."""
 
 from typing import Any
 
 import msgspec
 
 from stackwright.adapters.helm import Chart, Rendered
-from stackwright.foresight.checks.imagined_cloud import Plan, Release
-from stackwright.foresight.checks.world import World
+from stackwright.foresight.checks.cluster_state import ClusterState
+from stackwright.foresight.checks.imagined_cloud import ImaginedCloud, Release
 from stackwright.kube.builtin import Node
 from stackwright.kube.resource import JsonObject
 from stackwright.kube.version import ServerVersion
@@ -34,13 +34,13 @@ def stateful_set(name: str, storage_class: str | None) -> JsonObject:
     return {"kind": "StatefulSet", "metadata": {"name": name}, "spec": {"volumeClaimTemplates": [claim]}}
 
 
-def plan(*bodies: JsonObject, made_names: frozenset[str] = frozenset(), **fields: Any) -> Plan:
+def cloud(*bodies: JsonObject, made_names: frozenset[str] = frozenset(), **fields: Any) -> ImaginedCloud:
     release = Release(keystone(), Rendered("keystone", NAMESPACE, "", bodies, CHART), made_names)
-    return Plan(**{"namespace": NAMESPACE, "releases": (release,), **fields})
+    return ImaginedCloud(**{"namespace": NAMESPACE, "releases": (release,), **fields})
 
 
-def world(**fields: Any) -> World:
-    return World(**{"namespace": NAMESPACE, "version": ServerVersion(1, 36, "v1.36.4"), **fields})
+def state(**fields: Any) -> ClusterState:
+    return ClusterState(**{"namespace": NAMESPACE, "version": ServerVersion(1, 36, "v1.36.4"), **fields})
 
 
 def node(name: str = "one", *, cpu: str = "2", memory: str = "4Gi", images: Any = (), **spec: Any) -> Node:

@@ -40,8 +40,8 @@ class Definition(CustomResourceDefinition, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class World:
-    """A cluster, seen from a namespace."""
+class ClusterState:
+    """A cluster as a deployment in one of its namespaces finds it."""
 
     namespace: str
     version: ServerVersion
@@ -68,7 +68,7 @@ class World:
         return tuple(item for item in self.resources if isinstance(item, services.control_plane()))
 
 
-async def read(client: Client, namespace: str) -> World:
+async def read(client: Client, namespace: str) -> ClusterState:
     """Return what is there, but for the objects that would be made."""
     definitions, operators, version, here = await asyncio.gather(
         _list_definitions(client),
@@ -86,7 +86,7 @@ async def read(client: Client, namespace: str) -> World:
         _try_upgrade(client, definitions),
         _find_images(client, operators),
     )
-    return World(
+    return ClusterState(
         namespace=namespace,
         version=version,
         here=here,
@@ -181,8 +181,8 @@ async def try_out(client: Client, namespace: str, resource: Resource, body: Json
     return ""
 
 
-def images_of(world: World) -> dict[str, ComponentImage] | None:
+def images_of(state: ClusterState) -> dict[str, ComponentImage] | None:
     """Return which images the operators of a cluster run; None where there are none that say it. Pure."""
-    if world.images is None:
+    if state.images is None:
         return None
-    return images.resolve(images.parse(world.images.data[_IMAGES], world.images.metadata.name), {})
+    return images.resolve(images.parse(state.images.data[_IMAGES], state.images.metadata.name), {})
