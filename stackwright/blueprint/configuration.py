@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
+from stackwright.api import paths
 from stackwright.api.base import CustomResource
 from stackwright.blueprint import ini, start
 from stackwright.blueprint.digests import digest
@@ -49,7 +50,7 @@ def oslo_files(
 
 def problems(service: Service[C, F], resource: C) -> Iterable[tuple[str, str]]:
     """Yield what cannot be a file beside ours: the Secret takes no such name, or has another meaning for it."""
-    overwrite: Mapping[str, str] = getattr(resource.spec, "defaultConfigOverwrite", {})  # type: ignore[attr-defined]  # every service has a spec
+    overwrite: Mapping[str, str] = paths.find(resource, "spec.defaultConfigOverwrite") or {}
     parts: tuple[Component[C, F] | Job[C, F] | Schedule[C, F], ...] = (
         *service.components_of(resource),
         *service.jobs_of(resource),

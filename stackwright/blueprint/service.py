@@ -19,6 +19,7 @@ from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs.need import Each, Need
 from stackwright.blueprint.network import Network
 from stackwright.blueprint.providers import Provides
+from stackwright.blueprint.service_fields import spec_of
 from stackwright.blueprint.workloads import NOTHING, Host, Port, Profile, Workload
 from stackwright.kube.conditions import Finding
 from stackwright.kube.plan import Wait
@@ -33,7 +34,7 @@ F = TypeVar("F", bound=Facts)
 
 
 def _spec(resource: CustomResource) -> Any:
-    return resource.spec  # type: ignore[attr-defined]  # every kind with components has one
+    return spec_of(resource)
 
 
 def _always(_: CustomResource) -> bool:

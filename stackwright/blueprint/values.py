@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from stackwright.api import paths
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.api.pods import ExtraMounts, Probe
 from stackwright.blueprint import configuration
@@ -69,9 +70,9 @@ def job_values(job: Job[C, F], resource: C, facts: F) -> JsonObject | None:
     return result | (job.values(resource, facts) if job.values is not None else {})
 
 
-def _provisioning(resource: Any) -> str:
+def _provisioning(resource: CustomResource) -> str:
     """Return who makes what a service needs: where Jobs do, others wait for them, and are other Jobs."""
-    return str(getattr(resource.spec, "provisioning", ""))
+    return str(paths.find(resource, "spec.provisioning") or "")
 
 
 def _component(service: Service[C, F], component: Component[C, F], resource: C, facts: F, restart: str) -> JsonObject:

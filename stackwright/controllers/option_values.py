@@ -8,6 +8,7 @@ from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.blueprint import options
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.service import Service
+from stackwright.blueprint.service_fields import spec_of
 from stackwright.kube.admission.checks import FieldError, Findings
 from stackwright.kube.resource import CustomResource
 
@@ -35,4 +36,4 @@ def _specs(resource: CustomResource) -> Iterator[tuple[Service[Any, Any], str, A
                 if (service := services.blueprint_of(part.kind)) is not None:
                     yield service, section.place(part, key), template
     elif (own := services.blueprint_of(type(resource))) is not None:
-        yield own, "spec", resource.spec  # type: ignore[attr-defined]  # every service has a spec
+        yield own, "spec", spec_of(resource)

@@ -14,6 +14,7 @@ from stackwright.api.annotations import PAUSED
 from stackwright.api.base import CustomResource
 from stackwright.api.service import Action, ActionStatus
 from stackwright.blueprint import actions as blueprint_actions
+from stackwright.blueprint import service_fields
 from stackwright.blueprint.service import Action as Means
 from stackwright.blueprint.service import RotateKeys, RunJob
 from stackwright.cli import exit_codes, resource_names, waits
@@ -53,7 +54,7 @@ def action() -> None:
 def list_actions(*, where: Where, resource: str) -> None:
     """List the actions of a resource, and those that were requested."""
     found = asyncio.run(_found(where, resource))
-    for line in listing(known_of(type(found)), found.status.actions, clock.now()):  # type: ignore[attr-defined]  # every kind with pods has actions
+    for line in listing(known_of(type(found)), service_fields.status_of(found).actions, clock.now()):
         click.echo(line)
 
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from stackwright.api.base import JsonObject
-from stackwright.api.service import KnownAddress
+from stackwright.api.base import CustomResource, JsonObject
+from stackwright.api.service import KnownAddress, WorkloadStatus
 from stackwright.blueprint import endpoints
+from stackwright.blueprint.service_fields import status_of
 from stackwright.kube.builtin import Node, Service
 from stackwright.kube.controller import Context
 from stackwright.kube.shapes.children import Outcome
@@ -74,13 +75,13 @@ def keep(known: Mapping[str, KnownAddress], exposed: Exposed) -> dict[str, Known
     return found
 
 
-def moved(resource: Any, status: Any, exposed: Exposed, nodes: Iterable[Node]) -> Iterator[str]:
+def moved(resource: CustomResource, status: WorkloadStatus, exposed: Exposed, nodes: Iterable[Node]) -> Iterator[str]:
     """Yield a sentence for each Service that is reached at another address than before, and was not asked to be.
 
     `status` is what is known now; the resource has what was known before.
     """
     nodes = tuple(nodes)
-    before, after, wanted = resource.status.addresses, status.addresses, exposed.wanted
+    before, after, wanted = status_of(resource).addresses, status.addresses, exposed.wanted
     for name in sorted(before.keys() & after.keys() & exposed.present.keys()):
         old, new = before[name], after[name]
         said = {_key(port) for port in wanted[name]["spec"].get("ports") or () if port.get("nodePort")}

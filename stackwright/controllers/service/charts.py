@@ -11,6 +11,7 @@ from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs.need import Resolved
 from stackwright.blueprint.secret_values import decode, text_of
 from stackwright.blueprint.service import Service
+from stackwright.blueprint.service_fields import spec_of
 from stackwright.controllers import release
 from stackwright.controllers.service import labels
 from stackwright.controllers.service.environment import Environment
@@ -29,8 +30,7 @@ NAMED = 5
 
 def source(resource: CustomResource) -> ChartSource | None:
     """Return where the user's own chart comes from, if there is one."""
-    found: ChartSource | None = getattr(resource.spec, "chart", None)  # type: ignore[attr-defined]  # every service has a spec
-    return found
+    return spec_of(resource).chart
 
 
 def said(resource: CustomResource) -> str:

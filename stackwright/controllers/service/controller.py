@@ -9,10 +9,12 @@ import msgspec
 from stackwright.adapters.helm import Rendered
 from stackwright.api.annotations import PAUSED
 from stackwright.api.base import CustomResource, Status
+from stackwright.api.service import WorkloadStatus
 from stackwright.blueprint import use
 from stackwright.blueprint.endpoints import address_of
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.service import Service
+from stackwright.blueprint.service_fields import status_of
 from stackwright.controllers import needs, ownership, release
 from stackwright.controllers.looking import Interests, Looker
 from stackwright.controllers.service import (
@@ -229,7 +231,7 @@ class ServiceController(Generic[C, F]):
         delays, stuck = await self._turn(resource, held.turns, seen, context)
         findings = (conditions.finding_of(error), *outcome.findings(context), *stuck)
         exposed = addresses.find(outcome, context)
-        status: Any = resource.status
+        status = status_of(resource)
         changes = {"overridden": outcome.overridden(), "addresses": addresses.keep(status.addresses, exposed)}
         await report(resource, findings, msgspec.structs.replace(status, **changes), context, looked=False)
         delays.extend(after for after in (held.wake, getattr(error, "after", None)) if after is not None)
@@ -281,9 +283,9 @@ class ServiceController(Generic[C, F]):
         return await ring_turns.take(turns, holders, context, self.environment, seen.now)
 
     def _status(
-        self, told: Status, intent: Intent[F], outcome: Outcome, ready_count: int, exposed: addresses.Exposed
-    ) -> Status:
-        status: Any = told
+        self, status: Status, intent: Intent[F], outcome: Outcome, ready_count: int, exposed: addresses.Exposed
+    ) -> WorkloadStatus:
+        assert isinstance(status, WorkloadStatus)  # noqa: S101  the status of every service extends it
         changes: dict[str, Any] = {"overridden": outcome.overridden(), "actions": intent.course.statuses}
         if intent.values is not None:
             changes["chart"] = charts.said(outcome.parent)
@@ -292,8 +294,7 @@ class ServiceController(Generic[C, F]):
             parts = {**intent.values["components"], **intent.values.get("jobs", {})}
             hashes = {name: part["hash"] for name, part in parts.items() if "hash" in part}
             changes["hash"] = {**hashes, **intent.noted}
-        result: Status = msgspec.structs.replace(status, **changes)
-        return result
+        return msgspec.structs.replace(status, **changes)
 
 
 async def _report_failure(resource: CustomResource, error: Exception, context: Context) -> None:

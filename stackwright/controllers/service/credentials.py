@@ -9,9 +9,11 @@ import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from stackwright.api.base import CustomResource
 from stackwright.blueprint import use
 from stackwright.blueprint.needs.need import Retirement
 from stackwright.blueprint.service import Export, Service
+from stackwright.blueprint.service_fields import status_of
 from stackwright.controllers import needs, ownership
 from stackwright.controllers.looking import Looker
 from stackwright.controllers.service import act, labels
@@ -21,7 +23,7 @@ from stackwright.kube.controller import Context
 from stackwright.kube.errors import NotFound
 
 
-async def mark(resource: Any, marks: Iterable[tuple[str, dict[str, str]]], context: Context) -> None:
+async def mark(resource: CustomResource, marks: Iterable[tuple[str, dict[str, str]]], context: Context) -> None:
     """Set marks on Secrets of others; one that is gone is made again, and read again then."""
     for name, annotations in marks:
         with contextlib.suppress(NotFound):
@@ -31,7 +33,7 @@ async def mark(resource: Any, marks: Iterable[tuple[str, dict[str, str]]], conte
 
 async def settle(
     service: Service[Any, Any],
-    resource: Any,
+    resource: CustomResource,
     intent: Intent[Any],
     pods: Iterable[Pod],
     look: Looker,
@@ -39,7 +41,7 @@ async def settle(
 ) -> None:
     """Mark what the service works with, and let go what it worked with before; nothing while pods are older."""
     facts, used = intent.facts, intent.used
-    if not has_rolled(resource.status.hash, pods):
+    if not has_rolled(status_of(resource).hash, pods):
         return
     await mark(resource, use.finish(resource, used, look), context)
     retired = _retired(service, resource, facts, look, context)
@@ -73,7 +75,9 @@ def is_read_by_others(exports: Iterable[Export], look: Looker) -> bool:
     return False
 
 
-def _retired(service: Service[Any, Any], resource: Any, facts: Any, look: Looker, context: Context) -> list[Retirement]:
+def _retired(
+    service: Service[Any, Any], resource: CustomResource, facts: Any, look: Looker, context: Context
+) -> list[Retirement]:
     sight, namespace = needs.sight(look), resource.metadata.namespace
     known = [item for kind in needs.kinds_kept(service) for item in context.store(kind).list(namespace)]
     return [

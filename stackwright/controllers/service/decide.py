@@ -16,6 +16,7 @@ from stackwright.blueprint.needs import Password
 from stackwright.blueprint.passwords import NewSecret
 from stackwright.blueprint.secret_values import encode
 from stackwright.blueprint.service import Generated, Service
+from stackwright.blueprint.service_fields import spec_of, status_of
 from stackwright.blueprint.use import Used
 from stackwright.controllers import needs
 from stackwright.controllers.known import Known, nothing_known
@@ -76,8 +77,8 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
     if service.elsewhere(resource):
         # Nothing of it is here that could be acted on.
         refused = actions.course(
-            resource.spec.actions,  # type: ignore[attr-defined]  # every service has actions
-            resource.status.actions,  # type: ignore[attr-defined]  # likewise
+            spec_of(resource).actions,
+            status_of(resource).actions,
             {},
             Traces(),
             clock.seconds(seen.now),
@@ -85,13 +86,12 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
         return Intent(children=_elsewhere(service, resource, seen.look), findings=unread, course=refused)
     if sentence := profiles.problem(service, resource, seen.look):
         raise Blocked(sentence, reason=profiles.FORBIDDEN, condition=declared(resource, "DeploymentReady"))
-    said = getattr(resource.spec, "containerImage", "")  # type: ignore[attr-defined]  # every service has a spec
-    image = said or (_image(service, environment) if service.has_chart else "")
+    image = paths.find(resource, "spec.containerImage") or (_image(service, environment) if service.has_chart else "")
     sight = needs.sight(seen.look)
     resolved = [(need, need.resolve(resource, sight)) for need in service.needs_of(resource)]
     course = actions.course(
-        resource.spec.actions,  # type: ignore[attr-defined]  # every service has actions
-        resource.status.actions,  # type: ignore[attr-defined]  # likewise
+        spec_of(resource).actions,
+        status_of(resource).actions,
         service.known_actions,
         traces.read(service, resource, seen.look, seen.workloads, seen.logs),
         clock.seconds(seen.now),

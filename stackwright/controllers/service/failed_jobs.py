@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
 
-from stackwright.api.base import JsonObject
+from stackwright.api.base import CustomResource, JsonObject
+from stackwright.blueprint.service_fields import status_of
 from stackwright.controllers.service import labels
 from stackwright.kube import clock
 from stackwright.kube.builtin import Job
@@ -15,7 +15,9 @@ from stackwright.kube.shapes.children import Child
 AGAIN_SECONDS = 300.0
 
 
-async def clear(resource: Any, values: JsonObject, children: Iterable[Child], context: Context) -> list[float]:
+async def clear(
+    resource: CustomResource, values: JsonObject, children: Iterable[Child], context: Context
+) -> list[float]:
     """Let Jobs go that failed, for another try; those of actions run once, and have told how they ended.
 
     `values` are those of the chart. Return in how many seconds the others are due.
@@ -24,7 +26,7 @@ async def clear(resource: Any, values: JsonObject, children: Iterable[Child], co
     names = [child.body["metadata"]["name"] for child in children if child.of is Job]
     keys = [resource.key._replace(name=name) for name in names if not name.startswith(actions)]
     found = [job for key in keys if (job := context.store(Job).get(key)) and labels.belongs(job, resource)]
-    before, parts = resource.status.hash, values.get("components", {})
+    before, parts = status_of(resource).hash, values.get("components", {})
     changed = any(before.get(name, part.get("hash")) != part.get("hash") for name, part in parts.items())
     return await clear_failed(found, context, clock.now(), changed=changed)
 

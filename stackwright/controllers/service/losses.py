@@ -6,8 +6,9 @@ something else was written with, or set up with, cannot be: only a backup helps,
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from stackwright.api import paths
 from stackwright.api.annotations import ACCEPT_LOSS
 from stackwright.api.base import CustomResource
 from stackwright.blueprint import configuration
@@ -17,6 +18,7 @@ from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs.need import WantedPassword
 from stackwright.blueprint.passwords import NewSecret
 from stackwright.blueprint.service import Service
+from stackwright.blueprint.service_fields import status_of
 from stackwright.controllers.service import rings
 from stackwright.kube.builtin import Secret
 from stackwright.kube.conditions import READY, Finding
@@ -36,16 +38,17 @@ def noted(service: Service[C, F], resource: C, facts: F, look: Look) -> dict[str
     return own | {wanted.note: name for wanted, name in _keys(service, resource, facts)}
 
 
-def refuse_other_keys(service: Service[C, F], resource: Any, facts: F, condition: str) -> None:
+def refuse_other_keys(service: Service[C, F], resource: C, facts: F, condition: str) -> None:
     """Raise Blocked where a key is another one than that with which the service has encrypted what it stored."""
-    before, lost = resource.status.hash, accepted(resource)
+    before, lost = status_of(resource).hash, accepted(resource)
     found = _keys(service, resource, facts)
     changed = [wanted for wanted, name in found if before.get(wanted.note, name) not in {name, *lost}]
     if changed:
         keys = ", ".join(wanted.key for wanted in changed)
         words = ",".join(before[wanted.note] for wanted in changed)
+        secret = paths.find(resource, "spec.secret")
         message = (
-            f"Secret {resource.spec.secret} has another {keys} than the one with which {resource.kind.name} "
+            f"Secret {secret} has another {keys} than the one with which {resource.kind.name} "
             f"{resource.metadata.name} has encrypted what it stored; put the old one back, which Secret "
             f"{configuration.secret_name(resource)} still has, or set the annotation {ACCEPT_LOSS}: {words} on "
             f"{resource.kind.name} {resource.metadata.name} to go on with the new one: what was stored is lost then"
@@ -68,10 +71,10 @@ def accepted(resource: CustomResource) -> set[str]:
     return {word.strip() for word in resource.metadata.annotations.get(ACCEPT_LOSS, "").split(",")}
 
 
-def accounted(service: Service[C, F], resource: Any, new: Iterable[NewSecret], condition: str) -> tuple[NewSecret, ...]:
+def accounted(service: Service[C, F], resource: C, new: Iterable[NewSecret], condition: str) -> tuple[NewSecret, ...]:
     """Return the Secrets to make, each with what is lost by it; raise Blocked where a lost one cannot be made anew."""
     renewable = _renewable(service, resource)
-    before = resource.status.hash
+    before = status_of(resource).hash
     entries = tuple(new)
     gone = [entry.name for entry in entries if entry.name in before]
     stuck = [name for name in gone if not renewable.get(name, True) and before[name] not in accepted(resource)]
@@ -96,9 +99,9 @@ def _loss(name: str) -> str:
     return f"Secret {name} was deleted and is created again: what was issued with the old one is no longer valid."
 
 
-def _stuck(names: list[str], resource: Any) -> str:
+def _stuck(names: list[str], resource: CustomResource) -> str:
     said = ", ".join(names)
-    words = ",".join(resource.status.hash[name] for name in names)
+    words = ",".join(status_of(resource).hash[name] for name in names)
     return (
         f"Secret {said} was deleted, and what was encrypted or set up with it needs it; restore it from a backup, "
         f"or set the annotation {ACCEPT_LOSS}: {words} on {resource.kind.name} {resource.metadata.name} to have a "

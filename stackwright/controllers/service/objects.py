@@ -5,6 +5,7 @@ from typing import Any
 
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.blueprint.service import Service
+from stackwright.blueprint.service_fields import status_of
 from stackwright.controllers import release
 from stackwright.controllers.looking import Looker
 from stackwright.controllers.service import addresses, labels, pods, references
@@ -27,7 +28,11 @@ _PROVISIONING = {"db-create": "DBReady", "identity-create": "KeystoneServiceRead
 
 
 def children_of(
-    service: Service[Any, Any], resource: Any, bodies: Sequence[JsonObject], beside_it: Iterable[Child], look: Looker
+    service: Service[Any, Any],
+    resource: CustomResource,
+    bodies: Sequence[JsonObject],
+    beside_it: Iterable[Child],
+    look: Looker,
 ) -> Iterator[Child]:
     """Yield the objects of a release; `beside_it` is what else the resource stands for."""
     made = frozenset(
@@ -50,11 +55,11 @@ def children_of(
         yield Child(of, asked, condition, state, once=of is Job, otherwise=otherwise)
 
 
-def _addressed(resource: Any, body: JsonObject, look: Looker) -> tuple[JsonObject, JsonObject | None]:
+def _addressed(resource: CustomResource, body: JsonObject, look: Looker) -> tuple[JsonObject, JsonObject | None]:
     """Return a Service with the address that it had before, and without it where it asks for one."""
     name = body["metadata"]["name"]
     present = look(builtin.Service, name)
-    asked = addresses.ask_again(body, present, resource.status.addresses.get(name), clock.now())
+    asked = addresses.ask_again(body, present, status_of(resource).addresses.get(name), clock.now())
     return asked, (body if asked is not body else None)
 
 

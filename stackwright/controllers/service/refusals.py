@@ -13,6 +13,7 @@ from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import Snippets
 from stackwright.blueprint.service import Service
+from stackwright.blueprint.service_fields import spec_of
 from stackwright.controllers import database_names, ownership
 from stackwright.controllers.known import Known
 from stackwright.controllers.service import snippets
@@ -38,7 +39,7 @@ def refuse_problems(service: Service[C, F], resource: C, look: Look, environment
 
 def _in_secrets(service: Service[C, F], resource: C, look: Look, environment: Environment) -> Iterable[tuple[str, str]]:
     """Yield what is wrong with options that the user keeps in Secrets, where it is known which there are."""
-    known, spec = options.of(service), resource.spec  # type: ignore[attr-defined]  # every service has a spec
+    known, spec = options.of(service), spec_of(resource)
     if known is not None and options.certain(spec, environment.images.get(service.image_name)):
         for need in service.needs_of(resource):
             if isinstance(need, Snippets):
@@ -59,7 +60,7 @@ def refuse_taken(resource: CustomResource, look: Look, known: Known) -> None:
 
 def name_unread(service: Service[C, F], resource: C) -> tuple[Finding, ...]:
     """Return what names the fields that were set and that nothing here reads yet."""
-    said = msgspec.to_builtins(resource.spec)  # type: ignore[attr-defined]  # every service has a spec
+    said = msgspec.to_builtins(spec_of(resource))
     ignored = [path for name in service.unread for path, _ in paths.find_all(said, name)]
     condition = declared(resource, "InputReady") or declared(resource, "ServiceConfigReady")
     if not ignored or not condition:

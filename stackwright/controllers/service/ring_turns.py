@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from stackwright.api.base import JsonObject
+from stackwright.api.base import CustomResource, JsonObject
 from stackwright.blueprint import key_rings
 from stackwright.blueprint.secret_values import encode
 from stackwright.blueprint.service import Service
@@ -25,7 +25,7 @@ HOLDING_SECONDS = 20.0
 CHANGED_SECONDS = 1.0
 
 
-def holders_of(service: Service[Any, Any], resource: Any, pods: Iterable[Pod]) -> list[Pod]:
+def holders_of(service: Service[Any, Any], resource: CustomResource, pods: Iterable[Pod]) -> list[Pod]:
     """Return the pods that hold the keys of a resource. Pure."""
     components = {component.name for component in service.components_of(resource)}
     return [

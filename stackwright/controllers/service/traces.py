@@ -1,7 +1,7 @@
 """What is there of the actions that a user asked for. Pure: it reads caches alone."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from stackwright.api.base import CustomResource
 from stackwright.blueprint import actions
@@ -9,6 +9,7 @@ from stackwright.blueprint.actions import Ending, Traces
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.service import RotateKeys, RunJob, Service
+from stackwright.blueprint.service_fields import spec_of, status_of
 from stackwright.controllers.service.rings import TURNED_FOR
 from stackwright.kube.builtin import Job, Plain, Secret
 from stackwright.kube.shapes.states import state_of
@@ -21,12 +22,12 @@ F = TypeVar("F", bound=Facts)
 
 
 def read(
-    service: Service[C, F], resource: Any, look: Look, workloads: Iterable[Plain], logs: Mapping[str, str]
+    service: Service[C, F], resource: CustomResource, look: Look, workloads: Iterable[Plain], logs: Mapping[str, str]
 ) -> Traces:
     """Return the traces of a resource's actions."""
     jobs: dict[tuple[str, str], Ending] = {}
     turned: dict[str, str] = {}
-    for action in resource.spec.actions:
+    for action in spec_of(resource).actions:
         match service.known_actions.get(action.name):
             case RunJob():
                 name = job_name(resource, action.name, action.id)
@@ -45,10 +46,10 @@ def job_name(resource: CustomResource, action: str, identifier: str) -> str:
     return f"{resource.metadata.name}-action-{action}-{actions.id_hash(identifier)}"
 
 
-def ended_jobs(service: Service[C, F], resource: Any, look: Look) -> Iterable[Job]:
+def ended_jobs(service: Service[C, F], resource: CustomResource, look: Look) -> Iterable[Job]:
     """Return the Jobs of actions that have ended and were not told yet: their logs are to be read."""
-    told = {status.id for status in resource.status.actions if status.state in actions.DONE}
-    for action in resource.spec.actions:
+    told = {status.id for status in status_of(resource).actions if status.state in actions.DONE}
+    for action in spec_of(resource).actions:
         if action.id in told or not isinstance(service.known_actions.get(action.name), RunJob):
             continue
         job = look(Job, job_name(resource, action.name, action.id))

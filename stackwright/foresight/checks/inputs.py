@@ -6,6 +6,7 @@ import msgspec
 
 from stackwright import services
 from stackwright.blueprint.secret_values import encode
+from stackwright.blueprint.service_fields import spec_of
 from stackwright.controllers.controlplane import passwords
 from stackwright.controllers.controlplane.passwords import SecretKeys
 from stackwright.controllers.controlplane.resolution import Instance
@@ -45,7 +46,7 @@ def own_passwords(cloud: ImaginedCloud, state: ClusterState) -> Iterable[Finding
         made_by = services.part_of(type(release.resource))
         if made_by is None:
             continue
-        spec = msgspec.to_builtins(release.resource.spec)  # type: ignore[attr-defined]  # every service has a spec
+        spec = msgspec.to_builtins(spec_of(release.resource))
         instance = Instance(*made_by, release.resource.metadata.name, spec)
         if instance.resource_name in of_planes:
             continue

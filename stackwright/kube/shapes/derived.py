@@ -1,9 +1,9 @@
 """The shape of a controller that derives objects from a kind which another controller keeps.
 
 A compute service watches machines, say, to run a Job when hosts appear: the machines are not its own, and their
-conditions are not its to write. Say which objects follow from a resource, and the rest follows. They are owned by the resource and go
-with it; they are applied under a field manager of their own, so that the kind's first controller neither changes nor
-prunes them. Nothing is reported but failures that a user must end, as events.
+conditions are not its to write. Say which objects follow from a resource, and the rest follows. They are owned by the
+resource and go with it; they are applied under a field manager of their own, so that the kind's first controller
+neither changes nor prunes them. Nothing is reported but failures that a user must end, as events.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,7 +1,6 @@
 """The addresses by which clients outside know a Service."""
 
 from datetime import UTC, datetime
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from stackwright.controllers.service import addresses
 from stackwright.controllers.service.addresses import Exposed
 from stackwright.kube.builtin import Node, Service
 from stackwright.kube.resource import ObjectMeta
+from stackwright.services.memcached.kinds import Memcached, MemcachedStatus
 
 NOW = datetime(2026, 11, 16, 12, 0, 0, tzinfo=UTC)
 NODE = Node(metadata=ObjectMeta(name="n"), status={"addresses": [{"type": "InternalIP", "address": "10.0.0.1"}]})
@@ -142,8 +142,8 @@ def test_what_is_known_from_now_on(known: Any, found: Exposed, kept: dict[str, i
     ],
 )
 def test_a_new_address_is_told(found: Exposed, said: list[str]) -> None:
-    before: Any = SimpleNamespace(status=SimpleNamespace(addresses={"k": KNOWN}))
-    after = SimpleNamespace(addresses=addresses.keep({"k": KNOWN}, found))
+    before = Memcached(status=MemcachedStatus(addresses={"k": KNOWN}))
+    after = MemcachedStatus(addresses=addresses.keep({"k": KNOWN}, found))
     sentences = list(addresses.moved(before, after, found, (NODE,)))
     assert [sentence.partition(": the old")[0] for sentence in sentences] == said
 
