@@ -1,7 +1,7 @@
 """The files of the services' charts that follow from the blueprints: `blueprint.yaml` and `values.schema.json`.
 
-They are written from the code by `make crds`, and a test holds them to it. The number that pods run as is that of the
-user in the service's image, which is said where the image is built and nowhere else.
+`make crds` writes them from the code, and a test fails if they differ. The user id that pods run as is that of the user
+in the service's image; only the image's own description says it.
 """
 
 import json

@@ -18,7 +18,7 @@ Account = Callable[[str], MariaDBAccount | None]
 
 
 def problems(resource: CustomResource, account: Account) -> Iterator[tuple[str, str]]:
-    """Yield the path of every name that is not to be had, with a sentence; `account` finds the account of a name."""
+    """Yield the path of every name that cannot be used, with a sentence; `account` finds the account of a name."""
     match resource:
         case MariaDBDatabase(spec=database):
             yield from _told("spec.name", schema_problem(database.name))

@@ -75,5 +75,5 @@ def _place(instance: Instance) -> str:
 
 
 def _moved(path: str, place: str) -> str:
-    """Return where a field of a resource stands in the umbrella; its name is that of the template."""
+    """Return where the umbrella has a field of a resource; the resource is called like its template."""
     return f"{place}{path.removeprefix('spec')}" if path.startswith("spec") else place

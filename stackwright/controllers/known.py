@@ -1,4 +1,4 @@
-"""What admission is told that there is, beside the resource that is written."""
+"""What admission knows of other objects, besides the resource that is written."""
 
 from typing import Protocol
 
@@ -9,7 +9,7 @@ class Known(Protocol):
     """Lists the objects that a namespace has, from the caches."""
 
     def __call__(self, kind: type[R], namespace: str | None) -> list[R]:
-        """Return the objects of a kind in a namespace, in all that are followed where it is None.
+        """Return the objects of a kind in a namespace; None stands for all namespaces that are watched.
 
         There are none of a kind that this process does not follow.
         """

@@ -1,7 +1,7 @@
 """Looking at other objects while deciding, and being woken when one of them changes.
 
-Which Secret, server or Service a resource depends on stands in its spec, so no fixed rule maps a changed object to
-who reads it. A look is remembered instead: who looked is woken.
+A resource's spec names the Secrets, servers and Services that it depends on, so no fixed rule maps a changed object to
+its readers. Instead each look is remembered, and a change wakes the resources that looked.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ _EVERY = ""
 
 
 class Interests:
-    """Who looked at what."""
+    """Remembers which resource looked at which object."""
 
     def __init__(self) -> None:
         self._readers: dict[tuple[Kind, Key], set[Key]] = {}
@@ -41,12 +41,12 @@ class Interests:
                 del self._readers[target]
 
     def note(self, reader: Key, kind: Kind, key: Key) -> None:
-        """Remember that a resource looked at an object, be it there or not."""
+        """Remember that a resource looked at an object, whether or not it exists."""
         self._readers.setdefault((kind, key), set()).add(reader)
         self._looked.setdefault(reader, set()).add((kind, key))
 
     def watch(self, kind: type[R], when: Predicate | None = None) -> Watch[R]:
-        """Return the watch that wakes who looked at an object of a kind."""
+        """Return the watch that wakes the resources that looked at an object of a kind."""
 
         def readers(resource: R) -> Iterable[Key]:
             one, every = resource.key, Key(resource.metadata.namespace, _EVERY)
@@ -68,7 +68,7 @@ class Looker:
         self._context = context
 
     def __call__(self, kind: type[R], name: str, *, namespace: str = "") -> R | None:
-        """Return an object of the resource's own namespace, of another, or a cluster-wide one; None when there is none.
+        """Return an object of the resource's own namespace, of another, or a cluster-wide one; None if there is none.
 
         Raise Blocked for a namespace that the operator does not read.
         """
@@ -86,7 +86,7 @@ class Looker:
         return self._context.store(kind).list(place)
 
     def _place(self, kind: type[Resource], namespace: str) -> str:
-        """Return where to look. What is in no cache is no sign that there is nothing."""
+        """Return where to look. That a namespace is in no cache does not mean that it is empty."""
         if not kind.kind.namespaced:
             return ""
         if not namespace or namespace == self._reader.namespace:

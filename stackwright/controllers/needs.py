@@ -35,12 +35,12 @@ def kinds_kept(service: Service[Any, Any]) -> tuple[type[Resource], ...]:
 
 
 def kinds_owned(service: Service[Any, Any]) -> tuple[type[Resource], ...]:
-    """Return the kinds that go with a service because of its needs."""
+    """Return the kinds that a service owns because of its needs."""
     return tuple(dict.fromkeys(kind for of in _types(service) for kind in of.owns))
 
 
 def kept(service: Service[Any, Any], resource: Any, look: Look) -> Iterable[Resource]:
-    """Yield what the needs of a resource keep and what is there of it."""
+    """Yield the existing objects that the needs of a resource keep."""
     around = sight(look)
     for need in service.needs_of(resource):
         yield from need.kept(resource, around)

@@ -83,7 +83,7 @@ class Operation:
 async def operate(connection: Connection, operation: Operation) -> None:
     """Run until a signal says that it is enough."""
     async with Client(connection, timeout=operation.patience, patience=operation.patience) as first:
-        # A server that is not there is told of at once; the operator's own requests are more patient.
+        # A missing server is reported at once; the operator's own requests are more patient.
         await first.require_version(operation.oldest)
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(Client(connection))
@@ -106,7 +106,7 @@ async def _make_namespace(client: Client, name: str) -> None:
 
 
 async def require_kinds(client: Client, controllers: Iterable[Controller], namespaces: tuple[str, ...]) -> None:
-    """Raise a ConfigError when the cluster does not know one of the kinds that are to be kept or read."""
+    """Raise a ConfigError if the cluster lacks one of the kinds that the controllers keep or read."""
     missing = []
     for kind in _kinds(controllers):
         try:
@@ -170,7 +170,7 @@ def _runtime(
 
     webhooks = roster.webhooks(controllers, list_known, operation.operators, operation.environment.images)
     admitting = _serving(client, operation, webhooks)
-    # Beside a cluster nobody asks from outside; in a pod the kubelet does, and a NetworkPolicy keeps others away.
+    # Outside a cluster only this machine asks; in a pod the kubelet does, and a NetworkPolicy keeps others away.
     health = HealthServer(host=EVERYWHERE if operation.inside else LOOPBACK, port=operation.health_port)
     if note:
         health.note("definitions", note)

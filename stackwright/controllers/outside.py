@@ -1,4 +1,4 @@
-"""What the controllers of things outside the cluster share: who is absent, why a login failed."""
+"""What the controllers of things outside the cluster share: an absent server, and why a login failed."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from stackwright.kube.plan import Wait
 
 @dataclass(frozen=True)
 class Absent:
-    """There is nobody to ask: `wait` says why; `gone` that nobody comes back under what we know of it."""
+    """There is no server to ask: `wait` says why; `gone` says that the server we know will not come back."""
 
     wait: Wait
     gone: bool = False

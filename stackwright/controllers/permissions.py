@@ -2,7 +2,7 @@
 
 The chart of the operators takes its rules from a file that is written from here (`make crds`), so the two cannot
 drift apart: those of an operator that runs everything, and of each service's own. Nothing is granted by a wildcard, and
-what is read alone is not written.
+kinds that are only read cannot be written.
 """
 
 import sys
@@ -34,8 +34,8 @@ READ = frozenset({"get", "list", "watch"})
 # By group and resource, subresources included.
 Rights = Mapping[tuple[str, str], frozenset[str]]
 
-# What Roles in the charts allow to pods of services, and the operators would not need themselves: nobody may hand on
-# what he does not have. By the service's name.
+# Rights that Roles in the charts grant to pods of services, and that the operators do not need themselves: Kubernetes
+# lets nobody grant rights that they do not have. By the service's name.
 HANDED_ON: Mapping[str, Rights] = {"mariadb": {("", Pod.kind.plural): frozenset({"patch"})}}
 
 
@@ -108,7 +108,7 @@ def rules(granted: Rights) -> list[JsonObject]:
 
 
 def covers(granted: Rights, rule: Mapping[str, Any]) -> bool:
-    """Return whether one who has these rights may hand on a rule: nobody can grant what he does not have."""
+    """Return whether somebody with these rights may grant a rule: nobody can grant rights that they do not have."""
     return all(
         verb in granted.get((group, resource), ())
         for group in rule["apiGroups"]
@@ -128,7 +128,7 @@ def teams() -> tuple[str, ...]:
 
 
 def single(team: str) -> tuple[Rights, Rights]:
-    """Return the rights of an operator that runs one service alone; the core also sees who has work for the others."""
+    """Return the rights of an operator for one service; the core's also sees which of the others have work."""
     known = ServiceOperators("", "", {team: {"metadata": {"name": team}} for team in teams() if team != CORE})
     chosen = roster.choose(_controllers(known), (team,))
     return rights(chosen, (service for service in services.blueprints() if team_of_kind(service.kind) == team))

@@ -32,7 +32,7 @@ def assemble(
 
 
 def team_of(controller: Controller) -> str:
-    """Return the team of a controller; that of the services' own operators goes with the core."""
+    """Return the team of a controller; the controller of the services' own operators belongs to the core."""
     return CORE if controller.kind is ServiceOperator else controller.team or team_of_kind(controller.kind)
 
 
@@ -53,8 +53,8 @@ def webhooks(
 ) -> tuple[Webhook[Any], ...]:
     """Return the webhooks of the kinds that these controllers keep; `known` lists what a namespace has.
 
-    Who starts the operators of single services answers for all of their kinds: a check needs no rights, and is there
-    before they are.
+    The operator that starts those of single services answers for all of their kinds: a check needs no rights, and has
+    to work before they run.
     """
     # A kind may have several controllers, and has one webhook: where the kind is kept.
     kept = dict.fromkeys(each.kind for each in controllers if each.reports and issubclass(each.kind, CustomResource))

@@ -7,14 +7,14 @@ from stackwright.kube.resource import Resource
 
 # What the name of every lease begins with.
 NAME = "stackwright-operator"
-# The team of what belongs to no service: the control plane.
+# The team of kinds that belong to no service: the control plane.
 CORE = "core"
 
 
 def team_of_kind(kind: type[Resource]) -> str:
-    """Return the team that keeps a kind: the service whose group it is in, `core` for no service.
+    """Return the team that keeps a kind: the service that its group is named after, `core` for no service.
 
-    So who asks for a database server also gets its schemas and accounts.
+    So the team of a database server keeps its schemas and accounts, too.
     """
     return kind.kind.group.partition(".")[0]
 

@@ -12,7 +12,7 @@ REFUSED_SECONDS = 15.0
 
 @contextmanager
 def translated(condition: str = "") -> Iterator[None]:
-    """Turn what an adapter raises inside the block into `Blocked` or `Retry`, told in the given condition."""
+    """Turn errors of adapters inside the block into `Blocked` or `Retry`, which are reported in the given condition."""
     try:
         yield
     except AdapterError as error:

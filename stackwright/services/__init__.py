@@ -53,7 +53,7 @@ def blueprints() -> tuple[Service[Any, Any], ...]:
 
 @cache
 def checks() -> dict[type[CustomResource], tuple[Any, ...]]:
-    """Return what folders check of a resource when it is written, by its kind: also of kinds that are not their own."""
+    """Return the folders' own checks of resources that are written, by kind; also of kinds that are not their own."""
     found: dict[type[CustomResource], tuple[Any, ...]] = {}
     for entries in discovery.values_in(sys.modules[__name__], "admission", "CHECKS"):
         for kind, check in entries.items():
@@ -63,7 +63,7 @@ def checks() -> dict[type[CustomResource], tuple[Any, ...]]:
 
 @cache
 def controllers() -> tuple[Controller, ...]:
-    """Return the controllers that folders bring beside those of their services; each names its team."""
+    """Return the controllers that folders add to those of their services; each names its team."""
     found = discovery.values_in(sys.modules[__name__], "controllers", "CONTROLLERS")
     return tuple(controller for entries in found for controller in entries)
 
@@ -90,7 +90,7 @@ def family_of(resource: CustomResource, blueprint_of: BlueprintOf = blueprint_of
 
 @cache
 def providers() -> dict[str, Offerer]:
-    """Return who provides what can be needed, by its word; an API by the type that the catalog has it by."""
+    """Return the providers of everything that can be needed, by its word; an API by its type in the catalog."""
     found: dict[str, Offerer] = {}
     for service in blueprints():
         if (given := service.provides) is not None:

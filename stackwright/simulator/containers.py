@@ -31,7 +31,7 @@ from stackwright.simulator.steps import Tell
 _PULL_SHOWN = 0.1
 # Kubelets double the pause before each further try up to this.
 _LONGEST_BACKOFF = 300.0
-# How often a failing probe is told: the default period of probes.
+# How often a failing probe is reported: the default period of probes.
 _PROBE_PERIOD = 10.0
 _NOT_STARTED = ("ContainerCreating", "PodInitializing")
 

@@ -40,7 +40,7 @@ from stackwright.simulator.steps import (
     Tell,
 )
 
-# Our caches were behind, and will have told us by then; if not, we look.
+# Our caches were behind, and will have caught up by then; if not, we look.
 _AFTER_CONFLICT = 1.0
 
 
@@ -161,7 +161,7 @@ def _volumes(stage: Stage) -> Reconcile:
 
 
 async def _perform(plan: Plan, of: Pod | Claim, cast: Cast, context: Context, stage: Stage) -> Result | None:
-    """Carry out a plan; events are told when their step is done."""
+    """Carry out a plan; the events of a step are sent when it is done."""
     for problem in cast.problems:
         _tell(Tell("Warning", "InvalidAnnotation", problem, every=float("inf")), of, context, stage)
     try:

@@ -32,7 +32,7 @@ class Spent:
 
 @dataclass(frozen=True)
 class Host:
-    """The node that runs the pod; of one that is not ready nobody hears, and what is there stays as it is."""
+    """The node that runs the pod; if it is not ready, it reports nothing, and everything stays as it is."""
 
     name: str
     address: str

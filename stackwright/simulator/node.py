@@ -130,7 +130,7 @@ class Node(Resource, frozen=True, kw_only=True):
 
 
 def manifest(wanted: SimulatedNode) -> JsonObject:
-    """Return a node that is to be made."""
+    """Return a node to create."""
     return {
         "metadata": {"name": wanted.name, "labels": wanted.all_labels},
         "spec": {"taints": [taint.body for taint in wanted.taints]},
@@ -150,7 +150,7 @@ def is_reported(node: Node, wanted: SimulatedNode) -> bool:
 
 
 def status(wanted: SimulatedNode, node: Node | None, moment: datetime) -> JsonObject:
-    """Return what is reported of a node; what it had and has no more is taken back."""
+    """Return what a node reports; labels and taints that it no longer has are removed."""
     now = seconds(moment)
     fine = {"lastHeartbeatTime": now, "lastTransitionTime": now}
     pressures = (

@@ -62,7 +62,7 @@ def _holds(wish: JsonObject, value: str | None) -> bool:
 
 
 def _number(value: str | None) -> int | None:
-    """Return the number that a label's value is; None where it is none."""
+    """Return a label's value as a number; None if it is not a number."""
     return int(value) if value is not None and value.removeprefix("-").isdecimal() else None
 
 

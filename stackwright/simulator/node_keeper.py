@@ -25,7 +25,7 @@ _LEASE_SECONDS = 40
 
 
 class RealNodes(KubeError):
-    """The cluster has nodes with kubelets, whose pods a simulator would tell lies about."""
+    """The cluster has nodes with kubelets; a simulator would report wrong states of their pods."""
 
 
 class Keeper:
@@ -39,7 +39,7 @@ class Keeper:
         self.exchange(nodes)
 
     def exchange(self, nodes: Iterable[SimulatedNode]) -> set[str]:
-        """Have these nodes from now on; return the names of all that are to be looked at."""
+        """Simulate these nodes from now on; return the names of all nodes to look at."""
         asked = tuple(nodes)
         wanted = {node.name: node for node in asked}
         if not wanted or len(wanted) != len(asked):

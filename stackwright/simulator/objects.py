@@ -298,7 +298,7 @@ class Claim(Resource, frozen=True, kw_only=True):
 
 
 class ClaimReference(Value, frozen=True, kw_only=True):
-    """Whose volume it is."""
+    """The claim that a volume belongs to."""
 
     namespace: str = ""
     name: str = ""

@@ -71,7 +71,7 @@ def made_here(volume: PersistentVolume) -> bool:
 
 
 def storage_class(name: str, *, waits: bool = False, default: bool = False) -> JsonObject:
-    """Return a storage class whose volumes are made up."""
+    """Return a storage class whose volumes are simulated."""
     annotations = {"storageclass.kubernetes.io/is-default-class": "true"} if default else {}
     return {
         "apiVersion": "storage.k8s.io/v1",

@@ -133,7 +133,7 @@ def _no_room(misfits: Iterable[Misfit]) -> Refusal:
 
 
 def _preemption(nodes: int, crowded: int) -> str:
-    """Return what is said of a try to make room: no pod of ours is worth more than another."""
+    """Return the sentence about preemption: no pod of ours has a higher priority than another."""
     counts = {_NO_USE: nodes - crowded, _NO_VICTIMS: crowded}
     reasons = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items() if count))
     return f"no new claims to deallocate, preemption: 0/{nodes} nodes are available: {reasons}."

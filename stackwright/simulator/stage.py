@@ -46,7 +46,7 @@ class House:
     assumed: dict[Key, tuple[str, Pod]] = field(default_factory=dict)
 
     def tenants(self, beside: Pod) -> dict[str, tuple[Pod, ...]]:
-        """Return the pods beside one that have a node and have not ended, by the node's name."""
+        """Return the other pods that have a node and have not ended, by the node's name."""
         self.assumed.pop(beside.key, None)
         found: dict[str, list[Pod]] = {}
         for stage in self.stages:
@@ -184,7 +184,7 @@ class Stage:
         )
 
     def _host(self, pod: Pod) -> Host:
-        """Return the node of a pod; one without a name where it is none of ours, or has gone."""
+        """Return the node of a pod; one without a name if it is not simulated, or is gone."""
         node = self.store(Node).get(Key("", pod.spec.nodeName))
         if node is None or not node.simulated:
             return Host("", "")

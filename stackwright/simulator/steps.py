@@ -1,4 +1,4 @@
-"""What the simulator's decisions consist of: writes to the cluster, and events that go with them."""
+"""What the simulator's decisions consist of: writes to the cluster, and their events."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,7 +10,7 @@ from stackwright.simulator.objects import PodStatus
 
 @dataclass(frozen=True)
 class Tell:
-    """An event about the object. With `every`, it is told again after that many seconds while its cause lasts.
+    """An event about the object. With `every`, it is repeated after that many seconds while its cause lasts.
 
     `container` is the part of a pod that it speaks of, as a field path.
     """
@@ -25,7 +25,7 @@ class Tell:
 
 @dataclass(frozen=True, kw_only=True)
 class Act(Step):
-    """A step of the simulator; its events are told once it is done."""
+    """A step of the simulator; its events are sent once it is done."""
 
     events: tuple[Tell, ...] = ()
 

@@ -1,4 +1,4 @@
-"""Remembers since when each part of each object is in its state, and what was told of it lately.
+"""Remembers since when each part of each object is in its state, and which events were sent lately.
 
 The times in a pod's status are whole seconds, too coarse to simulate by; so time is kept here. What is
 forgotten with the process does no harm: a state that is seen for the first time begins then.
@@ -31,7 +31,7 @@ class Timers:
         self._memories: dict[tuple[str, str, str], _Memory] = {}
 
     def spent(self, resource: Resource, parts: Iterable[tuple[str, str]]) -> dict[str, Spent]:
-        """Return how long each part of the object is in the state that is named beside it."""
+        """Return how long each part of the object has been in the given state."""
         memory, now = self._memory(resource), self._clock()
         spent = {}
         for part, state in parts:
@@ -43,7 +43,7 @@ class Timers:
         return spent
 
     def due(self, resource: Resource, told: Tell) -> bool:
-        """Whether to tell an event now; from then on it counts as told."""
+        """Return whether to send an event now; it then counts as sent."""
         if told.every is None:
             return True
         memory, now = self._memory(resource), self._clock()

@@ -83,7 +83,7 @@ class World:
 
     @asynccontextmanager
     async def management(self, broker: Broker) -> AsyncIterator[Management]:
-        """Return a way to a broker's management API; what goes wrong there is told in the condition."""
+        """Return a way to a broker's management API; the condition says what goes wrong there."""
         access = Access(await self._dialled(broker.management), broker.user, broker.password)
         try:
             async with Management(access) as management:
@@ -97,7 +97,7 @@ class World:
             address = await self.dialler.address(parts.hostname or "")
         except Retry as error:
             raise Retry(str(error), reason=error.reason, condition=URL_READY) from error
-        # A certificate is of a name: what is reached by TLS is dialled by that.
+        # A certificate is for a name, so connections with TLS use the name and not an address.
         if parts.scheme != "http" or address == parts.hostname:
             return url
         return urlunsplit(parts._replace(netloc=f"{address}:{parts.port or 80}"))
@@ -171,7 +171,7 @@ def _kept(broker: Broker, user: str, world: World, look: Looker) -> Kept | Wait 
 
 
 def _foreign(resource: TransportURL, world: World, look: Looker) -> str:
-    """Return the name of a Secret that somebody else made where ours would be, "" where there is none."""
+    """Return the name of a Secret that somebody else made under our Secret's name; "" if there is none."""
     name = secrets.url_name(resource.metadata.name, "", frozenset())
     present = world.secret(name, look)
     if present is None or _is_owned(present, resource) or _is_left(present) or _is_going(present, resource):

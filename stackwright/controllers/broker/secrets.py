@@ -15,7 +15,7 @@ USER = "openstack.org/rabbitmq-user"
 HOSTS = "openstack.org/rabbitmq-hosts"
 # On the Secret of a password that we made up: the user is ours then, and goes when nobody uses it.
 GENERATED = "openstack.org/generated"
-# Who uses a URL says so by a finalizer of this end on its Secret; it is kept for as long.
+# A finalizer with this suffix on the Secret of a URL says that somebody uses the URL; it is kept until then.
 CONSUMER = "-transport-consumer"
 
 URL_KEY = "transport_url"

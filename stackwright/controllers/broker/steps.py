@@ -17,7 +17,7 @@ class BrokerStep(Step):
 
 @dataclass(frozen=True)
 class KeepPassword(BrokerStep):
-    """Make up a password for a user, and keep it in a Secret."""
+    """Generate a password for a user, and store it in a Secret."""
 
     secret: str
     user: str

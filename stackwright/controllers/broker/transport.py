@@ -30,7 +30,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Former:
-    """A user of before a rotation, or of a resource that goes: whether we made it, and whether somebody uses it."""
+    """A user from before a rotation, or of a deleted resource: whether we made it, and whether it is used."""
 
     user: str
     ours: bool
@@ -151,7 +151,7 @@ def _url(resource: TransportURL, seen: Seen, broker: Broker, kept: Kept) -> tupl
 
 
 def _retire(seen: Seen, broker: Broker) -> tuple[Step, ...]:
-    """Return what deletes users and URLs of before a rotation, once nobody uses them any more."""
+    """Return the steps that delete users and URLs from before a rotation, once nobody uses them."""
     former = {one.user: one for one in seen.former}
     steps = []
     for url in seen.urls:
@@ -185,7 +185,7 @@ def remove(url: TransportURL, seen: Seen) -> Plan:
 
 
 def tell(resource: TransportURL, seen: Seen) -> TransportURLStatus:
-    """Return the status with what was seen: the URL to use, and the one of before while somebody may use it."""
+    """Return the status with what was seen: the URL to use, and the previous one while somebody may use it."""
     current = seen.current
     if current is None or not isinstance(seen.broker, Broker):
         return resource.status

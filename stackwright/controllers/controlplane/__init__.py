@@ -21,6 +21,6 @@ __all__ = ["ServiceOperator", "ServiceOperators", "check", "controller", "contro
 
 
 def controllers(operators: ServiceOperators | None = None) -> tuple[Controller, ...]:
-    """Return the controllers of this folder; with `operators`, that of the services' own operators is among them."""
+    """Return the controllers of this folder; with `operators` also the controller of the services' own operators."""
     own = (service_operator_controller.controller(operators),) if operators is not None else ()
     return (controller(operators=operators), *own)

@@ -147,7 +147,7 @@ def is_refused(umbrella: OpenStackControlPlane, facts: Facts) -> bool:
 
 
 def _unattended(instances: Iterable[Instance], facts: Facts) -> Iterable[Finding]:
-    """Say of what is not ready that its operator is not there yet; what is ready runs on without."""
+    """Say of services that are not ready that their operator is not running yet; the others work without it."""
     for instance in instances if facts.operators is not None else ():
         starting = _starting(instance, facts)
         if starting and _state(instance, facts).status != "True":

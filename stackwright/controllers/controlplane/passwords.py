@@ -1,8 +1,8 @@
 """Which passwords the services take from the Secret of the control plane, and who makes them.
 
-Deciding is pure and sees the names of keys only. What is in a Secret is never changed, only what is missing is
-added, and only to a Secret that was made here. What a service that is there has encrypted something with is not made
-anew before the user accepts that the rest is lost.
+Deciding is pure and sees only the names of keys. Values in a Secret are never changed; missing ones are added, and only
+to a Secret that was made here. A key with which an existing service has encrypted something is not made again before
+the user accepts that the encrypted data is lost.
 """
 
 import secrets
@@ -83,7 +83,7 @@ def _asked(instances: Iterable[Instance], secret: str, *, made_up: bool) -> Iter
         (instance, password)
         for instance in instances
         if not instance.foreign
-        # The password of what runs elsewhere is what it is.
+        # The password of a service that runs elsewhere cannot be made up.
         and not (made_up and instance.external)
         for password in select(_passwords_of(instance, secret), made_up=made_up)
     )
@@ -122,7 +122,7 @@ def decide(
 
 
 def _hashes(instance: Instance, present: Present) -> Mapping[str, str]:
-    """Return what the status of a resource that is there notes of what it works with."""
+    """Return the hashes in the status of an existing resource; none if there is no such resource."""
     resource = present.get(instance.resource_name)
     found: Mapping[str, str] = getattr(resource.status, "hash", {}) if resource is not None else {}
     return found
@@ -131,7 +131,7 @@ def _hashes(instance: Instance, present: Present) -> Mapping[str, str]:
 def _lost(
     asked: Iterable[tuple[Instance, WantedPassword]], present: Present
 ) -> Iterator[tuple[Instance, WantedPassword]]:
-    """Yield the keys with which services have encrypted what they stored, but for those whose loss is accepted."""
+    """Yield the keys with which services have encrypted what they stored, except those whose loss is accepted."""
     for instance, password in asked:
         word = _hashes(instance, present).get(password.note, "") if password.note else ""
         if word and word not in accepted(present[instance.resource_name]):
@@ -178,7 +178,7 @@ def complaint(
 
 
 def renewal(step: Add, umbrella: OpenStackControlPlane) -> str:
-    """Return what to tell of passwords that services work with already and that are made anew."""
+    """Return the sentence about passwords that services use already and that are made again."""
     names = ", ".join(step.renewed)
     return (
         f"Secret {umbrella.spec.secret} lacked {names}, which services work with already: made anew, and the services "

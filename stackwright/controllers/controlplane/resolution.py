@@ -17,7 +17,7 @@ from stackwright.kube.resource import ResourceName
 
 @dataclass(frozen=True)
 class Instance:
-    """A resource of the cloud: of which part of a section it is, what it says, and who needs it if nobody asked for it.
+    """A resource of the cloud: its part of a section, its spec, and what needs it if nobody asked for it.
 
     `foreign` is one that somebody else made: it is used and left alone. `unmet` are sentences about what it needs
     and cannot have.
@@ -63,8 +63,8 @@ def resolve(
 ) -> tuple[Instance, ...]:
     """Return the resources of the cloud, those that were asked for first.
 
-    Of what is `present`, infrastructure that was deployed because something needed it stays when nothing does any more:
-    it holds data, and only who says `enabled: false` takes it away.
+    Infrastructure that is `present` because something needed it stays when nothing needs it any more: it holds data,
+    and only `enabled: false` removes it.
     """
     resolver = _Resolver(spec, tuple(sections), foreign)
     asked = [
@@ -132,7 +132,7 @@ class _Resolver:
     foreign: Container[ResourceName]
 
     def provider(self, word: str) -> tuple[Section, Part] | None:
-        """Return the section, and its part, of what provides a need; None where the umbrella has none for it."""
+        """Return the section, and its part, that provides a need; None if the umbrella has none for it."""
         known = services.providers().get(word)
         found = ((section, section.part_of(known.kind)) for section in self.sections if known)
         return next(((section, part) for section, part in found if part is not None), None)

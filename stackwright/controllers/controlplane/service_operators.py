@@ -1,4 +1,4 @@
-"""The operators of single services: which are wanted, and whether each is as it should be. Pure but for one reading.
+"""The operators of single services: which are wanted, and whether each is as it should be. Pure but for one read.
 
 The chart of the operators has prepared one Deployment for each service, with an account that exists; the umbrella
 starts and stops them and grants nothing. They belong to the Deployment of the operator that starts them, so that they
@@ -31,7 +31,7 @@ class ServiceOperator(Deployment, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class ServiceOperators:
-    """The Deployments that can be started, by their team, and the one that they all go with."""
+    """The Deployments that can be started, by their team, and the Deployment that owns them all."""
 
     namespace: str
     owner: str
@@ -47,7 +47,7 @@ class ServiceOperators:
         return tuple(self.key(team) for team in self.manifests)
 
     def team(self, key: Key) -> str:
-        """Return whose operator a Deployment is; empty when it is not of these."""
+        """Return the team whose operator a Deployment is; "" if it is not one of these operators."""
         return next((team for team in self.manifests if self.key(team) == key), "")
 
 
@@ -85,7 +85,7 @@ def _has(body: Any, shape: Any) -> bool:
 
 @dataclass(frozen=True)
 class Situation:
-    """What is known of one service: whether a control plane asks for its operator, and where resources of it are.
+    """What is known of one service: whether a control plane asks for its operator, and where its resources are.
 
     `beside` says that there are some in the namespace of a control plane that has its own operators, `anywhere` that
     there are some at all.
@@ -97,7 +97,7 @@ class Situation:
 
 
 def is_wanted(situation: Situation, *, present: bool) -> bool:
-    """Return whether a service's operator has work: it goes when nothing is left of what it kept, and not before."""
+    """Return whether a service's operator has work: it is removed once none of its resources is left."""
     return situation.asked or situation.beside or (present and situation.anywhere)
 
 
@@ -121,7 +121,7 @@ def decide(
     """Return what to do about one Deployment in the operators' namespace."""
     team = operators.team(key)
     if not team:
-        # Of a service that there is no more: what is ours is known by its owner.
+        # It is of a service that no longer exists; we know by its owner that it is ours.
         left = present is not None and DIGEST in present.metadata.annotations and _goes_with(present, owner)
         return Stop(present) if left and present is not None and not present.deleting else None
     if is_wanted(situation, present=present is not None):
@@ -145,7 +145,7 @@ def _add_owner(manifest: JsonObject, namespace: str, owner: Deployment) -> JsonO
 
 def _is_applied(present: ServiceOperator, body: JsonObject) -> bool:
     same = present.metadata.annotations.get(DIGEST) == body["metadata"]["annotations"][DIGEST]
-    # Who scaled it by hand finds it back; what the server writes in another way is not compared.
+    # A number of replicas that somebody set by hand stays; values that the server normalizes are not compared.
     return same and present.spec.get("replicas") == body["spec"].get("replicas", 1) and not present.deleting
 
 

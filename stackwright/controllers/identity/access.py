@@ -90,7 +90,7 @@ def _choose(resource: Registered, found: list[KeystoneAPI]) -> KeystoneAPI | Abs
     if named:
         message = f"spec.keystoneInstance: KeystoneAPI {named} does not exist; create it, or correct the name"
         return by_name.get(named) or Absent(Wait("KeystoneMissing", message, KEYSTONE_READY, ends=Ends.BY_AUTHOR))
-    # Whoever creates a second one, which is refused, does not stop those who name none.
+    # A second KeystoneAPI that is refused does not stop resources that name none.
     names = sorted(keystone.metadata.name for keystone in ownership.serving(found))
     if len(names) > 1:
         message = f"There are several KeystoneAPIs: set spec.keystoneInstance to one of {', '.join(names)}"

@@ -1,4 +1,4 @@
-"""The controllers of both kinds, and who sweeps after them, with what wakes them."""
+"""The controllers of both kinds, and the one that cleans up after them, with what wakes them."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,7 +30,7 @@ REMEMBERED = 5.0
 
 
 def controllers(dialler: Dialler, *, every: float = EVERY, remembered: float = REMEMBERED) -> tuple[Controller, ...]:
-    """Return the controllers of both kinds, and who sweeps after them; they share one client for each Keystone."""
+    """Return the controllers of both kinds and the one that cleans up; they share one client for each Keystone."""
     keystones, known, hands = Keystones(dialler, remembered=remembered), passwords(every=every), Hands()
     of_services, of_endpoints = Interests(), Interests()
 
@@ -74,7 +74,7 @@ def controllers(dialler: Dialler, *, every: float = EVERY, remembered: float = R
 
 
 def exclusive(controller: Controller, hands: Hands, forget: Callable[[Key], None]) -> Controller:
-    """Return the controller so that nobody sweeps after a resource that it has in hand; who is gone is forgotten."""
+    """Return the controller so that nothing is cleaned up while it works on a resource; deleted ones are forgotten."""
 
     async def reconcile(key: Key, context: Context) -> Result | None:
         async with hands.of(controller.kind.kind.name, key):
@@ -146,6 +146,6 @@ def _registered_differently(change: Change[KeystoneService]) -> bool:
 
 
 comes_changes_or_goes = any_of(generation_changed, deletion_began)
-# A Keystone reports much that matters to nobody who is registered there; each of these wakes every resource.
+# Most of a Keystone's status does not matter to what is registered there; a change of these wakes every resource.
 serves_differently = any_of(comes_changes_or_goes, _serves_differently)
 registered_differently = any_of(comes_changes_or_goes, _registered_differently)

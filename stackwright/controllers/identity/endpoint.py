@@ -23,7 +23,7 @@ ENDPOINTS_READY = "KeystoneServiceOSEndpointsReady"
 
 @dataclass(frozen=True)
 class Seen:
-    """What there is. `service` is the id of the service in Keystone, or what is waited for before there is one.
+    """What was read. `service` is the id of the service in Keystone, or what has to happen before there is one.
 
     `claims` says for interfaces of the same service which other resource asks for them; `foreign` that one of ours is
     another's. `taken` are endpoints that other resources registered; `made` is what is noted as made for this one.
@@ -85,7 +85,7 @@ async def observe(resource: KeystoneEndpoint, world: World) -> Seen:
 
 
 def _inputs(resource: KeystoneEndpoint, world: World) -> Seen:
-    """Read from the caches; all of it before the first await, so that no change is missed."""
+    """Read from the caches, everything before the first await, so that no change is missed."""
     look, name = world.looker(resource), resource.spec.serviceName
     everybody = [other for other in look.all(KeystoneEndpoint) if other.key != resource.key and not other.deleting]
     others = [other for other in everybody if other.spec.serviceName == name]
@@ -101,7 +101,7 @@ def _inputs(resource: KeystoneEndpoint, world: World) -> Seen:
 
 
 def _not_own(resource: KeystoneEndpoint, service: str | Wait, services: tuple[Service, ...]) -> str | Wait:
-    """Return the service, unless it is Keystone's own entry, which a status of before may still name."""
+    """Return the service, unless it is Keystone's own entry, which an older status may still name."""
     if any(entry.id == service and is_own_type(entry.type) for entry in services):
         return _not_registered(resource.spec.serviceName)
     return service
@@ -215,7 +215,7 @@ def tell(resource: KeystoneEndpoint, seen: Seen) -> KeystoneEndpointStatus:
     if isinstance(seen.keystone, Absent) or isinstance(seen.service, Wait) or seen.foreign is not None:
         return resource.status
     found = kept(resource, seen, seen.service, seen.keystone.region)
-    # What is not asked for stays in the status until it is out of the catalog.
+    # An endpoint that is no longer wanted stays in the status until it is out of the catalog.
     ours = {
         interface: endpoint
         for interface, endpoint in sorted(found.items())

@@ -1,6 +1,6 @@
 """The notes of what was made in Keystone, as ConfigMaps: how they are read and written.
 
-Who makes and who sweeps have the same resource in hand one after the other (`Hands`), so that nothing is made while
+Creating and cleaning up take turns on a resource (`Hands`), so that nothing is made while
 its note is being removed.
 """
 
@@ -39,7 +39,7 @@ class Ledger:
         self._writing = asyncio.Lock()
 
     def of(self, resource: CustomResource, keystone: str) -> Registration:
-        """Return what is noted of a resource in one Keystone; an empty note when nothing is."""
+        """Return what is noted of a resource in one Keystone; an empty note if there is none."""
         empty = Registration(resource.kind.name, resource.key, keystone)
         found = self._find(empty)
         return empty if found is None else registration.read(found)
@@ -58,7 +58,7 @@ class Ledger:
             self._written[written.key] = written
 
     async def rewrite(self, found: ConfigMap, wanted: Registration) -> ConfigMap:
-        """Write a note anew, unless it is another one by now."""
+        """Replace a note, unless it has changed meanwhile."""
         version = {"uid": found.metadata.uid, "resourceVersion": found.metadata.resourceVersion}
         body = {"metadata": version, "data": wanted.data}
         try:

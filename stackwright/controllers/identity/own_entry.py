@@ -1,4 +1,4 @@
-"""Keystone's own entry in its catalog, and its endpoints: bootstrap makes them, and from then on they are kept.
+"""Keystone's own entry in its catalog, and its endpoints: bootstrap makes them, and this controller repairs them.
 
 Without them nobody finds Keystone: a client asks the catalog where to go next. One that runs elsewhere is left alone.
 """
@@ -27,7 +27,7 @@ from stackwright.services.keystone.service import OWN_NAME
 
 @dataclass(frozen=True)
 class Repair:
-    """One thing in the catalog that is to be made, or changed where it has an id; with `gone` it is to be deleted."""
+    """One thing in the catalog to create, or to change if it has an id; with `gone` it is deleted."""
 
     thing: Service | Endpoint
     message: str
@@ -35,7 +35,7 @@ class Repair:
 
 
 def own_entry(services: tuple[Service, ...]) -> Service | None:
-    """Return Keystone's own entry: of several of its type the one that is called as bootstrap calls it."""
+    """Return Keystone's own entry: of several entries of its type, the one with the name that bootstrap gives it."""
     return min(
         (entry for entry in services if is_own_type(entry.type)),
         key=lambda entry: (entry.name != OWN_NAME, entry.id),
@@ -105,7 +105,7 @@ async def keep_own_entry(
 
 async def _mend(keystone: KeystoneAPI, access: Access, client: Keystone, context: Context) -> None:
     async with client.connected():
-        # The endpoints of an entry that was made anew are made in the second round.
+        # The endpoints of a new entry are made in the second round.
         for _ in range(2):
             services, endpoints = await client.services(), await client.endpoints()
             for repair in decide(services, endpoints, keystone.status.apiEndpoints, access.region):

@@ -36,7 +36,7 @@ class _Memory:
 
 
 class Passwords:
-    """What was found out, by the resource that says the password. Nothing of it leaves the process."""
+    """What was found out, by the resource that names the password. None of it leaves the process."""
 
     def __init__(self, *, seldom: float, often: float, clock: Callable[[], float]) -> None:
         self._seldom = seldom

@@ -85,7 +85,7 @@ def known(made: Iterable[Made], present: Iterable[Made]) -> tuple[Made, ...]:
     """Return what of the noted things there is, now with its id, and what was about to be made and is not there."""
     there = together(present)
     ids = {(one.what, one.id) for one in there}
-    # Of several with one name the first: that is the one that is found by its name, too.
+    # Of several with the same name, the first: a search by name finds that one, too.
     named = {(one.what, one.name): one for one in reversed(there)}
     noted = together(made)
     return together(
@@ -139,7 +139,7 @@ def is_registration(config_map: ConfigMap) -> bool:
 
 
 def is_of(config_map: ConfigMap, keystone: str) -> bool:
-    """Return whether a ConfigMap tells of what was made in that Keystone."""
+    """Return whether a ConfigMap lists what was made in that Keystone."""
     return is_registration(config_map) and config_map.data.get("keystoneInstance") == keystone
 
 

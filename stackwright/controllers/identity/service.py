@@ -84,7 +84,7 @@ async def observe(service: KeystoneService, world: World) -> Seen:
 
 
 def _inputs(service: KeystoneService, world: World) -> Seen:
-    """Read from the caches; all of it before the first await, so that no change is missed."""
+    """Read from the caches, everything before the first await, so that no change is missed."""
     spec, look = service.spec, world.looker(service)
     others = [other for other in look.all(KeystoneService) if not other.deleting and other.key != service.key]
     secret = read_value(look(Secret, spec.secret), spec.secret, spec.passwordSelector, USER_READY)

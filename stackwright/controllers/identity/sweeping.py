@@ -53,7 +53,7 @@ class Sweep:
         if lock.locked():
             return False
         async with lock:
-            # The cache may be behind: who was made anew under the same name takes over what there is.
+            # The cache may be behind: a new resource of the same name takes over what exists.
             if await self.context.client.find(KINDS[noted.kind], noted.key.name, noted.key.namespace) is None:
                 await self._remove(found, noted, others)
         return True
@@ -89,7 +89,7 @@ class Sweep:
             self.context.events.event(self.keystone, "Warning", "LeftInKeystone", message)
 
     def _claimed(self) -> frozenset[Claim]:
-        """Return what the resources of the namespace make; what is Keystone's own is guarded where it is deleted."""
+        """Return what the resources of the namespace make; `_delete` protects Keystone's own things."""
         around = ownership.Around(ownership.caches(self.context), self.keystone.metadata.namespace)
         others = (one for kind in ownership.claiming() if kind is not KeystoneAPI for one in around.all(kind))
         return frozenset(claim for one in others if not one.deleting for claim in ownership.claims(one, around))
@@ -114,7 +114,7 @@ class Sweep:
 
 
 def is_administrator(user: User, administrator: User | None, access: Access) -> bool:
-    """Return whether a user is the one that we work as: by its id, or by a name that Keystone takes for the same."""
+    """Return whether a user is our own: by its id, or by a name that Keystone considers equal."""
     if administrator is not None and administrator.id == user.id:
         return True
     return fold_name(user.name) == fold_name(access.credentials.user)
@@ -134,7 +134,7 @@ async def _present(made: list[Made], keystone: Keystone) -> list[Thing]:
 
 
 def sort_out(noted: Registration, leaving: Iterable[Made], present: Iterable[Thing]) -> tuple[list[Thing], list[Thing]]:
-    """Return what is there of what is noted: what says itself that it was made for the resource, and what does not."""
+    """Return what exists of what is noted: things that are marked as made for the resource, and things that are not."""
     leaving = tuple(leaving)
     there = [thing for thing in present if any(_is(one, as_noted(thing)) for one in leaving)]
     return [one for one in there if is_proven(one, noted)], [one for one in there if not is_proven(one, noted)]
@@ -202,7 +202,7 @@ async def sweep(key: Key, context: Context, interests: Interests, keystones: Key
     interests.forget(key)
     keystone = context.store(KeystoneAPI).get(key)
     if keystone is None:
-        # The notes stay: who makes it anew finds its catalog again, with all that is in it.
+        # The notes stay: if the Keystone is created again, its catalog and everything in it are found.
         return None
     look = Looker(interests, key, context)
     resources = tuple(one for kind in KINDS.values() for one in look.all(kind))

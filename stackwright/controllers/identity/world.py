@@ -49,7 +49,7 @@ class Keystones:
 
 @dataclass(frozen=True)
 class World:
-    """All of it, for one pass."""
+    """Keystone, the ledger and the events, for one pass."""
 
     context: Context
     interests: Interests
@@ -78,7 +78,7 @@ class World:
 
 @dataclass(frozen=True)
 class KeystoneStep(Step):
-    """Something to do in a Keystone, for a resource; with `told` people hear of it by an event.
+    """Something to do in a Keystone, for a resource; with `told` an event reports it.
 
     `makes` is what there is after it and was not before. `noted`, where given, is what stands in the ledger as made
     for the resource before the step is taken.
@@ -93,7 +93,7 @@ class KeystoneStep(Step):
 
 @dataclass(frozen=True)
 class Note(KeystoneStep):
-    """Write into the ledger what became of what was made, and nothing more."""
+    """Write only into the ledger: what has become of the things that were made."""
 
 
 def noting(

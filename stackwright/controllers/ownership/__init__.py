@@ -1,4 +1,4 @@
-"""What is somebody's stays theirs: which things each resource makes, and whose they are when two would make the same.
+"""Which things each resource makes, and which resource owns a thing that two of them would make.
 
 The rule of this folder: it is pure. Admission asks it about a newcomer, and every controller asks it again at each pass
 before it touches anything ([decision 9](../../../docs/decisions/0009-what-is-somebodys.md)).

@@ -52,7 +52,7 @@ class Around:
         return needs.sight(self.named)
 
     def named(self, kind: type[R], name: str, *, namespace: str = "") -> R | None:
-        """Return the object of a name, None where there is none; of other namespaces nothing is known here."""
+        """Return the object of a name, None if there is none; nothing is known here of other namespaces."""
         return self._of(kind).get(name) if namespace in ("", self._namespace) else None
 
     @cached_property
@@ -177,7 +177,7 @@ def _server(name: str, around: Around) -> Provider:
 
 
 def _keystone(named: str, before: str, around: Around) -> str:
-    """Return which Keystone is meant: the one that is named, the one of before, or the only one."""
+    """Return which Keystone is meant: the one that is named, the one that was used before, or the only one."""
     there = around.keystones
     chosen = named or (before if before in there else "") or (there[0] if len(there) == 1 else "")
     return f"KeystoneAPI {chosen}" if chosen else "Keystone"

@@ -35,7 +35,7 @@ _LATER = "~"
 
 @dataclass(frozen=True)
 class Taken:
-    """A thing that a resource claims and that is another's; `rival` is None where that one is gone.
+    """A thing that a resource claims and another resource owns; `rival` is None if that one no longer exists.
 
     `owner` is empty where a user made the thing.
     """
@@ -89,7 +89,7 @@ def refusal(resource: CustomResource, context: Context, conditions: Mapping[str,
 
 
 def blocked(found: Iterable[Taken], condition: str = "") -> Blocked | None:
-    """Return what is taken as a reconcile raises it; None where nothing is."""
+    """Return the error that a reconcile raises for things that are taken; None if nothing is."""
     message = "; ".join(dict.fromkeys(map(str, found)))
     return Blocked(message, reason=TAKEN, condition=condition) if message else None
 
@@ -171,7 +171,7 @@ def _right(
 
 
 def _parents(resource: CustomResource, around: Around) -> Iterator[CustomResource]:
-    """Yield the services whose part a resource is: it is as old as they are."""
+    """Yield the services that a resource is a part of: it counts as old as they are."""
     if type(resource) not in _PARTS:
         return
     for kind in claiming():
@@ -204,7 +204,7 @@ def _is_marked(resource: CustomResource, claim: Claim, around: Around) -> bool:
 
 
 def _kept_for_others(resource: CustomResource, mine: Iterable[Claim], around: Around) -> Iterator[Taken]:
-    """Yield the things that were made for one who is gone, or does not ask for them now, and are kept for that one."""
+    """Yield the things that are kept for a resource that no longer exists, or does not ask for them now."""
     for claim in mine:
         present = around.named(claim.of, claim.name) if claim.of is not None else None
         maker = users.maker_named_on(present) if present is not None else ""

@@ -11,7 +11,7 @@ from stackwright.kube.resource import JsonObject, Overridden
 
 # The name under which helm applies.
 HELM = "helm"
-# The path of an object as a whole, and what is said of one that is to be made.
+# The path of a whole object, and the word for one that would be created.
 WHOLE = "."
 MADE = "{…}"
 # By which of their fields items of a list are known, where all of them have it and no two the same.
@@ -35,7 +35,7 @@ def differences(theirs: Iterable[JsonObject], ours: Iterable[JsonObject]) -> tup
 
 
 def _entry(label: str, path: str, wanted: str) -> Overridden:
-    # What is in a Secret is not told.
+    # The content of a Secret is not shown.
     secret = label.startswith(f"{Secret.kind.name}/") and path != WHOLE
     return Overridden(resource=label, field=path, manager=HELM, wanted="" if secret else wanted)
 
@@ -81,7 +81,7 @@ def _paths(theirs: Any, ours: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _key(items: list[Any], *lists: list[Any]) -> str:
-    """Return by which field the items of some lists are known; "" where there is none."""
+    """Return the field that identifies the items of some lists; "" if there is none."""
     for key in _KEYS:
         if all(isinstance(item, dict) and key in item for item in items) and all(
             len({str(item[key]) for item in some}) == len(some) for some in lists

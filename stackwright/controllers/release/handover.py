@@ -1,4 +1,4 @@
-"""Hands the objects of a release over, between the operator and who uses helm by hand."""
+"""Hands the objects of a release over between the operator and somebody who uses helm by hand."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
@@ -36,7 +36,7 @@ TRIES = 5
 
 
 class Contested(Blocked):
-    """The user must say whose a release is; `overridden` is what the operator would change if it were its own."""
+    """The user must say who owns a release; `overridden` is what the operator would change if it owned it."""
 
     def __init__(self, message: str, overridden: tuple[Overridden, ...], condition: str) -> None:
         super().__init__(message, reason=CONTESTED, condition=condition)
@@ -46,7 +46,7 @@ class Contested(Blocked):
 async def settle(
     resource: Resource, context: Context, objects: Iterable[JsonObject] = (), *, condition: str = ""
 ) -> Owner:
-    """Make the release whose it should be, and return whose that is: OPERATOR or HELM.
+    """Hand the release to its owner, and return who that is: OPERATOR or HELM.
 
     `objects` are those rendered; who gives a release back need not render. Raises Blocked, told in `condition`, where
     the user must say. Call it before the objects are applied, and apply nothing where it returns HELM.
@@ -123,7 +123,7 @@ async def take_fields(client: Client, key: ObjectKey, fields: Iterable[tuple[str
 async def _hand(client: Client, key: ObjectKey, managers: tuple[str, str], mark: str) -> None:
     """Hand all fields of an object from one manager to the other.
 
-    Our mark goes: whose a field is cannot be seen in an object, and who looks must know that he has to apply again.
+    Our mark is removed: a typed object does not show who owns its fields, and the next pass has to apply it again.
     """
     giver, taker = managers
 

@@ -22,7 +22,7 @@ DIGEST = "openstack.org/release-digest"
 DESCRIPTION = "Applied by the operator"
 # As many as helm keeps by itself.
 KEPT = 10
-# Helm's own deadline for an operation, and a little more: who has not ended by then was killed.
+# Helm's own deadline for an operation, and a little more: a helm that has not ended by then was killed.
 BUSY_SECONDS = 330.0
 # The garbage collector takes about this long.
 REPLACING_SECONDS = 2.0
@@ -125,7 +125,7 @@ def digest_of(manifest: str, values: JsonObject) -> str:
 
 
 def chart_of(chart: JsonObject) -> tuple[str, str]:
-    """Return name and version of a chart, from what a record has of it."""
+    """Return name and version of a chart, as a record has them."""
     metadata = chart.get("metadata") or {}
     return str(metadata.get("name", "")), str(metadata.get("version", ""))
 
@@ -166,7 +166,7 @@ class Tell(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Keep(Step):
-    """Make a revision go with the resource, and give it this status."""
+    """Make the resource own a revision, and give the revision this status."""
 
     revision: Revision
     status: str

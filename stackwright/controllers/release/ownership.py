@@ -12,14 +12,14 @@ from stackwright.kube.resource import JsonObject, Overridden, Resource
 RELEASE_OWNER = "openstack.org/release-owner"
 RELEASE_NAME = "meta.helm.sh/release-name"
 
-# Reasons of conditions: a release that was given to helm, and one of which nobody said whose it is.
+# Reasons of conditions: a release that was given to helm, and one whose owner nobody named.
 GIVEN, CONTESTED = "GivenToHelm", "ReleaseContested"
 # How a sentence begins that says why nobody knows what taking a release over would change.
 UNKNOWN = "What that changes is not known yet"
 
 
 class Owner(Enum):
-    """Whose a release is."""
+    """The owner of a release."""
 
     OPERATOR = "operator"
     HELM = "helm"
@@ -33,7 +33,7 @@ def is_given(resource: Resource) -> bool:
 
 
 def why_given(history: tuple[Revision, ...]) -> str:
-    """Return the sentence that tells whose a release is that was given to helm, and how to have it back."""
+    """Return the sentence about a release that was given to helm, and how to take it back."""
     return (
         f"{named(history)} belongs to helm; set the annotation {RELEASE_OWNER}: operator to take it over "
         "(stackwright take shows first what that changes)"
@@ -41,12 +41,12 @@ def why_given(history: tuple[Revision, ...]) -> str:
 
 
 def named(history: tuple[Revision, ...]) -> str:
-    """Return what a sentence calls a release, with its newest revision: who reads it knows what was looked at."""
+    """Return what a sentence calls a release: with its newest revision, so that readers know what was looked at."""
     return f"revision {history[-1].version} of the release" if history else "the release"
 
 
 def who_owns(resource: Resource, history: tuple[Revision, ...], objects: Iterable[Resource]) -> Owner:
-    """Return whose the release of a resource is.
+    """Return the owner of a resource's release.
 
     `objects` are those of the release that are there. What the user says decides; without a word, what the operator
     made is its own, and what is not there is nobody's. What a hand has changed with success is not reverted unasked.

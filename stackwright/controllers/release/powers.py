@@ -15,7 +15,7 @@ from stackwright.kube.resource import JsonObject
 ACCOUNT_NAME = "kubernetes.io/service-account.name"
 ACCOUNT_TOKEN = "kubernetes.io/service-account-token"  # noqa: S105  the type of a Secret
 INSTANCE = "app.kubernetes.io/instance"
-# What every namespace has; who may run a pod there may run it so.
+# Every namespace has it, and whoever may run a pod there may run it with this account.
 DEFAULT_ACCOUNT = "default"
 # The strictest pod security profile allows it.
 HARMLESS_CAPABILITY = "NET_BIND_SERVICE"

@@ -15,7 +15,7 @@ addresses.py    the addresses that clients know
 credentials.py  marks what the service works with, and lets credentials go that nobody uses any more
 preview.py      what would change if a release were taken over
 
-act.py          Secrets, logs, ownership: what is done beside applying
+act.py          Secrets, logs, ownership: what is done besides applying
 """
 
 from stackwright.controllers.service.controller import ServiceController, controllers

@@ -1,4 +1,4 @@
-"""What a pass over a service does beside applying its children: secrets, key rings, logs, accounts that are over."""
+"""What a pass over a service does besides applying its children: Secrets, logs, ownership, retired accounts."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -27,7 +27,7 @@ LOG_CHARACTERS = 4000
 async def make_secrets(
     new: Iterable[NewSecret], resource: CustomResource, context: Context, environment: Environment, now: datetime
 ) -> None:
-    """Make Secrets that are to be made once. They have no owner: what they open outlives the resource."""
+    """Create Secrets that are made once. They have no owner: what they give access to outlives the resource."""
     for entry in new:
         body: JsonObject = {
             "metadata": {
@@ -50,7 +50,7 @@ async def make_secrets(
 
 
 async def log_of(job: Job, context: Context) -> str:
-    """Return the last lines of what a Job's last pod said; "" where nothing is left of it."""
+    """Return the last lines of the log of a Job's last pod; "" if there is none any more."""
     mine = [pod for pod in context.store(Pod).list(job.metadata.namespace) if labels.belongs(pod, job)]
     if not mine:
         return ""
@@ -68,7 +68,7 @@ async def log_of(job: Job, context: Context) -> str:
 
 
 async def disown(resource: CustomResource, kinds: Iterable[type[Resource]], context: Context) -> None:
-    """Let objects stay that would go with the resource: who works by hand needs them, also when it is deleted."""
+    """Remove the owner of objects, so that they outlive the resource: whoever uses helm by hand needs them."""
     for kind in kinds:
         for item in context.store(kind).owned_by(resource.metadata.uid):
             position = next(
@@ -90,7 +90,7 @@ async def retire(entry: Retirement, resource: CustomResource, context: Context) 
     if entry.prepare is not None:
         await context.client.patch(gone, metadata.name, metadata.namespace, entry.prepare)
         return
-    # The Secret first: who is killed in between still finds the credential, and by it what is left to do.
+    # The Secret first: after a crash in between, the credential is still there and says what is left to do.
     if entry.secret is not None:
         secret = entry.secret.metadata
         await context.client.delete(Secret, secret.name, secret.namespace, uid=secret.uid)

@@ -1,4 +1,4 @@
-"""The addresses by which clients outside know a Service: kept in the status, asked for again when it is made anew.
+"""The addresses by which clients outside know a Service: kept in the status, requested again if it is recreated.
 
 A port of the nodes and the address of a load balancer are chosen by the cluster. A Service that somebody deletes would
 come back with others, and all that its clients were told would be wrong.
@@ -23,7 +23,7 @@ PATIENCE = timedelta(minutes=2)
 
 
 def ask_again(body: JsonObject, present: Service | None, known: KnownAddress | None, now: datetime) -> JsonObject:
-    """Return a rendered Service with what is known of it, where it has to be made anew; what is said in it wins."""
+    """Return a rendered Service with its known address if it has to be recreated; what it says itself wins."""
     spec: JsonObject = body.get("spec") or {}
     if known is None or spec.get("type") not in ("NodePort", "LoadBalancer"):
         return body

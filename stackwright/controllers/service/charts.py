@@ -86,7 +86,7 @@ async def folder(service: Service[Any, Any], resource: CustomResource, look: Loo
 def refuse_foreign(
     resource: CustomResource, theirs: Rendered, ours: Rendered, context: Context, condition: str
 ) -> None:
-    """Raise Blocked where a user's own chart renders what is not the service's to have; ours is known not to."""
+    """Raise Blocked if a user's own chart renders something that it may not; ours is known not to."""
     charts = [
         release.Chart(rendered.objects, resource.metadata.name, resource.metadata.namespace)
         for rendered in (theirs, ours)

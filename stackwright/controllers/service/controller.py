@@ -138,7 +138,7 @@ class ServiceController(Generic[C, F]):
             try:
                 return await self._hold(resource, refused, look, context)
             except Exception:
-                # Whatever fails, the refusal is told.
+                # Whatever fails, the refusal is reported.
                 await _report_failure(resource, refused.error, context)
                 raise
         except Exception as error:
@@ -146,7 +146,7 @@ class ServiceController(Generic[C, F]):
             raise
 
     def _kept(self, resource: C, look: Looker, context: Context) -> Iterable[Resource]:
-        """Return what is kept for a resource and is to follow it; nothing where it is refused: then it is another's."""
+        """Return the kept objects that have to follow a resource; none if it is refused: they are another's then."""
         paused = pausing.is_paused(PAUSED, resource)
         kept = tuple(needs.kept(self.service, resource, look))
         stale = tuple(item for item in kept if pausing.changed(PAUSED, item, paused=paused) is not None)
@@ -211,14 +211,14 @@ class ServiceController(Generic[C, F]):
         if intent.wake is not None:
             delays.append(intent.wake)
         if intent.course.ended:
-            # Now it is told: its Job may go, and the next one may begin.
+            # Its end has been reported: its Job may go, and the next action may begin.
             delays.append(0.0)
         if failure := outcome.failure(waiting=bool(delays)):
             raise failure
         return Result(after=min(delays)) if delays else None
 
     async def _hold(self, resource: C, refused: holding.Refused, look: Looker, context: Context) -> Result | None:
-        """Keep what was recorded last of a service whose resource is refused, and say why it is."""
+        """Keep the last recorded release of a service whose resource is refused, and say why it is refused."""
         error, seen = refused.error, refused.seen
         held = holding.hold(self.service, resource, seen)
         if held is None:

@@ -1,4 +1,4 @@
-"""What becomes of credentials: a service marks those that it works with, and those of before go when nobody does.
+"""What becomes of credentials: a service marks those that it uses, and older ones are deleted once nobody uses them.
 
 A credential is in use as long as a pod of ours, a child resource or a machine outside may log in with it. Our own pods
 carry the hash of the configuration that they started with; all others mark the Secret that gave it to them
@@ -39,7 +39,7 @@ async def settle(
     look: Looker,
     context: Context,
 ) -> None:
-    """Mark what the service works with, and let go what it worked with before; nothing while pods are older."""
+    """Mark the credentials that the service uses, and delete older ones; nothing while there are older pods."""
     facts, used = intent.facts, intent.used
     if not has_rolled(status_of(resource).hash, pods):
         return

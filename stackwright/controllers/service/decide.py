@@ -75,7 +75,7 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
     refusals.refuse_problems(service, resource, seen.look, environment)
     unread = refusals.name_unread(service, resource)
     if service.elsewhere(resource):
-        # Nothing of it is here that could be acted on.
+        # Nothing of it runs here, so no action can be carried out.
         refused = actions.course(
             spec_of(resource).actions,
             status_of(resource).actions,

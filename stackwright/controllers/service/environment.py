@@ -38,7 +38,7 @@ def _urandom(_: str) -> Callable[[int], bytes]:
 
 @dataclass(frozen=True)
 class Environment:
-    """The images by component, where the charts are, and what the controllers ask of the world beside the cluster.
+    """The images by component, where the charts are, and what the controllers use besides the cluster.
 
     `around` is what NetworkPolicies have to know; without it there are none.
     """

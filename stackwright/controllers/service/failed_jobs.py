@@ -1,4 +1,4 @@
-"""Jobs of a service that failed: they go after a while, or when what they read has changed, and are made anew."""
+"""Jobs of a service that failed: they are deleted after a while, or when what they read has changed, and recreated."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -18,7 +18,7 @@ AGAIN_SECONDS = 300.0
 async def clear(
     resource: CustomResource, values: JsonObject, children: Iterable[Child], context: Context
 ) -> list[float]:
-    """Let Jobs go that failed, for another try; those of actions run once, and have told how they ended.
+    """Delete failed Jobs, so that they are tried again; those of actions run once, and have reported how they ended.
 
     `values` are those of the chart. Return in how many seconds the others are due.
     """
@@ -32,7 +32,7 @@ async def clear(
 
 
 async def clear_failed(jobs: Iterable[Job], context: Context, now: datetime, *, changed: bool) -> list[float]:
-    """Delete Jobs that have failed a while ago, or before what they read has `changed`: they are made anew.
+    """Delete Jobs that failed a while ago, or before what they read has `changed`: they are recreated.
 
     Return in how many seconds the others are due. What a Job is named by need not be what it failed of.
     """
@@ -51,7 +51,7 @@ async def clear_failed(jobs: Iterable[Job], context: Context, now: datetime, *, 
 
 
 def again_in(job: Job, now: datetime) -> float | None:
-    """Return in how many seconds a Job that has failed is to be tried again; None where it has not."""
+    """Return in how many seconds a failed Job is tried again; None if it has not failed."""
     failed: JsonObject = next(
         (entry for entry in job.status.get("conditions") or () if entry.get("type") == "Failed"), {}
     )

@@ -72,7 +72,7 @@ def accepted(resource: CustomResource) -> set[str]:
 
 
 def accounted(service: Service[C, F], resource: C, new: Iterable[NewSecret], condition: str) -> tuple[NewSecret, ...]:
-    """Return the Secrets to make, each with what is lost by it; raise Blocked where a lost one cannot be made anew."""
+    """Return the Secrets to create, each with what is lost; raise Blocked if a lost one cannot be made again."""
     renewable = _renewable(service, resource)
     before = status_of(resource).hash
     entries = tuple(new)
@@ -84,13 +84,13 @@ def accounted(service: Service[C, F], resource: C, new: Iterable[NewSecret], con
 
 
 def findings(new: Iterable[NewSecret], condition: str) -> tuple[Finding, ...]:
-    """Return what names the Secrets that are made anew; a condition that holds goes on saying so."""
+    """Return a finding that names the Secrets that are made again; the condition still holds."""
     told = " ".join(entry.loss for entry in new if entry.loss)
     return (Finding(condition, "True", READY, told),) if told else ()
 
 
 def _renewable(service: Service[C, F], resource: C) -> dict[str, bool]:
-    """Return the names of the Secrets of the resource's own, and whether each can be made anew."""
+    """Return the names of the resource's own Secrets, and whether each can be made again."""
     ring = {rings.secret_name(ring, resource): not ring.migrate for ring in service.key_rings}
     return ring | {entry.name(resource): entry.renewable for entry in service.secrets if entry.wanted(resource)}
 

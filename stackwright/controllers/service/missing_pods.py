@@ -23,13 +23,13 @@ NOTICED = 30.0
 
 
 class Told(Event, frozen=True, kw_only=True):
-    """An event with the time that those have which are told in the older form."""
+    """An event with the time field of the older form."""
 
     deprecatedLastTimestamp: str | None = None
 
     @property
     def last(self) -> str:
-        """When it was told last."""
+        """When it was reported last."""
         series = (self.series or {}).get("lastObservedTime")
         return str(series or self.deprecatedLastTimestamp or self.eventTime or self.metadata.creationTimestamp)
 
@@ -69,7 +69,7 @@ async def find_refused(
 
 
 async def told(workload: Plain, pods: Iterable[Pod], trouble: Condition | None, client: Client) -> Finding | None:
-    """Return why a workload that lacks pods may not make them; None where nobody told.
+    """Return why a workload cannot create its missing pods; None if there is no event about it.
 
     `trouble` is the condition that follows the workload.
     """
@@ -94,7 +94,7 @@ def told_since(own: Iterable[Pod], trouble: Condition | None, now: datetime) -> 
     came = [pod.metadata.creationTimestamp for pod in own]
     if trouble is not None and trouble.status != "Unknown" and trouble.lastTransitionTime:
         well = now if trouble.status == "True" else datetime.fromisoformat(trouble.lastTransitionTime)
-        # A refusal is told a moment before the status says that something is missing.
+        # The event about a refusal comes a moment before the status says that pods are missing.
         came.append(clock.seconds(well - timedelta(seconds=NOTICED)))
     return max(came, default="")
 

@@ -44,7 +44,7 @@ def children_of(
         of = release.type_of(body)
         component = labels.component_of(body)
         condition = _condition(service, of, body, resource)
-        # A job that no condition follows, and one that somebody asked for, are done beside the service's work.
+        # A job without a condition, and one that somebody asked for, do not count for the service's readiness.
         beside = of is Job and not condition
 
         def state(present: Resource, component: str = component, beside: bool = beside) -> Finding:  # noqa: FBT001  a default that binds

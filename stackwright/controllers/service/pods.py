@@ -28,7 +28,7 @@ _STUCK = frozenset(
 IMAGE = frozenset({"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName"})
 
 
-# How much is repeated of what a container said.
+# How many characters of a container's message are repeated.
 _LONGEST = 400
 
 

@@ -24,9 +24,9 @@ F = TypeVar("F", bound=Facts)
 async def given(
     service: Service[C, F], resource: C, seen: Seen, environment: Environment, context: Context
 ) -> tuple[Status, str]:
-    """Return the status of a resource whose release is in helm's hands, and a sentence on whose it is.
+    """Return the status of a resource whose release was given to helm, and a sentence that says so.
 
-    The status lists what the operator would change; the sentence says so where that cannot be told now.
+    The status lists what the operator would change; if that is not known now, the sentence says why.
     """
     metadata = resource.metadata
     history = release.history_of(context.store(Secret).list(metadata.namespace), metadata.name)

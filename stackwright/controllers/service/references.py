@@ -15,7 +15,7 @@ OF_KUBERNETES = "kube-root-ca.crt"
 
 @dataclass(frozen=True)
 class Reference:
-    """An object that a pod reads, by kind and name, and the key of it that must be there, if one is named."""
+    """An object that a pod reads, by kind and name, and the key that it must have, if one is named."""
 
     kind: str
     name: str

@@ -1,4 +1,4 @@
-"""The first step: what is refused of a resource before anything is done for it. Pure."""
+"""The first step: reasons to refuse a resource before anything is done for it. Pure."""
 
 from collections.abc import Iterable
 from typing import TypeVar
@@ -38,7 +38,7 @@ def refuse_problems(service: Service[C, F], resource: C, look: Look, environment
 
 
 def _in_secrets(service: Service[C, F], resource: C, look: Look, environment: Environment) -> Iterable[tuple[str, str]]:
-    """Yield what is wrong with options that the user keeps in Secrets, where it is known which there are."""
+    """Yield what is wrong with options that the user keeps in Secrets, if the service's options are known."""
     known, spec = options.of(service), spec_of(resource)
     if known is not None and options.certain(spec, environment.images.get(service.image_name)):
         for need in service.needs_of(resource):

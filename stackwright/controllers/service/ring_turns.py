@@ -21,7 +21,7 @@ from stackwright.kube.errors import Blocked, Conflict, Invalid, Retry
 
 # A mounted Secret reaches its pods within about a minute.
 HOLDING_SECONDS = 20.0
-# Who lost a race looks again when the cache has had time to follow.
+# After a lost race, look again once the cache has had time to follow.
 CHANGED_SECONDS = 1.0
 
 
@@ -64,7 +64,7 @@ async def take(
 async def turn(
     step: Turn | Spread | Drop, holders: Iterable[Pod], context: Context, environment: Environment, now: datetime
 ) -> None:
-    """Turn a ring, or note that it is spread, once everybody who reads it holds the present keys; or shorten it."""
+    """Turn a ring, or note that it is spread, once all its readers hold the present keys; or shorten it."""
     keys = rings.keys_in(step.secret)
     if not key_rings.is_ring(keys):
         message = f"Secret {step.secret.metadata.name} is not a key ring: it needs the keys 0 and 1, and numbers only"
@@ -72,7 +72,7 @@ async def turn(
     if not isinstance(step, Drop):
         await _held(step, keys, holders, context, environment)
     metadata = step.secret.metadata
-    # Never turn twice for one look: who comes second finds another version.
+    # Never turn twice for one look: the second try meets another version of the Secret.
     seen = {"op": "test", "path": "/metadata/resourceVersion", "value": metadata.resourceVersion}
     change: list[JsonObject] = [seen, *_changes(step, keys, environment, now)]
     try:

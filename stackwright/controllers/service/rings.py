@@ -108,7 +108,7 @@ def name_of(secret: Secret) -> str:
 
 
 def missing(service: Service[C, F], resource: C, look: Look) -> Iterable[NewSecret]:
-    """Return the rings that are to be made; one that outlived an earlier resource of the name is taken as it is."""
+    """Return the rings to create; a ring that outlived an earlier resource of the same name is used as it is."""
     for ring in service.key_rings:
         if look(Secret, secret_name(ring, resource)) is None:
             yield NewSecret(secret_name(ring, resource), lambda source: key_rings.made(source.random))
@@ -185,7 +185,7 @@ def _left(ring: KeyRing[C], resource: C, secret: Secret, now: datetime) -> dict[
 
 
 def until(secret: Secret, keys: Mapping[str, str]) -> dict[str, str]:
-    """Return until when each key of a ring was the primary one, but for the present one."""
+    """Return until when each key of a ring was the primary one; the present primary key is left out."""
     return key_rings.primary_until(keys, secret.metadata.annotations.get(PRIMARY_UNTIL, ""), _turned_at(secret))
 
 
@@ -195,7 +195,7 @@ def _turned_at(secret: Secret) -> str:
 
 
 def _migrated(ring: KeyRing[C], resource: C, facts: F, look: Look) -> bool:
-    """Return whether what was written with older keys was written anew with the present ones."""
+    """Return whether everything that was written with older keys was rewritten with the present ones."""
     if not key_rings.was_turned(keys_of(ring, resource, look)):
         return True
     if ring.name not in facts.rings:

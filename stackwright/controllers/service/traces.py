@@ -47,7 +47,7 @@ def job_name(resource: CustomResource, action: str, identifier: str) -> str:
 
 
 def ended_jobs(service: Service[C, F], resource: CustomResource, look: Look) -> Iterable[Job]:
-    """Return the Jobs of actions that have ended and were not told yet: their logs are to be read."""
+    """Return the Jobs of actions that have ended and were not reported yet: their logs have to be read."""
     told = {status.id for status in status_of(resource).actions if status.state in actions.DONE}
     for action in spec_of(resource).actions:
         if action.id in told or not isinstance(service.known_actions.get(action.name), RunJob):

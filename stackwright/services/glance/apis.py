@@ -1,4 +1,4 @@
-"""The APIs of a Glance: which pods each has, who they serve, and where its images are."""
+"""The APIs of a Glance: which pods each has, whom they serve, and where its images are."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Api:
 
     @property
     def parts(self) -> "tuple[Part, ...]":
-        """Its components, that of clients first."""
+        """Its components; the one for clients comes first."""
         if self.split:
             return Part(self, f"{self.name}-external"), Part(self, f"{self.name}-internal", shows_locations=True)
         return (Part(self, self.name),)

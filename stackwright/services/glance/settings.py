@@ -96,7 +96,7 @@ def files(part: Part, resource: Glance, facts: GlanceFacts) -> tuple[ConfigFile,
 
 
 def manage_files(resource: Glance, facts: GlanceFacts) -> tuple[ConfigFile, ...]:
-    """Return what glance-manage reads: it needs no more than the database."""
+    """Return what glance-manage reads: it needs only the database."""
     said = {**oslo.LOGGING, **oslo.database(facts.database)}
     ours = oslo_files("glance", said, custom=resource.spec.customServiceConfig, overwrite={})
     return (*ours, *_from_secrets(4, resource.spec.customServiceConfigSecrets, facts))

@@ -77,7 +77,7 @@ def bootstrap_values(resource: KeystoneAPI, facts: KeystoneFacts) -> JsonObject:
 
 
 def migrate_inputs(resource: KeystoneAPI, facts: KeystoneFacts) -> JsonObject | None:
-    """Return the ring that credentials are to be written with; nothing before it was turned for the first time."""
+    """Return the name of the keys that credentials have to be encrypted with; nothing before their first rotation."""
     ring = facts.rings.get("credential-keys")
     return {"ring": ring} if ring else None
 

@@ -73,7 +73,7 @@ def offer(resource: Galera) -> DatabaseServer:
 
 
 def values(resource: Galera, facts: Facts) -> JsonObject:
-    """Return what the chart needs to know beside its component."""
+    """Return what the chart needs to know besides its component."""
     name, key = root_secret(resource)
     return {
         "rootSecret": {"name": name, "key": key},
@@ -150,7 +150,7 @@ def _way_out(broken: Mapping[str, str], nodes: Sequence[str]) -> str:
 
 
 def _away(pod: str, records: Mapping[str, JsonObject]) -> str:
-    """Return what a node does instead of serving, an empty text where it serves or nobody knows of it yet."""
+    """Return what a node does instead of serving; "" if it serves, or if that is not known yet."""
     state = records[pod].get("state", "")
     if state in STATES:
         return f"{pod} {STATES[state]}"

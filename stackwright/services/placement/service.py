@@ -1,4 +1,4 @@
-"""Placement counts what there is to be had of resources, and who has taken what of them."""
+"""Placement counts which resources there are, and who uses how much of them."""
 
 from dataclasses import dataclass
 from pathlib import Path
