@@ -96,7 +96,7 @@ class MariaDB(Protocol):
         """Change the user's password, and unlock the user."""
 
     async def grant(self, user: str, schema: str) -> None:
-        """Give the user what a service needs in the schema; what it has beside that stays."""
+        """Grant the user what a service needs in the schema; other grants stay."""
 
     async def revoke(self, user: str, grant: Grant) -> None:
         """Take away what the grant gives, and nothing else in its scope."""
@@ -105,13 +105,13 @@ class MariaDB(Protocol):
         """Delete the user where it is there."""
 
     async def mark(self, thing: Thing) -> Mark | None:
-        """Return whose a schema or a user is; None where this login may not know."""
+        """Return the owner of a schema or a user; None if this login may not read it."""
 
     async def set_mark(self, thing: Thing, mark: Mark) -> None:
-        """Write down whose a schema or a user is; nothing happens where this login may not."""
+        """Record the owner of a schema or a user; nothing happens if this login may not write it."""
 
     async def remove_mark(self, thing: Thing) -> None:
-        """Strike out whose a schema or a user was."""
+        """Delete the record of a schema's or a user's owner."""
 
 
 Connect = Callable[[Login], MariaDB]
@@ -222,7 +222,7 @@ class SqlServer:
                 raise
             if not rows:
                 return None if fixed else UNMARKED
-            # What others have marked counts also for whoever may not write there.
+            # Marks of others also count for a login that may not write there.
             return read_mark(str(rows[0][0]), rows[0][1], rows[0][2], fixed=fixed)
 
         fixed = self._place in self.unkept
@@ -233,7 +233,7 @@ class SqlServer:
         row = (*thing.row, mark.written_owner, str(int(mark.made)), mark.identity)
 
         def write(connection: _Connection) -> None:
-            # Who may write there need not be allowed to make the table.
+            # A login that may write there is not always allowed to create the table.
             try:
                 _run(connection, WRITE, *row)
             except pymysql.MySQLError as error:

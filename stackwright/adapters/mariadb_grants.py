@@ -39,7 +39,7 @@ ALL_IN_SCHEMA = NEEDED | {
 
 # The scope of what a user may do on the whole server.
 EVERYWHERE = "*.*"
-# How the scope of a grant begins that is of all schemas whose names match.
+# How the scope of a grant begins that is for all schemas with a matching name.
 PATTERN = "LIKE "
 # How the scope of a grant begins by which a user acts for another one.
 ACTING = "PROXY "
@@ -76,7 +76,7 @@ class Grant:
         return "." in place and is_system_schema(place.partition(".")[0])
 
     def beyond(self, other: "Grant") -> "Grant | None":
-        """Return what this gives and another of the same scope does not, None where that is nothing."""
+        """Return what this grants and another of the same scope does not; None if that is nothing."""
         more = self.privileges - other.privileges
         grantable = self.grantable and not other.grantable
         return Grant(self.scope, more, grantable) if more or grantable else None

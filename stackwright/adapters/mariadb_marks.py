@@ -1,4 +1,4 @@
-"""Whose a schema or a user is, written down on the server itself. Pure.
+"""The owners of schemas and users, recorded on the server itself. Pure.
 
 Names differ: two Galera resources may lead to one server, from one namespace or from several. What is on the server is
 there once, so a table of a schema of our own says there which resource has it.
@@ -56,7 +56,7 @@ class Mark:
 
     @property
     def written_owner(self) -> str:
-        """How the table names the owner: in one column, so that a table of before needs no change."""
+        """How the table names the owner: in one column, so that a table of an older version needs no change."""
         return f"{self.owner}{_BETWEEN}{self.galera}" if self.galera else self.owner
 
 

@@ -7,7 +7,7 @@ tell upper from lower case in names of schemas. So every spelling of a name of t
 import re
 import unicodedata
 
-# Where the operators write down whose the schemas and users of a server are.
+# Where the operators record the owners of a server's schemas and users.
 LEDGER = "stackwright_ledger"
 SYSTEM_SCHEMAS = frozenset({"mysql", "sys", "information_schema", "performance_schema", LEDGER})
 # The administrators, the user by whom the nodes of a Galera copy from each other and look after their servers, and the

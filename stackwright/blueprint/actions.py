@@ -44,7 +44,7 @@ class Traces:
 class Course:
     """What the actions come to: their statuses, and what the machinery has to do about them now.
 
-    `ended` says that one was found to have ended: when that is told, its trace may go and the next one may begin.
+    `ended` says that one was found to have ended: once that is reported, its trace may go and the next one may begin.
     """
 
     statuses: tuple[ActionStatus, ...] = ()
@@ -59,7 +59,7 @@ def course(
 ) -> Course:
     """Return what to do about the actions that were asked for; one of each name goes on at a time.
 
-    One that has ended keeps its place until that was told: whoever is killed before finds its trace, and no other's.
+    One that has ended keeps its place until that is reported: after a crash, its own trace is still there.
     """
     before = {status.id: status for status in told}
     statuses: dict[str, ActionStatus] = {}
@@ -88,7 +88,7 @@ def course(
 
 
 def _told(action: Asked, before: ActionStatus | None, now: str) -> ActionStatus:
-    """Return what was told of an action; an id that stands for another one already is refused, not taken for done."""
+    """Return what was reported of an action; an id that another action has used is refused."""
     if before is None:
         return ActionStatus(name=action.name, id=action.id, state=PENDING)
     if before.name == action.name:

@@ -49,7 +49,7 @@ def oslo_files(
 
 
 def problems(service: Service[C, F], resource: C) -> Iterable[tuple[str, str]]:
-    """Yield what cannot be a file beside ours: the Secret takes no such name, or has another meaning for it."""
+    """Yield file names that cannot stand next to ours: a Secret refuses them, or they have another meaning."""
     overwrite: Mapping[str, str] = paths.find(resource, "spec.defaultConfigOverwrite") or {}
     parts: tuple[Component[C, F] | Job[C, F] | Schedule[C, F], ...] = (
         *service.components_of(resource),
@@ -65,7 +65,7 @@ def problems(service: Service[C, F], resource: C) -> Iterable[tuple[str, str]]:
 
 
 def file_problem(name: str) -> str:
-    """Return why a name cannot be that of a file beside ours; an empty text when it can."""
+    """Return why a file next to ours cannot have a name; "" if it can."""
     if _FILE_NAME.fullmatch(name):
         return ""
     return "is not a file name; use letters, digits, dots, dashes and underscores, and no directories"

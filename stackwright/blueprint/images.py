@@ -104,7 +104,7 @@ def merge(below: Manifest, above: Manifest) -> Manifest:
         named = component.build or component.name or component.reference
         components[name] = component if named else msgspec.structs.replace(component, name=_name(components, name))
     if above.registry or above.tag:
-        # Who names a registry or a tag means all components, those too that would be built here.
+        # A registry or a tag is for all components, including those that would be built here.
         for name, component in components.items():
             if component.build and name not in above.components:
                 components[name] = Component(name=component.build)

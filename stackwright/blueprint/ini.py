@@ -92,7 +92,7 @@ def assignments(text: str) -> tuple[Assignment, ...] | Problem:
 
 
 def shown(line: str) -> str:
-    """Return a line as it is repeated to its author: in quotes, and no more of it than is needed."""
+    """Return a line as a message repeats it: in quotes, and shortened."""
     return f'"{line}"' if len(line) <= _SHOWN else f'"{line[:_SHOWN]}…"'
 
 
@@ -193,7 +193,7 @@ class _Reader:
     begun: int = 0
 
     def assignments(self, text: str) -> Iterable[Assignment]:
-        """Yield what is set; a section that begins is told with an empty option."""
+        """Yield what is set; the beginning of a section is yielded with an empty option."""
         for number, whole in enumerate(_lines(text), 1):
             line = whole.rstrip()
             if line.startswith(_BLANKS):

@@ -1,4 +1,4 @@
-"""How a ring of keys is made and turned. Pure, but for the randomness that it is given.
+"""How a ring of keys is made and turned. Pure: the caller passes the randomness.
 
 The staged key 0 becomes the primary one, a new staged key comes, and of the oldest go as many as are over the size,
 unless something that was written with them is still to be read: until then the ring is longer. Every holder of the ring
@@ -47,7 +47,7 @@ def surplus(keys: Keys, size: int) -> tuple[str, ...]:
 
 
 def primary_until(keys: Keys, noted: str, turned_at: str) -> dict[str, str]:
-    """Return until when each key was the primary one, but for the present one and the staged one.
+    """Return until when each key was the primary one; the present primary key and the staged one are left out.
 
     Of a key of which nothing was `noted` that is known: no longer than until the ring was turned last.
     """
@@ -64,7 +64,7 @@ def _oldest_first(keys: Keys) -> list[str]:
 
 
 def due_in(turned_at: str, days: int, now: datetime) -> float:
-    """Return in how many seconds a ring is to be turned; never less than 0."""
+    """Return in how many seconds a ring has to be turned; never less than 0."""
     # In seconds: a sum of dates has an end, and a user's number of days may lie beyond it.
     return max(0.0, days * DAY - seconds_since(turned_at, now))
 

@@ -24,7 +24,7 @@ from stackwright.blueprint import ini
 
 GLOBAL = "global.conf"
 START = "config.json"
-# Where Kolla's containers find what is beside their config.json on the host.
+# Where Kolla's containers find the files that are next to their config.json on the host.
 BESIDE = "/var/lib/kolla/config_files/"
 
 # What a later import takes away again: all that an earlier one has written.

@@ -1,4 +1,4 @@
-"""How a pure function reads objects: through a look into the caches, which remembers who looked."""
+"""How a pure function reads objects: through a look into the caches, which remembers the reader."""
 
 from typing import Protocol, TypeVar
 

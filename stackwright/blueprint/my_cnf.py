@@ -16,7 +16,7 @@ _DIRECTIVES = ("include", "includedir")
 
 
 def problem(text: str) -> Problem | None:
-    """Return the first thing that MariaDB would refuse, or pass over in silence; None when there is none."""
+    """Return the first thing that MariaDB would refuse or silently ignore; None if there is none."""
     section = ""
     for number, whole in enumerate(text.splitlines(), 1):
         line = whole.strip()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-# Who connects to a port: the pods of services that need what it serves, or only the operators.
+# What connects to a port: the pods of services that need what it serves, or only the operators.
 Clients = Literal["database", "cache", "broker", "operators"]
 
 
@@ -14,7 +14,7 @@ def _never(_: Any) -> bool:
 
 @dataclass(frozen=True)
 class Listen:
-    """A port of a component that is not an API of OpenStack, and who connects to it; the operators always may."""
+    """A port of a component that is not an API of OpenStack, and what connects to it; the operators always may."""
 
     port: int
     by: Clients

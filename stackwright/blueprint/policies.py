@@ -1,6 +1,6 @@
 """Which pods may talk to which: NetworkPolicies, as they follow from what services declare that they need. Pure.
 
-A need becomes a label of the service's pods, by which who provides it lets them in, and a way out to it. An endpoint
+A need becomes a label of the service's pods, by which the provider admits them, and an egress rule. An endpoint
 becomes a way in. All other ways are closed. Rules are in NetworkPolicy's own words; the charts put them into objects.
 """
 
@@ -41,7 +41,7 @@ class Surroundings:
 def values(service: Service[C, F], resource: C, facts: F, around: Surroundings | None) -> JsonObject:
     """Return the values of a chart for labels and policies; without surroundings nothing is closed.
 
-    The labels are there in any case: who closes the ways later need not restart a pod.
+    The labels are there in any case, so that adding policies later restarts no pod.
     """
     found: JsonObject = {}
     if labels := pod_labels(service, resource, facts):
@@ -150,7 +150,7 @@ def _others(service: Service[C, F], resource: C, around: Surroundings) -> Iterat
 
 
 def _heard(listen: Listen, name: str, around: Surroundings, *, exposed: bool) -> JsonObject:
-    """Return who may connect to a port; the operators always may, because they manage what is behind it."""
+    """Return what may connect to a port; the operators always may, because they manage the server."""
     ports = [_port(listen.port)]
     if exposed or not around.operators:
         return {"ports": ports}

@@ -1,7 +1,7 @@
 """What services provide for others, and how a need finds it: by a word, whoever provides what the word stands for.
 
 A service says `provides=Provides("database", offer)`. A need of the word `database` learns, from `offer`, where the
-server is and who administers it; it knows neither the kind nor the chart of the provider.
+server is and where its administrator's password is; it knows neither the kind nor the chart of the provider.
 """
 
 from collections.abc import Callable, Mapping
@@ -80,7 +80,7 @@ class ApiServer:
 
 @dataclass(frozen=True)
 class Provider:
-    """A resource that a need names: `offer` is None where the resource is not there."""
+    """A resource that a need names: `offer` is None if the resource does not exist."""
 
     kind: str
     name: str
@@ -94,7 +94,7 @@ class Provider:
 
 @dataclass(frozen=True)
 class Sight:
-    """What a need sees: objects of the namespace, and who provides what.
+    """What a need sees: objects of the namespace, and the providers by word.
 
     `privileges` are those that an account of a service has on its schema.
     """

@@ -36,7 +36,7 @@ def has_value(secret: Secret | None, key: str) -> bool:
 def read_value(
     secret: Secret | None, name: str, key: str, condition: str, *, ends: Ends = Ends.BY_AUTHOR
 ) -> str | Wait:
-    """Return a value of a Secret, or what is to be waited for; `ends` says who brings what is missing.
+    """Return a value of a Secret, or a wait for it; `ends` says who has to add a missing value.
 
     A file's last newline is easily taken for a part of the password. Pods get what is in the Secret, whole, so it can
     be left out nowhere: it is refused.

@@ -72,7 +72,7 @@ class Component(Generic[C, F]):
     spec that says how many pods there are and how large. `values` are further values of the chart for it.
 
     All else does not depend on the resource. The chart's component template reads it (`blueprint/charts.py`):
-    `description` is what people read of it. `suffix` stands behind the release's name in that of the workload; None is
+    `description` is for people. `suffix` stands behind the release's name in that of the workload; None is
     the component's name. `nodes` does the same for the governing Service of a StatefulSet. `probe` is the path under
     which an API tells whether it serves; `probes` are in Kubernetes' own words, by liveness, readiness and startup.
     `after` names the jobs that are done before a pod starts, where the chart has them. `data` is the directory of what
@@ -268,7 +268,7 @@ Action = RunJob | RotateKeys | Restart
 
 @dataclass(frozen=True)
 class Told(Generic[C]):
-    """What a service has to tell of itself beside what the machinery knows."""
+    """What a service reports of itself, besides what the machinery knows."""
 
     status: Status
     findings: tuple[Finding, ...] = ()
@@ -292,7 +292,7 @@ class Service(Generic[C, F]):
     not have itself. `exports` are Secrets for others.
     `forms` are what such components and jobs are to the chart: the name of a form may end in `*`, which stands for
     anything.
-    `own_values` describe, as JSON Schema does, the values that its chart has beside those of all charts.
+    `own_values` describe, as JSON Schema does, the values of its chart that other charts do not have.
     `parts` are names, behind that of the release, of objects in the chart that no other word here tells of; `fixed` are
     the objects of `resources` whose names do not depend on the resource's, so that a namespace has them once. `claims`
     are further things that are its own, also where it runs elsewhere.

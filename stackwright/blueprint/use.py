@@ -1,4 +1,4 @@
-"""Who uses an export: one mark for all readers, be they pods, child resources or machines outside of the cluster. Pure.
+"""Which readers use an export: one mark for all, whether pods, child resources or machines outside the cluster. Pure.
 
 A Secret for others carries the digest of its content. Whoever reads it marks it: with `rolling` before anything of the
 reader gets a content, and with the digest of that content once all of the reader's pods or machines work with it. What

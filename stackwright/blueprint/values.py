@@ -71,7 +71,7 @@ def job_values(job: Job[C, F], resource: C, facts: F) -> JsonObject | None:
 
 
 def _provisioning(resource: CustomResource) -> str:
-    """Return who makes what a service needs: where Jobs do, others wait for them, and are other Jobs."""
+    """Return what creates the service's needs, the operator or Jobs: jobs that wait for such Jobs are other Jobs."""
     return str(paths.find(resource, "spec.provisioning") or "")
 
 

@@ -43,7 +43,7 @@ UNRECORDED = {("", "Event"), ("events.k8s.io", "Event"), ("coordination.k8s.io",
 
 
 class Writes(Protocol):
-    """Is told of our writes, so that the caches can be waited for."""
+    """Gets to know of our writes, so that a pass can wait for the caches."""
 
     def wrote(self, kind: Kind, key: Key, resource_version: str) -> None:
         """Take note that an object now has at least this version."""
@@ -115,7 +115,7 @@ class Client:
     async def pages(
         self, kind: type[R], namespace: str = "", *, labels: str = "", fields: str = "", page: int = 500
     ) -> AsyncGenerator[Page[R]]:
-        """Yield a list page by page; raise Gone when its continuation expired, then the list must begin anew."""
+        """Yield a list page by page; raise Gone when its continuation expired: the list must then be started again."""
         turn = decoding.Turn(self.transport.clock)
         query = _selection(labels, fields)
         if page:

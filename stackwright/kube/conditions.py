@@ -63,7 +63,7 @@ def findings_of(plan: Plan, resource: Resource) -> tuple[Finding, ...]:
 
 
 def mildness(error: BaseException) -> int:
-    """Return a number that is the higher the less an error matters beside others: a bug is loud, a block waits."""
+    """Return a number that is higher the less an error matters among others: a bug is loud, a block waits."""
     match error:
         case Blocked():
             return 3

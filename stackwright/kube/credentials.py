@@ -1,4 +1,4 @@
-"""Who we are to the server, kept fresh: TLS contexts made once, token files read again, exec plugins run again."""
+"""Our credentials, kept fresh: TLS contexts are made once, token files are read again, exec plugins run again."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ from stackwright.kube.config import Connection, ExecPlugin
 from stackwright.kube.errors import ConfigError
 from stackwright.kube.resource import JsonObject
 
-# The kubelet writes a projected token anew well before the old one expires.
+# The kubelet renews a projected token well before the old one expires.
 TOKEN_FILE_LIFE = 60.0
 # A plugin's token is renewed this long before it runs out, so that it does not do so on the way.
 EXPIRY_MARGIN = 10.0

@@ -27,7 +27,7 @@ logger = structlog.get_logger()
 
 
 class Turn:
-    """Gives way to the other tasks of the loop when ours has run for long.
+    """Yields to the other tasks of the loop when ours has run for long.
 
     while …:
         if turn.over():
@@ -43,7 +43,7 @@ class Turn:
         return self._clock() - self._since > TURN
 
     async def give(self) -> None:
-        """Let the others run; then our turn begins anew."""
+        """Let the others run; then our turn starts again."""
         await asyncio.sleep(0)
         self._since = self._clock()
 
@@ -73,7 +73,7 @@ class _Raw(msgspec.Struct, frozen=True):
 
 
 class Name(msgspec.Struct, frozen=True):
-    """Which object and version some bytes speak of; all that is read of a bookmark, and of what fits no type."""
+    """The object and version that some bytes are about; nothing else is read of bookmarks and of unknown types."""
 
     name: str = ""
     namespace: str = ""

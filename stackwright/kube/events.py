@@ -116,7 +116,7 @@ class _Bucket:
 
 
 class EventRecorder:
-    """Notes events and writes them in the background; `controller` and `instance` say who reports."""
+    """Takes events and writes them in the background; `controller` and `instance` name the reporter."""
 
     def __init__(self, client: Client, controller: str, instance: str = "", *, clock: Clock = REAL) -> None:
         self._client = client
@@ -204,7 +204,7 @@ class EventRecorder:
             self._enqueue(series)  # It happened again meanwhile.
 
     async def _write(self, series: _Series) -> bool:
-        """Send the event, trying again where that helps; False when it was given up."""
+        """Send the event, trying again if that helps; False if it was given up."""
         pause = FIRST_PAUSE
         for left in reversed(range(TRIES)):
             try:
@@ -233,7 +233,7 @@ class EventRecorder:
             try:
                 await self._client.patch(Event, series.name, series.sort.namespace or "default", patch)
             except NotFound:
-                pass  # The server forgets events after an hour; it is told once more.
+                pass  # The server forgets events after an hour, so the event is sent again.
             else:
                 series.written = count
                 _counted.inc()

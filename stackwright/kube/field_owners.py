@@ -1,4 +1,4 @@
-"""Whose the fields of an object are, in the server's own notation, and how they change hands. Pure.
+"""The owners of an object's fields, in the server's own notation, and how fields change owners. Pure.
 
 `metadata.managedFields` has an entry for each manager, with its fields as a tree. Fields change hands by renaming: what
 an entry of the one manager holds moves to that of the other. Nothing else of the object is sent, so nothing restarts
@@ -15,12 +15,12 @@ from stackwright.kube.resource import JsonObject
 
 APPLY = "Apply"
 
-# Kubernetes' own components, and those of platforms on top of it: what they write is nobody's hand.
+# Kubernetes' own components, and those of platforms on top of it: they do not count as people.
 _COMPONENTS = ("kube-", "openshift-")
 _OTHER_COMPONENTS = frozenset({"kubelet", "kubelite", "cloud-controller-manager", "k3s", "before-first-apply"})
 # What is no part of how an object is asked for: its status, and its own labels and annotations, on which many write.
 _BESIDE = frozenset({"f:apiVersion", "f:kind", "f:metadata", "f:status"})
-# Maps of a user's words; each of them is told on its own.
+# Maps with keys that users choose; each key is reported on its own.
 _MAPS = frozenset({"f:annotations", "f:labels"})
 # `kubectl rollout restart` writes it: a deed that is over, and nothing that anybody asks for.
 _RESTARTED = ".annotations.kubectl.kubernetes.io/restartedAt"
@@ -71,7 +71,7 @@ def _added(tree: JsonObject, own: JsonObject, path: str) -> Iterator[str]:
 
 
 def _is_whole(name: str, branch: JsonObject) -> bool:
-    """Return whether a step is told as one: a value, a list's item, or a block that somebody has as a whole."""
+    """Return whether a field is reported as one: a value, a list's item, or a block that has one owner."""
     holds_items = any(step.startswith(("k:", "v:", "i:")) for step in branch)
     return not branch or not name.startswith("f:") or ("." in branch and name not in _MAPS and not holds_items)
 
@@ -158,7 +158,7 @@ def released(entries: Sequence[JsonObject], manager: str, path: str) -> list[Any
 
 
 def manages(entries: Iterable[JsonObject], name: str) -> bool:
-    """Return whether a manager has any field, but for those of subresources."""
+    """Return whether a manager owns any field, other than in subresources."""
     return any(entry.get("manager") == name and not entry.get("subresource") for entry in entries)
 
 

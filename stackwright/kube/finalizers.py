@@ -25,7 +25,7 @@ def strangers(resource: Resource) -> tuple[str, ...]:
 
 
 def held(resource: Resource) -> str:
-    """Return the sentence that says who holds an object that is being deleted, and what to do; "" where nobody does."""
+    """Return the sentence that says what blocks an object's deletion, and what to do; "" if nothing does."""
     names = ", ".join(strangers(resource))
     what = f"{resource.kind.name} {resource.metadata.name}"
     if not names:
@@ -46,7 +46,7 @@ async def add(client: Client, resource: R, name: str) -> R:
         "metadata": {
             "name": resource.metadata.name,
             "namespace": resource.metadata.namespace,
-            # With the uid the server refuses, instead of creating anew, where the object has just gone.
+            # With the uid the server refuses to create the object again if it has just been deleted.
             "uid": resource.metadata.uid,
             "finalizers": [name],
         },
@@ -63,7 +63,7 @@ async def remove(client: Client, resource: R, name: str) -> None:
         return
     path = f"/metadata/finalizers/{resource.metadata.finalizers.index(name)}"
     patch = [
-        # Never let go one that was made anew under the same name.
+        # Never release a new object of the same name.
         {"op": "test", "path": "/metadata/uid", "value": resource.metadata.uid},
         {"op": "test", "path": path, "value": name},
         {"op": "remove", "path": path},

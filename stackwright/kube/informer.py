@@ -1,4 +1,4 @@
-"""Keeps the objects of a kind in memory as the server has them, and tells who wants to know what changed.
+"""Keeps the objects of a kind in memory as the server has them, and reports changes to subscribers.
 
 An informer lists once and then follows a watch. It asks for the list as the beginning of the watch where the
 server can do that, else in pages. When the stream ends it goes on from the last version that it saw; when the
@@ -41,7 +41,7 @@ _log = structlog.get_logger()
 class Change(msgspec.Struct, Generic[R], frozen=True, gc=False):
     """What became of one object: `old` is what was reported last, `new` is None when it is gone.
 
-    `initial` marks what the first list brought. An object that was deleted and made anew under the same name
+    `initial` marks what the first list brought. An object that was deleted and created again under the same name
     is two changes.
     """
 

@@ -6,7 +6,7 @@ import itertools
 
 
 class Progress:
-    """Counts up to a version; those who wait for a version are woken when it is reached, without polling."""
+    """Counts up to a version; tasks that wait for a version are woken when it is reached, without polling."""
 
     def __init__(self) -> None:
         self.version = 0
@@ -19,7 +19,7 @@ class Progress:
         return len(self._waiters)
 
     def advance(self, version: int) -> None:
-        """Set the version, and wake those who wait for it or for an earlier one."""
+        """Set the version, and wake the tasks that wait for it or for an earlier one."""
         self.version = version
         while self._waiters and self._waiters[0][0] <= version:
             _, _, waiter = heapq.heappop(self._waiters)

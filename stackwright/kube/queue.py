@@ -36,7 +36,7 @@ class Priority(IntEnum):
 
 
 class ShutDown(Exception):
-    """The queue gives out no more keys."""
+    """The queue was closed and returns no more keys."""
 
 
 def _chance() -> float:
@@ -199,7 +199,7 @@ class Queue(Generic[K]):
         return sum(ages), max(ages, default=0.0)
 
     def shut_down(self) -> None:
-        """Give out no more keys. What waits is dropped: whoever comes next looks at everything anyway."""
+        """Return no more keys. Waiting ones are dropped: the next process looks at everything anyway."""
         self._closed = True
         if self._metrics:
             self._metrics.depth.dec(len(self))

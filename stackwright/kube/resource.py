@@ -22,7 +22,7 @@ class Value(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, kw_only=T
 
 
 class OwnerReference(Value, frozen=True, kw_only=True):
-    """Says who an object belongs to, and so with whom it goes."""
+    """Says which object owns another; the garbage collector deletes it with its owner."""
 
     apiVersion: str
     kind: str
@@ -217,7 +217,7 @@ def manifest(resource: Resource) -> JsonObject:
 
 
 def owner_reference(owner: Resource, *, controller: bool = True) -> JsonObject:
-    """Return the reference that makes an object go with `owner`."""
+    """Return the reference that makes an object be deleted with `owner`."""
     return {
         "apiVersion": owner.kind.api_version,
         "kind": owner.kind.name,

@@ -1,4 +1,4 @@
-"""Runs controllers: their caches, their workers, and what stands beside them, until it is told to stop.
+"""Runs controllers: their caches, their workers, and what runs next to them, until it is stopped.
 
     async with Client(config.load()) as client:
         await serve(Runtime(client, (websites, certificates)))
@@ -32,7 +32,7 @@ from stackwright.kube.leader import Election
 from stackwright.kube.resource import Resource
 from stackwright.kube.workers import Workers
 
-# What runs beside the controllers for as long as they do: a webhook server, say.
+# What runs next to the controllers for as long as they do, such as a webhook server.
 Service = Callable[[], Awaitable[None]]
 
 # How often the ages of running reconciles are exported, in seconds.
@@ -193,7 +193,7 @@ class Runtime:
                 await asyncio.gather(*(recorder.flush() for recorder in self._recorders))
 
     async def _follow_sync(self) -> None:
-        """Say what is not synced, again and again until all is."""
+        """Log which caches are not synced, repeatedly until all are."""
         synced = tasks.start(self.informers.synced())
         told: set[str] = set()
         try:

@@ -1,4 +1,4 @@
-"""Sockets: made so that a dead peer is noticed, and gone when who uses them is."""
+"""Sockets: they notice a dead peer, and are closed with their user."""
 
 import asyncio
 import contextlib
@@ -60,7 +60,7 @@ class Listening(socket.socket):
         return accepted, address
 
     async def release(self) -> None:
-        """Cut off who is still there, and return when it is closed; as above, a farewell may take too long."""
+        """Cut off the remaining connections, and return when all are closed; as above, a farewell may take too long."""
         await cut_off(list(self._accepted))
 
 
@@ -68,7 +68,7 @@ async def cut_off(sockets: Iterable[socket.socket]) -> None:
     """Cut off those that are open, and return when they are closed."""
     left = [each for each in sockets if each.fileno() >= 0]
     for each in left:
-        with contextlib.suppress(OSError):  # One that never was connected, or is no more.
+        with contextlib.suppress(OSError):  # It never was connected, or is not any more.
             each.shutdown(socket.SHUT_RDWR)
     for _ in range(TURNS):
         left = [each for each in left if each.fileno() >= 0]

@@ -93,7 +93,7 @@ class Store(Generic[R]):
         return self.by(_OWNERS, uid)
 
     def put(self, resource: R) -> None:
-        """Keep an object in place of what was known of its key; for the informer alone."""
+        """Replace the object of a key; only the informer calls this."""
         name = resource.metadata.name
         space = self._spaces.setdefault(resource.metadata.namespace, {})
         old = space.get(name)
@@ -103,7 +103,7 @@ class Store(Generic[R]):
             index.change(old, resource)
 
     def remove(self, key: Key) -> R | None:
-        """Forget an object and return what was known of it; for the informer alone."""
+        """Forget an object and return it; only the informer calls this."""
         namespace, name = key
         space = self._spaces.get(namespace, {})
         old = space.pop(name, None)

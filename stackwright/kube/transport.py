@@ -29,7 +29,7 @@ from stackwright.kube.sockets import Sockets
 
 ATTEMPTS = 5
 FIRST_PAUSE = 0.1
-# Who is told to come back later than this is told so, and does not sleep here with a worker in hand.
+# If the server asks for a longer pause than this, the caller gets the answer and no worker sleeps here.
 LONGEST_PAUSE = 30.0
 # The server ends its own requests after 60 s; what it says then is better than our own "no answer".
 REQUEST_DEADLINE = 65.0
@@ -171,7 +171,7 @@ class Transport:
         """Yield an answer's bytes as they come; raise Unreachable when it breaks, or is silent for that long.
 
         An answer of failure is raised as its error, after the tries that the server asked for by Retry-After. A
-        stream that broke is not opened again: only who reads it knows where to go on. Who leaves it early closes
+        stream that broke is not opened again: only its reader knows where to go on. Leaving it early closes
         it (`contextlib.aclosing`).
         """
         limits = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_DEADLINE, sock_read=silence)

@@ -94,7 +94,7 @@ def _special(kind: type[R], line: bytes) -> WatchEvent[R] | None:
 
 
 def _named(_: type[R], name: decoding.Name) -> R:
-    """Return an object with no more than its name and version, which may be less than its type asks for."""
+    """Return an object with only its name and version, even if its type requires more."""
     metadata = ObjectMeta(name=name.name, namespace=name.namespace, resourceVersion=name.resourceVersion)
     return cast("R", Resource(metadata=metadata))
 

@@ -103,9 +103,9 @@ class Workers:
         self._turn = Turn()
         self._active = False
         self._following = [informer for kind in controller.kinds for informer in informers.following(kind)]
-        # Namespaces of which not all is known. Who decides on half of what is there makes anew what he does not see.
+        # Namespaces that are not fully in the caches. A decision on half of the objects would create the others again.
         self._incomplete: set[str] = set()
-        # Statuses whose writing was put off.
+        # Statuses whose write was put off.
         self._courses: dict[Key, Course] = {}
         self._subscribe()
 
@@ -146,7 +146,7 @@ class Workers:
                 worker.cancel()
 
     def stop(self) -> None:
-        """Take no more keys; `run` ends when those in hand are done."""
+        """Take no more keys; `run` ends when the present ones are done."""
         self._stopping.set()
 
     def measure(self) -> None:
@@ -222,7 +222,7 @@ class Workers:
 
     def _add(self, keys: Iterable[Key], change: Change[Any]) -> None:
         if not self._active:
-            # Who stands by would collect every key that ever was; `run` begins with all that there is.
+            # A standby would collect every key that ever existed; `run` begins with all present objects.
             return
         for key in keys:
             if self._incomplete and key.namespace in self._incomplete:

@@ -3,7 +3,7 @@
     rendered = await helm.render(Path("charts/keystone"), "keystone", "openstack", {"image": "..."})
     rendered.objects          # what to apply, in helm's order
 
-`render` remembers what it rendered, and starts helm once for those who ask for the same at once. `Packages` has charts
+`render` remembers what it rendered, and starts helm once for equal calls at the same time. `Packages` has charts
 that users bring, from a registry or as bytes. Records are pure data: see `records`.
 """
 

@@ -51,7 +51,7 @@ class Bounds:
 class Done:
     """How a run of helm ended: a code below zero is the signal that ended it.
 
-    `exceeded` is the bound that it ran into, "" where it did not; `late` says that it was that of time.
+    `exceeded` is the bound that it ran into, "" if it did not; `late` says that this was the time limit.
     """
 
     code: int
@@ -90,7 +90,7 @@ async def run(
 ) -> Done:
     """Run helm with an environment of its own, within bounds, and return how it ended.
 
-    Whoever is cancelled takes the program along. One whose operator was killed ends by its bounds.
+    Cancelling the task ends the program. If the operator itself is killed, the program ends by its limits.
     """
     pipe = asyncio.subprocess.PIPE
     # Go collects garbage before it asks for more memory than this, and uses no more threads than it needs.

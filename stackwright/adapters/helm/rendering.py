@@ -30,7 +30,7 @@ _ENVIRONMENT = dict.fromkeys(("HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_
 class Rendered:
     """What a chart renders to: the text as helm records it, and the objects as helm would apply them, in its order.
 
-    The objects are shared by all who asked for the same; who needs to change one changes a copy.
+    Everybody who asked for the same render shares the objects, so copy one before you change it.
     """
 
     name: str
@@ -52,7 +52,7 @@ class _Asked(NamedTuple):
 class Renderer:
     """Runs one helm program: the one given, the one that STACKWRIGHT_HELM names, or the one on the PATH.
 
-    A render that failed is not tried again at once; whoever asks meanwhile is told the same.
+    A render that failed is not tried again at once; until then every caller gets the same error.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Renderer:
     async def render(self, chart: Path, name: str, namespace: str, values: Mapping[str, Any]) -> Rendered:
         """Return what the chart renders to; raise Rejected with helm's own word where it does not.
 
-        Helm is ended when the last one who asked has given up.
+        Helm is ended when the last caller has given up.
         """
         known = await self._chart(chart)
         asked = _Asked(known.digest, name, namespace, json.dumps(values, sort_keys=True))

@@ -1,7 +1,7 @@
 """Keystone's API, version 3, over HTTP: the catalog, users, projects and roles, and whether a password works.
 
     values.py       what Keystone has, as plain values
-    connections.py  HTTP connections, dialled where we are told
+    connections.py  HTTP connections to the address that the caller chooses
     session.py      requests as one user: token, renewal, remembered answers, errors
     keystone.py     what we ask of Keystone
 

@@ -105,7 +105,7 @@ class Keystone:
         return await self._named("users", name, _user)
 
     async def find_alike(self, name: str) -> User | None:
-        """Return a user that is called otherwise and whose name Keystone takes for the same one.
+        """Return a user with another spelling of this name that Keystone considers the same.
 
         Its database may ignore case, accents, and blanks at the end: then nobody can be made under that name.
         """

@@ -25,7 +25,7 @@ class Token:
 
 @dataclass(frozen=True)
 class Service:
-    """An entry of the catalog; `made_for` says for whom it was made, where whoever made it said so."""
+    """An entry of the catalog; `made_for` is the resource that it was made for, if it carries that mark."""
 
     id: str
     type: str
@@ -59,7 +59,7 @@ class Project:
 
 @dataclass(frozen=True)
 class User:
-    """Who may log in; `made_for` as of a service."""
+    """A user; `made_for` as in a service."""
 
     id: str
     name: str

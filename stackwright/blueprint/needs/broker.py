@@ -131,7 +131,7 @@ class Messaging(_Broker):
 
 @dataclass(frozen=True, kw_only=True)
 class Notifications(_Broker):
-    """A broker for notifications, where the resource names one; the fact is None where it does not.
+    """A broker for notifications, if the resource names one; otherwise the fact is None.
 
     `cluster` is the older field, which not every kind has.
     """
@@ -144,14 +144,14 @@ class Notifications(_Broker):
     keeps: ClassVar[Mapping[type[Resource], frozenset[str]]] = {TransportURL: KEEP}
 
     def bus_of(self, resource: Any) -> RabbitMqConfig | None:
-        """Return what the resource says of its broker, by the field of today or the one of before."""
+        """Return what the resource says of its broker, in the present field or in the older one."""
         bus = super().bus_of(resource)
         if bus is None and (cluster := paths.find(resource.spec, self.cluster)):
             return RabbitMqConfig(cluster=cluster)
         return bus
 
     def retired(self, resource: Any, fact: Any, sight: Sight, known: Iterable[Resource]) -> Iterator[Retirement]:
-        """Yield the login of before, where no notifications are sent any more."""
+        """Yield the former login if no notifications are sent any more."""
         bus = sight(TransportURL, self.url(resource))
         if fact is None and bus is not None and not bus.deleting and made_for(bus, resource):
             yield Retirement(bus, "BusRetired")

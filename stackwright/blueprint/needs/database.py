@@ -147,8 +147,8 @@ class Database(Need):
         schema, user = names.schema(self.database(resource)), names.database_user(self.account_of(resource))
         fact = DatabaseFacts(at.hostname, at.port, schema, user, password, server.name)
         made = _job(at, fact, secret_name)
-        # Another password is another Job, and says nothing of itself by the name. So is another list of what an account
-        # may do: the Job brings accounts of before to it.
+        # Another password is another Job, and its digest does not reveal it. So is another list of privileges: the Job
+        # grants them to existing accounts.
         made["hash"] = digest({**made, "password": password, "privileges": sorted(sight.privileges)})
         return Resolved(ready=True, fact=fact, values={"provision": {"database": made}})
 

@@ -1,4 +1,4 @@
-"""A login to Keystone: as which user the service works there. Who makes that user is another matter."""
+"""A login to Keystone: the user that the service works as there. `CatalogEntry` creates that user."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -76,7 +76,7 @@ class WantedPassword:
 
 @dataclass(frozen=True)
 class Outside:
-    """What a user says of the world beside the files, where there is no cluster to ask."""
+    """What a user says of the world on the command line, if there is no cluster to ask."""
 
     namespace: str
     database_host: str = ""
@@ -85,7 +85,7 @@ class Outside:
 
 
 class Imagination(Protocol):
-    """A world that is only imagined: what the files have, and what is put there beside."""
+    """A world that is only imagined: the objects of the files, and what is added to them."""
 
     outside: Outside
 
@@ -148,7 +148,7 @@ class Need(ABC):
         return Resolved(ready=True)
 
     def kept(self, resource: Any, sight: Sight) -> Iterable[Resource]:
-        """Yield what it keeps for the resource and what is there of it: it has no owner by which it could be found."""
+        """Yield the existing objects that it keeps for the resource: no owner reference leads to them."""
         return ()
 
     def claims(self, resource: Any, sight: Sight) -> Iterable[Claim]:
@@ -156,7 +156,7 @@ class Need(ABC):
         return ()
 
     def server(self, resource: Any, fact: Any) -> str:
-        """Return the name of the server whose pods are talked to; "" where there is none in the cluster."""
+        """Return the name of the server whose pods the service connects to; "" if it is not in the cluster."""
         return self.provided_by(resource)
 
     def places(self, fact: Any) -> Places:

@@ -1,4 +1,4 @@
-"""`stackwright chart`: the charts as packages, for who keeps them in a registry or changes them."""
+"""`stackwright chart`: the charts as packages, to put them into a registry or to change them."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`stackwright render`: what a resource becomes, for who installs the charts by hand."""
+"""`stackwright render`: what a resource becomes, to install the charts by hand."""
 
 import asyncio
 from pathlib import Path

@@ -6,8 +6,8 @@
     server.py        the TLS server in front of that
     certificates.py  our own authority and serving certificate, and when they are renewed
     certificate_sources.py  the Secret in which replicas share them, or files that somebody else keeps
-    registration.py  tells the API server what to ask, and whose certificate to believe
-    serving.py       all of it together, for a process to run
+    registration.py  tells the API server what to ask, and which authority to trust
+    serving.py       everything together, for a process to run
 
 A webhook gives an early answer, never safety: every check runs again where the resource is reconciled.
 """

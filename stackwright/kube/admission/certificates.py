@@ -1,4 +1,4 @@
-"""Our own authority and serving certificate for webhooks, and how they are renewed. Pure, but for making keys.
+"""Our own authority and serving certificate for webhooks, and how they are renewed. Pure but for new keys.
 
 A rotation never breaks a call. A new authority is first only believed: it joins the bundle that the API server
 holds, beside the one before it. Later, when every API server has had time to see that bundle, the serving

@@ -15,7 +15,7 @@ from stackwright.kube.crd import schema
 from stackwright.kube.crd.markers import Column, Definition
 from stackwright.kube.resource import JsonObject, Resource
 
-# Says whose a definition is; `install` leaves alone what does not carry it.
+# Says that a definition is ours; `install` leaves others alone.
 OWNER_LABEL = "app.kubernetes.io/managed-by"
 OWNER = "stackwright"
 

@@ -87,7 +87,7 @@ def _named(value: Any) -> bool:
 
 
 def _refusal(foreign: list[_Installed], owner: str) -> str:
-    """Return one sentence about definitions of others: which, whose, and what to do."""
+    """Return one sentence about definitions of others: which ones, who owns them, and what to do."""
     listed = "; ".join(f"{definition.metadata.name} ({_owner(definition)})" for definition in foreign)
     return (
         f"these CustomResourceDefinitions are in the cluster already and are not {owner}'s: {listed}. Nothing was "
@@ -116,7 +116,7 @@ async def _established(client: Client, names: set[str], owner: str, timeout: flo
     try:
         async with asyncio.timeout(timeout):
             while missing:
-                # A watch that outlived the server's history begins anew with what is there now.
+                # A watch that outlived the server's history starts again with the present objects.
                 with contextlib.suppress(Gone):
                     await _follow(client, missing, owner)
     except TimeoutError as error:

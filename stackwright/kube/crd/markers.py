@@ -176,7 +176,7 @@ class Definition:
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     columns: tuple[Column, ...] = ()
-    # A warning that everyone gets who uses the kind at this version; empty while it is current.
+    # A warning to everybody who uses the kind at this version; empty while it is current.
     deprecation: str = ""
 
 

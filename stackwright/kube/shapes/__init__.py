@@ -1,4 +1,4 @@
-"""The shapes that nearly every controller has; who has read one has read them all.
+"""The shapes that nearly every controller has; if you have read one controller of a shape, you know them all.
 
 composite   a resource that stands for other resources: `children(resource, facts)`
 external    a resource that stands for something outside the cluster: read, decide, act

@@ -1,4 +1,4 @@
-"""Whose an object is: its owner's, or that of the resource for which it was made and kept. Pure.
+"""To which resource an object belongs: to its owner, or to the resource for which it was made and kept. Pure.
 
 What is kept has no owner that Kubernetes knows of, because it outlives its parent. An annotation says for whom it was
 made: a resource that is made again under the same name finds it, and nobody else takes it. What a user made has no such
@@ -11,7 +11,7 @@ from stackwright.kube.resource import JsonObject, Resource
 # On what is kept: for which resource it was made, as Kind/name.
 MADE_FOR = "stackwright/made-for"
 
-# How often a child that belongs to somebody else is looked at again: what becomes of it wakes its owner, not us.
+# How often a child that belongs to somebody else is looked at again: its changes wake its owner, not us.
 FOREIGN_SECONDS = 30.0
 
 

@@ -1,8 +1,8 @@
 """The children of a resource: applied without force as their owner, pruned when gone, and read for their state.
 
-A field that somebody else set on a child stays theirs: it is left out of the apply, and told with its manager. What
-must outlive its parent is `kept`: it has no owner, and nothing here deletes it. What is another parent's is not written
-(`belonging`), and what is changed back each time is left alone (`exchange`).
+A field that somebody else set on a child stays theirs: it is left out of the apply, and reported with its manager. A
+child that must outlive its parent is `kept`: it has no owner, and nothing here deletes it. Children of another parent
+are not written (`belonging`), and a child that somebody changes back each time is left alone (`exchange`).
 """
 
 import asyncio
@@ -143,7 +143,7 @@ def decide(
 def waves(steps: Iterable[Apply | Prune]) -> tuple[tuple[Apply | Prune, ...], ...]:
     """Return steps in the groups that are taken one after the other: nearly all of them are in the first.
 
-    Who is not allowed everything can bind a role only when the server can see what is in it.
+    Without cluster-wide rights we can bind a role only after the server has it and sees its rules.
     """
     steps = tuple(steps)
     late = tuple(step for step in steps if isinstance(step, Apply) and step.child.of.kind.name in _LATE)
@@ -165,7 +165,7 @@ def fingerprint(present: Resource, child: Child) -> str:
     metadata = {
         name: value for name, value in body["metadata"].items() if name not in ("resourceVersion", "generation")
     }
-    # Who wrote to its status, and when, says nothing of what it is.
+    # Writers of the status do not matter here.
     writers = [msgspec.to_builtins(entry) for entry in present.metadata.managedFields if not entry.subresource]
     return fields.digest({"asked": child.body, "is": {**body, "metadata": metadata, "status": None}, "by": writers})
 
@@ -186,13 +186,13 @@ class Children:
     async def keep(
         self, parent: CustomResource, children: Iterable[Child], context: Context, *, prune: bool
     ) -> "Outcome":
-        """Apply what differs and prune what is gone, at once what may be; return what came of it."""
+        """Apply what differs and prune what is no longer wanted, in parallel where possible; return the outcome."""
         desired = tuple(_placed(item, parent, context) for item in children)
         owned = (resource for kind in self.owns for resource in context.store(kind).owned_by(parent.metadata.uid))
         kept = (context.store(item.of).get(item.key) for item in desired if item.kept)
         seen = [resource for resource in owned if _controls(parent, resource)]
         seen.extend(resource for resource in kept if resource is not None)
-        # Whose a field is, only the server knows: it is asked after each change, until nothing is overridden any more.
+        # Only the server knows who owns a field: ask it after each change, until nothing is overridden any more.
         shown = {entry.resource for entry in _overridden(parent)}
         doubtful = {item.object_key for item in desired if _label(item, parent) in shown}
         ours = context.client.field_manager
@@ -209,7 +209,7 @@ class Children:
         return outcome
 
     def forget(self, key: Key) -> None:
-        """Drop what is remembered of a parent that is gone."""
+        """Forget a parent that no longer exists."""
         self.settled.pop(key, None)
         self.exchanges.forget(key)
 
@@ -255,7 +255,7 @@ class Children:
 
 @dataclass(frozen=True)
 class Applied:
-    """A child as the server has it after an apply, which of its fields, by path, are whose, and what others added."""
+    """A child as the server has it after an apply, the owners of fields that were left out, and what others added."""
 
     resource: Resource
     left_out: Mapping[str, str]
@@ -269,7 +269,7 @@ class Applied:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a pass over the children came to; filled by the steps that run beside each other."""
+    """The outcome of a pass over the children; the parallel steps fill it."""
 
     parent: CustomResource
     desired: Sequence[Child]
@@ -307,7 +307,7 @@ class Outcome:
     def failure(self, *, waiting: bool) -> Exception | None:
         """Return the failure that decides: what heals by trying again goes before what waits for the user.
 
-        Who is `waiting` comes back on his own, so a block need not be told to the queue.
+        A pass that is `waiting` is run again anyway, so the queue need not know of a block.
         """
         for failure in sorted(self.failed.values(), key=conditions.mildness):
             return None if isinstance(failure, Blocked) and waiting else failure
@@ -327,7 +327,7 @@ class Outcome:
 
 
 def _wanted(item: Child, path: str) -> str:
-    """Return what is asked for at a path, for a status; what is in a Secret is not told."""
+    """Return what is asked for at a path, for a status; the content of a Secret is not shown."""
     if item.of.kind == Secret.kind:
         return ""
     try:
@@ -413,7 +413,7 @@ async def apply_unforced(child: Child, parent: Resource, context: Context) -> Ap
 
 
 def _placed(item: Child, parent: Resource, context: Context) -> Child:
-    """Return a child with its owner, or with the word for whom it is kept, and in its parent's namespace."""
+    """Return a child in its parent's namespace, with its owner, or with the annotation of kept objects."""
     otherwise = _placed_body(item, item.otherwise, parent, context) if item.otherwise is not None else None
     return replace(item, body=_placed_body(item, item.body, parent, context), otherwise=otherwise)
 
@@ -421,7 +421,7 @@ def _placed(item: Child, parent: Resource, context: Context) -> Child:
 def _is_kept_for(present: Resource | None, parent: Resource, context: Context) -> bool:
     """Return whether a kept object is the parent's own.
 
-    A version before this one left no word for whom it made a thing. What nobody but us has written to was made by us.
+    An earlier version did not annotate what it made. An object that only we have written to was made by us.
     """
     if made_for(present, parent):
         return True

@@ -1,7 +1,7 @@
 """The shape of a resource that stands for other resources: say which, and the rest follows.
 
-The shape keeps the children (`children.py`) and folds their states into the parent's conditions. Who pauses a parent
-pauses what it stands for as well (`pausing.py`).
+The shape keeps the children (`children.py`) and folds their states into the parent's conditions. Pausing a
+parent pauses its children as well (`pausing.py`).
 """
 
 import inspect
@@ -61,7 +61,7 @@ class Composite(Generic[C, Facts]):
             owns=self.owns,
             watches=watches,
             reads=reads,
-            # The status is what we write ourselves; a change of it is nothing to work on.
+            # We write the status ourselves, so a change of it is no reason for a pass.
             when=asked_differently,
             workers=workers,
         )

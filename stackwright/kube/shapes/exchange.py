@@ -2,7 +2,7 @@
 
 Whoever repairs a field that another program sets again at once would go on forever, and so would the other. To write
 what was written before, because somebody changed or deleted it meanwhile, is one turn of such an exchange; many turns
-in a short time are one that does not end. It is left alone for a while then, and people are told.
+in a short time are one that does not end. Then it is left alone for a while, and an event says so.
 """
 
 from collections import deque

@@ -73,7 +73,7 @@ class External(Generic[C, Seen, World]):
             reconcile=reconcile,
             owns=owns,
             watches=watches,
-            # The status is what we write ourselves; a change of it is nothing to work on.
+            # We write the status ourselves, so a change of it is no reason for a pass.
             when=asked_differently,
             workers=workers,
             deadline=self.deadline + TELLING,

@@ -1,7 +1,7 @@
 """Pausing: an annotation stops the work on a resource and, handed down, on everything that it stands for.
 
 Somebody writes `true`. What is handed down says `parent`, so that it goes again with the parent's, while the word of
-a person on a child stays. Any other value but `false` pauses too: who writes one means it.
+a person on a child stays. Any value other than `false` pauses, too: whoever writes one means it.
 """
 
 from collections.abc import Iterable
@@ -14,13 +14,13 @@ FROM_PARENT = "parent"
 
 
 def is_paused(annotation: str, resource: Resource) -> bool:
-    """Return whether the work on a resource rests. What is being deleted is let go all the same."""
+    """Return whether the work on a resource is paused. A resource that is being deleted is not held up by it."""
     value = resource.metadata.annotations.get(annotation, "false") if annotation else "false"
     return value.lower() != "false" and not resource.deleting
 
 
 def owned(parent: CustomResource, owns: Iterable[type[Resource]], context: Context) -> Iterable[Resource]:
-    """Return the custom resources that a parent owns: only these have somebody who works on them."""
+    """Return the custom resources that a parent owns: only these have controllers of their own."""
     kinds = [kind for kind in owns if issubclass(kind, CustomResource)]
     return [item for kind in kinds for item in context.store(kind).owned_by(parent.metadata.uid)]
 

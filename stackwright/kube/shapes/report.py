@@ -16,9 +16,9 @@ from stackwright.kube.resource import CustomResource, Status
 async def report(
     resource: CustomResource, findings: Iterable[Finding], status: Status, context: Context, *, looked: bool = True
 ) -> Status:
-    """Write the status of a resource, unless it says the same already or is still moving; return what it is to be.
+    """Write the status of a resource, unless it is unchanged or still moving; return the new status.
 
-    An event tells when `Ready` turned; of what a parent made, only that it turned wrong.
+    An event reports a change of `Ready`; for children of a parent, only if it turned wrong.
 
     `looked=False` says that the pass failed before it knew what there is to do.
     """
@@ -36,8 +36,8 @@ async def report(
         "metadata": {
             "name": resource.metadata.name,
             "namespace": resource.metadata.namespace,
-            # Never write the status of one that was made anew under the same name. The uid does not guard that:
-            # on the status of a custom resource the server does not look at it. The version it does look at.
+            # Never write the status of a new resource of the same name. The uid does not prevent that: the server
+            # ignores it in the status of a custom resource. It does check the version.
             "resourceVersion": resource.metadata.resourceVersion,
         },
         "status": msgspec.to_builtins(new),

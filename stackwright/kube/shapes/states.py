@@ -1,4 +1,4 @@
-"""Whether a child is there: by its own Ready condition, or by what Kubernetes' own controllers say of it. Pure."""
+"""Whether a child is ready: by its own Ready condition, or by the status that Kubernetes' controllers write. Pure."""
 
 import re
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from stackwright.kube.builtin import DaemonSet, Deployment, Job, PersistentVolum
 from stackwright.kube.conditions import READY, Finding
 from stackwright.kube.resource import CustomResource, Resource
 
-# A change that does not get through while the pods of before serve on: a person has to look.
+# A change that does not get through while the old pods go on serving: a person has to look.
 STUCK = "RolloutStuck"
 # A DaemonSet that is for no node of the cluster: nothing is wrong with it, and nothing runs.
 NO_NODES = "NoNodes"
@@ -58,7 +58,7 @@ class _Count(NamedTuple):
 
     @property
     def old(self) -> int:
-        """Return how many are of before a change."""
+        """Return how many pods are from before a change."""
         return max(0, self.there - self.updated)
 
 
@@ -114,7 +114,7 @@ def _daemon_set(resource: Plain) -> Finding:
 
 
 def still_serving(resource: Resource) -> str:
-    """Return that pods of before a change serve on, while new ones are not ready; "" where it is not so."""
+    """Return a sentence if old pods go on serving while new ones are not ready; otherwise ""."""
     if not isinstance(resource, Deployment | StatefulSet | DaemonSet):
         return ""
     count = _count(resource)

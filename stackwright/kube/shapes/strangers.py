@@ -1,4 +1,4 @@
-"""What others put into a child that nobody asks for: told like a changed value, and left as it is.
+"""What others added to a child: it is reported like a changed value, and left as it is.
 
 An apply names the fields that others changed. It says nothing of what they added, and nothing of a workload that was
 scaled to 0: a Scale with 0 replicas has no field, so that nobody has it. Both are read from the `managedFields`.
@@ -14,14 +14,14 @@ from stackwright.kube.managed import managed
 from stackwright.kube.resource import CustomResource, FieldManager, JsonObject, Key, Resource
 
 REPLICAS = ".spec.replicas"
-# Who is named where a workload was scaled to 0: the server does not remember it.
+# Named as the manager if a workload was scaled to 0: the server does not remember who did it.
 SCALE = "scale"
 # How many additions of one child a status lists; the next ones come when these are taken back.
 LISTED = 50
 
 
 def strangers(resource: Resource, ours: str) -> tuple[FieldManager, ...]:
-    """Return who else wrote to an object and may have put something into it. Pure.
+    """Return the other managers that wrote to an object and may have added something. Pure.
 
     A custom resource is the user's as well: what it says beside its parent is no addition. Nor is what stands in a
     ConfigMap or a Secret beside our keys: pods keep their state there, as the nodes of a Galera do.
@@ -33,7 +33,7 @@ def strangers(resource: Resource, ours: str) -> tuple[FieldManager, ...]:
 
 
 async def added(client: Client, resource: Resource, known: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Return what strangers put into an object, by path and manager; what is `known` is told already."""
+    """Return what others added to an object, by path and manager; what is `known` was reported already."""
     if not strangers(resource, client.field_manager):
         return ()
     found = field_owners.added(await _entries(client, resource), client.field_manager)
