@@ -71,7 +71,7 @@ def ensure(
     progress: Progress | None = None,
     using: Recipe | None = None,
 ) -> dict[str, Path]:
-    """Return where each of the programs is; fetch or build what is missing. Raise NoBinaries when there is no way."""
+    """Return where each of the programs is; fetch or build missing ones. Raise NoBinaries if that is not possible."""
     search = _Search(using or recipe(), names, progress or Silent())
     search.look(_named(directory))
     if search.missing:

@@ -44,7 +44,7 @@ def link_flags(versions: Versions) -> str:
 
 @dataclass(frozen=True)
 class Module:
-    """A Go module and what the linker is told."""
+    """A Go module, and the options of the linker."""
 
     directory: Path
     link_flags: str = "-s -w"

@@ -1,7 +1,7 @@
 """Where programs that were fetched or built are kept, outside of any checkout.
 
-A program in the cache is always whole: it is made in a staging folder beside, and moved in by one rename. One lock per
-entry keeps two processes from making the same at once; the one that comes second waits and finds the result.
+A program in the cache is always whole: it is made in a staging folder and moved in by one rename. One lock per
+entry keeps two processes from making the same at once; the second one waits and finds the result.
 """
 
 import fcntl
@@ -47,7 +47,7 @@ class Cache:
 
     @contextmanager
     def locked(self, progress: Progress) -> Iterator[None]:
-        """Hold the entry alone; whoever has to wait is told so. The kernel frees it when its holder is killed."""
+        """Lock the entry; if we have to wait, say so. The kernel frees the lock when its holder is killed."""
         self._lock.parent.mkdir(parents=True, exist_ok=True)
         with self._lock.open("w") as lock:
             try:

@@ -27,7 +27,7 @@ class Pair:
 
 
 class Authority:
-    """A certificate authority whose key and signatures live in one folder, readable by its owner alone.
+    """A certificate authority whose key and signatures live in one folder, which only its owner can read.
 
     With `keep`, an authority that the folder has already goes on, so that what it signed before stays valid.
     """

@@ -1,4 +1,4 @@
-"""Programs of the distribution that this machine lacks: installs their packages, after asking who sits before it."""
+"""Programs of the distribution that this machine lacks: installs their packages, after asking the user."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ Ask = Callable[[str], bool]
 
 
 def missing(programs: Mapping[str, str]) -> list[str]:
-    """Return the packages of those programs that are not there; the mapping says whose package each is in."""
+    """Return the packages of missing programs; the mapping says which package each program is in."""
     path = f"{os.environ.get('PATH', '')}{EXTRA_PATH}"
     return sorted({package for program, package in programs.items() if shutil.which(program, path=path) is None})
 

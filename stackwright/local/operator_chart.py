@@ -54,9 +54,9 @@ class Helm:
         )
 
     def must(self, *arguments: str | Path, given: str = "", told: JsonObject | None = None) -> str:
-        """Run helm and return what it printed; raise OperatorsFailed with its own word where it failed.
+        """Run helm and return what it printed; raise OperatorsFailed with its own message if it failed.
 
-        `told` is what somebody else has told helm, and what may be the reason.
+        `told` are the values that somebody else gave to helm, which may be the reason.
         """
         done = self.run(*arguments, given=given)
         if done.returncode != 0:
@@ -184,7 +184,7 @@ def _state(helm: Helm) -> str:
         return str(json.loads(done.stdout)["info"]["status"])
     if "release: not found" in done.stderr:
         return ""
-    # Who takes this for no release drops what helm was told.
+    # If we took this for no release, the values that helm has would be lost.
     raise OperatorsFailed(f"Helm cannot say whether the operators are installed: {done.stderr.strip()}")
 
 

@@ -76,7 +76,7 @@ def tail(log: Path, *, lines: int = 12, size: int = 8192) -> str:
 
 @dataclass(frozen=True)
 class Listener:
-    """Is told what a program writes to its standard error, and that time passes."""
+    """Gets what a program writes to its standard error, and a call as time passes."""
 
     line: Callable[[str], None]
     tick: Callable[[], None]

@@ -1,4 +1,4 @@
-"""The programs of a Kubernetes: whose version each carries, what builds it, and how it says its version."""
+"""The programs of a Kubernetes: which project's version each has, what builds it, and how it prints its version."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

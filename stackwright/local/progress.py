@@ -13,7 +13,7 @@ QUIET = 15.0
 
 
 class Progress(Protocol):
-    """Somebody who is told how far we are."""
+    """Shows the user how far we are."""
 
     def say(self, text: str) -> None:
         """Tell something that stays worth reading."""

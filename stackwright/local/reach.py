@@ -1,4 +1,4 @@
-"""Which namespaces the operators are installed for: those that were named before, and that of the cloud to deploy."""
+"""Which namespaces the operators are installed for: those that were named before, and the new cloud's."""
 
 from collections.abc import Collection, Iterable, Sequence
 

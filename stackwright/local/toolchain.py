@@ -69,7 +69,7 @@ def new_enough(version: str, minimum: str) -> bool:
 
 
 def _install(minimum: str, kept: Path, refusal: str) -> None:
-    """Install the wheel beside and rename it, so that an interrupted install is none and two at once do not collide."""
+    """Install the wheel elsewhere and rename it: an interrupted install leaves nothing, and two do not collide."""
     kept.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="go-", dir=kept.parent) as staging:
         target = Path(staging) / "installed"

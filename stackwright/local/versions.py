@@ -1,4 +1,4 @@
-"""Which versions we run and on which machine; go.mod beside the Go programs is the one place that pins them."""
+"""Which versions we run and on which machine; the go.mod of the Go programs is the one place that pins them."""
 
 import platform
 import re

@@ -40,7 +40,7 @@ class Ports:
 
 @dataclass(frozen=True)
 class Credentials:
-    """Everything that is signed: who serves, who asks."""
+    """All signed certificates: those of the servers, and those of their clients."""
 
     authority: Pair
     server: Pair

@@ -21,7 +21,7 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 class State(msgspec.Struct, frozen=True):
-    """What the supervisor says: where the server is and who runs, or why it does not."""
+    """What the supervisor says: where the server is and which programs run, or why it does not run."""
 
     url: str = ""
     supervisor: int = 0
@@ -49,7 +49,7 @@ class Layout:
 
     @property
     def state(self) -> Path:
-        """Where the server is and who runs; there as soon as it was ready once, or has failed."""
+        """Where the server is and which programs run; it exists as soon as the server was ready once, or has failed."""
         return self.directory / "state.json"
 
     @property

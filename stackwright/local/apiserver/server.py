@@ -119,7 +119,7 @@ class ApiServer:
             try:
                 supervisor.wait(ENDING)
             except subprocess.TimeoutExpired:
-                # Its programs go with it; the kernel sees to that.
+                # Its programs end with it; the kernel ensures that.
                 supervisor.kill()
 
     def _ask(self, action: Literal["kill", "stop", "start", "pause", "resume"], program: str) -> None:
@@ -172,9 +172,9 @@ class Shared:
 
 
 def shared(directory: Path, binaries: Mapping[str, Path], *, master: int, options: Options | None = None) -> Shared:
-    """Return the API server of that folder; the first who asks starts it, and it ends with the process `master`.
+    """Return the API server of that folder; the first caller starts it, and it ends with the process `master`.
 
-    Who asks while it is being started waits; a start that failed has failed for all.
+    Callers wait while it is being started; a start that failed has failed for all of them.
     """
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     layout = Layout(directory)
@@ -184,7 +184,7 @@ def shared(directory: Path, binaries: Mapping[str, Path], *, master: int, option
             write_settings(layout, binaries, options or Options())
             with start_supervisor(layout, master=master, commands=False) as supervisor:
                 read_answer(layout, supervisor)
-                # It goes on without us; who ends it is the master's end.
+                # It goes on without us, and ends with the master.
                 supervisor.returncode = 0
         server = Shared(layout)
         server.check()

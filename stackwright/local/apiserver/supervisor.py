@@ -83,7 +83,7 @@ class Server:
                 program.resume()
 
     def state(self, failure: str = "") -> State:
-        """Return where the server is and who runs."""
+        """Return where the server is and which programs run."""
         pids = {name: program.pid for name, program in self._programs.items() if program.pid is not None}
         return State(url=self._url, supervisor=os.getpid(), pids=pids, failure=failure)
 
@@ -94,7 +94,7 @@ class Server:
             await program.kill()
 
     def _died(self, program: Program) -> None:
-        # While the server starts, who waits for the program sees its end and says so.
+        # While the server starts, the task that waits for the program sees its end and reports it.
         if self._started:
             self.layout.write_state(self.state(failure=program.obituary()))
 
@@ -132,7 +132,7 @@ class _Ended:
 
 
 async def _obey(server: Server) -> None:
-    """Carry out commands from standard input, one line each, until there are no more; answer each with the state."""
+    """Carry out commands from standard input, one per line, until it ends; answer each with the state."""
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
@@ -148,7 +148,7 @@ async def _obey(server: Server) -> None:
 def _announce(layout: Layout, state: State) -> None:
     """Write the state to the file, and to our output for the process that started us."""
     layout.write_state(state)
-    # Who started a shared server may be gone while others still use it.
+    # The process that started a shared server may be gone while others still use it.
     with suppress(BrokenPipeError):
         sys.stdout.buffer.write(msgspec.json.encode(state) + b"\n")
         sys.stdout.buffer.flush()

@@ -9,17 +9,17 @@ from stackwright.local.cluster.layout import CONNECTED, Layout
 
 
 def main() -> int:
-    """Read the command line, say who we are, and run the node once it is connected."""
+    """Read the command line, write down which process we are, and run the node once it is connected."""
     parser = argparse.ArgumentParser(prog="python -m stackwright.local.cluster", description=__doc__)
     parser.add_argument("--directory", type=Path, required=True, help="the cluster's folder, with its settings.json")
     layout = Layout(parser.parse_args().directory)
-    # /proc is still the host's, so this is who we are to it.
+    # /proc is still the host's, so this is our id as the host sees it.
     first = processes.key_of(int(Path("/proc/self").readlink().name))
     settings = layout.read_settings()
     if first is None or settings is None:
         return 1
     print(first.pid, first.started, flush=True)  # noqa: T201  who started us reads it
-    # This takes a while, in which who started us connects the node by its cable.
+    # This takes a while; meanwhile the process that started us connects the node by its cable.
     from stackwright.local.cluster import node  # noqa: PLC0415  see above
 
     return node.run(layout, settings, first, connected=lambda: sys.stdin.readline().strip() == CONNECTED)

@@ -24,7 +24,7 @@ class ClusterRole(Resource, frozen=True, kw_only=True):
 
 
 class ClusterRoleBinding(Resource, frozen=True, kw_only=True):
-    """Who has a set of rights."""
+    """The accounts that have a set of rights."""
 
     kind: ClassVar[Kind] = Kind(_RBAC, "v1", "ClusterRoleBinding", "clusterrolebindings", namespaced=False)
 
@@ -44,7 +44,7 @@ async def apply(client: Client, manifests: Manifests) -> None:
 
 
 def roles(node: Node) -> JsonObject:
-    """Return what tells people of a node's roles; a node may not say that of itself."""
+    """Return the labels that show a node's roles; a node may not set them itself."""
     labels = {f"node-role.kubernetes.io/{role}": "" for role in node.roles}
     return {"metadata": {"name": node.name, "labels": labels}}
 

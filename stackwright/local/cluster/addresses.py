@@ -9,7 +9,7 @@ import msgspec
 
 from stackwright.local.errors import Collision
 
-# A route that is wider than this is a way to the internet and not somebody's network.
+# A route that is wider than this leads to the internet, and is not a local network.
 _WIDEST = 8
 
 
@@ -52,7 +52,7 @@ class Network(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Taken:
-    """A range that somebody has, and who."""
+    """A range that is in use, and by what."""
 
     range: IPv4Network
     by: str

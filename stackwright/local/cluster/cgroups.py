@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stackwright.local.errors import ClusterFailed
 
-# The programs' own group, beside those of the pods: with cgroup v2 a group has processes or groups, not both.
+# The programs' own group, next to those of the pods: with cgroup v2 a group has processes or groups, not both.
 SYSTEM = "system"
 # What the kubelet asks for with cgroup v2, as far as the machine has it.
 _WANTED = ("cpu", "cpuset", "io", "memory", "pids", "hugetlb")

@@ -13,7 +13,7 @@ CONTAINERD_SOCKET = "/run/containerd/containerd.sock"
 CONTAINERD_ROOT = "/var/lib/containerd"
 VOLUMES = "/var/lib/stackwright/volumes"
 PAUSE = "stackwright.local/pause:1"
-# Who makes the volumes of the storage class.
+# The provisioner of the storage class.
 PROVISIONER = "stackwright.org/local"
 # What changes something is written down: by whom, what, when; never its content.
 AUDIT_POLICY = """\
@@ -105,7 +105,7 @@ def network(settings: Settings, *, bridge_filter: bool) -> str:
     """
     addresses: JsonObject = {
         "type": "host-local",
-        # What is kept here is of no worth after the node's end, and would be in the way of the next.
+        # What is kept here is worthless after the node's end, and would be in the way of the next node.
         "dataDir": "/run/cni/networks",
         "ranges": [[{"subnet": settings.network.pods_of(settings.node.index)}]],
         "routes": [{"dst": "0.0.0.0/0"}],

@@ -18,7 +18,7 @@ ROUTER = "stackwright:router"
 
 
 def sign(layout: Layout, settings: Settings) -> Credentials:
-    """Write all certificates and kubeconfigs anew; the authority and the key of tokens stay."""
+    """Write new certificates and kubeconfigs; the authority and the key of tokens stay."""
     authority = Authority(layout.certificates, f"stackwright-{settings.name}", keep=True)
     layout.configuration.mkdir(parents=True, exist_ok=True, mode=0o700)
     node = f"system:node:{settings.node.name}"

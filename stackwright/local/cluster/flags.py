@@ -32,7 +32,7 @@ class Audit:
 
 @dataclass(frozen=True)
 class Credentials:
-    """Everything that is signed: who serves, who asks, and the kubeconfigs of the programs by name."""
+    """All signed certificates: those of servers and clients, and the kubeconfigs of the programs by name."""
 
     authority: Pair
     server: Pair

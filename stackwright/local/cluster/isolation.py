@@ -1,6 +1,6 @@
 """Makes the node's own view of the machine, from inside of its new namespaces.
 
-The node's root is put together from the host's folders, but for /proc, /run and /var: those are its own. So nothing
+The node's root consists of the host's folders, except /proc, /run and /var: those are its own. So nothing
 that its programs leave there is seen by the host, or by another node, and all of it goes when the node ends.
 """
 

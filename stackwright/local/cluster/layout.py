@@ -21,7 +21,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,10}[a-z0-9])?")
 
 
-# What the first process is told when its cable is there.
+# The line by which the first process learns that its cable is there.
 CONNECTED = "connected"
 
 Health = Literal["waiting", "starting", "ready", "unwell", "ended"]
@@ -152,7 +152,7 @@ class Layout:
 
     @property
     def configuration(self) -> Path:
-        """The folder of what the programs are configured by; written anew at every start."""
+        """The folder of the programs' configuration; it is rewritten at every start."""
         return self.directory / "configuration"
 
     @property
@@ -184,11 +184,11 @@ class Layout:
 
     @property
     def audit_log(self) -> Path:
-        """One JSON object for each request that changes something, where that is written down."""
+        """The audit log: one JSON object for each request that changes something."""
         return self.log("audit")
 
     def passing(self) -> list[Path]:
-        """All but the data: what is made anew at every start, and what is of no use without the processes."""
+        """Everything but the data: files that each start makes, and files that are useless without the processes."""
         kept = {self.settings, self.etcd, self.certificates}
         top = [path for path in self.directory.iterdir() if path not in kept and path.name != "nodes"]
         var = [path for path in self.directory.glob("nodes/*/var/*") if path.name != "lib"]
@@ -198,7 +198,7 @@ class Layout:
         return [*top, *var, *lib]
 
     def read_settings(self) -> Settings | None:
-        """Return how the cluster is run, or nothing where there is none."""
+        """Return the settings of the cluster, or None if there is no cluster."""
         return _read(self.settings, Settings)
 
     def write_settings(self, settings: Settings) -> None:
@@ -216,13 +216,13 @@ class Layout:
 
     @contextmanager
     def locked(self, progress: Progress) -> Iterator[None]:
-        """Hold the cluster alone; who has to wait is told so. The kernel frees it when its holder is killed."""
+        """Lock the cluster; if we have to wait, say so. The kernel frees the lock when its holder is killed."""
         with held(self.lock, lambda: progress.say(f"Another command works on {self.directory.name}; waiting for it.")):
             yield
 
     @property
     def lock(self) -> Path:
-        """The lock of whoever works on the cluster; it is beside its folder, which comes and goes."""
+        """The lock of the process that works on the cluster; it is outside the folder, which comes and goes."""
         return self.directory.parent / f".{self.directory.name}.lock"
 
 
@@ -237,7 +237,7 @@ def held(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[Non
             except BlockingIOError:
                 waiting()
                 fcntl.flock(lock, fcntl.LOCK_EX)
-            # Who held it before has removed it; then somebody else may hold a new one by now.
+            # The holder before us has removed it; by now somebody else may hold a new one.
             if not path.exists() or path.stat().st_ino != os.fstat(lock.fileno()).st_ino:
                 continue
             try:

@@ -39,7 +39,7 @@ class Cluster:
 
 
 def up(name: str, *, progress: Progress, ask: Ask, audit: bool = False) -> Cluster:
-    """Bring the cluster up, or bring back what of it has ended; return when it can be used.
+    """Start the cluster, or those of its parts that have ended; return when it can be used.
 
     With `audit` one that is started now writes down every request that changes something (`Layout.audit_log`).
     """

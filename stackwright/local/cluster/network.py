@@ -22,7 +22,7 @@ def own_addresses() -> list[str]:
 
 
 def taken(own: str = "") -> list[Taken]:
-    """Return the ranges that this machine uses, but for those of one link."""
+    """Return the ranges that this machine uses, except those of one link."""
     addresses = [Taken(range_, f"this machine's link {link}") for link, range_ in _addresses()]
     routes = [Taken(range_, f"a route on {link}") for link, range_ in _routes()]
     return [one for one in (*addresses, *routes) if not one.by.endswith(f" {own}")]
@@ -81,7 +81,7 @@ def _refuse_unknown(services: str, first: int) -> None:
 
 
 def detach(settings: Settings) -> None:
-    """Take the cable away; its routes go with it."""
+    """Remove the cable, and with it its routes."""
     if not has_link(settings):
         return
     try:

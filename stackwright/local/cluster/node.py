@@ -29,7 +29,7 @@ def run(layout: Layout, settings: Settings, first: ProcessKey, *, connected: Cal
         parts = preparation.prepare(layout, settings)
     except LocalError as error:
         print(error, file=sys.stderr, flush=True)  # noqa: T201  standard error is our log
-        # Who connects us would not understand why we are gone; they read our log when they are done.
+        # The process that connects us would not understand why we are gone; it reads our log when it is done.
         connected()
         return 1
     if not connected():

@@ -33,7 +33,7 @@ PROGRAMS = {
 
 
 def plugins(folders: Iterable[Path] = CNI) -> Path | None:
-    """Return the folder with the network plugins, or nothing where there is none that has all."""
+    """Return the folder with the network plugins, or None if no folder has all of them."""
     whole = (folder for folder in folders if all(os.access(folder / name, os.X_OK) for name in CNI_PLUGINS))
     return next(whole, None)
 
@@ -47,7 +47,7 @@ def wanted(folders: Iterable[Path] = CNI) -> dict[str, str]:
 
 
 def ensure(ask: Ask, progress: Progress) -> Path:
-    """Install what is missing, if that is wanted and can be; return the folder with the network plugins."""
+    """Install missing packages, if the user agrees and it is possible; return the folder with the network plugins."""
     distribution.ensure(wanted(), ask=ask, progress=progress)
     found = plugins()
     if found is None:

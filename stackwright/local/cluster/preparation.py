@@ -22,7 +22,7 @@ class Part:
 
 
 def prepare(layout: Layout, settings: Settings) -> list[Part]:
-    """Return how each program is run, in the order in which they are told of; the last ones are ended first."""
+    """Return how each program is run, in the order of their listing; the last ones are ended first."""
     signed = credentials.sign(layout, settings)
     for folder in (layout.logs, layout.etcd):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)

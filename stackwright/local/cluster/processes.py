@@ -1,4 +1,4 @@
-"""Looks at processes as the host sees them: who is who for certain, who lives in a node, how much memory they have."""
+"""Looks at processes as the host sees them: which one has an id, which are in a node, how much memory they use."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ PROC = Path("/proc")
 
 
 def key_of(pid: int, proc: Path = PROC) -> ProcessKey | None:
-    """Return which process has this id now, or nothing when none has; one that has ended and waits is none."""
+    """Return the process that has this id now, or None if there is none; a zombie does not count."""
     try:
         text = (proc / str(pid) / "stat").read_text()
     except OSError:

@@ -1,4 +1,4 @@
-"""Buries orphans: the first process of a node inherits every process whose parent has ended."""
+"""Reaps orphans: the first process of a node inherits every process whose parent has ended."""
 
 import os
 from collections.abc import Callable
@@ -12,6 +12,6 @@ def reap(is_own: Callable[[int], bool]) -> None:
         except ChildProcessError:
             return
         if ended is None or is_own(ended.si_pid):
-            # Behind one of our own others may wait; who takes note of its end asks us again.
+            # Others may wait behind one of our own; the code that notes its end calls us again.
             return
         os.waitpid(ended.si_pid, 0)

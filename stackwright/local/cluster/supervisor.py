@@ -22,7 +22,7 @@ _STARTING, _WELL = 0.05, 5.0
 _RECOVERED = 60.0
 # How long a program that is asked to end may take to do so by itself.
 GRACE = 5.0
-# How large a log may grow before it begins anew; the one before is kept.
+# How large a log may grow before a new one begins; the previous one is kept.
 _LARGEST_LOG = 64 << 20
 
 
@@ -33,7 +33,7 @@ def pause(ends: int) -> float:
 
 @dataclass
 class _Record:
-    """One program, what we know of it, and whether others can count on it."""
+    """One program, what we know of it, and whether others can rely on it."""
 
     part: Part
     state: ProgramState
@@ -44,7 +44,7 @@ class _Record:
 
 
 class Supervisor:
-    """The programs of one node; what is started last is ended first."""
+    """The programs of one node; the last one started is the first one ended."""
 
     def __init__(
         self, layout: Layout, parts: Iterable[Part], first: ProcessKey, *, clock: Callable[[], float] = time.monotonic
@@ -142,6 +142,6 @@ async def _end_containers(containers: Callable[[], Iterable[int]]) -> None:
 
 
 def _begin_anew(log: Path) -> None:
-    """Let a log that has grown large begin anew."""
+    """Start a new log if the present one has grown large."""
     if log.exists() and log.stat().st_size > _LARGEST_LOG:
         shutil.move(log, log.with_suffix(".log.1"))

@@ -77,7 +77,7 @@ def chosen(known: Catalogue, names: Iterable[str] = ()) -> list[Image]:
 
 
 def build(names: Iterable[str], known: Catalogue, *, ask: Ask, progress: Progress) -> list[Image]:
-    """Make what is missing of the images of those names, of all that are run when none is given, and return them."""
+    """Build the missing images of those names, or of all images that are run if none is given, and return them."""
     wanted = chosen(known, names)
     if any(not image.built for image in wanted):
         try:

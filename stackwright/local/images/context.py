@@ -1,4 +1,4 @@
-"""What a build sees: its context with the recipe's inputs, and the folder with the machine's settings beside it."""
+"""What a build sees: its context with the recipe's inputs, and the folder with the machine's settings next to it."""
 
 import re
 import shutil
@@ -31,7 +31,7 @@ def fill(root: Path, recipe: Recipe, folder: Path, programs: Mapping[str, Path])
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, target)
-        # Who wrote a file under which umask makes no difference to the image.
+        # The owner of a file and the umask make no difference to the image.
         target.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)
     for name, path in programs.items():
         (folder / "programs").mkdir(exist_ok=True)
@@ -39,7 +39,7 @@ def fill(root: Path, recipe: Recipe, folder: Path, programs: Mapping[str, Path])
 
 
 def containerfile(root: Path, recipe: Recipe, folder: Path, *, inputs: str) -> Path:
-    """Write the Containerfile of a build beside its context, and return where.
+    """Write the Containerfile of a build next to its context, and return its path.
 
     buildah takes a line that it has done before from its storage, even if what the line mounts is another file now:
     our scripts, or what an earlier stage made. So each stage begins with the hash of all that goes into the image.

@@ -23,7 +23,7 @@ SCRIPTS = "images/build"
 
 @dataclass(frozen=True)
 class Circumstances:
-    """What an image depends on beside its recipe."""
+    """What an image depends on besides its recipe."""
 
     root: Path
     architecture: str
@@ -34,7 +34,7 @@ class Circumstances:
 
 
 def files(root: Path, inputs: Iterable[str]) -> Iterator[tuple[str, Path]]:
-    """Return all files of some inputs in order, each with its path in the repository; what Python compiled is none."""
+    """Return all files of some inputs in order, each with its path in the repository; without what Python compiled."""
     for name in sorted(inputs):
         path = root / name
         if path.is_file():

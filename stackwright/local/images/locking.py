@@ -43,7 +43,7 @@ def command(uv: str, listed: Iterable[ServicePackage], further: Iterable[str]) -
 
 
 def main(root: Path, arguments: list[str]) -> None:
-    """Write the file of pinned versions anew."""
+    """Rewrite the file of pinned versions."""
     beside = Path(sys.executable).with_name("uv")
     uv = str(beside) if beside.is_file() else shutil.which("uv")
     if uv is None:
@@ -62,7 +62,7 @@ def main(root: Path, arguments: list[str]) -> None:
 
 
 def said(listed: Iterable[ServicePackage], before: str, after: str) -> str:
-    """Return what was pinned, in a sentence: who has added a service sees whether it was found."""
+    """Return what was pinned, in a sentence: whoever has added a service sees whether it was found."""
     lines = [line for line in after.splitlines() if "==" in line]
     new = len(set(lines) - set(before.splitlines()))
     names = ", ".join(sorted(service.name for service in listed))

@@ -44,7 +44,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Settings:
-    """What this machine's package programs are told."""
+    """The settings of this machine's package programs."""
 
     sources: tuple[Source, ...] = ()
     apt: tuple[str, ...] = ()
