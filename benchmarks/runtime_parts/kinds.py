@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 from benchmarks.runtime_parts.names import CHORES, GROUP, NODES, VERSION
 from stackwright.kube.crd import generate
-from stackwright.kube.crd.markers import Definition, describe
+from stackwright.kube.markers import Definition, describe
 from stackwright.kube.resource import CustomResource, JsonObject, Kind, Status, Value
 
 

@@ -1,6 +1,6 @@
 """What a type needs from `kube`, in one place: base classes, markers, and how our kinds are shown."""
 
-from stackwright.kube.crd.markers import (
+from stackwright.kube.markers import (
     INT32,
     Column,
     Definition,

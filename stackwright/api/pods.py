@@ -19,7 +19,7 @@ from stackwright.api.base import (
     rule,
 )
 from stackwright.api.forms import Labels
-from stackwright.kube.crd.markers import NOT_NEGATIVE
+from stackwright.kube.markers import NOT_NEGATIVE
 
 # Requests and limits are compared by admission: a rule over maps of quantities costs more than a schema may.
 _Amount = Annotated[Quantity, pattern(NOT_NEGATIVE), minimum(0)]

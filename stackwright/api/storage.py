@@ -4,7 +4,7 @@ from typing import Annotated
 
 from stackwright.api.base import Quantity, max_length, minimum, pattern, rule
 from stackwright.api.forms import Form
-from stackwright.kube.crd.markers import POSITIVE, QUANTITY
+from stackwright.kube.markers import POSITIVE, QUANTITY
 
 _SIZE = "must be more than 0; a volume cannot have size 0"
 _GROWS = "a volume can grow but not shrink; make another resource with smaller volumes and move the data"

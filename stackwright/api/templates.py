@@ -15,7 +15,7 @@ import msgspec
 
 from stackwright.api import paths
 from stackwright.api.base import Rule, Value
-from stackwright.kube.crd.markers import Immutable
+from stackwright.kube.markers import Immutable
 
 
 @cache

@@ -14,7 +14,7 @@ import msgspec
 from stackwright.api import forms
 from stackwright.api.forms import Form
 from stackwright.blueprint import cron, node_ports, quantities, structs
-from stackwright.kube.crd.markers import Keyword
+from stackwright.kube.markers import Keyword
 
 Problem = tuple[str, str]
 

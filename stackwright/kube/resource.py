@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
 
 import msgspec
 
-from stackwright.kube.crd.markers import describe, list_map, string_format
+from stackwright.kube.markers import describe, list_map, string_format
 
 # What JSON is at a boundary: manifests on their way to the server, free-form parts of foreign kinds.
 JsonObject = dict[str, Any]

@@ -16,8 +16,8 @@ from stackwright.kube.builtin import ConfigMap, Deployment, Job, Pod, ReplicaSet
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import Finding, find, finding_of
 from stackwright.kube.controller import Context, Controller, Result, Watch
-from stackwright.kube.crd.markers import Definition, describe
 from stackwright.kube.errors import Blocked
+from stackwright.kube.markers import Definition, describe
 from stackwright.kube.plan import Wait
 from stackwright.kube.predicates import asked_differently
 from stackwright.kube.resource import CompositeStatus, CustomResource, JsonObject, Key, Kind, Value

@@ -12,8 +12,8 @@ from stackwright.kube.client import Client
 from stackwright.kube.conditions import Finding
 from stackwright.kube.config import Connection
 from stackwright.kube.controller import Context, Controller
-from stackwright.kube.crd.markers import Definition, describe
 from stackwright.kube.errors import Blocked
+from stackwright.kube.markers import Definition, describe
 from stackwright.kube.resource import CustomResource, Key, Kind, Value
 from stackwright.kube.runtime import Runtime
 from stackwright.kube.shapes.report import report

@@ -13,10 +13,10 @@ from stackwright.kube.builtin import ConfigMap, Deployment
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import find, is_true
 from stackwright.kube.controller import Context, Controller
-from stackwright.kube.crd.markers import Definition, describe
 from stackwright.kube.errors import Blocked, Conflict, Invalid, Retry
 from stackwright.kube.events import EventRecorder
 from stackwright.kube.informers import Informers
+from stackwright.kube.markers import Definition, describe
 from stackwright.kube.plan import Plan, Step, Wait
 from stackwright.kube.resource import (
     CompositeStatus,

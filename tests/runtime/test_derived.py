@@ -8,7 +8,7 @@ import msgspec
 from stackwright.controllers import permissions
 from stackwright.kube.builtin import ConfigMap
 from stackwright.kube.client import Client
-from stackwright.kube.crd.markers import describe
+from stackwright.kube.markers import describe
 from stackwright.kube.plan import Wait
 from stackwright.kube.resource import CompositeStatus, CustomResource, JsonObject, Kind, ObjectMeta, Value
 from stackwright.kube.shapes.composite import Child, child, composite

@@ -1,5 +1,5 @@
-"""CustomResourceDefinitions from types: markers on fields, the schema, the manifest, and putting it into a cluster.
+"""CustomResourceDefinitions from types: the schema, the manifest, and its installation in a cluster.
 
-The rule of this folder: `markers`, `schema` and `generate` are pure and import no client, so that types can be
+The rule of this folder: `schema` and `generate` are pure and import no client, so that types can be
 declared, and their definitions printed, without a cluster in sight. Only `install` talks to a server.
 """

@@ -12,7 +12,7 @@ import yaml
 
 from stackwright.kube.builtin import CustomResourceDefinition
 from stackwright.kube.crd import schema
-from stackwright.kube.crd.markers import Column, Definition
+from stackwright.kube.markers import Column, Definition
 from stackwright.kube.resource import JsonObject, Resource
 
 # Says that a definition is ours; `install` leaves others alone.

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from stackwright.kube.crd.markers import LARGEST, Deprecation, Description, Immutable, Keyword, Marker, Rule
+from stackwright.kube.markers import LARGEST, Deprecation, Description, Immutable, Keyword, Marker, Rule
 from stackwright.kube.resource import JsonObject
 
 _SCALARS: dict[Any, str] = {str: "string", bool: "boolean", int: "integer", float: "number"}

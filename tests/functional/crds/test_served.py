@@ -11,7 +11,7 @@ from stackwright.controllers.operator_process import outdated_definitions
 from stackwright.kube.client import Client
 from stackwright.kube.controller import Context, Controller, Result
 from stackwright.kube.crd import generate, install, served
-from stackwright.kube.crd.markers import Definition, describe
+from stackwright.kube.markers import Definition, describe
 from stackwright.kube.resource import CustomResource, Key, Kind, Status, Value
 
 KIND = Kind("aged.example.org", "v1", "Cask", "casks")

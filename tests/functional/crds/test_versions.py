@@ -9,8 +9,8 @@ from stackwright.kube.builtin import CustomResourceDefinition, Plain
 from stackwright.kube.client import Client
 from stackwright.kube.crd import generate
 from stackwright.kube.crd.install import Change, install
-from stackwright.kube.crd.markers import Column, Definition, describe, minimum
 from stackwright.kube.errors import Blocked, Retry
+from stackwright.kube.markers import Column, Definition, describe, minimum
 from stackwright.kube.resource import Condition, CustomResource, JsonObject, Kind, ObjectMeta, Status, Value
 
 

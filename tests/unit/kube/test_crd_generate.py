@@ -5,9 +5,10 @@ from typing import Annotated, ClassVar
 import pytest
 import yaml
 
-from stackwright.kube.crd import generate, markers
-from stackwright.kube.crd.markers import Column, Definition, Rule, describe
+from stackwright.kube import markers
+from stackwright.kube.crd import generate
 from stackwright.kube.crd.schema import SchemaError
+from stackwright.kube.markers import Column, Definition, Rule, describe
 from stackwright.kube.resource import CustomResource, Kind, Resource, Status, Value
 
 

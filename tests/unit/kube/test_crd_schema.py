@@ -5,8 +5,9 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 import pytest
 
-from stackwright.kube.crd import markers, schema
-from stackwright.kube.crd.markers import Rule, describe
+from stackwright.kube import markers
+from stackwright.kube.crd import schema
+from stackwright.kube.markers import Rule, describe
 from stackwright.kube.resource import JsonObject, Status, Value
 
 text = describe("A field.")
