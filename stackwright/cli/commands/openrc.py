@@ -1,7 +1,6 @@
 """`stackwright openrc`: how the administrator logs in, for a shell or as clouds.yaml."""
 
 import asyncio
-import base64
 import shlex
 from collections.abc import Mapping
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import click
 import yaml
 
+from stackwright.blueprint.secret_values import text_of
 from stackwright.cli import exit_codes, resource_names
 from stackwright.cli.connection import Where, client_of, cloud_options
 from stackwright.foresight.objects import list_kind
@@ -71,8 +71,7 @@ async def _cloud(where: Where, *, internal: bool) -> dict[str, Any]:
         hidden = await client.find(Secret, SECRET, namespace)
     if shown is None or hidden is None:
         raise NotReady(why_missing(keystones, namespace))
-    secure = base64.b64decode(hidden.data.get(SECURE, "")).decode()
-    cloud = merge(shown.data.get(CLOUDS, ""), secure)
+    cloud = merge(shown.data.get(CLOUDS, ""), text_of(hidden, SECURE) or "")
     if internal:
         cloud = inside(cloud, next(iter(keystones), None))
     return cloud
