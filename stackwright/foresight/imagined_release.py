@@ -92,7 +92,7 @@ def _decide(
         except Blocked as error:
             raise Missing(f"{resource.kind.name} {resource.metadata.name}: {error}.") from None
         # The world is as the operator would have made it, and it is decided anew until that changes nothing.
-        moved = bool(intent.secrets)
+        moved = any(world(Secret, new.name) is None for new in intent.secrets)
         for new in intent.secrets:
             mark = {GENERATED_FOR: maker_of(resource)}
             world.add(secret_of(new.name, new.content(environment.source(new.name)), mark))
