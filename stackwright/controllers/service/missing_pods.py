@@ -22,7 +22,7 @@ GRACE = 3.0
 NOTICED = 30.0
 
 
-class Told(Event, frozen=True, kw_only=True):
+class RefusalEvent(Event, frozen=True, kw_only=True):
     """An event with the time field of the older form."""
 
     deprecatedLastTimestamp: str | None = None
@@ -77,7 +77,8 @@ async def told(workload: Plain, pods: Iterable[Pod], trouble: Condition | None, 
     if metadata.creationTimestamp > clock.seconds(clock.now() - timedelta(seconds=GRACE)):
         return None
     try:
-        events = await client.list(Told, metadata.namespace, fields=f"regarding.uid={metadata.uid},reason={REFUSED}")
+        about = f"regarding.uid={metadata.uid},reason={REFUSED}"
+        events = await client.list(RefusalEvent, metadata.namespace, fields=about)
     except Denied:
         # An operator with the rights of an older chart does its work without the reason.
         return None
