@@ -9,3 +9,5 @@ ACCEPT_LOSS = "openstack.org/accept-loss"
 
 # By which operators know again what they made: on every Secret that was generated, for which resource.
 GENERATED_FOR = "openstack.org/generated-for"
+# On a generated Secret that took the place of a lost one: "true". What was set up with the old one is told the new.
+GENERATED_AGAIN = "openstack.org/generated-again"

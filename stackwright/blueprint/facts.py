@@ -95,6 +95,8 @@ class Facts:
     passwords: Mapping[str, str] = field(default_factory=dict, repr=False)
     # A short name for the keys of each ring that was turned since it was made, once all pods hold what is migrated to.
     rings: Mapping[str, str] = field(default_factory=dict)
+    # The content of those Secrets of its own that took the place of lost ones, by the name of the Secret.
+    renewed: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
     # The names of the jobs that are done, with the inputs that they have now; and the children that are ready, each as
     # Kind/name.
     done: frozenset[str] = frozenset()

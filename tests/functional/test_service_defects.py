@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
+from stackwright.api.annotations import ACCEPT_LOSS
 from stackwright.api.mariadb import MariaDBAccount
 from stackwright.api.rabbitmq import TransportURL
 from stackwright.controllers import release
 from stackwright.controllers.service import controllers
 from stackwright.controllers.service.rings import PRIMARY_UNTIL
-from stackwright.kube.builtin import Event, Job, Pod, RoleBinding, Secret, Service
+from stackwright.kube.builtin import Event, Job, Pod, RoleBinding, Secret, Service, StatefulSet, StorageClass
 from stackwright.kube.client import Client
 from stackwright.kube.config import Connection
 from stackwright.kube.errors import Unreachable
@@ -24,7 +25,9 @@ from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.keystone.service import SERVICE
 from stackwright.services.memcached.kinds import Memcached
 from stackwright.services.memcached.service import SERVICE as MEMCACHED
-from stackwright.simulator import Behaviour, ImageMissing, Script, Selector, simulated
+from stackwright.services.rabbitmq.kinds import RabbitMq
+from stackwright.services.rabbitmq.service import SERVICE as RABBITMQ
+from stackwright.simulator import Behaviour, ImageMissing, Script, Selector, simulated, storage_class
 from tests.functional import neighbours
 from tests.functional.cloud import cloud, environment
 from tests.functional.running import running
@@ -207,6 +210,32 @@ async def test_keys_of_what_is_stored_are_waited_for_and_taken_as_they_come_back
         await client.create(Secret, restored)
         await until_ready(client, namespace)
         assert (await client.get(Secret, "keystone-credential-keys", namespace)).data == backup.data
+
+
+async def test_a_broker_takes_the_password_of_a_default_user_that_was_accepted_as_lost(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    await client.apply(StorageClass, storage_class("local"))
+    spec = {"persistence": {"storageClassName": "local"}}
+    broker = {"metadata": {"name": "mq", "namespace": namespace}, "spec": spec}
+    await client.apply(RabbitMq, broker, field_manager="user")
+    async with cloud(client, namespace, (RABBITMQ,), environment(kubernetes)):
+        await eventually(client, RabbitMq, "mq", namespace, is_ready)
+        before = await client.get(StatefulSet, "mq-server", namespace)
+        await client.delete(Secret, "mq-default-user", namespace)
+        lost = await eventually(
+            client, RabbitMq, "mq", namespace, lambda seen: "mq-default-user was deleted" in message(seen, "Ready")
+        )
+        change = {"metadata": {"annotations": {ACCEPT_LOSS: lost.status.hash["mq-default-user"]}}}
+        await client.patch(RabbitMq, "mq", namespace, change)
+        # The nodes start again, and load the new password into what they know of users.
+        await eventually(
+            client, StatefulSet, "mq-server", namespace, lambda seen: seen.spec["template"] != before.spec["template"]
+        )
+        renewed = await decoded(client, "mq-default-user", namespace)
+        told = json.loads((await decoded(client, "mq-config-data", namespace))["definitions.json"])
+        assert told["users"][0]["password"] == renewed["password"]
+        await eventually(client, RabbitMq, "mq", namespace, is_ready)
 
 
 def _input(resource: KeystoneAPI) -> str:

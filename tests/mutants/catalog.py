@@ -361,6 +361,16 @@ FURTHER = (
         "",
         ("tests/unit/controllers/ownership/test_cases.py::test_names_that_keystones_database_takes_for_one_are_one",),
     ),
+    Mutant(
+        "a broker is not told the password of its new default user",
+        "stackwright/controllers/service/losses.py",
+        'secret.metadata.annotations.get(GENERATED_AGAIN) == "true"',
+        "False",
+        (
+            "tests/unit/controllers/test_service_decide.py"
+            "::test_only_what_took_the_place_of_a_lost_secret_is_told_to_what_runs",
+        ),
+    ),
 )
 
 ALL = (*SURVIVORS, *FURTHER)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from stackwright.api.annotations import GENERATED_FOR
+from stackwright.api.annotations import GENERATED_AGAIN, GENERATED_FOR
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.blueprint.needs.need import Retirement
 from stackwright.blueprint.passwords import NewSecret
@@ -36,6 +36,7 @@ async def make_secrets(
                 "annotations": {
                     GENERATED_FOR: maker_of(resource),
                     rings.TURNED_AT: clock.seconds(now),
+                    **({GENERATED_AGAIN: "true"} if entry.loss else {}),
                 },
             },
             "data": encode(entry.content(environment.source(entry.name))),

@@ -14,7 +14,7 @@ from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs.need import Need, Resolved
 from stackwright.blueprint.service import Service
 from stackwright.controllers import needs
-from stackwright.controllers.service import rings
+from stackwright.controllers.service import losses, rings
 from stackwright.kube import builtin
 from stackwright.kube.builtin import Job, Node, Secret
 from stackwright.kube.plan import Wait
@@ -58,6 +58,7 @@ def facts_of(
         namespace=resource.metadata.namespace,
         image=image,
         rings=rings.named(service, resource, look),
+        renewed=losses.renewed(service, resource, look),
         **found,
     )
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from stackwright.api import paths
-from stackwright.api.annotations import ACCEPT_LOSS
+from stackwright.api.annotations import ACCEPT_LOSS, GENERATED_AGAIN
 from stackwright.api.base import CustomResource
 from stackwright.blueprint import configuration
 from stackwright.blueprint.digests import digest
@@ -17,6 +17,7 @@ from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs.need import WantedPassword
 from stackwright.blueprint.passwords import NewSecret
+from stackwright.blueprint.secret_values import texts_of
 from stackwright.blueprint.service import Service
 from stackwright.blueprint.service_fields import status_of
 from stackwright.controllers.service import rings
@@ -81,6 +82,17 @@ def accounted(service: Service[C, F], resource: C, new: Iterable[NewSecret], con
     if stuck:
         raise Blocked(_stuck(stuck, resource), reason="SecretLost", condition=condition)
     return tuple(replace(entry, loss=_loss(entry.name) if entry.name in gone else "") for entry in entries)
+
+
+def renewed(service: Service[C, F], resource: C, look: Look) -> dict[str, dict[str, str]]:
+    """Return the content of the resource's own Secrets that took the place of lost ones, by their names."""
+    names = [entry.name(resource) for entry in service.secrets if entry.wanted(resource)]
+    found = ((name, look(Secret, name)) for name in names)
+    return {
+        name: texts_of(secret)
+        for name, secret in found
+        if secret is not None and secret.metadata.annotations.get(GENERATED_AGAIN) == "true"
+    }
 
 
 def findings(new: Iterable[NewSecret], condition: str) -> tuple[Finding, ...]:

@@ -1,13 +1,16 @@
 """What a broker's configuration says, as the chart `rabbitmq` wants it, and where its nodes are. Pure."""
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from stackwright.blueprint.service import ConfigFile
 from stackwright.services.rabbitmq.kinds import RabbitMq
 
 PORT = 5672
 DEFAULT_USER = "default_user"
+# What a node loads at each start, where its default user has to be told to it.
+DEFINITIONS = "definitions.json"
 # What the broker calls the types of queues; mirrored ones are classic queues, which it no longer mirrors.
 QUEUE_TYPES = {"Quorum": "quorum", "Mirrored": "classic", "": "quorum"}
 
@@ -46,11 +49,17 @@ log.file = false
 """
 
 
-def files(resource: RabbitMq) -> Iterable[ConfigFile]:
-    """Yield the files of a broker; the names in conf.d give their order, so what the user says wins."""
+def files(resource: RabbitMq, renewed: Mapping[str, str] | None = None) -> Iterable[ConfigFile]:
+    """Yield the files of a broker; the names in conf.d give their order, so what the user says wins.
+
+    `renewed` is the content of a Secret with the default user that took the place of a lost one.
+    """
     wanted = resource.spec.rabbitmq
     queue_type = QUEUE_TYPES[resource.spec.queueType]
     own = f"cluster_name = {resource.metadata.name}\ndefault_queue_type = {queue_type}\n{_LINES}"
+    if renewed is not None:
+        own += f"load_definitions = {_PLACE}/{DEFINITIONS}\n"
+        yield ConfigFile(DEFINITIONS, definitions(renewed, queue_type), f"{_PLACE}/{DEFINITIONS}")
     plugins = dict.fromkeys((*_PLUGINS, *wanted.additionalPlugins))
     yield ConfigFile("rabbitmq.conf", own, f"{_PLACE}/conf.d/10-rabbitmq.conf")
     yield ConfigFile("enabled_plugins", f"[{','.join(plugins)}].\n", f"{_PLACE}/enabled_plugins")
@@ -63,6 +72,22 @@ def files(resource: RabbitMq) -> Iterable[ConfigFile]:
     for key, text, place in given:
         if text.strip():
             yield ConfigFile(key, text if text.endswith("\n") else f"{text}\n", f"{_PLACE}/{place}")
+
+
+def definitions(user: Mapping[str, str], queue_type: str) -> str:
+    """Return what gives the default user the password of its Secret whenever a node starts.
+
+    A broker makes its default user at its first start, and knows that password from then on. One that begins without
+    data makes none where it has definitions to load, so these say all that it would make.
+    """
+    name = user.get("username", DEFAULT_USER)
+    metadata = {"description": "Default virtual host", "tags": [], "default_queue_type": queue_type}
+    said = {
+        "users": [{"name": name, "password": user.get("password", ""), "tags": ["administrator"]}],
+        "vhosts": [{"name": "/", "default_queue_type": queue_type, "metadata": metadata}],
+        "permissions": [{"user": name, "vhost": "/", "configure": ".*", "write": ".*", "read": ".*"}],
+    }
+    return f"{json.dumps(said, indent=2)}\n"
 
 
 def conf_problem(text: str) -> str:

@@ -46,7 +46,7 @@ def default_user(resource: RabbitMq) -> str:
 
 def files(resource: RabbitMq, facts: Facts) -> tuple[ConfigFile, ...]:
     """Return what each node reads."""
-    return tuple(configuration.files(resource))
+    return tuple(configuration.files(resource, facts.renewed.get(default_user(resource))))
 
 
 def storage(resource: RabbitMq, facts: Facts) -> JsonObject:

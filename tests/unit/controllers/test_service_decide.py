@@ -9,10 +9,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from stackwright.api.annotations import ACCEPT_LOSS
+from stackwright.api.annotations import ACCEPT_LOSS, GENERATED_AGAIN
 from stackwright.api.base import ObjectMeta
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.blueprint.images import ComponentImage
+from stackwright.blueprint.secret_values import encode
 from stackwright.controllers.service.decide import Intent, Seen, decide
 from stackwright.controllers.service.environment import Environment
 from stackwright.controllers.service.failed_jobs import again_in
@@ -235,6 +236,20 @@ def test_passwords_of_what_runs(service: Any, resource: Any, lost: str, *, renew
     else:
         with pytest.raises(Blocked, match=f"Secret {lost} was deleted"):
             decide(service, noted, seen, ENVIRONMENT)
+
+
+@pytest.mark.parametrize("again", [pytest.param(True, id="made-again"), pytest.param(False, id="the-first-one")])
+def test_only_what_took_the_place_of_a_lost_secret_is_told_to_what_runs(*, again: bool) -> None:
+    resource = made(RabbitMq, "mq", spec={})
+    annotations = {GENERATED_AGAIN: "true"} if again else {}
+    user = made(Secret, "mq-default-user", data=encode({"username": "default_user", "password": "new"}))
+    user = msgspec.structs.replace(user, metadata=msgspec.structs.replace(user.metadata, annotations=annotations))
+    there = {"mq-default-user": user, "mq-erlang-cookie": made(Secret, "mq-erlang-cookie")}
+    seen = Seen(lambda kind, name, **_: there.get(name) if kind is Secret else None, NOW)
+    (config,) = (
+        item for item in decide(RABBITMQ, resource, seen, ENVIRONMENT).children if item.key.name == "mq-config-data"
+    )
+    assert ("definitions.json" in config.body["data"]) is again
 
 
 def turned_often(*, hours_ago: int, until: str = "2026-11-15T10:00:00Z") -> Secret:

@@ -1,5 +1,6 @@
 """The configuration of a broker follows from its resource."""
 
+import json
 from typing import Any
 
 import pytest
@@ -54,6 +55,20 @@ def test_the_default_user_comes_in_the_broker_s_own_form() -> None:
     content = configuration.default_user(RabbitMq(metadata=METADATA), "secret")
     assert content["default_user.conf"] == "default_user = default_user\ndefault_pass = secret\n"
     assert (content["host"], content["port"]) == ("rabbitmq.openstack.svc", "5672")
+
+
+def test_a_broker_is_told_the_password_of_a_default_user_whose_secret_was_lost() -> None:
+    broker = RabbitMq(metadata=METADATA, spec=RabbitMqSpec())
+    assert "load_definitions" not in files(RabbitMqSpec())["rabbitmq.conf"][1]
+    renewed = configuration.default_user(broker, "another")
+    found = {file.key: file for file in configuration.files(broker, renewed)}
+    place = found["definitions.json"].destination
+    assert f"load_definitions = {place}\n" in found["rabbitmq.conf"].content
+    said = json.loads(found["definitions.json"].content)
+    assert said["users"] == [{"name": "default_user", "password": "another", "tags": ["administrator"]}]
+    # A broker without data makes nothing by itself where it has definitions.
+    assert [entry["name"] for entry in said["vhosts"]] == ["/"]
+    assert [(entry["user"], entry["vhost"]) for entry in said["permissions"]] == [("default_user", "/")]
 
 
 def nobody(kind: type[R], name: str, *, namespace: str = "") -> R | None:
