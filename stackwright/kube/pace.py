@@ -18,10 +18,9 @@ from stackwright.kube import conditions
 from stackwright.kube.conditions import READY
 from stackwright.kube.resource import Condition, CustomResource, Status
 
-# A status is written when it has been the same for so many seconds, or for that share of the way so far: who waits for
-# minutes need not know of every second. It is never put off for longer than LONGEST, however much it moves.
+# A status is written when it has been the same for so many seconds, or for as long as the way was until it moved: who
+# waits for minutes need not know of every second. It is never put off for longer than LONGEST, however much it moves.
 PAUSE = 1.0
-SHARE = 0.5
 LONGEST = 5.0
 
 # Conditions are what a pause is for; whose generation they speak of is looked at apart.
@@ -30,12 +29,17 @@ _CONDITIONS = frozenset({"conditions", "observedGeneration"})
 
 @dataclass(frozen=True)
 class Course:
-    """What was put off: of which resource, since when, when it last changed, and what would have been written."""
+    """What was put off: of which resource, since when, when it last changed, and what would have been written.
+
+    `way` is for how many seconds the resource was not Ready when it last changed. Measured anew in each run, the pause
+    would grow while it lasts: each run would find a rest again, shorter each time, and the key would run many times.
+    """
 
     uid: str
     since: float
     moved: float
     said: Status
+    way: float = 0.0
 
 
 def is_urgent(resource: CustomResource, new: Status) -> bool:
@@ -56,8 +60,11 @@ def is_urgent(resource: CustomResource, new: Status) -> bool:
 
 
 def rest(*, unready_for: float, same_for: float, put_off_for: float) -> float:
-    """Return for how many seconds a write that is not urgent is still put off; 0 where it is due. Pure."""
-    pause = min(max(PAUSE, SHARE * unready_for), LONGEST)
+    """Return for how many seconds a write that is not urgent is still put off; 0 where it is due. Pure.
+
+    `unready_for` is the way up to when the status last moved.
+    """
+    pause = min(max(PAUSE, unready_for), LONGEST)
     return max(0.0, min(pause - same_for, LONGEST - put_off_for))
 
 
@@ -80,12 +87,15 @@ class Pace:
     def puts_off(self, resource: CustomResource, new: Status, wall: datetime) -> bool:
         """Return whether the status is to be written later, unless another run has something else to say by then."""
         now, before = self._clock(), self._course_of(resource)
-        moved = now if before is None or _undated(before.said) != _undated(new) else before.moved
+        if before is None or _undated(before.said) != _undated(new):
+            moved, way = now, unready_for(new, wall)
+        else:
+            moved, way = before.moved, before.way
         since = now if before is None else before.since
         self.rest = 0.0
         if not is_urgent(resource, new):
-            self.rest = rest(unready_for=unready_for(new, wall), same_for=now - moved, put_off_for=now - since)
-        self.course = Course(resource.metadata.uid, since, moved, new) if self.rest > 0 else None
+            self.rest = rest(unready_for=way, same_for=now - moved, put_off_for=now - since)
+        self.course = Course(resource.metadata.uid, since, moved, new, way) if self.rest > 0 else None
         return self.course is not None
 
     def dated(self, resource: CustomResource, computed: tuple[Condition, ...]) -> tuple[Condition, ...]:

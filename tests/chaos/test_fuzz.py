@@ -11,7 +11,7 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ import pytest
 from stackwright.kube.builtin import Secret, StorageClass
 from stackwright.kube.client import Client
 from stackwright.kube.errors import Invalid
+from stackwright.kube.pace import LONGEST
 from stackwright.local.apiserver.server import ApiServer
 from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.simulator import Script, simulated, storage_class
@@ -36,6 +37,8 @@ OPERATIONS = int(os.environ.get("FUZZ_OPERATIONS", "1500"))
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "240"))
 # How long the operator may work on what was written at last.
 SETTLING = 120.0
+# For how long nothing may happen before that is the end of its work.
+CALM = LONGEST + 2.0
 # For how long it is watched then, in seconds, and how many passes a controller may end in that time for each of its
 # resources: what cannot be watched is looked at again, and what fails is tried again with growing pauses.
 WINDOW = 30.0
@@ -75,15 +78,19 @@ async def asked(client: Client, namespace: str) -> None:
             await asyncio.sleep(0.2)  # What the API server has read of its own objects cannot be watched.
 
 
-async def settled(operator: Operator) -> float | None:
-    """Wait until no controller has anything to do for a moment; return after how many seconds, None for never."""
-    began, calm = time.monotonic(), 0
-    while calm < 6:
+async def settled(operator: Operator, audit: Path) -> float | None:
+    """Wait until no controller has anything to do, or has written; return after how many seconds, None for never.
+
+    A status that was put off stands in no queue, and writing it may wake others. So it is the server that says whether
+    anything was written for longer than the longest pause.
+    """
+    began, calm = time.monotonic(), 0.0
+    while calm < CALM or watched.writes(audit, NAME, (datetime.now(UTC) - timedelta(seconds=CALM)).isoformat()):
         await operator.until(lambda: True, "it lives", 1.0)
         await asyncio.sleep(EVERY_SECONDS)  # A file cannot be watched with the standard library.
         depth = sum(operator.counted("workqueue_depth").values())
         working = sum(operator.counted("controller_runtime_active_workers").values())
-        calm = calm + 1 if depth == working == 0 else 0
+        calm = calm + EVERY_SECONDS if depth == working == 0 else 0.0
         if time.monotonic() > began + SETTLING:
             return None
     return time.monotonic() - began
@@ -114,7 +121,7 @@ async def test_whatever_is_written_nothing_fails_and_nothing_goes_on_for_ever(
             first = operator.memory()
             fuzzer = Fuzzer(client, namespace, seed)
             sent = await fuzzer.run(OPERATIONS, SECONDS)
-            took = await settled(operator)
+            took = await settled(operator, audit)
             calm = datetime.now(UTC).isoformat()
             before = operator.counted(RECONCILES)
             await asyncio.sleep(WINDOW)  # That is the time in which too much must not happen.

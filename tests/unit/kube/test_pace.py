@@ -78,7 +78,7 @@ def test_what_is_urgent(resource: Pot, new: PotStatus, *, expected: bool) -> Non
         pytest.param(0.0, 0.0, 0.0, 1.0, id="at-first-a-second"),
         pytest.param(0.0, 0.75, 0.75, 0.25, id="what-is-left-of-it"),
         pytest.param(0.0, 1.0, 1.0, 0.0, id="it-was-the-same-for-a-second"),
-        pytest.param(6.0, 0.5, 2.0, 2.5, id="half-of-a-longer-way"),
+        pytest.param(3.0, 0.5, 2.0, 2.5, id="as-long-as-a-longer-way"),
         pytest.param(600.0, 0.0, 0.0, 5.0, id="five-seconds-at-most"),
         pytest.param(600.0, 0.0, 4.5, 0.5, id="also-where-it-keeps-moving"),
         pytest.param(0.0, 0.0, 5.0, 0.0, id="and-then-it-is-due"),
@@ -110,6 +110,16 @@ class Story:
 def test_what_stays_the_same_is_written_when_the_pause_is_over() -> None:
     story = Story()
     assert [story.run(at, status(message="b")) for at in (0.0, 0.5, PAUSE)] == [False, False, True]
+
+
+@pytest.mark.parametrize("way", [0.0, 1.5, 3.0, 4.4, 90.0])
+def test_what_stays_the_same_is_put_off_once_however_long_the_way_is(way: float) -> None:
+    resource, new, at = pot(status(at=-way)), status(message="b", at=-way), 0.0
+    first = Pace(None, lambda: at)
+    assert first.puts_off(resource, new, BEGAN)
+    # Meanwhile the way has become longer; that does not put it off again.
+    at = first.rest
+    assert not Pace(first.course, lambda: at).puts_off(resource, new, BEGAN + timedelta(seconds=at))
 
 
 def test_what_moves_is_put_off_again_and_not_forever() -> None:
