@@ -77,7 +77,9 @@ class Component(Generic[C, F]):
     which an API tells whether it serves; `probes` are in Kubernetes' own words, by liveness, readiness and startup.
     `after` names the jobs that are done before a pod starts, where the chart has them. `data` is the directory of what
     the pods keep. `finish` is how many seconds a pod has to end. `user` is the number that it runs as where that is not
-    the service's own; 0 is root. `own_values` describe those values of the chart that only this component has.
+    the service's own; 0 is root. `own_values` describe those values of the chart that only this component has. `trial`
+    is what a shell runs to try the image and the configuration of a StatefulSet, without its data, before pods that
+    serve are replaced; without it only the image is tried.
     """
 
     name: str
@@ -99,6 +101,7 @@ class Component(Generic[C, F]):
     user: int | None = None
     host: Host = NOTHING
     own_values: Mapping[str, JsonObject] = field(default_factory=dict)
+    trial: str = ""
 
     @property
     def profile(self) -> Profile:

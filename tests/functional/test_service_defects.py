@@ -15,6 +15,7 @@ from stackwright.api.rabbitmq import TransportURL
 from stackwright.controllers import release
 from stackwright.controllers.service import controllers
 from stackwright.controllers.service.rings import PRIMARY_UNTIL
+from stackwright.kube import conditions
 from stackwright.kube.builtin import Event, Job, Pod, RoleBinding, Secret, Service, StatefulSet, StorageClass
 from stackwright.kube.client import Client
 from stackwright.kube.config import Connection
@@ -224,7 +225,7 @@ async def test_a_broker_takes_the_password_of_a_default_user_that_was_accepted_a
         before = await client.get(StatefulSet, "mq-server", namespace)
         await client.delete(Secret, "mq-default-user", namespace)
         lost = await eventually(
-            client, RabbitMq, "mq", namespace, lambda seen: "mq-default-user was deleted" in message(seen, "Ready")
+            client, RabbitMq, "mq", namespace, lambda seen: "mq-default-user was deleted" in _ready(seen)
         )
         change = {"metadata": {"annotations": {ACCEPT_LOSS: lost.status.hash["mq-default-user"]}}}
         await client.patch(RabbitMq, "mq", namespace, change)
@@ -236,6 +237,41 @@ async def test_a_broker_takes_the_password_of_a_default_user_that_was_accepted_a
         told = json.loads((await decoded(client, "mq-config-data", namespace))["definitions.json"])
         assert told["users"][0]["password"] == renewed["password"]
         await eventually(client, RabbitMq, "mq", namespace, is_ready)
+
+
+def _ready(resource: RabbitMq) -> str:
+    found = conditions.find(resource.status.conditions, conditions.READY)
+    return f"{found.reason}: {found.message}" if found is not None else ""
+
+
+async def test_an_image_that_does_not_exist_takes_no_pod_of_a_stateful_set_away(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    def broker(image: str) -> dict[str, Any]:
+        spec = {"persistence": {"storageClassName": "local"}, "containerImage": image}
+        return {"metadata": {"name": "mq", "namespace": namespace}, "spec": spec}
+
+    await client.apply(StorageClass, storage_class("local"))
+    await client.apply(RabbitMq, broker("registry.example/rabbitmq:1"), field_manager="user")
+    script = Script((Behaviour(Selector(image="*:missing"), fault=ImageMissing()),))
+    runtime = Runtime(client, controllers((RABBITMQ,), environment(kubernetes)), namespace=namespace)
+    async with simulated(client, namespace, script), running(runtime):
+        await eventually(client, RabbitMq, "mq", namespace, is_ready)
+        before = await client.get(Pod, "mq-server-0", namespace)
+        await client.apply(RabbitMq, broker("registry.example/rabbitmq:missing"), field_manager="user")
+        stuck = await eventually(
+            client, RabbitMq, "mq", namespace, lambda seen: _ready(seen).startswith("RolloutStuck")
+        )
+        assert "StatefulSet mq-server keeps its pods, because a trial of the change failed" in _ready(stuck)
+        assert "cannot get its image registry.example/rabbitmq:missing" in _ready(stuck)
+        assert (await client.get(Pod, "mq-server-0", namespace)).metadata.uid == before.metadata.uid
+        await client.apply(RabbitMq, broker("registry.example/rabbitmq:2"), field_manager="user")
+        await eventually(
+            client, Pod, "mq-server-0", namespace, lambda seen: seen.spec["containers"][0]["image"].endswith(":2")
+        )
+        await eventually(client, RabbitMq, "mq", namespace, is_ready)
+        # What was tried is gone, and what could not be.
+        await some(client, Job, namespace, lambda jobs: not jobs)
 
 
 def _input(resource: KeystoneAPI) -> str:

@@ -371,6 +371,27 @@ FURTHER = (
             "::test_only_what_took_the_place_of_a_lost_secret_is_told_to_what_runs",
         ),
     ),
+    Mutant(
+        "a StatefulSet's pods are replaced without a trial",
+        "stackwright/controllers/service/trials.py",
+        "if component is None or present is None or not is_risky(component, present, body):",
+        "if True:",
+        ("tests/unit/controllers/test_service_trials.py",),
+    ),
+    Mutant(
+        "a trial runs with the configuration of before",
+        "stackwright/controllers/service/trials.py",
+        "present is not None and present.data == wanted",
+        "True",
+        ("tests/unit/controllers/test_service_trials.py::test_configuration_is_tried_once_it_is_written",),
+    ),
+    Mutant(
+        "a pause grows while it lasts",
+        "stackwright/kube/pace.py",
+        "moved, way = before.moved, before.way",
+        "moved, way = before.moved, unready_for(new, wall)",
+        ("tests/unit/kube/test_pace.py",),
+    ),
 )
 
 ALL = (*SURVIVORS, *FURTHER)

@@ -32,9 +32,11 @@ from stackwright.controllers.service import (
     rendering,
     ring_turns,
     traces,
+    trials,
 )
 from stackwright.controllers.service.decide import Intent, Seen, decide
 from stackwright.controllers.service.environment import Environment
+from stackwright.controllers.service.last_lines import LastLines
 from stackwright.controllers.service.rings import Drop, Spread, Turn
 from stackwright.kube import builtin, clock, conditions
 from stackwright.kube.builtin import (
@@ -54,11 +56,12 @@ from stackwright.kube.conditions import Finding, declared
 from stackwright.kube.controller import Context, Controller, Result, Watch
 from stackwright.kube.errors import Blocked, Retry
 from stackwright.kube.informer import Change
+from stackwright.kube.plan import Wait
 from stackwright.kube.predicates import asked_differently
 from stackwright.kube.resource import Key, Resource
 from stackwright.kube.shapes import pausing
 from stackwright.kube.shapes.belonging import FOREIGN_SECONDS
-from stackwright.kube.shapes.children import Children, Outcome
+from stackwright.kube.shapes.children import Child, Children, Outcome
 from stackwright.kube.shapes.report import report
 
 C = TypeVar("C", bound=CustomResource)
@@ -83,6 +86,7 @@ class ServiceController(Generic[C, F]):
     service: Service[C, F]
     environment: Environment
     interests: Interests = field(default_factory=Interests, repr=False, compare=False)
+    lines: LastLines = field(default_factory=LastLines, repr=False, compare=False)
     family: Children = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -168,10 +172,9 @@ class ServiceController(Generic[C, F]):
             rendered = await self._render(resource, intent, look, context)
         except (Blocked, ownership.MadeByUser) as error:
             raise holding.Refused(error, seen) from error
-        bodies = rendered.objects if rendered is not None else ()
-        children = (*intent.children, *objects.children_of(self.service, resource, bodies, intent.children, look))
+        children, untried = await self._children(resource, intent, rendered, look, context)
         again = await failed_jobs.clear(resource, intent.values or {}, children, context)
-        waits = list(intent.waits)
+        waits = [*intent.waits, *untried]
         prune = intent.values is not None and not waits
         await credentials.mark(resource, use.begin(resource, intent.used, look), context)
         outcome = await self.family.keep(resource, children, context, prune=prune)
@@ -217,6 +220,16 @@ class ServiceController(Generic[C, F]):
             raise failure
         return Result(after=min(delays)) if delays else None
 
+    async def _children(
+        self, resource: C, intent: Intent[F], rendered: Rendered | None, look: Looker, context: Context
+    ) -> tuple[tuple[Child, ...], tuple[Wait, ...]]:
+        """Return all that a resource stands for, but for what has to be tried first, and the waits for that."""
+        bodies = rendered.objects if rendered is not None else ()
+        held = trials.hold_back(self.service, resource, bodies, intent.children, look)
+        mine = await self._speaking_pods(resource, context)
+        listed = objects.children_of(self.service, resource, held.bodies, intent.children, mine, look)
+        return (*intent.children, *listed, *held.trials), held.waits
+
     async def _hold(self, resource: C, refused: holding.Refused, look: Looker, context: Context) -> Result | None:
         """Keep the last recorded release of a service whose resource is refused, and say why it is refused."""
         error, seen = refused.error, refused.seen
@@ -224,9 +237,10 @@ class ServiceController(Generic[C, F]):
         if held is None:
             raise error
         context.logger.info("refused; what was recorded last is kept", reason=error.reason, message=str(error))
-        lost = tuple(objects.children_of(self.service, resource, held.lost, (), look))
+        mine = await self._speaking_pods(resource, context)
+        lost = tuple(objects.children_of(self.service, resource, held.lost, (), mine, look))
         outcome = await self.family.keep(resource, lost, context, prune=False)
-        there = objects.children_of(self.service, resource, held.there, (), look)
+        there = objects.children_of(self.service, resource, held.there, (), mine, look)
         outcome = replace(outcome, desired=(*outcome.desired, *there))
         delays, stuck = await self._turn(resource, held.turns, seen, context)
         findings = (conditions.finding_of(error), *outcome.findings(context), *stuck)
@@ -275,6 +289,11 @@ class ServiceController(Generic[C, F]):
     def _pods(self, resource: C, context: Context) -> list[Pod]:
         found = context.store(Pod).list(resource.metadata.namespace)
         return [pod for pod in found if labels.instance_of(pod, self.service.name) == resource.key]
+
+    async def _speaking_pods(self, resource: C, context: Context) -> list[Pod]:
+        """Return the pods of a resource, with the last lines of containers that ended without a word."""
+        self.lines.forget(context.store(Pod).list())
+        return await self.lines.add(self._pods(resource, context), context.client)
 
     async def _turn(
         self, resource: C, turns: Iterable[Turn | Spread | Drop], seen: Seen, context: Context

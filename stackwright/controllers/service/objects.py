@@ -32,14 +32,14 @@ def children_of(
     resource: CustomResource,
     bodies: Sequence[JsonObject],
     beside_it: Iterable[Child],
+    mine: Sequence[Pod],
     look: Looker,
 ) -> Iterator[Child]:
-    """Yield the objects of a release; `beside_it` is what else the resource stands for."""
+    """Yield the objects of a release; `beside_it` is what else the resource stands for, `mine` are its pods."""
     made = frozenset(
         (str(body.get("kind")), str(body["metadata"]["name"]))
         for body in (*bodies, *(child.body for child in beside_it))
     )
-    mine = [pod for pod in look.all(Pod) if labels.instance_of(pod, service.name) == resource.key]
     for body in bodies:
         of = release.type_of(body)
         component = labels.component_of(body)

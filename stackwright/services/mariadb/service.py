@@ -40,6 +40,15 @@ ROOT_SECRET = {
     "name": described("The name of the Secret.", {"type": "string"}),
     "key": described("The key of the password in it.", {"type": "string", "minLength": 1}),
 }
+# The server reads its options, says which of them it refuses, and ends. Of a wrong value of InnoDB's it only tells.
+TRIAL = r"""
+cat /var/lib/openstack/config/*.cnf > /tmp/trial.cnf || exit 1
+mariadbd --defaults-file=/tmp/trial.cnf --verbose --help > /dev/null 2> /tmp/said
+code=$?
+sed 's/^[-0-9]\{10\} *[0-9:]* [0-9]* //; /^\[Warning\]/d; /^\[Note\]/d; s/^\[ERROR\] //' /tmp/said | sort -u
+if grep -q "Parsing options for plugin 'InnoDB' failed" /tmp/said; then exit 1; fi
+exit $code
+"""
 GENERATED = """\
 [mariadbd]
 max_connections = 1024
@@ -223,6 +232,7 @@ SERVICE = Service(
             finish=115,
             requests={"cpu": "100m", "memory": "512Mi"},
             own_values={"replicas": {**WORKLOAD["replicas"], "maximum": 3}},
+            trial=TRIAL,
         ),
     ),
     secrets=(

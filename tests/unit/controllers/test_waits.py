@@ -31,6 +31,8 @@ WHO_ENDS = {
     "RabbitMqNotReady": {ITSELF},
     "Replacing": {ITSELF},
     "ServiceNotReady": {ITSELF},
+    # A trial that fails is told by its Job, as a warning.
+    "Trial": {ITSELF},
     "Waiting": {ITSELF},
     # Whoever wrote the resource names what is not there: the user, or a parent that is about to make it.
     "ApiMissing": {AUTHOR},
