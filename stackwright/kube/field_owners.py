@@ -26,13 +26,15 @@ _MAPS = frozenset({"f:annotations", "f:labels"})
 _RESTARTED = ".annotations.kubectl.kubernetes.io/restartedAt"
 
 
-def is_stranger(manager: str, subresource: str, ours: str) -> bool:
+def is_stranger(manager: str, subresource: str, ours: str, operation: str = APPLY) -> bool:
     """Return whether a manager is neither we nor a component of Kubernetes.
 
-    What is written through a subresource is a status, or a field such as the replicas, which an apply tells of.
+    What is written through a subresource is a status, or a field such as the replicas, which an apply tells of. We ask
+    for things by applies alone: who updates something under our name is somebody else.
     """
     of_kubernetes = manager.startswith(_COMPONENTS) or manager in _OTHER_COMPONENTS
-    return manager != ours and not subresource and not of_kubernetes
+    is_ours = manager == ours and operation == APPLY
+    return not is_ours and not subresource and not of_kubernetes
 
 
 def added(entries: Iterable[JsonObject], ours: str) -> tuple[tuple[str, str], ...]:
@@ -43,12 +45,14 @@ def added(entries: Iterable[JsonObject], ours: str) -> tuple[tuple[str, str], ..
     entries = tuple(entries)
     own: JsonObject = {}
     for entry in entries:
-        if entry.get("manager") == ours and not entry.get("subresource"):
+        if _is_applied(entry, ours):
             own = _union(own, entry.get("fieldsV1", {}))
     found = {
         (path, manager)
         for entry in entries
-        if is_stranger(manager := entry.get("manager", ""), entry.get("subresource", ""), ours)
+        if is_stranger(
+            manager := entry.get("manager", ""), entry.get("subresource", ""), ours, entry.get("operation", APPLY)
+        )
         for path in _added(_spec(entry), own, "")
         if not path.endswith(_RESTARTED)
     }

@@ -72,6 +72,59 @@ async def test_what_is_added_by_hand_is_listed_shown_and_taken_away(
         await eventually(client, Memcached, "memcached", namespace, lambda seen: not seen.status.overridden)
 
 
+async def test_what_is_added_under_our_own_name_is_listed_and_taken_away(
+    client: Client, namespace: str, kubernetes: dict[str, Path], apiserver: Shared, by_hand: Hand
+) -> None:
+    await client.apply(Memcached, cache(namespace), field_manager="user")
+    async with cloud(client, namespace, (MEMCACHED,), environment(kubernetes)):
+        await eventually(client, Memcached, "memcached", namespace, is_ready)
+        await by_hand("set", "env", "statefulset/memcached", "MINE=yes", f"--field-manager={client.field_manager}")
+        listed = await eventually(client, Memcached, "memcached", namespace, lambda seen: bool(overridden(seen)))
+        variable = f'{POD}.containers[name="memcached"].env[name="MINE"]'
+        assert overridden(listed) == {variable: (client.field_manager, "")}
+        done = await command(apiserver.kubeconfig, namespace, "take", "memcached", "--yes")
+        assert done.exit_code == 0, done.stderr
+        after = await client.get(StatefulSet, "memcached", namespace)
+        assert "MINE" not in json.dumps(after.spec["template"]["spec"]["containers"])
+        await eventually(client, Memcached, "memcached", namespace, lambda seen: not seen.status.overridden)
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        pytest.param(
+            {"type": "ExternalName", "externalName": "elsewhere.example.org", "clusterIP": "", "clusterIPs": None},
+            "the host elsewhere.example.org",
+            id="to-another-host",
+        ),
+        pytest.param({"selector": {"app.kubernetes.io/name": "stranger"}}, "stranger", id="to-other-pods"),
+    ],
+)
+async def test_a_service_that_a_hand_leads_elsewhere_is_told_and_taken_back(
+    client: Client,
+    namespace: str,
+    kubernetes: dict[str, Path],
+    apiserver: Shared,
+    by_hand: Hand,
+    change: dict[str, Any],
+    where: str,
+) -> None:
+    await client.apply(Memcached, cache(namespace), field_manager="user")
+    async with cloud(client, namespace, (MEMCACHED,), environment(kubernetes)):
+        await eventually(client, Memcached, "memcached", namespace, is_ready)
+        await by_hand("patch", "service/memcached", "-p", json.dumps({"spec": change}))
+
+        def led_away(seen: Memcached) -> bool:
+            ready = find(seen.status.conditions, "Ready")
+            return ready is not None and ready.reason == "LedAway" and where in ready.message
+
+        told = await eventually(client, Memcached, "memcached", namespace, led_away)
+        assert {entry.resource for entry in told.status.overridden} == {"Service/memcached"}
+        done = await command(apiserver.kubeconfig, namespace, "take", "memcached", "--yes")
+        assert done.exit_code == 0, done.stderr
+        await eventually(client, Memcached, "memcached", namespace, is_ready)
+
+
 @pytest.mark.parametrize("replicas", [0, 2])
 async def test_a_workload_that_was_scaled_by_hand_stays_so_is_listed_and_taken_back(
     client: Client,

@@ -392,6 +392,13 @@ FURTHER = (
         "moved, way = before.moved, unready_for(new, wall)",
         ("tests/unit/kube/test_pace.py",),
     ),
+    Mutant(
+        "what is updated under our name is ours",
+        "stackwright/kube/field_owners.py",
+        "is_ours = manager == ours and operation == APPLY",
+        "is_ours = manager == ours",
+        ("tests/unit/kube/test_field_owners.py::test_who_is_a_stranger",),
+    ),
 )
 
 ALL = (*SURVIVORS, *FURTHER)

@@ -337,7 +337,13 @@ def _wanted(item: Child, path: str) -> str:
 
 
 def _state(item: Child, present: Resource) -> Finding:
-    """Return a child's state; pods that somebody took away are missed, although their controller misses none."""
+    """Return a child's state; pods that somebody took away are missed, although their controller misses none.
+
+    So are clients that somebody leads away from them.
+    """
+    if where := strangers.led_away(item.body, present):
+        message = f"{item} was changed by hand and leads to {where}, not to its own pods (stackwright take reverts it)"
+        return Finding("", "False", "LedAway", message, "Warning")
     if not strangers.is_emptied(item.body, present):
         return (item.state or state_of)(present)
     asked = strangers.asked_replicas(item.body)
@@ -402,6 +408,8 @@ async def apply_unforced(child: Child, parent: Resource, context: Context) -> Ap
     present = context.store(child.of).get(child.key)
     refuse_foreign(str(child), present, parent)
     marked = with_annotation(child.body, mark_of(context), fields.digest(child.body))
+    if present is not None and (owned := await strangers.renamed(context.client, child.body, present)):
+        return Applied(present, owned, await strangers.added(context.client, present, owned))
     left_out = await strangers.scaled_to_zero(context.client, child.body, present)
     # Twice at most: the first answer names every conflict. A third manager in between is the next pass's matter.
     for _ in range(3):

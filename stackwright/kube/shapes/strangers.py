@@ -8,14 +8,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from stackwright.kube import field_owners
-from stackwright.kube.builtin import ConfigMap, Plain, Secret
+from stackwright.kube.builtin import ConfigMap, Plain, Secret, Service
 from stackwright.kube.client import Client
 from stackwright.kube.managed import managed
 from stackwright.kube.resource import CustomResource, FieldManager, JsonObject, Key, Resource
 
 REPLICAS = ".spec.replicas"
+TYPE = ".spec.type"
 # Named as the manager if a workload was scaled to 0: the server does not remember who did it.
 SCALE = "scale"
+# The type of a Service that is only another name of a host.
+EXTERNAL_NAME = "ExternalName"
 # How many additions of one child a status lists; the next ones come when these are taken back.
 LISTED = 50
 
@@ -29,7 +32,11 @@ def strangers(resource: Resource, ours: str) -> tuple[FieldManager, ...]:
     if isinstance(resource, CustomResource | ConfigMap | Secret):
         return ()
     entries = resource.metadata.managedFields
-    return tuple(entry for entry in entries if field_owners.is_stranger(entry.manager, entry.subresource, ours))
+    return tuple(
+        entry
+        for entry in entries
+        if field_owners.is_stranger(entry.manager, entry.subresource, ours, entry.operation or field_owners.APPLY)
+    )
 
 
 async def added(client: Client, resource: Resource, known: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -49,9 +56,48 @@ async def scaled_to_zero(client: Client, body: JsonObject, present: Resource | N
     return {REPLICAS: SCALE} if ours and not field_owners.has(entries, "f:spec", "f:replicas") else {}
 
 
+async def renamed(client: Client, body: JsonObject, present: Resource | None) -> dict[str, str]:
+    """Return the type, and by whom, where somebody made of a Service of ours another name of a host.
+
+    Such a Service takes hardly anything of what we ask for: it is not applied while the type is somebody else's.
+    """
+    if present is None or not is_renamed(body, present):
+        return {}
+    ours = client.field_manager
+    owners = (
+        str(entry.get("manager", ""))
+        for entry in await _entries(client, present)
+        if field_owners.has((entry,), "f:spec", "f:type")
+        and field_owners.is_stranger(
+            entry.get("manager", ""), entry.get("subresource", ""), ours, entry.get("operation", "")
+        )
+    )
+    owner = next(owners, "")
+    return {TYPE: owner} if owner else {}
+
+
+def is_renamed(body: JsonObject, present: Resource) -> bool:
+    """Return whether a Service is another name of a host, and is not asked to be. Pure."""
+    asked = (body.get("spec") or {}).get("type")
+    return isinstance(present, Service) and present.spec.get("type") == EXTERNAL_NAME and asked != EXTERNAL_NAME
+
+
 def is_emptied(body: JsonObject, present: Resource) -> bool:
     """Return whether a workload that should have pods has none because somebody says so. Pure."""
     return bool(asked_replicas(body)) and _replicas(present) == 0
+
+
+def led_away(body: JsonObject, present: Resource) -> str:
+    """Return where a Service leads, if somebody made it lead elsewhere than to its pods; "" where nobody did. Pure."""
+    asked = body.get("spec") or {}
+    if not isinstance(present, Service) or not asked.get("selector"):
+        return ""
+    if is_renamed(body, present):
+        return f"the host {present.spec.get('externalName', '')}"
+    found = present.spec.get("selector") or {}
+    if found == asked["selector"]:
+        return ""
+    return f"pods with the labels {', '.join(f'{name}={value}' for name, value in sorted(found.items())) or '(none)'}"
 
 
 def asked_replicas(body: JsonObject) -> int:

@@ -150,21 +150,33 @@ def test_what_others_added(theirs: dict[str, Any], paths: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("manager", "subresource", "expected"),
+    ("manager", "operation", "subresource", "expected"),
     [
-        pytest.param("kubectl-edit", "", True, id="a-hand"),
-        pytest.param("helm", "", True, id="another-program"),
-        pytest.param("ours", "", False, id="we-ourselves"),
-        pytest.param("kube-controller-manager", "", False, id="kubernetes"),
-        pytest.param("openshift-controller-manager", "", False, id="a-platform"),
-        pytest.param("before-first-apply", "", False, id="nobody-knows-whose-it-was"),
-        pytest.param("somebody", "status", False, id="a-status"),
+        pytest.param("kubectl-edit", "Update", "", True, id="a-hand"),
+        pytest.param("kubectl", "Apply", "", True, id="a-hand-that-applies"),
+        pytest.param("helm", "Update", "", True, id="another-program"),
+        pytest.param("ours", "Apply", "", False, id="we-ourselves"),
+        pytest.param("ours", "Update", "", True, id="a-hand-under-our-name"),
+        pytest.param("kube-controller-manager", "Update", "", False, id="kubernetes"),
+        pytest.param("openshift-controller-manager", "Update", "", False, id="a-platform"),
+        pytest.param("before-first-apply", "Update", "", False, id="nobody-knows-whose-it-was"),
+        pytest.param("somebody", "Update", "status", False, id="a-status"),
+        pytest.param("ours", "Update", "status", False, id="our-own-status"),
     ],
 )
-def test_who_is_a_stranger(manager: str, subresource: str, expected: bool) -> None:
-    assert is_stranger(manager, subresource, "ours") is expected
+def test_who_is_a_stranger(manager: str, operation: str, subresource: str, expected: bool) -> None:
+    assert is_stranger(manager, subresource, "ours", operation) is expected
     fields = pods({}, spec={"f:hostNetwork": {}})
-    assert bool(added([OURS, entry(manager, fields, "Update", subresource=subresource)], "ours")) is expected
+    assert bool(added([OURS, entry(manager, fields, operation, subresource=subresource)], "ours")) is expected
+
+
+def test_what_was_added_under_our_name_is_taken_back() -> None:
+    path = ".spec.template.spec.hostNetwork"
+    theirs = entry("ours", pods({}, spec={"f:hostNetwork": {}}), "Update")
+    after = taken([OURS, theirs], "ours", path, "ours")
+    assert added(after, "ours") == ()
+    (applied,) = (one for one in after if one["operation"] == "Apply")
+    assert "f:hostNetwork" in applied["fieldsV1"]["f:spec"]["f:template"]["f:spec"]
 
 
 def test_two_entries_of_one_manager_tell_a_path_once() -> None:
