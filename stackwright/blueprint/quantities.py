@@ -12,6 +12,9 @@ _UNITS = {
     },
     **{f"{letter}i": Decimal(1024) ** power for power, letter in enumerate("KMGTPE", 1)},
 }
+# Kubernetes counts in 64 bits; what is more, it cuts off, or compares wrongly.
+MOST = 2**63 - 1
+TOO_MUCH = "is more than Kubernetes can count; write a smaller amount"
 # What every node has; all other names have a domain, or are a size of huge pages.
 _STANDARD = ("cpu", "memory", "ephemeral-storage")
 _HUGE_PAGES = "hugepages-"
@@ -34,6 +37,8 @@ def size_problem(said: object) -> str:
     number = amount(said)
     if number is None:
         return "is not a quantity; write a number with a unit, such as 10G or 500Mi"
+    if number > MOST:
+        return TOO_MUCH
     return "" if number > 0 else "must be more than 0; a volume cannot have size 0"
 
 
@@ -41,7 +46,7 @@ def requirement_problems(requests: Mapping[str, object], limits: Mapping[str, ob
     """Yield what no pod can request, by its path below `resources`."""
     for place, said in (("limits", limits), ("requests", requests)):
         for name, quantity in said.items():
-            if sentence := _name_problem(name) or _amount_problem(quantity):
+            if sentence := _name_problem(name) or _amount_problem(name, quantity):
                 yield f"{place}[{name}]", sentence
     for name, quantity in requests.items():
         asked, most = amount(quantity), amount(limits.get(name))
@@ -57,8 +62,11 @@ def _name_problem(name: str) -> str:
     return f"is not a resource of a node; there are {', '.join(_STANDARD)}, and names with a domain (example.org/card)"
 
 
-def _amount_problem(quantity: object) -> str:
+def _amount_problem(name: str, quantity: object) -> str:
     number = amount(quantity)
     if number is None:
         return "is not a quantity; write a number with a unit, such as 500m or 2Gi"
+    # Processors are counted in thousandths.
+    if number * (1000 if name == "cpu" else 1) > MOST:
+        return TOO_MUCH
     return "" if number >= 0 else "must be 0 or more"

@@ -7,12 +7,14 @@ from dataclasses import replace
 
 import click
 
+from stackwright.api.base import CustomResource
 from stackwright.cli import exit_codes, resource_names
 from stackwright.cli.commands import status
 from stackwright.cli.connection import Where, client_of, cloud_options
 from stackwright.cli.printing import explanation_report
 from stackwright.foresight import critical_path, explanation, reasons, snapshot, tree
-from stackwright.foresight.objects import resource_name_of
+from stackwright.foresight.kinds import service_kinds
+from stackwright.foresight.objects import Objects, resource_name_of
 from stackwright.foresight.reasons import Reason
 from stackwright.foresight.snapshot import Snapshot
 from stackwright.kube.resource import ResourceName
@@ -42,6 +44,9 @@ async def _explain(where: Where, word: str, output: str) -> int:
         namespace = await resource_names.namespace_of(client, where.namespace)
         found = await snapshot.read(client, namespace)
         target = resource_name_of(status.choose(found.objects, word))
+        if names := namesakes(found.objects, word, target):
+            chosen = f"{target[0].lower()}/{target[1]}"
+            click.echo(f"This is about {chosen}; {word} is also the name of {', '.join(names)}.", err=True)
         reason = explanation.explain(found, target)
         logs = [entry.log.log for entry in reasons.flatten(reason) if entry.log is not None]
         if logs:
@@ -49,6 +54,24 @@ async def _explain(where: Where, word: str, output: str) -> int:
             reason = explanation.explain(found, target)
     _print(namespace, found, target, reason, output)
     return status.code_of(status.trees_below(found.objects, target))
+
+
+def namesakes(objects: Objects, word: str, target: ResourceName) -> list[str]:
+    """Return the other resources that a bare word may have meant, but for what the chosen one keeps under its name.
+
+    Pure.
+    """
+    below = {(node.kind, node.name) for node in tree.flatten(status.trees_below(objects, target))}
+    others = [
+        resource
+        for resource in objects.all()
+        if isinstance(resource, CustomResource)
+        and resource.metadata.name == word
+        and resource_name_of(resource) != target
+    ]
+    services = service_kinds()
+    meant = (one for one in others if type(one) in services or resource_name_of(one) not in below)
+    return sorted(resource_names.label(one) for one in meant)
 
 
 def _print(namespace: str, found: Snapshot, target: ResourceName, reason: Reason, output: str) -> None:
