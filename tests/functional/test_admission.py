@@ -279,7 +279,7 @@ async def test_webhooks_are_served_alone(hooks: Hooks, tmp_path: Path, kept: str
         for name, value in to_secret(made).items():
             (tmp_path / name).write_bytes(value)
     settings = replace(hooks.settings, target=target)
-    serving = Serving((WEBHOOK,), settings, certificates, host="127.0.0.1", port=port)
+    serving = Serving((WEBHOOK,), settings, certificates, host="127.0.0.1", port=port, look_again=0.1)
     task = asyncio.create_task(serve(hooks.client, serving))
     if kept == "by others":
         # Who keeps the files also says whom to believe.
@@ -292,5 +292,26 @@ async def test_webhooks_are_served_alone(hooks: Hooks, tmp_path: Path, kept: str
     async with asyncio.timeout(PATIENCE):
         while not await hooks.refuses():
             await asyncio.sleep(0.05)  # What the API server has read of its own objects cannot be watched.
+    if kept == "by us":
+        await _mended(hooks)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
+
+
+async def _mended(hooks: Hooks) -> None:
+    """Take the registration away, and its content, and see that both come back."""
+    for kind in (MutatingWebhookConfiguration, ValidatingWebhookConfiguration):
+        await hooks.client.delete(kind, hooks.namespace)
+        await _until_registered(hooks)
+        await hooks.client.patch(kind, hooks.namespace, "", {"webhooks": []})
+        await _until_registered(hooks)
+
+
+async def _until_registered(hooks: Hooks) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            changing = await hooks.client.find(MutatingWebhookConfiguration, hooks.namespace)
+            checking = await hooks.client.find(ValidatingWebhookConfiguration, hooks.namespace)
+            if changing is not None and checking is not None and changing.webhooks and checking.webhooks:
+                return
+            await asyncio.sleep(0.05)  # Two kinds are looked at until both are there.

@@ -11,6 +11,8 @@ import pytest
 from prometheus_client import REGISTRY
 
 from stackwright.controllers.operator_process import Operation, Webhooks, operate
+from stackwright.kube.admission import registration
+from stackwright.kube.admission.registration import Settings, UrlTarget
 from stackwright.kube.builtin import StorageClass, ValidatingWebhookConfiguration
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import is_true
@@ -125,6 +127,14 @@ async def test_the_operator_may_do_nothing_in_another_namespace(
         assert await may(own, "patch", registrations, name=f"{RELEASE}-webhook.{namespace}")
         for verb in ("patch", "get", "create", "delete", "list"):
             assert not await may(own, verb, registrations, name="another"), verb
+        # What somebody deletes of them is made again by an apply, and nothing of another name is.
+        named = Settings(f"{RELEASE}-webhook.{namespace}", "example.org", UrlTarget("https://127.0.0.1:1"))
+        await client.delete(ValidatingWebhookConfiguration, named.name)
+        assert await client.find(ValidatingWebhookConfiguration, named.name) is None
+        await registration.register(own, (), named)
+        assert await client.find(ValidatingWebhookConfiguration, named.name) is not None
+        with pytest.raises(Denied):
+            await registration.register(own, (), dataclasses.replace(named, name="another"))
 
 
 async def test_a_namespace_without_rights_does_not_keep_the_operator_from_the_others(

@@ -75,6 +75,29 @@ async def register(client: Client, webhooks: Iterable[Webhook[Any]], settings: S
     await client.apply(ValidatingWebhookConfiguration, validating(webhooks, settings, bundle))
 
 
+async def is_registered(
+    client: Client, webhooks: Iterable[Webhook[Any]], settings: Settings, bundle: bytes = b""
+) -> bool:
+    """Return whether both configurations are there and ask us all that they should."""
+    webhooks = tuple(webhooks)
+    changing = await client.find(MutatingWebhookConfiguration, settings.name)
+    checking = await client.find(ValidatingWebhookConfiguration, settings.name)
+    if changing is None or checking is None:
+        return False
+    wanted = (mutating(webhooks, settings, bundle)["webhooks"], validating(webhooks, settings, bundle)["webhooks"])
+    return _has(list(changing.webhooks), wanted[0]) and _has(list(checking.webhooks), wanted[1])
+
+
+def _has(found: Any, wanted: Any) -> bool:
+    """Return whether a value has all that is wanted; the server fills in more."""
+    if isinstance(wanted, dict):
+        return isinstance(found, dict) and all(_has(found.get(name), value) for name, value in wanted.items())
+    if isinstance(wanted, list):
+        pairs = zip(found, wanted, strict=True) if isinstance(found, list) and len(found) == len(wanted) else None
+        return pairs is not None and all(_has(one, other) for one, other in pairs)
+    return bool(found == wanted)
+
+
 def _configuration(kind: Kind, entries: list[JsonObject], settings: Settings) -> JsonObject:
     metadata: JsonObject = {"name": settings.name}
     if settings.annotations:
