@@ -67,11 +67,13 @@ async def administrator(client: Client, namespace: str, access: Access, password
     await client.apply(Secret, {"metadata": {"name": "rabbit-admin", "namespace": namespace}, "data": data})
 
 
-async def outside(client: Client, namespace: str, access: Access, *, ready: bool = True) -> None:
+async def outside(
+    client: Client, namespace: str, access: Access, *, ready: bool = True, name: str = "rabbitmq"
+) -> None:
     """A RabbitMq that stands for the fake, as its operator reports it."""
     await administrator(client, namespace, access)
     external = {"hostname": "rabbit.example.org", "managementURL": access.url, "secret": "rabbit-admin"}
-    body: JsonObject = {"metadata": {"name": "rabbitmq", "namespace": namespace}, "spec": {"external": external}}
+    body: JsonObject = {"metadata": {"name": name, "namespace": namespace}, "spec": {"external": external}}
     made = await client.apply(RabbitMq, body)
     if ready:
         now = "2026-01-01T00:00:00Z"
@@ -121,6 +123,29 @@ async def login(client: Client, namespace: str, resource: TransportURL) -> tuple
     return unquote(parts.username or ""), unquote(parts.password or "")
 
 
+async def test_a_second_resource_of_one_broker_neither_shuts_out_nor_deletes_users_of_the_first(
+    client: Client, namespace: str, access: Access, broker: Management, operator: None
+) -> None:
+    await outside(client, namespace, access)
+    await outside(client, namespace, access, name="another")
+    await ask(client, namespace, username="nova")
+    first = await settled(client, namespace)
+    before = await broker.user("nova")
+    # Somebody makes a Secret that says that the user is ours.
+    secret = {"name": password_name("another", "nova"), "namespace": namespace}
+    marked = {**secret, "annotations": {"openstack.org/generated": "true"}}
+    await client.apply(Secret, {"metadata": marked, "data": {"password": encoded("forged")}})
+    wanted = {"rabbitmqClusterName": "another", "username": "nova", "deletionPolicy": "Delete"}
+    await ask(client, namespace, "thief", **wanted)
+    await eventually(client, TransportURL, "thief", namespace, says("UserTaken"))
+    await client.delete(TransportURL, "thief", namespace)
+    await gone(client, namespace, "thief")
+    after = await broker.user("nova")
+    assert after is not None
+    assert after == before
+    assert after.has_password((await login(client, namespace, first))[1])
+
+
 async def test_without_a_name_the_url_has_the_default_user(
     client: Client, namespace: str, access: Access, broker: Management, operator: None
 ) -> None:
@@ -148,7 +173,8 @@ async def test_a_named_user_is_made_with_a_password_of_its_own(
     user = await broker.user("nova")
     assert user is not None
     assert user.has_password("password 1 of/ours")
-    assert user.tags == {f"stackwright/{namespace}/rabbitmq"}
+    resource = await client.get(RabbitMq, "rabbitmq", namespace)
+    assert user.tags == {f"stackwright/{namespace}/rabbitmq/{resource.metadata.uid}"}
     assert await broker.permission("/", "nova") == Permission()
 
 

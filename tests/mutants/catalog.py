@@ -399,6 +399,13 @@ FURTHER = (
         "is_ours = manager == ours",
         ("tests/unit/kube/test_field_owners.py::test_who_is_a_stranger",),
     ),
+    Mutant(
+        "a broker's user of another RabbitMq gets another password",
+        "stackwright/controllers/broker/transport.py",
+        "        _refuse_change(seen, broker, kept)\n",
+        "        pass\n",
+        ("tests/unit/controllers/broker/test_transport.py::test_a_user_of_somebody_else_gets_no_other_password",),
+    ),
 )
 
 ALL = (*SURVIVORS, *FURTHER)

@@ -36,6 +36,8 @@ class Broker:
     queue_type: str = "quorum"
     external: bool = False
     ready: bool = True
+    # Tells an external broker's resource from one of the same name in another cluster.
+    uid: str = ""
 
     def explain(self, error: AdapterError) -> Exception:
         """Return an adapter's error as a reconcile raises it."""
@@ -72,6 +74,7 @@ def find_broker(name: str, look: Looker) -> Broker | Absent:
         queue_type=configuration.QUEUE_TYPES[resource.spec.queueType],
         external=external is not None,
         ready=is_ready(resource),
+        uid=resource.metadata.uid if external is not None else "",
     )
 
 

@@ -23,13 +23,15 @@ from stackwright.controllers.broker.steps import (
     WriteUrl,
 )
 from stackwright.controllers.broker.transport import (
+    ADMINISTRATOR,
     EVERYTHING,
     Former,
     Kept,
     Seen,
     decide,
+    is_anothers,
+    is_ours,
     remove,
-    tag_of,
     tell,
     wanted_vhost,
 )
@@ -139,13 +141,13 @@ async def observe(resource: TransportURL, world: World) -> Seen:
 async def _asked(seen: Seen, broker: Broker, world: World, generated: Mapping[str, bool]) -> Seen:
     """Return what was seen with what the broker says; `generated` are the users besides, and whose password is ours."""
     former = []
-    tag = tag_of(broker.namespace, broker.name)
     async with world.management(broker) as management:
         for name, made in sorted(generated.items()):
             account = await management.user(name)
             if account is not None:
                 connected = await management.connections(name) > 0
-                former.append(Former(name, made or tag in account.tags, connected))
+                ours = is_ours(account, broker) or (made and not is_anothers(account, broker))
+                former.append(Former(name, ours and ADMINISTRATOR not in account.tags, connected))
             elif made:
                 former.append(Former(name, ours=True))
         return replace(

@@ -16,6 +16,9 @@ from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Plan, Step, Wait
 
 DEFAULT_VHOST = "/"
+# How the tags begin that say for which RabbitMq we made a user.
+MARK = "stackwright/"
+ADMINISTRATOR = "administrator"
 EVERYTHING = Permission()
 TYPES = {"quorum": "Quorum", "classic": "Mirrored"}
 
@@ -63,9 +66,28 @@ class Seen:
         return next((url for url in self.urls if url.user == self.user), None)
 
 
-def tag_of(namespace: str, broker: str) -> str:
-    """Return the tag by which the users are known that we made for a RabbitMq."""
-    return f"stackwright/{namespace}/{broker}"
+def tag_of(broker: Broker) -> str:
+    """Return the tag by which the users are known that we made for a RabbitMq.
+
+    Several resources may stand for one broker: an external RabbitMq may lead to one of ours, or be shared by clusters.
+    """
+    return f"{_tag_before(broker)}/{broker.uid}" if broker.uid else _tag_before(broker)
+
+
+def _tag_before(broker: Broker) -> str:
+    """Return the tag that users of an external broker had when names alone told resources apart."""
+    return f"{MARK}{broker.namespace}/{broker.name}"
+
+
+def is_ours(account: User, broker: Broker) -> bool:
+    """Return whether a user is one that we made for this RabbitMq. Pure."""
+    return tag_of(broker) in account.tags or (_tag_before(broker) in account.tags and not is_anothers(account, broker))
+
+
+def is_anothers(account: User, broker: Broker) -> bool:
+    """Return whether a user was made for another RabbitMq that stands for the same broker. Pure."""
+    own = {tag_of(broker), _tag_before(broker)}
+    return tag_of(broker) not in account.tags and any(tag.startswith(MARK) for tag in account.tags - own)
 
 
 def wanted_vhost(resource: TransportURL) -> str:
@@ -110,7 +132,7 @@ def _vhost(seen: Seen, broker: Broker) -> tuple[Step, ...]:
 
 def _refuse_stranger(seen: Seen, broker: Broker) -> None:
     """Refuse to take over a user that somebody else made: another password would shut that somebody out."""
-    if seen.account is None or tag_of(broker.namespace, broker.name) in seen.account.tags:
+    if seen.account is None or is_ours(seen.account, broker):
         return
     name = secrets.password_name(broker.name, seen.user)
     raise Blocked(
@@ -121,11 +143,33 @@ def _refuse_stranger(seen: Seen, broker: Broker) -> None:
     )
 
 
+def _refuse_change(seen: Seen, broker: Broker, kept: Kept) -> None:
+    """Refuse to give another password to a user of another RabbitMq's, or to an administrator: it would shut them out.
+
+    Who knows the password shares the user.
+    """
+    account = seen.account
+    if account is None or account.has_password(kept.password):
+        return
+    if not is_anothers(account, broker) and not (ADMINISTRATOR in account.tags and not is_ours(account, broker)):
+        return
+    whose = "administers the broker" if ADMINISTRATOR in account.tags else "was created for another RabbitMq"
+    name = secrets.password_name(broker.name, seen.user)
+    raise Blocked(
+        f"spec.username: user {seen.user} exists at the broker and {whose}, and Secret {name} has another password; "
+        "name another user, or write the user's password into the Secret",
+        reason="UserTaken",
+        condition=URL_READY,
+    )
+
+
 def _account(seen: Seen, broker: Broker, kept: Kept) -> tuple[Step, ...]:
     """Return what lets the user in. The default user is the broker's own; only its rights are ours to see to."""
+    if seen.user != broker.user:
+        _refuse_change(seen, broker, kept)
     tags = seen.account.tags if seen.account is not None else frozenset()
     if kept.generated:
-        tags |= {tag_of(broker.namespace, broker.name)}
+        tags |= {tag_of(broker)}
     own = seen.user == broker.user
     right = seen.account is not None and seen.account.has_password(kept.password) and seen.account.tags == tags
     if not own and not right:

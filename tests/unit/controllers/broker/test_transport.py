@@ -99,6 +99,54 @@ def test_steps(seen: Seen, steps: list[type[Step]]) -> None:
     assert plan.waits == ()
 
 
+OUTSIDE = replace(BROKER, name="outside", external=True, uid="u1")
+OF_OUTSIDE = "stackwright/cloud/outside"
+
+
+def known(*tags: str, password: str = "another") -> User:  # noqa: S107  of a user in a test
+    return User("nova", frozenset(tags), digest_of(password))
+
+
+@pytest.mark.parametrize(
+    ("account", "kept", "said"),
+    [
+        pytest.param(known(TAG), None, "was not created for this resource", id="of-our-own-broker"),
+        pytest.param(known(TAG), Kept(PASSWORD, generated=False), "for another RabbitMq", id="with-a-secret-by-hand"),
+        pytest.param(known(TAG), Kept(PASSWORD, generated=True), "for another RabbitMq", id="with-a-forged-secret"),
+        pytest.param(
+            known(f"{OF_OUTSIDE}/u2"), Kept(PASSWORD, generated=True), "for another RabbitMq", id="of-another-cluster"
+        ),
+        pytest.param(
+            known(OF_OUTSIDE, f"{OF_OUTSIDE}/u2"), None, "not created for this", id="that-another-cluster-marked-first"
+        ),
+        pytest.param(
+            known("administrator"), Kept(PASSWORD, generated=False), "administers the broker", id="an-administrator"
+        ),
+    ],
+)
+def test_a_user_of_somebody_else_gets_no_other_password(account: User, kept: Kept | None, said: str) -> None:
+    with pytest.raises(Blocked, match=said) as refused:
+        decide(RESOURCE, replace(GOOD, broker=OUTSIDE, account=account, kept=kept))
+    assert refused.value.reason == "UserTaken"
+
+
+@pytest.mark.parametrize(
+    "account",
+    [
+        pytest.param(known(f"{OF_OUTSIDE}/u1"), id="ours"),
+        pytest.param(known(OF_OUTSIDE), id="ours-from-before-resources-were-told-apart"),
+        pytest.param(known(f"{OF_OUTSIDE}/u1", f"{OF_OUTSIDE}/u2"), id="one-that-two-share"),
+        pytest.param(known(TAG, password=PASSWORD), id="one-whose-password-is-known"),
+        pytest.param(known(), id="one-that-a-user-handed-over"),
+    ],
+)
+def test_a_user_of_ours_is_let_in_and_marked(account: User) -> None:
+    plan = decide(RESOURCE, replace(GOOD, broker=OUTSIDE, account=account))
+    (step,) = plan.steps
+    assert isinstance(step, Admit)
+    assert f"{OF_OUTSIDE}/u1" in step.tags
+
+
 @pytest.mark.parametrize(
     ("former", "shared", "dropped"),
     [
