@@ -1,15 +1,18 @@
 """A release that changes hands between helm and the operator: nothing restarts, and the history goes on."""
 
+import json
 from typing import Any
 
 import pytest
 
 from stackwright.adapters.helm import records
+from stackwright.adapters.helm.records import Record
 from stackwright.controllers.release.history import DESCRIPTION
 from stackwright.controllers.release.ownership import RELEASE_OWNER
 from stackwright.kube.builtin import ConfigMap, Deployment, Job, PersistentVolumeClaim, Secret, Service
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import find
+from tests.functional.conftest import fresh_namespace
 from tests.functional.releases import CHART, Hand, Small, ask, managers, pods, until
 from tests.functional.test_release import hand, operator, revisions, without_extra
 from tests.functional.watching import eventually, told
@@ -97,6 +100,26 @@ async def test_what_a_hand_asked_for_and_the_operator_does_not_goes(operator: No
     assert await client.find(PersistentVolumeClaim, "small-extra", hand.namespace) is not None
     # What helm itself would keep is kept.
     assert await client.find(ConfigMap, "small-kept", hand.namespace) is not None
+
+
+async def test_a_forged_record_deletes_nothing_in_another_namespace(operator: None, client: Client, hand: Hand) -> None:
+    await installed(hand, client)
+    elsewhere = await fresh_namespace(client, "elsewhere")
+    secret = await client.get(Secret, records.secret_name("small", 1), hand.namespace)
+    record = records.decode(secret.data[records.KEY])
+    manifest = record.manifest
+    for namespace in (hand.namespace, elsewhere):
+        metadata = {"name": "victim", "namespace": namespace, "annotations": {"meta.helm.sh/release-name": "small"}}
+        await client.apply(ConfigMap, {"metadata": metadata}, field_manager="user")
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "victim", "namespace": namespace}}
+        manifest += f"\n---\n{json.dumps(body)}\n"
+    forged = records.encode(Record({**record.body, "manifest": manifest}))
+    await client.patch(Secret, secret.metadata.name, hand.namespace, {"data": {records.KEY: forged}})
+    await ask(client, hand.namespace, owner="operator")
+    await until(client, hand.namespace, "Ready")
+    # What is of the release, and here, goes; the operator has no business anywhere else.
+    assert await client.find(ConfigMap, "victim", hand.namespace) is None
+    assert await client.find(ConfigMap, "victim", elsewhere) is not None
 
 
 async def test_helm_works_by_hand_on_what_was_given_back(operator: None, client: Client, hand: Hand) -> None:

@@ -406,6 +406,13 @@ FURTHER = (
         "        pass\n",
         ("tests/unit/controllers/broker/test_transport.py::test_a_user_of_somebody_else_gets_no_other_password",),
     ),
+    Mutant(
+        "a release record that somebody forged is taken for ours",
+        "stackwright/controllers/service/holding.py",
+        "newest.content_digest != status.hash.get(RECORDED)",
+        "newest.digest != status.hash.get(RECORDED)",
+        ("tests/unit/controllers/test_service_holding.py::test_a_record_that_somebody_forged_creates_nothing",),
+    ),
 )
 
 ALL = (*SURVIVORS, *FURTHER)

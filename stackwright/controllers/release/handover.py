@@ -181,6 +181,9 @@ async def _change(client: Client, which: ObjectKey, change: Callable[[ManagedMet
 async def _prune(which: ObjectKey, resource: Resource, context: Context) -> None:
     """Delete an object of a hand-made revision, unless it is somebody else's or to be kept."""
     kind, key = which
+    if key.namespace != resource.metadata.namespace:
+        # Whoever may write a record here need not have any rights there.
+        return
     of = managed(kind)
     found = await context.client.find(of, key.name, key.namespace)
     if found is None or release_of(found) != resource.metadata.name or found.deleting:

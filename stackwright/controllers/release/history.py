@@ -91,6 +91,11 @@ class Revision:
         return digest_of(self.record.manifest, self.record.values) if self.record is not None else ""
 
     @property
+    def content_digest(self) -> str:
+        """The same, from what it records and not from what it says of that: whoever writes Secrets can say anything."""
+        return digest_of(self.record.manifest, self.record.values) if self.record is not None else ""
+
+    @property
     def ours(self) -> bool:
         """Whether an operator made it, and not a hand."""
         return self.record is not None and self.record.description == DESCRIPTION

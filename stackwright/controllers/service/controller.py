@@ -181,8 +181,9 @@ class ServiceController(Generic[C, F]):
         # A release is recorded when it is whole: a first install is one revision, not one for each fact that came.
         if rendered is not None and intent.values is not None and not outcome.failed and not waits:
             wanted = release.Wanted(resource, rendered, intent.values)
-            if wait := await release.record(wanted, context, condition=declared(resource, "DeploymentReady")):
-                waits.append(wait)
+            waits.extend(await self._record(resource, wanted, context))
+            recorded = {holding.RECORDED: wanted.digest} if not waits else {}
+            intent = replace(intent, noted={**intent.noted, **recorded})
         delays, stuck = await self._turn(resource, intent.turns, seen, context)
         delays.extend(again)
         refused, look_again = await missing_pods.find_refused(resource, outcome, self._pods(resource, context), context)
@@ -219,6 +220,10 @@ class ServiceController(Generic[C, F]):
         if failure := outcome.failure(waiting=bool(delays)):
             raise failure
         return Result(after=min(delays)) if delays else None
+
+    async def _record(self, resource: C, wanted: release.Wanted, context: Context) -> tuple[Wait, ...]:
+        wait = await release.record(wanted, context, condition=declared(resource, "DeploymentReady"))
+        return (wait,) if wait is not None else ()
 
     async def _children(
         self, resource: C, intent: Intent[F], rendered: Rendered | None, look: Looker, context: Context
@@ -312,7 +317,8 @@ class ServiceController(Generic[C, F]):
             changes["readyCount"] = ready_count
             parts = {**intent.values["components"], **intent.values.get("jobs", {})}
             hashes = {name: part["hash"] for name, part in parts.items() if "hash" in part}
-            changes["hash"] = {**hashes, **intent.noted}
+            before = {name: value for name, value in status.hash.items() if name == holding.RECORDED}
+            changes["hash"] = {**before, **hashes, **intent.noted}
         return msgspec.structs.replace(status, **changes)
 
 

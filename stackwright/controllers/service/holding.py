@@ -3,10 +3,13 @@
 A spec that cannot be must not freeze what runs by the one before it: what somebody deletes comes back as the newest
 record of the release has it, and keys are turned when they are due. What is there is not changed: it may be newer than
 the record. Jobs are deeds that were done, and are not done again.
+
+A record is a Secret, and others than we may write Secrets. So it only counts where the status of the resource, which
+only operators write, has noted it: nobody can have us create what we never rendered.
 """
 
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from stackwright.adapters.helm.records import DEPLOYED
 from stackwright.api.base import CustomResource, JsonObject
@@ -18,6 +21,9 @@ from stackwright.controllers.service.decide import Seen
 from stackwright.controllers.service.rings import Turn
 from stackwright.kube.builtin import Job, Secret
 from stackwright.kube.errors import Blocked, Retry
+
+# Under which word a status notes the record of what was applied last.
+RECORDED = "release"
 
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
@@ -46,13 +52,17 @@ def hold(service: Service[C, F], resource: C, seen: Seen) -> Held | None:
     """Return what to keep of a service that is refused; None where nothing is recorded that is provably its own."""
     metadata = resource.metadata
     history = release.history_of(seen.known(Secret, metadata.namespace), metadata.name)
-    if not history or history[-1].owner != metadata.uid or history[-1].status != DEPLOYED or not history[-1].ours:
+    newest = history[-1] if history else None
+    if newest is None or newest.owner != metadata.uid or newest.status != DEPLOYED or not newest.ours:
+        return None
+    status: Any = resource.status
+    if newest.content_digest != status.hash.get(RECORDED):
         return None
     lost: list[JsonObject] = []
     there: list[JsonObject] = []
     # Where another one has the names of its objects, a lost one cannot be told from one that is the other's to make.
     named = any(each.claim.sort in ownership.NAMES for each in ownership.taken(resource, seen.known))
-    for body in filter(release.is_known, history[-1].objects):
+    for body in filter(release.is_known, newest.objects):
         of = release.type_of(body)
         if of is Job:
             continue

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from stackwright.api.annotations import GENERATED_FOR
+from stackwright.controllers.release.history import DIGEST
 from stackwright.controllers.service import holding
 from stackwright.controllers.service.decide import Seen
 from stackwright.controllers.service.rings import TURNED_AT, Turn
@@ -39,7 +40,12 @@ metadata:
 """
 SPEC = {"databaseInstance": "openstack", "secret": "osp-secret", "fernetRotationDays": 1}
 KEYSTONE: KeystoneAPI = msgspec.convert(
-    {"metadata": {"name": "small", "namespace": "here", "uid": "thing"}, "spec": SPEC}, KeystoneAPI
+    {
+        "metadata": {"name": "small", "namespace": "here", "uid": "thing"},
+        "spec": SPEC,
+        "status": {"hash": {"release": revision(1, manifest=MANIFEST).digest}},
+    },
+    KeystoneAPI,
 )
 # One that an operator has accepted under the same name.
 RIVAL: PlacementAPI = msgspec.convert(
@@ -66,14 +72,14 @@ def ring(turned_at: str, mark: str = "KeystoneAPI/small") -> Secret:
     return Secret(metadata=metadata, data={"0": "c3RhZ2Vk", "1": "b2xk", "2": "cHJpbWFyeQ=="})
 
 
-def held(*objects: Resource) -> holding.Held | None:
+def held(*objects: Resource, resource: KeystoneAPI = KEYSTONE) -> holding.Held | None:
     def known(kind: type[R], namespace: str | None) -> list[R]:
         return [item for item in objects if isinstance(item, kind) and namespace in (None, item.metadata.namespace)]
 
     def look(kind: type[R], name: str, *, namespace: str = "") -> R | None:
         return next((item for item in known(kind, "here") if item.metadata.name == name), None)
 
-    return holding.hold(SERVICE, KEYSTONE, Seen(look, NOW, known=known))
+    return holding.hold(SERVICE, resource, Seen(look, NOW, known=known))
 
 
 def names(bodies: Iterable[dict[str, Any]]) -> list[str]:
@@ -129,6 +135,14 @@ def test_without_a_record_of_its_own_nothing_is_kept(secrets: tuple[Secret, ...]
     assert held(KEYSTONE, *secrets) is None
 
 
+def test_a_record_that_somebody_forged_creates_nothing() -> None:
+    forged = revision(2, manifest=MANIFEST.replace("small-public", "trojan")).secret
+    # It says all that one of ours says, and even that it is the one that was noted.
+    annotations = {**forged.metadata.annotations, DIGEST: revision(1, manifest=MANIFEST).digest}
+    metadata = msgspec.structs.replace(forged.metadata, annotations=annotations)
+    assert held(RECORD, msgspec.structs.replace(forged, metadata=metadata), KEYSTONE) is None
+
+
 def test_a_ring_turns_by_the_clock_and_loses_no_key() -> None:
     found = held(RECORD, KEYSTONE, ring("2026-11-10T00:00:00Z"))
     assert found is not None
@@ -145,7 +159,8 @@ def test_a_ring_turns_by_the_clock_and_loses_no_key() -> None:
 
 def test_a_recorded_kind_that_this_version_does_not_know_is_left_alone() -> None:
     unknown = "apiVersion: example.org/v1\nkind: Widget\nmetadata: {name: small}\n"
-    record = revision(1, manifest=f"{MANIFEST}\n---\n{unknown}").secret
-    found = held(record, KEYSTONE)
+    record = revision(1, manifest=f"{MANIFEST}\n---\n{unknown}")
+    noted = msgspec.structs.replace(KEYSTONE.status, hash={"release": record.digest})
+    found = held(record.secret, resource=msgspec.structs.replace(KEYSTONE, status=noted))
     assert found is not None
     assert names(found.lost) == ["Deployment here/small", "Service here/small-public"]
