@@ -80,17 +80,10 @@ fast: lint unit runtime ## What to run all the time: lint and rings 1 and 2
 
 test: lint unit runtime functional charts ## Everything that needs no running cluster: lint and rings 1 to 4
 
-# A test waits for pods more than it computes, so the clouds have a cluster of their own beside the other tests'.
-CLOUDS := $(VENV)/e2e-clouds.log
-e2e: setup ## Ring 5: two real clusters on this machine, brought up and taken down (needs root)
-	@echo "==> ring 5: end to end; the tests of clouds run beside the others, and are told at the end"
+e2e: setup ## Ring 5: a real cluster on this machine with a whole cloud in it, brought up and taken down (needs root)
+	@echo "==> ring 5: end to end"
 	@$(MAKE) --no-print-directory binaries || [ -z "$$CI" ]
-	@STACKWRIGHT_TEST_CLUSTER=e2e-clouds timeout $(E2E_MINUTES)m $(PYTEST) -q tests/e2e/clouds > $(CLOUDS) 2>&1 & clouds=$$!; \
-	  timeout $(E2E_MINUTES)m $(PYTEST) -q tests/e2e --ignore=tests/e2e/clouds & others=$$!; \
-	  trap 'kill -INT $$clouds $$others 2>/dev/null' INT TERM; \
-	  ended() { wait $$1; code=$$?; [ $$code -le 128 ] || { wait $$1; code=$$?; }; }; \
-	  ended $$others; first=$$code; ended $$clouds; \
-	  echo "==> end to end: clouds"; cat $(CLOUDS); exit $$((first > code ? first : code))
+	@timeout $(E2E_MINUTES)m $(PYTEST) -q tests/e2e
 
 chaos: setup ## What takes longer: three replicas, kills, loss of everything, fuzzed resources, an upgrade (needs root)
 	@echo "==> chaos"

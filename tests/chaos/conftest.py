@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.e2e.conftest import cluster, kubectl, kubectl_program
-from tests.e2e.test_mariadb import mariadb_image
+from tests.e2e.fixtures import cluster, kubectl, kubectl_program, mariadb_image
 
 __all__ = ["cluster", "kubectl", "kubectl_program", "mariadb_image"]
 

@@ -16,8 +16,9 @@ from stackwright.local import binaries, programs
 from stackwright.local.cluster import layout
 from stackwright.local.operator_chart import NAMESPACE as SYSTEM
 from tests.chaos.load import Request, Send, log_in, repeat
-from tests.e2e.cloud import ADMINISTRATOR, NAMESPACE, ROOT, eventually, secret
-from tests.e2e.conftest import Kubectl, take_down
+from tests.e2e.cloud import ADMINISTRATOR, NAMESPACE, ROOT, secret
+from tests.e2e.clusters import Kubectl, take_down
+from tests.e2e.waiting import eventually
 
 # The version to upgrade from. Move it to each new release; until there is one, move it when a change restarts databases
 # or brokers on purpose, and say so in the changelog.
