@@ -11,6 +11,8 @@ RUNTIME_MINUTES ?= 15
 FUNCTIONAL_MINUTES ?= 30
 CHARTS_MINUTES ?= 10
 E2E_MINUTES ?= 30
+# The parts of `make everything`; none means all.
+PARTS ?=
 CHAOS_MINUTES ?= 60
 
 # Tests on an API server wait for it as much as they compute, so there are two workers for each core; where tests are
@@ -18,7 +20,7 @@ CHAOS_MINUTES ?= 60
 WORKERS ?= $(shell echo $$((2 * $$(nproc))))
 
 .DEFAULT_GOAL := help
-.PHONY: help up down setup binaries lint format unit runtime functional charts fast test e2e chaos mutants crds options package lock benchmarks clean
+.PHONY: help up down setup binaries lint format unit runtime functional charts fast test e2e chaos mutants everything crds options package lock benchmarks clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -95,6 +97,12 @@ mutants: setup ## Break the product in known ways, and see that a test notices e
 	@echo "==> mutants"
 	@$(MAKE) --no-print-directory binaries
 	@$(BIN)/python -m tests.mutants
+
+# Run it before an issue is called done: these parts take long and rarely break, so CI does not run them for each change.
+everything: setup ## What CI does not run: all that takes long, part by part, with a summary at the end (needs root)
+	@$(MAKE) --no-print-directory binaries
+	@$(STACKWRIGHT) image build --yes
+	@$(BIN)/python -m tests.everything $(PARTS)
 
 crds: setup ## Write anew from the code: CRDs, permissions, the charts' blueprints and schemas, the reference pages
 	@$(STACKWRIGHT) crds --write charts/stackwright/crds
