@@ -82,15 +82,17 @@ fast: lint unit runtime ## What to run all the time: lint and rings 1 and 2
 
 test: lint unit runtime functional charts ## Everything that needs no running cluster: lint and rings 1 to 4
 
+# Tests on a cluster are interrupted, by Ctrl-C or when their time is up, so that they take the cluster down.
+INTERRUPT := timeout --foreground --signal=INT --kill-after=3m
 e2e: setup ## Ring 5: a real cluster on this machine with a whole cloud in it, brought up and taken down (needs root)
 	@echo "==> ring 5: end to end"
 	@$(MAKE) --no-print-directory binaries || [ -z "$$CI" ]
-	@timeout $(E2E_MINUTES)m $(PYTEST) -q tests/e2e
+	@$(INTERRUPT) $(E2E_MINUTES)m $(PYTEST) -q tests/e2e
 
 chaos: setup ## What takes longer: three replicas, kills, loss of everything, fuzzed resources, an upgrade (needs root)
 	@echo "==> chaos"
 	@$(MAKE) --no-print-directory binaries || [ -z "$$CI" ]
-	@timeout $(CHAOS_MINUTES)m $(PYTEST) -q tests/chaos
+	@$(INTERRUPT) $(CHAOS_MINUTES)m $(PYTEST) -q tests/chaos
 
 # Each mutant is one wrong change of the product; the tests that it names have to fail of it.
 mutants: setup ## Break the product in known ways, and see that a test notices each
