@@ -1,34 +1,6 @@
 """Fixtures of the ring of chaos: the end-to-end ring's cluster; and the figures that the tests tell at the end."""
 
-from collections.abc import Callable
+from tests.e2e.figures import pytest_terminal_summary, tell
+from tests.e2e.fixtures import cluster, kubectl, kubectl_program, mariadb_image
 
-import pytest
-
-from tests.e2e.conftest import cluster, kubectl, kubectl_program
-from tests.e2e.test_mariadb import mariadb_image
-
-__all__ = ["cluster", "kubectl", "kubectl_program", "mariadb_image"]
-
-FIGURE = "figure"
-
-
-@pytest.fixture
-def tell(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
-    """Tell a figure: it is printed at the end of the run, whether or not the test passes."""
-    return lambda text: record_property(FIGURE, text)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print what the tests have told."""
-    reports = [report for found in terminalreporter.stats.values() for report in found]
-    told = [
-        text
-        for report in reports
-        if isinstance(report, pytest.TestReport) and report.when == "call"
-        for name, text in report.user_properties
-        if name == FIGURE
-    ]
-    if told:
-        terminalreporter.section("figures")
-    for text in told:
-        terminalreporter.line(str(text))
+__all__ = ["cluster", "kubectl", "kubectl_program", "mariadb_image", "pytest_terminal_summary", "tell"]

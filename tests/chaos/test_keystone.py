@@ -14,8 +14,9 @@ from stackwright.local.cluster import status
 from stackwright.local.cluster.lifecycle import Cluster
 from tests.chaos.load import Load, load
 from tests.e2e import cloud as clouds
-from tests.e2e.cloud import NAMESPACE, Cloud, eventually
-from tests.e2e.conftest import NAME
+from tests.e2e.cloud import NAMESPACE, OPERATORS, Cloud
+from tests.e2e.clusters import NAME
+from tests.e2e.waiting import eventually
 
 MANIFEST = Path(__file__).parent / "cloud.yaml"
 REQUESTS = 2000
@@ -38,8 +39,8 @@ def cloud(cluster: Cluster) -> Iterator[Cloud]:
 
 
 def test_each_condition_turns_true_once(cloud: Cloud) -> None:
-    assert ("TransportURL keystone-notifications", "Ready") in cloud.history.states
-    assert cloud.history.restless() == {}
+    assert ("TransportURL keystone-notifications", "Ready") in cloud.installation.history.states
+    assert cloud.installation.history.restless() == {}
 
 
 def patch(cloud: Cloud, template: object) -> None:
@@ -120,7 +121,7 @@ def api_server_away(cloud: Cloud) -> None:
         pytest.param(pods_away(NAMESPACE, "statefulset/openstack-galera"), id="mariadb"),
         pytest.param(pods_away(NAMESPACE, "statefulset/rabbitmq-server"), id="rabbitmq"),
         pytest.param(pods_away(NAMESPACE, "statefulset/memcached"), id="memcached"),
-        pytest.param(pods_away("stackwright-system", "deployment/stackwright-operator"), id="operator"),
+        pytest.param(pods_away(OPERATORS, "deployment/stackwright-operator"), id="operator"),
         pytest.param(api_server_away, id="api-server"),
     ],
 )
@@ -138,7 +139,7 @@ def test_an_outage_heals_by_itself(
         eventually(lambda: seen.answered >= answered + AFTERWARDS, "enough requests after it", PATIENCE)
         assert len(seen.lost) == lost
     tell(f"{what} stopped for {OUTAGE:g} s: {seen.summary()}; {_duration(seen, stopped)}")
-    for namespace, everything in (("stackwright-system", "deployments"), (NAMESPACE, "openstackcontrolplanes")):
+    for namespace, everything in ((OPERATORS, "deployments"), (NAMESPACE, "openstackcontrolplanes")):
         condition = "Available" if everything == "deployments" else "Ready"
         wait = ("wait", everything, "--all", f"--for=condition={condition}", "--timeout=180s")
         cloud.kubectl(*wait, "--namespace", namespace)
@@ -156,6 +157,25 @@ def test_who_writes_does_not_wait_for_a_broker_that_is_away(cloud: Cloud, tell: 
         assert not outage.done()
         outage.result()
     tell(f"a project made while RabbitMQ was away: {took:.1f} s, before it: {before:.1f} s")
+
+
+def test_keystone_is_taken_out_and_comes_back_with_its_data(cloud: Cloud) -> None:
+    token = cloud.token()
+    cloud.make_project(token, "kitchen")
+    cloud.ask(keystone={"enabled": False})
+    cloud.kubectl("wait", "--for=delete", "keystoneapi/keystone", "--timeout=60s")
+    cloud.kubectl("wait", "--for=delete", "deployment/keystone", "--timeout=120s")
+    # What it stood on holds data, and stays until somebody says that it is not wanted.
+    cloud.kubectl.wait("galera/openstack", "condition=Ready")
+    for kept in ("mariadbdatabase/keystone", "mariadbaccount/keystone", "secret/keystone-fernet-keys"):
+        cloud.kubectl("get", kept)
+    cloud.ask(keystone={"enabled": True})
+    cloud.kubectl("wait", "--for=create", "keystoneapi/keystone", "--timeout=60s")
+    cloud.kubectl.wait("keystoneapi/keystone", "condition=Ready")
+    cloud.reached()
+    assert cloud.is_valid(token)
+    cloud.with_client()
+    assert "kitchen" in [entry["Name"] for entry in cloud.openstack("project", "list")]
 
 
 def _duration(seen: Load, stopped: float) -> str:

@@ -28,13 +28,13 @@ from stackwright.local.images import building, loading
 from stackwright.local.progress import Silent
 from stackwright.services.rabbitmq import configuration
 from stackwright.services.rabbitmq.kinds import RabbitMq, RabbitMqSpec
-from tests.e2e.conftest import Kubectl
+from tests.e2e.clusters import Kubectl
+from tests.e2e.waiting import PATIENCE, eventually
 
 CHART = Path(__file__).parents[2] / "charts" / "rabbitmq"
 RPC = Path(__file__).parent / "rpc.py"
 IMAGES = ("rabbitmq", "openstack")
 NOBODY = 65534
-PATIENCE = 180.0
 
 
 @pytest.fixture(scope="session")
@@ -125,13 +125,6 @@ class Broker:
     @property
     def _environment(self) -> dict[str, str]:
         return {"PATH": os.environ["PATH"], "HOME": "/tmp", "KUBECONFIG": str(self.kubectl.kubeconfig)}
-
-
-def eventually(holds: Callable[[], object], state: Callable[[], str], patience: float = PATIENCE) -> None:
-    deadline = time.monotonic() + patience
-    while not holds():
-        assert time.monotonic() < deadline, state()
-        time.sleep(1)
 
 
 @pytest.fixture

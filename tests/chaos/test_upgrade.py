@@ -15,13 +15,12 @@ import pytest
 from stackwright.local import binaries, programs
 from stackwright.local.cluster import layout
 from stackwright.local.operator_chart import NAMESPACE as SYSTEM
+from tests.chaos import history
 from tests.chaos.load import Request, Send, log_in, repeat
-from tests.e2e.cloud import ADMINISTRATOR, NAMESPACE, ROOT, eventually, secret
-from tests.e2e.conftest import Kubectl, take_down
+from tests.e2e.cloud import ADMINISTRATOR, NAMESPACE, ROOT, secret
+from tests.e2e.clusters import Kubectl, take_down
+from tests.e2e.waiting import eventually
 
-# The version to upgrade from. Move it to each new release; until there is one, move it when a change restarts databases
-# or brokers on purpose, and say so in the changelog.
-EARLIER = "d5d4d7f4eaca1d644cb6716fb9bc4e60dbd17346"
 MANIFEST = Path(__file__).parent / "everything.yaml"
 NAME = "upgrade"
 # Logging in by password is work on purpose: more clients would only measure the machine.
@@ -166,17 +165,14 @@ def up(checkout: Path) -> None:
 
 
 @pytest.fixture
-def earlier(tmp_path: Path) -> Path:
+def earlier(tmp_path: Path, tell: Tell) -> Path:
     """A checkout of the earlier version."""
-    archive = tmp_path / "earlier.tar"
-    command = ["git", "-C", str(ROOT), "archive", f"--output={archive}", EARLIER]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        pytest.skip(f"this clone has no commit {EARLIER}; fetch its whole history: {done.stderr.strip()}")
-    checkout = tmp_path / "earlier"
-    checkout.mkdir()
-    subprocess.run(["tar", "--extract", f"--file={archive}", f"--directory={checkout}"], check=True)
-    return checkout
+    try:
+        commit = history.earlier(ROOT)
+        tell(f"upgraded from {history.describe(ROOT, commit)}")
+        return history.check_out(ROOT, commit, tmp_path / "earlier")
+    except history.Missing as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture

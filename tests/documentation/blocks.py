@@ -2,7 +2,7 @@
 
 A mark is an HTML comment directly above a block. Its first line says where the block runs, or why it does not:
 
-    <!-- run in: tests/e2e/test_whole_cloud.py -->
+    <!-- run in: tests/e2e/test_pages.py -->
     <!-- not run: REASON -->
 
 Further lines of a `run in` may say, each behind a word and a colon, what else is true of it (see `Mark`).

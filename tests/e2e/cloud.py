@@ -1,12 +1,13 @@
 """A whole cloud in the cluster of this run: brought up as a newcomer would, and asked with the real client."""
 
 import json
+import socket
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,16 +16,28 @@ from typing import Any
 from stackwright.local import binaries, programs
 from stackwright.local.cluster.lifecycle import Cluster
 from tests.e2e import history
-from tests.e2e.conftest import NAME, Kubectl
+from tests.e2e.clusters import NAME, Kubectl
 from tests.e2e.history import History
+from tests.e2e.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
 NAMESPACE = "openstack"
-# Each service is added by its own tests.
-SMALLEST = ROOT / "examples" / "cloud" / "keystone.yaml"
-PATIENCE = 180.0
+OPERATORS = "stackwright-system"
+EVERYTHING = Path(__file__).parent / "cloud.yaml"
 # The name of user and project, and of their domain.
 ADMINISTRATOR = ("admin", "Default")
+
+
+@dataclass(frozen=True)
+class Installation:
+    """What was seen of a cloud's installation, before any test changed anything."""
+
+    history: History
+    """What every condition said, one after the other."""
+    releases: Mapping[str, tuple[str, str]]
+    """Status and revision of each Helm release, as the real helm lists them."""
+    replica_sets: tuple[str, ...]
+    """The Deployment of each ReplicaSet."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +46,7 @@ class Cloud:
 
     kubectl: Kubectl
     helm: Path
-    history: History
-    """What every condition said, one after the other, while it was installed."""
+    installation: Installation
 
     def stackwright(self, *arguments: str, code: int = 0) -> str:
         """Run our own program on the cluster of this run; return what it printed."""
@@ -65,6 +77,10 @@ class Cloud:
         self.kubectl("wait", f"--for={plane}", "openstackcontrolplane/openstack", "--timeout=60s")
         # At once, unless the cache did not answer Keystone in time on a loaded machine: then as soon as it expires.
         eventually(lambda: listed in self.catalog(), f"{listed} is in the catalog")
+
+    def settle(self) -> None:
+        """Wait until everything that was asked for is ready."""
+        self.stackwright("status", "--wait", "--timeout", "240s")
 
     def catalog(self) -> list[str]:
         """Return which types of services there are in the catalog."""
@@ -140,19 +156,28 @@ def stackwright(*arguments: str, code: int = 0) -> str:
 
 
 @contextmanager
-def raised(cluster: Cluster, manifest: Path | None = None) -> Iterator[Cloud]:
-    """Have the cloud that `stackwright up` makes, the smallest or that of a manifest, for the time of the block."""
+def raised(cluster: Cluster, manifest: Path) -> Iterator[Cloud]:
+    """Have the cloud that `stackwright up` makes of a manifest, for the time of the block."""
     found = binaries.ensure(programs.ALL)
     kubectl = Kubectl(found["kubectl"], cluster.layout.kubeconfig, NAMESPACE)
     # The kinds come with the operators, and who wants to see everything looks before there is anything.
     stackwright("up", "--yes", "--cloud", "none")
     try:
         with history.recorded(kubectl) as seen:
-            stackwright("up", "--yes", "--cloud", str(manifest or SMALLEST))
-        yield Cloud(kubectl, found["helm"], seen)
+            stackwright("up", "--yes", "--cloud", str(manifest))
+        owner = "{.items[*].metadata.ownerReferences[0].name}"
+        replica_sets = tuple(sorted(kubectl.get("replicasets", owner).split()))
+        yield Cloud(kubectl, found["helm"], Installation(seen, _releases(found["helm"], kubectl), replica_sets))
     finally:
         # Nobody needs the place again, and a namespace with MariaDB in it takes a minute to go.
         kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--wait=false")
+
+
+def _releases(helm: Path, kubectl: Kubectl) -> dict[str, tuple[str, str]]:
+    command = [str(helm), "list", "--namespace", kubectl.namespace, "--output=json"]
+    environment = {"KUBECONFIG": str(kubectl.kubeconfig), "HOME": "/tmp", "PATH": ""}
+    printed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    return {entry["name"]: (entry["status"], entry["revision"]) for entry in json.loads(printed)}
 
 
 def secret(kubectl: Kubectl, name: str, key: str) -> str:
@@ -160,13 +185,13 @@ def secret(kubectl: Kubectl, name: str, key: str) -> str:
     return kubectl("get", "secret", name, f"--template={{{{index .data {json.dumps(key)} | base64decode}}}}")
 
 
-def eventually(question: Callable[[], bool], what: str, patience: float = PATIENCE) -> float:
-    """Wait for something that nobody tells us of; return after how many seconds it came."""
-    began = time.monotonic()
-    while not question():
-        assert time.monotonic() < began + patience, f"not within {patience} s: {what}"
-        time.sleep(0.5)
-    return time.monotonic() - began
+def answers(address: str, port: int) -> bool:
+    """Return whether somebody listens there, for us."""
+    try:
+        socket.create_connection((address, port), timeout=10).close()
+    except ConnectionRefusedError:
+        return False
+    return True
 
 
 def client_pod(image: str) -> dict[str, Any]:

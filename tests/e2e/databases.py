@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,7 +15,8 @@ import pymysql
 from stackwright.adapters.mariadb import Login
 from stackwright.kube.resource import JsonObject
 from stackwright.local import binaries, programs
-from tests.e2e.conftest import Kubectl
+from tests.e2e.clusters import Kubectl
+from tests.e2e.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "charts" / "mariadb"
@@ -65,9 +65,9 @@ class Database:
     def settled(self, replicas: int) -> None:
         """Wait until that many nodes are ready, and each of them sees that many members."""
         self.kubectl("rollout", "status", f"statefulset/{NAME}-galera", "--timeout=220s")
-        until(lambda: self.views() == [str(replicas)] * replicas, f"{replicas} nodes in one cluster")
+        eventually(lambda: self.views() == [str(replicas)] * replicas, f"{replicas} nodes in one cluster", PATIENCE)
         # kube-proxy learns of a ready node at the same time as we, and acts within a second.
-        until(self.answers, "the Service leads to a node")
+        eventually(self.answers, "the Service leads to a node")
 
     def answers(self) -> bool:
         """Return whether somebody listens at the Service's address."""
@@ -125,14 +125,6 @@ def _servers_in(container: str) -> list[int]:
         except OSError:
             continue  # It has ended meanwhile.
     return found
-
-
-def until(holds: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
-    """Wait until something holds."""
-    deadline = time.monotonic() + patience
-    while not holds():
-        assert time.monotonic() < deadline, f"not within {patience:g} s: {what}"
-        time.sleep(1.0)
 
 
 @dataclass

@@ -1,19 +1,20 @@
 """What the conditions of our resources say, one after the other, by watches of the real kubectl."""
 
+import contextlib
 import json
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.conftest import Kubectl
+from tests.e2e.clusters import Kubectl
+from tests.e2e.waiting import eventually
 
-# After the last change that somebody waited for, how long for those that nobody did.
-TRAILING = 5.0
+# Seconds in which what nobody waited for is written, and the watches have heard of it.
+TRAILING = 30.0
 
 
 @dataclass
@@ -50,7 +51,11 @@ def recorded(kubectl: Kubectl) -> Iterator[History]:
         watching = [_watch(kubectl, kind, path) for kind, path in files.items()]
         try:
             yield seen
-            time.sleep(TRAILING)
+            # What never comes to rest is for a test to say, which looks at the history.
+            with contextlib.suppress(AssertionError):
+                eventually(
+                    lambda: _is_at_rest(kubectl, files), "all conditions are True, and the watches know", TRAILING
+                )
         finally:
             for process in watching:
                 process.terminate()
@@ -58,6 +63,18 @@ def recorded(kubectl: Kubectl) -> Iterator[History]:
         for path in files.values():
             for event in _events(path.read_text()):
                 seen.note(event["object"])
+
+
+def _is_at_rest(kubectl: Kubectl, files: dict[str, Path]) -> bool:
+    """Return whether all conditions are True, and the watches have told of each resource as it is now."""
+    told = {_version(event["object"]) for path in files.values() for event in _events(path.read_text())}
+    found = json.loads(kubectl("get", ",".join(files), "--output=json"))["items"]
+    stated = [condition for item in found for condition in item.get("status", {}).get("conditions", ())]
+    return all(one["status"] == "True" for one in stated) and {_version(item) for item in found} <= told
+
+
+def _version(resource: dict[str, Any]) -> tuple[str, str]:
+    return resource["metadata"]["uid"], resource["metadata"]["resourceVersion"]
 
 
 def _watch(kubectl: Kubectl, kind: str, path: Path) -> "subprocess.Popen[bytes]":

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.cloud import NAMESPACE, Cloud
-from tests.e2e.conftest import Kubectl
+from tests.e2e.cloud import NAMESPACE, OPERATORS, Cloud
+from tests.e2e.clusters import Kubectl
 
 
 def found_beside(cloud: Cloud, *names: str) -> list[str]:
@@ -58,7 +58,7 @@ def places(cloud: Cloud) -> dict[str, str]:
     """Return all that people and programs may read without reading Secrets."""
     kubectl = cloud.kubectl
     found: dict[str, str] = {}
-    for namespace in (NAMESPACE, "stackwright-system"):
+    for namespace in (NAMESPACE, OPERATORS):
         here = Kubectl(kubectl.program, kubectl.kubeconfig, namespace)
         for pod in here.get("pods", "{.items[*].metadata.name}").split():
             command = here.command("logs", pod, "--all-containers", "--prefix")

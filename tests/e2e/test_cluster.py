@@ -1,35 +1,25 @@
 """The local cluster does what a cluster does: Services, names, volumes, logs, Jobs, probes, privileges, scheduling."""
 
 import os
+import re
 import socket
 import subprocess
-import time
 import urllib.request
-from collections.abc import Callable
 from ipaddress import IPv4Network
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from stackwright.cli.commands.local import local
+from stackwright.local.cluster import status
 from stackwright.local.cluster.configuration import VOLUMES
 from stackwright.local.cluster.lifecycle import Cluster
+from stackwright.local.errors import Collision
 from tests.e2e import workloads
-from tests.e2e.conftest import NAME, Kubectl, bring_up
-
-PATIENCE = 120.0
-
-
-def fetched(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310  addresses of our own cluster
-        return str(answer.read().decode().strip())
-
-
-def eventually(question: Callable[[], bool], what: str) -> None:
-    """Wait for something that nobody tells us of."""
-    deadline = time.monotonic() + PATIENCE
-    while not question():
-        assert time.monotonic() < deadline, f"not within {PATIENCE} s: {what}"
-        time.sleep(0.1)
+from tests.e2e.clusters import NAME, Kubectl, bring_up
+from tests.e2e.waiting import eventually
+from tests.e2e.workloads import fetched
 
 
 def test_a_service_is_reached_by_name_from_a_pod_and_by_ports_from_the_host(cluster: Cluster, kubectl: Kubectl) -> None:
@@ -203,3 +193,24 @@ def test_the_users_own_kubeconfig_is_left_alone(
     home = Path(os.environ.get("HOME", "/root")) / ".kube" / "config"
     assert not home.exists() or cluster.settings.url not in home.read_text()
     assert cluster.settings.url in cluster.layout.kubeconfig.read_text()
+
+
+def test_the_command_line_shows_every_program(cluster: Cluster) -> None:
+    shown = CliRunner().invoke(local, ["status", "--name", NAME])
+    assert shown.exit_code == 0, shown.output
+    for name in ("etcd", "kubelet", "volumes"):
+        assert re.search(rf"^{name} +ready +\d+ +[1-9]\d* MB +\d+ +/.*{name}\.log$", shown.output, re.MULTILINE)
+    as_json = CliRunner().invoke(local, ["status", "--name", NAME, "-o", "json"])
+    assert '"running": true' in as_json.output
+    absent = CliRunner().invoke(local, ["status", "--name", "nowhere"])
+    assert (absent.exit_code, absent.output) == (1, "The cluster nowhere is not running.\n")
+
+
+def test_the_same_name_from_another_folder_is_refused(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with pytest.raises(Collision, match=f"Another cluster called {NAME} runs on this machine"):
+        bring_up(NAME)
+    monkeypatch.undo()
+    assert status.read(NAME).ready

@@ -1,5 +1,6 @@
-"""Manifests of small workloads that run in a static busybox."""
+"""Small workloads that run in a static busybox: their manifests, and what they answer."""
 
+import urllib.request
 from typing import Any
 
 IMAGE = "stackwright.local/busybox:test"
@@ -54,3 +55,9 @@ def with_claim(name: str, claimed: str, **spec: Any) -> Manifest:
     volume = {"name": "data", "persistentVolumeClaim": {"claimName": claimed}}
     main = container("sleep", "3600", volumeMounts=[{"name": "data", "mountPath": "/data"}])
     return pod(name, main, securityContext=security, volumes=[volume], **spec)
+
+
+def fetched(url: str) -> str:
+    """Return what somebody answers at an address of our own cluster."""
+    with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310  as above
+        return str(answer.read().decode().strip())

@@ -5,7 +5,6 @@ and its tests have to fail: fail, not break, so that an error while they are col
 """
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,10 +12,10 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from tests import checkout
 from tests.mutants.catalog import ALL
 from tests.mutants.mutant import DoesNotApply, Mutant
 
-ROOT = Path(__file__).parents[2]
 # Seconds after which tests hang: each has a deadline of its own, and none is that long.
 PATIENCE = 600
 # What pytest exits with.
@@ -31,7 +30,7 @@ def main(words: Sequence[str]) -> int:
         return 2
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         tree = Path(folder) / "tree"
-        copy(tree)
+        checkout.copy(tree)
         print(f"==> the tests of {len(chosen)} mutants on the product as it is", flush=True)
         tests = sorted({test for mutant in chosen for test in mutant.caught_by})
         code, output = run(tree, tests, "-n", str(os.cpu_count() or 1))
@@ -43,17 +42,6 @@ def main(words: Sequence[str]) -> int:
         print(trouble)
     print(f"{len(chosen)} mutants, {len(troubles)} of them in trouble")
     return 1 if troubles else 0
-
-
-def copy(tree: Path) -> None:
-    """Copy what git knows of, and what is new and not ignored."""
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout.decode()
-    for name in filter(None, listed.split("\0")):
-        # A chart has the library by a link to its folder. What is listed may have been deleted.
-        if (ROOT / name).is_file() or (ROOT / name).is_symlink():
-            (tree / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, tree / name, follow_symlinks=False)
 
 
 def troubles_of(mutants: Iterable[Mutant], tree: Path) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""Every command in the documentation runs in CI, or says why it cannot."""
+"""Every command in the documentation runs in CI or in `make everything`, or says why it cannot."""
 
 import importlib
 import re
@@ -10,8 +10,8 @@ from tests.documentation import answers, blocks, sessions
 from tests.documentation.blocks import Block, Command, Mark
 
 ALL = blocks.everything()
-# What `make test` and `make e2e` run, and with them CI.
-RINGS = frozenset({"unit", "runtime", "functional", "charts", "images", "e2e"})
+# What `make test` and `make e2e` run, and with them CI; `long` is run by `make everything`.
+RINGS = frozenset({"unit", "runtime", "functional", "charts", "images", "e2e", "long"})
 NOTHING = "says neither where it runs nor why it does not; write a mark above it (CONTRIBUTING.md, Documentation)"
 # Where a page holds text for people and programs that is no shell.
 OTHERS = frozenset({"", "text", "yaml", "toml", "python", "json"})
@@ -29,7 +29,7 @@ def problem(block: Block) -> str | None:
         return f"{block.place}: the block has no command; a command begins with `$ ` or `# `"
     path = PurePosixPath(mark.run_in)
     if not (blocks.ROOT / path).is_file() or path.parts[:1] != ("tests",) or path.parts[1] not in RINGS:
-        return f"{block.place}: {mark.run_in} is no test that CI runs"
+        return f"{block.place}: {mark.run_in} is no test that CI or `make everything` runs"
     runner = importlib.import_module(".".join(path.with_suffix("").parts))
     if block not in getattr(runner, "PAGES", {}).get(block.page, []):
         return f"{block.place}: {mark.run_in} runs no pages; give it PAGES = blocks.run_in(__file__), and a test"
@@ -64,8 +64,14 @@ def test_a_page_has_no_commands_beside_its_shell_blocks(page: Path) -> None:
     [
         pytest.param("", NOTHING, id="no-mark"),
         pytest.param("<!-- file: a.py -->", NOTHING, id="a-comment-that-is-none"),
-        pytest.param("<!-- run in: tests/nowhere.py -->", "is no test that CI runs", id="no-such-test"),
-        pytest.param("<!-- run in: tests/chaos/test_keystone.py -->", "is no test that CI runs", id="not-in-ci"),
+        pytest.param(
+            "<!-- run in: tests/nowhere.py -->", "is no test that CI or `make everything` runs", id="no-such-test"
+        ),
+        pytest.param(
+            "<!-- run in: tests/chaos/test_keystone.py -->",
+            "is no test that CI or `make everything` runs",
+            id="not-in-ci",
+        ),
         pytest.param("<!-- run in: tests/unit/test_house.py -->", "runs no pages", id="a-test-that-runs-none"),
         pytest.param("<!-- run in: tests/charts/test_documentation.py -->", "runs no pages", id="a-page-nobody-reads"),
         pytest.param("<!-- not run: tests/e2e/test_gone.py has it -->", "is not there", id="a-reason-that-is-gone"),

@@ -9,16 +9,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from stackwright.cli.commands.local import local
 from stackwright.local.cluster import layout, status
 from stackwright.local.cluster.lifecycle import Cluster
-from stackwright.local.errors import Collision
 from tests.e2e import workloads
-from tests.e2e.conftest import NAME, Kubectl, bring_up, take_down
-from tests.e2e.test_cluster import eventually
-from tests.e2e.test_cluster_chaos import killed
+from tests.e2e.clusters import NAME, Kubectl, bring_up, take_down
+from tests.e2e.waiting import eventually
+from tests.long.programs import killed
 
 OTHER = "e2e-other"
 
@@ -108,27 +105,6 @@ def test_up_goes_on_where_one_that_was_killed_stopped(other: str) -> None:
         killed_one.kill()
     bring_up(other)
     assert status.read(other).ready
-
-
-def test_the_command_line_shows_every_program(cluster: Cluster) -> None:
-    shown = CliRunner().invoke(local, ["status", "--name", NAME])
-    assert shown.exit_code == 0, shown.output
-    for name in ("etcd", "kubelet", "volumes"):
-        assert re.search(rf"^{name} +ready +\d+ +[1-9]\d* MB +\d+ +/.*{name}\.log$", shown.output, re.MULTILINE)
-    as_json = CliRunner().invoke(local, ["status", "--name", NAME, "-o", "json"])
-    assert '"running": true' in as_json.output
-    absent = CliRunner().invoke(local, ["status", "--name", "nowhere"])
-    assert (absent.exit_code, absent.output) == (1, "The cluster nowhere is not running.\n")
-
-
-def test_the_same_name_from_another_folder_is_refused(
-    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    with pytest.raises(Collision, match=f"Another cluster called {NAME} runs on this machine"):
-        bring_up(NAME)
-    monkeypatch.undo()
-    assert status.read(NAME).ready
 
 
 def test_a_port_that_is_taken_is_told_and_healed(cluster: Cluster) -> None:

@@ -13,7 +13,7 @@ from tests.documentation import sessions
 from tests.documentation.blocks import Block
 from tests.documentation.sessions import Reader
 from tests.e2e.cloud import ROOT
-from tests.e2e.conftest import Kubectl
+from tests.e2e.clusters import Kubectl
 
 # The namespaces that the READMEs speak of.
 SPOKEN_OF = re.compile(r"export NAMESPACE=\S+")

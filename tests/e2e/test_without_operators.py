@@ -1,14 +1,11 @@
-"""The operators are taken away: the cloud goes on, and goes when its namespace does.
-
-The last of these files by its name, because it ends the cloud that they share.
-"""
+"""The operators are taken away: the cloud goes on, and goes when its namespace does."""
 
 import json
 import subprocess
 
-from tests.e2e.cloud import NAMESPACE, Cloud
+import pytest
 
-OPERATORS = "stackwright-system"
+from tests.e2e.cloud import NAMESPACE, OPERATORS, Cloud
 
 
 def pods(cloud: Cloud) -> dict[str, tuple[str, int]]:
@@ -24,6 +21,7 @@ def pods(cloud: Cloud) -> dict[str, tuple[str, int]]:
     }
 
 
+@pytest.mark.at_the_end(2)
 def test_without_operators_the_cloud_goes_on_and_nothing_hangs(cloud: Cloud) -> None:
     old = cloud.token()
     before = pods(cloud)

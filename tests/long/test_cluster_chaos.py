@@ -10,36 +10,12 @@ import pytest
 
 from stackwright.local.cluster import images, processes, status
 from stackwright.local.cluster.lifecycle import Cluster
-from stackwright.local.cluster.status import ClusterStatus
 from stackwright.local.process import wait_gone
 from tests.e2e import workloads
-from tests.e2e.conftest import NAME, Kubectl, bring_up
-from tests.e2e.test_cluster import eventually, fetched
-
-PROGRAMS = (
-    "etcd",
-    "containerd",
-    "kube-apiserver",
-    "kube-controller-manager",
-    "kube-scheduler",
-    "kubelet",
-    "kube-proxy",
-    "kube-router",
-    "volumes",
-)
-
-
-def pids(found: ClusterStatus) -> dict[str, int]:
-    return {program.name: program.pid for program in found.programs if program.pid}
-
-
-def killed(names: tuple[str, ...]) -> dict[str, int]:
-    """Kill programs, and return whom."""
-    victims = {name: pid for name, pid in pids(status.read(NAME)).items() if name in names}
-    assert set(victims) == set(names)
-    for pid in victims.values():
-        os.kill(pid, signal.SIGKILL)
-    return victims
+from tests.e2e.clusters import NAME, Kubectl, bring_up
+from tests.e2e.waiting import eventually
+from tests.e2e.workloads import fetched
+from tests.long.programs import ALL, killed, pids
 
 
 def back(victims: dict[str, int]) -> bool:
@@ -54,7 +30,7 @@ def works(kubectl: Kubectl, name: str) -> None:
     kubectl.inside(f"deploy/{name}", "wget", "-qO-", f"http://{name}/")
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", ALL)
 def test_a_program_that_is_killed_comes_back(cluster: Cluster, kubectl: Kubectl, name: str) -> None:
     before = {program.name: program.restarts for program in status.read(NAME).programs}
     victims = killed((name,))
@@ -68,7 +44,7 @@ def test_a_program_that_is_killed_comes_back(cluster: Cluster, kubectl: Kubectl,
 def test_all_programs_that_are_killed_at_once_come_back(cluster: Cluster, kubectl: Kubectl) -> None:
     kubectl.apply(*workloads.web("before"))
     kubectl.wait("deployment/before", "condition=Available")
-    victims = killed(PROGRAMS)
+    victims = killed(ALL)
     eventually(lambda: back(victims), "all programs are back")
     works(kubectl, "after")
     # What ran in pods did not even notice.

@@ -1,6 +1,5 @@
 """The adapter's promises on the real RabbitMQ of the cluster."""
 
-import socket
 import subprocess
 from collections.abc import Iterator
 
@@ -9,14 +8,9 @@ import pytest
 from stackwright.adapters.rabbitmq import Access
 from tests.contracts.rabbitmq import BrokerContract
 from tests.e2e import cloud as clouds
-from tests.e2e.cloud import Cloud, eventually
+from tests.e2e.cloud import Cloud
+from tests.e2e.waiting import eventually
 
-BROKER = {
-    "apiVersion": "rabbitmq.openstack.org/v1beta1",
-    "kind": "RabbitMq",
-    "metadata": {"name": "rabbitmq"},
-    "spec": {"resources": {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"cpu": "2", "memory": "1Gi"}}},
-}
 URL = {
     "apiVersion": "rabbitmq.openstack.org/v1beta1",
     "kind": "TransportURL",
@@ -38,17 +32,16 @@ WAY = {
 
 @pytest.fixture(scope="module")
 def access(cloud: Cloud) -> Iterator[Access]:
-    """A broker of the cloud's operator, dialled by the address of its Service."""
+    """The broker of the cloud, dialled by the address of its Service."""
     kubectl = cloud.kubectl
-    kubectl.apply(BROKER, URL)
-    kubectl.wait("rabbitmq/rabbitmq", "condition=Ready")
+    kubectl.apply(URL)
     address = kubectl.get("service/rabbitmq", "{.spec.clusterIP}")
     kubectl.apply(WAY)
-    eventually(lambda: answers(address, 15672), "the management API answers")
+    eventually(lambda: clouds.answers(address, 15672), "the management API answers")
     user, password = (clouds.secret(kubectl, "rabbitmq-default-user", key) for key in ("username", "password"))
     yield Access(f"http://{address}:15672", user, password)
-    kubectl("delete", "networkpolicy/management-from-outside")
-    eventually(lambda: not answers(address, 15672), "the management API is closed again")
+    kubectl("delete", "networkpolicy/management-from-outside", "transporturl/nova")
+    eventually(lambda: not clouds.answers(address, 15672), "the management API is closed again")
 
 
 def test_a_transport_url_names_a_user_who_may_use_its_virtual_host(cloud: Cloud, access: Access) -> None:
@@ -73,15 +66,6 @@ def test_a_transport_url_names_a_user_who_may_use_its_virtual_host(cloud: Cloud,
     cloud.kubectl("label", "pod", "client", "broker.needs.openstack.org/rabbitmq=true")
     eventually(lambda: dialled().stdout.strip() == "connected", "who needs the broker is let in")
     cloud.kubectl("label", "pod", "client", "broker.needs.openstack.org/rabbitmq-")
-
-
-def answers(address: str, port: int) -> bool:
-    """Return whether somebody listens there, for us."""
-    try:
-        socket.create_connection((address, port), timeout=10).close()
-    except ConnectionRefusedError:
-        return False
-    return True
 
 
 class TestRealRabbitMQ(BrokerContract):

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.cloud import Cloud, eventually
+from tests.e2e.cloud import Cloud
+from tests.e2e.waiting import eventually
 
 SOON = "[token]\nexpiration = soon\n"
 # The operator reads no file that only a start of the user's own brings into place: the pod itself finds the value.

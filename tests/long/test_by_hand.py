@@ -13,16 +13,16 @@ from stackwright.local import journey
 from stackwright.local.cluster.lifecycle import Cluster
 from stackwright.local.progress import Shown
 from tests.documentation import blocks
-from tests.e2e import hands
-from tests.e2e.conftest import NAME, Kubectl
-from tests.e2e.hands import Hands
+from tests.e2e.cloud import OPERATORS
+from tests.e2e.clusters import NAME, Kubectl
+from tests.long import hands
+from tests.long.hands import Hands
 
 PAGES = blocks.run_in(__file__)
 OPERATORS_README = "charts/stackwright/README.md"
 # One node of RabbitMQ is enough here, in the namespace of the others; three of them are in the ring of chaos.
 CREATED = "kubectl create namespace $NAMESPACE\n"
 OTHERWISE = {CREATED: "", "server.replicas=3": "server.replicas=1"}
-OPERATORS = "stackwright-system"
 # What is installed by hand, as the operators would know it.
 RESOURCES = """
 apiVersion: mariadb.openstack.org/v1beta1

@@ -1,9 +1,7 @@
-"""Pages whose commands use a whole cloud, with the client on this machine: they run as they read.
-
-The last of these files by its name: what the pages change stays changed.
-"""
+"""Pages whose commands use a cloud, with the client on this machine: they run as they read."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +12,9 @@ from stackwright.local import binaries, programs
 from stackwright.local.cluster.lifecycle import Cluster
 from tests.documentation import blocks, sessions
 from tests.documentation.blocks import ROOT
-from tests.e2e.cloud import stackwright
+
+# Pages show the cloud as a newcomer has it: revisions, pods, keys. A page that changes it puts it right in its marks.
+pytestmark = pytest.mark.as_installed
 
 PAGES = blocks.run_in(__file__)
 CLIENT = ("python-openstackclient", "osc-placement")
@@ -28,15 +28,17 @@ PIP = {
 
 
 @pytest.fixture(scope="module")
-def virtual(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cloud of everything, and an environment of Python like that of a checkout, into which pages may install."""
+def virtual(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cloud, and an environment of Python like that of a checkout, into which pages may install."""
+    if shutil.which("jq") is None:
+        pytest.skip("the pages use jq; on Debian: apt-get install jq")
     folder = tmp_path_factory.mktemp("environment") / "venv"
     subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=120)
     sessions.equip(folder / "bin", binaries.ensure(programs.ALL))
-    # The pages say this too, and find it done. The cloud is there already where the tests of `up` ran before.
+    # The pages say this too, and find it done, while the cloud came up.
     install = subprocess.Popen([folder / "bin" / "pip", "install", "--quiet", *CLIENT], env={**os.environ, **PIP})
     try:
-        stackwright("up", "--yes")
+        request.getfixturevalue("cloud")
     finally:
         code = install.wait(300)
     assert code == 0

@@ -1,36 +1,21 @@
-"""Barbican in a cloud that runs: added by a section, with the broker that it needs, and asked by the real client."""
+"""Barbican in the cloud, with its worker and the broker between them, asked by the real client."""
 
 import base64
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.e2e import cloud as clouds
-from tests.e2e import leaking
-from tests.e2e.cloud import Cloud, eventually
+from tests.e2e.cloud import Cloud
+from tests.e2e.waiting import eventually
 
-NODE_PORT = {"service": {"public": {"spec": {"type": "NodePort"}}}}
 STORED = "SELECT cypher_text FROM barbican.encrypted_data"
 PAYLOAD = "the tea is in the second cupboard"
 
 
 def payload(cloud: Cloud, secret: str) -> str:
     return str(cloud.openstack("secret", "get", "--payload", secret)["Payload"])
-
-
-@pytest.fixture(scope="module", autouse=True)
-def section(cloud: Cloud) -> Iterator[None]:
-    """A section more; afterwards the cloud is as it was, without the broker that came with it."""
-    cloud.ask(barbican={"enabled": True, "apiOverride": NODE_PORT})
-    cloud.ready("Barbican", "barbican", "key-manager")
-    yield
-    cloud.ask(barbican={"enabled": False}, rabbitmq={"enabled": False})
-    cloud.kubectl("wait", "--for=delete", "barbican/barbican", "rabbitmq/rabbitmq", "--timeout=60s")
-    eventually(lambda: cloud.catalog() == ["identity"], "Barbican is out of the catalog")
-    cloud.kubectl("wait", "--for=delete", "pod", "--selector=app.kubernetes.io/name=rabbitmq", "--timeout=120s")
-    cloud.ask(barbican={"enabled": False}, rabbitmq=None)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +35,6 @@ def test_a_secret_comes_back_and_is_not_in_the_database_as_it_is(cloud: Cloud, s
 
 
 def test_the_catalog_has_what_the_resource_says(cloud: Cloud) -> None:
-    assert cloud.catalog() == ["identity", "key-manager"]
     listed = cloud.openstack("endpoint", "list", "--service", "key-manager")
     said = json.loads(cloud.kubectl("get", "barbican", "barbican", "--output=json"))["status"]["apiEndpoints"]
     assert {entry["Interface"]: entry["URL"] for entry in listed} == said
@@ -83,18 +67,3 @@ def test_rows_are_cleaned_when_somebody_asks(cloud: Cloud) -> None:
     cloud.stackwright("action", "run", "barbican", "clean-database", "--id", "e2e-clean", "--timeout", "120s")
     actions = json.loads(cloud.kubectl("get", "barbican", "barbican", "--output=json"))["status"]["actions"]
     assert {(action["name"], action["state"]) for action in actions} >= {("clean-database", "Succeeded")}
-
-
-def test_a_barbican_that_is_made_again_finds_its_secrets(cloud: Cloud, secret: str) -> None:
-    cloud.ask(barbican={"enabled": False})
-    cloud.kubectl("wait", "--for=delete", "barbican/barbican", "--timeout=60s")
-    eventually(lambda: cloud.catalog() == ["identity"], "Barbican is out of the catalog")
-    cloud.ask(barbican={"enabled": True, "apiOverride": NODE_PORT})
-    cloud.ready("Barbican", "barbican", "key-manager")
-    # The cluster may have chosen another port.
-    url = cloud.kubectl.get("barbican/barbican", "{.status.apiEndpoints.public}")
-    eventually(lambda: payload(cloud, f"{url}/v1/secrets/{secret.rpartition('/')[2]}") == PAYLOAD, "it is read again")
-
-
-def test_no_secret_is_told_to_anybody(cloud: Cloud) -> None:
-    assert leaking.found_beside(cloud, "keystone", "barbican", "rabbitmq") == []

@@ -1,0 +1,54 @@
+"""The adapter's promises on the real MariaDB of the cloud."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from stackwright.adapters import mariadb
+from stackwright.adapters.mariadb import Login, MariaDB
+from stackwright.adapters.mariadb_grants import pattern
+from tests.contracts.mariadb import Everything, MariaDBContract
+from tests.e2e import cloud as clouds
+from tests.e2e.cloud import Cloud
+from tests.e2e.databases import Writer
+from tests.e2e.waiting import eventually
+
+# The database is for those that need it; these tests dial it from outside of the cluster.
+WAY = {
+    "apiVersion": "networking.k8s.io/v1",
+    "kind": "NetworkPolicy",
+    "metadata": {"name": "database-from-outside"},
+    "spec": {
+        "podSelector": {"matchLabels": {"app.kubernetes.io/name": "mariadb"}},
+        "policyTypes": ["Ingress"],
+        "ingress": [{"ports": [{"port": 3306}]}],
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def login(cloud: Cloud) -> Iterator[Login]:
+    """How the root user logs in, by the address of the Service."""
+    address = cloud.kubectl.get("service/openstack", "{.spec.clusterIP}")
+    cloud.kubectl.apply(WAY)
+    eventually(lambda: clouds.answers(address, 3306), "the database answers")
+    yield Login(address, 3306, "root", clouds.secret(cloud.kubectl, "openstack-mariadb-root", "DatabasePassword"))
+    cloud.kubectl("delete", "networkpolicy/database-from-outside")
+
+
+class TestReal(MariaDBContract):
+    @pytest.fixture
+    def server(self, login: Login) -> MariaDB:
+        return mariadb.connect(login)
+
+    @pytest.fixture
+    def wrong(self, login: Login) -> MariaDB:
+        return mariadb.connect(Login(login.host, login.port, login.user, "wrong-password"))
+
+    @pytest.fixture
+    def everything(self, login: Login) -> Everything:
+        def give(user: str, schema: str) -> None:
+            with Writer(login).connect() as connection, connection.cursor() as cursor:
+                cursor.execute(f"GRANT ALL PRIVILEGES ON {pattern(schema)}.* TO %s@'%%'", (user,))
+
+        return give

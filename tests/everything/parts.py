@@ -1,0 +1,62 @@
+"""The parts of `make everything`: what takes long and rarely breaks, and is not run for each change."""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+MODULE = (sys.executable, "-m")
+PYTEST = (*MODULE, "pytest", "-q")
+# Tests on an API server wait for it as much as they compute.
+WORKERS = str(2 * (os.cpu_count() or 1))
+
+
+@dataclass(frozen=True)
+class Part:
+    """A program that is run, and that ends with 0 if all is well."""
+
+    name: str
+    what: str
+    command: tuple[str, ...]
+    minutes: float
+    """After how many minutes it is ended."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+ALL = (
+    Part(
+        "image-python",
+        "rings 1 and 2 by the Python and the libraries of the operators' image",
+        (*MODULE, "tests.everything.image_python"),
+        minutes=30,
+    ),
+    Part(
+        "crash",
+        "a crash of the operator at every write of a cloud that comes up",
+        (*PYTEST, "-n", WORKERS, "--maxschedchunk=2", "tests/functional", "-k", "crash"),
+        minutes=60,
+        environment={"STACKWRIGHT_EVERYTHING": "1"},
+    ),
+    Part("mutants", "the product broken in known ways", (*MODULE, "tests.mutants"), minutes=60),
+    Part(
+        "cluster",
+        "the local cluster: its life, and each of its programs killed",
+        (*PYTEST, "tests/long/test_cluster_chaos.py", "tests/long/test_cluster_lifecycle.py"),
+        minutes=30,
+    ),
+    Part("by-hand", "every chart by hand, as its README shows", (*PYTEST, "tests/long/test_by_hand.py"), minutes=30),
+    Part(
+        "ways",
+        "one operator for each service; Jobs of the chart in place of the operator",
+        (*PYTEST, "tests/long/test_operator_modes.py", "tests/long/test_jobs.py"),
+        minutes=30,
+    ),
+    Part("reboot", "a node with a cloud in it loses its power", (*PYTEST, "tests/long/test_reboot.py"), minutes=30),
+    Part("upgrade", "a cloud of an earlier commit, under load", (*PYTEST, "tests/chaos/test_upgrade.py"), minutes=45),
+    Part(
+        "chaos",
+        "three replicas, kills, outages, loss of everything, fuzzed resources",
+        (*PYTEST, "tests/chaos", "--ignore=tests/chaos/test_upgrade.py"),
+        minutes=75,
+    ),
+)
