@@ -1,17 +1,10 @@
-"""Quantities as Kubernetes writes them (100m, 1.5, 256Mi, 10G), compared exactly. Pure."""
+"""Which quantities of resources cannot be, and why. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
 
-_FORM = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(?:[eE]([+-]?[0-9]{1,3})|([KMGTPE]i|[numkMGTPE]))?")
-_UNITS = {
-    **{
-        letter: Decimal(10) ** power
-        for letter, power in zip("numkMGTPE", (-9, -6, -3, 3, 6, 9, 12, 15, 18), strict=True)
-    },
-    **{f"{letter}i": Decimal(1024) ** power for power, letter in enumerate("KMGTPE", 1)},
-}
+from stackwright.kube.quantities import amount
+
 # Kubernetes counts in 64 bits; what is more, it cuts off, or compares wrongly.
 MOST = 2**63 - 1
 TOO_MUCH = "is more than Kubernetes can count; write a smaller amount"
@@ -19,17 +12,6 @@ TOO_MUCH = "is more than Kubernetes can count; write a smaller amount"
 _STANDARD = ("cpu", "memory", "ephemeral-storage")
 _HUGE_PAGES = "hugepages-"
 _QUALIFIED = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-
-
-def amount(said: object) -> Decimal | None:
-    """Return a quantity as a number, or None if it is not a quantity."""
-    if isinstance(said, bool) or not isinstance(said, int | str):
-        return None
-    found = _FORM.fullmatch(str(said))
-    if found is None:
-        return None
-    number, exponent, unit = found.groups()
-    return Decimal(number) * Decimal(10) ** int(exponent or 0) * (_UNITS[unit] if unit else 1)
 
 
 def size_problem(said: object) -> str:

@@ -7,11 +7,14 @@ from typing import Any
 
 import msgspec
 
+from stackwright.kube.quantities import amount
 from stackwright.kube.resource import JsonObject
 
 # How much of a value is shown in a line.
 SHOWN = 200
 
+# Maps whose values are quantities.
+_QUANTITIES = ("limits", "requests")
 _KEYED_ITEM = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|[^,\]]+)')
 
 
@@ -23,14 +26,16 @@ def digest(body: JsonObject) -> str:
 def covers(actual: Any, desired: Any) -> bool:
     """Return whether `actual` has everything that `desired` names; what it has besides (defaults) is its own.
 
-    Of a typed object only the fields that its type knows can be compared; the others count as had.
+    Of a typed object only the fields that its type knows can be compared; the others count as had. Quantities are
+    compared as numbers, because the server writes them anew: 2000m becomes 2.
     """
     if isinstance(actual, msgspec.Struct) and isinstance(desired, Mapping):
         names = ((field.name, field.encode_name) for field in msgspec.structs.fields(actual))
         return all(covers(getattr(actual, name), desired[key]) for name, key in names if key in desired)
     if isinstance(desired, Mapping):
         return isinstance(actual, Mapping) and all(
-            key in actual and covers(actual[key], value) for key, value in desired.items()
+            key in actual and (covers_quantities if key in _QUANTITIES else covers)(actual[key], value)
+            for key, value in desired.items()
         )
     if isinstance(desired, list | tuple):
         return (
@@ -39,6 +44,16 @@ def covers(actual: Any, desired: Any) -> bool:
             and all(covers(have, want) for have, want in zip(actual, desired, strict=True))
         )
     return bool(actual == desired)
+
+
+def covers_quantities(actual: Any, desired: Any) -> bool:
+    """Return whether a map of quantities has all that `desired` names."""
+    if not isinstance(actual, Mapping) or not isinstance(desired, Mapping):
+        return covers(actual, desired)
+    return all(
+        key in actual and (actual[key] == value or None is not amount(value) == amount(actual[key]))
+        for key, value in desired.items()
+    )
 
 
 def without(body: JsonObject, paths: Iterable[str]) -> JsonObject:

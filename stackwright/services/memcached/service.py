@@ -5,7 +5,6 @@ from collections.abc import Iterable
 import msgspec
 
 from stackwright.api.base import JsonObject
-from stackwright.blueprint import quantities
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.network import Listen, Network
@@ -13,6 +12,7 @@ from stackwright.blueprint.providers import CACHE, CacheServers, Provides
 from stackwright.blueprint.service import Component, Service, Told
 from stackwright.blueprint.value_types import client_service, described
 from stackwright.blueprint.workloads import Port
+from stackwright.kube.quantities import amount
 from stackwright.services.memcached.kinds import Memcached
 
 PORT = 11211
@@ -50,7 +50,7 @@ def problems(resource: Memcached, look: Look) -> Iterable[tuple[str, str]]:
     tls = resource.spec.tls
     if tls.secretName or tls.caBundleSecretName or tls.mtls is not None:
         yield "spec.tls", "TLS is not supported yet; remove it"
-    most = quantities.amount(resource.spec.resources.limits.get("memory"))
+    most = amount(resource.spec.resources.limits.get("memory"))
     if most is not None and most <= resource.spec.cacheSize * MEGABYTE:
         sentence = f"is too little for a cache of {resource.spec.cacheSize} MB; raise it, or lower cacheSize"
         yield "spec.resources.limits[memory]", sentence

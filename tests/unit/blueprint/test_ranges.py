@@ -11,6 +11,7 @@ from stackwright.api.base import CustomResource, JsonObject
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.blueprint import cron, node_ports, quantities, ranges
 from stackwright.kube.errors import ConfigError
+from stackwright.kube.quantities import amount
 from stackwright.services.glance.kinds import Glance
 from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.mariadb.kinds import Galera
@@ -83,12 +84,12 @@ def test_what_no_schema_can_say_of_a_cron_expression_is_said_here(said: str, nam
     [("1", 1), (2, 2), ("100m", Decimal("0.1")), ("1Ki", 1024), ("2e3", 2000), ("-5", -5), (".5", Decimal("0.5"))],
 )
 def test_a_quantity_is_a_number(said: object, number: Decimal) -> None:
-    assert quantities.amount(said) == number
+    assert amount(said) == number
 
 
 @pytest.mark.parametrize("said", ["", "x", "1 Gi", "1GB", "1e1.5", "Gi", True, None, 1.5])
 def test_what_is_no_quantity_is_none(said: object) -> None:
-    assert quantities.amount(said) is None
+    assert amount(said) is None
 
 
 @pytest.mark.parametrize(

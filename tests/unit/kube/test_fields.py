@@ -96,6 +96,12 @@ def test_an_unknown_path_changes_nothing() -> None:
         pytest.param([1, 2], [1], False, id="an-item-too-many"),
         pytest.param({"a": [1]}, {"a": {"b": 1}}, False, id="another-type"),
         pytest.param("x", {"a": 1}, False, id="a-scalar-for-an-object"),
+        pytest.param({"limits": {"cpu": "2"}}, {"limits": {"cpu": "2000m"}}, True, id="the-same-quantity"),
+        pytest.param({"limits": {"cpu": "2"}}, {"limits": {"cpu": "2500m"}}, False, id="another-quantity"),
+        pytest.param({"limits": {"cpu": "2"}}, {"limits": {"cpu": "two"}}, False, id="no-quantity"),
+        pytest.param({"limits": {"cpu": "2"}}, {"limits": {"memory": "2"}}, False, id="a-missing-quantity"),
+        pytest.param({"limits": 2}, {"limits": {"cpu": "2"}}, False, id="no-map-of-quantities"),
+        pytest.param({"data": {"cpu": "2"}}, {"data": {"cpu": "2000m"}}, False, id="a-text-like-a-quantity"),
     ],
 )
 def test_covers(actual: Any, desired: Any, expected: bool) -> None:
