@@ -1,12 +1,11 @@
-"""A Keystone that keeps everything in memory: `python -m tests.fakes.keystone <admin password>`.
+"""A Keystone that keeps everything in memory; `tests/fakes/running.py` starts it with the administrator's password.
 
-It prints the port that it listens on. It passes the contract tests of the identity adapter, as the real one does;
-what they do not speak of it may do differently.
+It passes the contract tests of the identity adapter, as the real one does; what they do not speak of it may do
+differently.
 """
 
 import asyncio
 import secrets
-import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -15,6 +14,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from aiohttp import web
+
+from tests.fakes.hosting import host
 
 Json = dict[str, Any]
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -245,18 +246,14 @@ def regional(entry: Json) -> Json:
     return entry
 
 
-async def serve(password: str) -> None:
-    application = web.Application(middlewares=[guard])
-    application[STATE] = State()
-    application[STATE].bootstrap(password)
-    application.add_routes(routes)
-    runner = web.AppRunner(application)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    print(runner.addresses[0][1], flush=True)  # noqa: T201  how it tells who started it
-    await asyncio.Event().wait()
+def application(password: str) -> web.Application:
+    """Return a Keystone that was bootstrapped with this password of its administrator."""
+    made = web.Application(middlewares=[guard])
+    made[STATE] = State()
+    made[STATE].bootstrap(password)
+    made.add_routes(routes)
+    return made
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(sys.argv[1]))
+    asyncio.run(host(application))

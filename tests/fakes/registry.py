@@ -4,13 +4,12 @@ Under /fake/ a test says what cannot be said by pulling: that a chart is there, 
 It keeps the contract of tests/contracts/registry.py.
 """
 
+import asyncio
 import base64
 import contextlib
 import hashlib
 import io
 import json
-import socket
-import sys
 import tarfile
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from dataclasses import dataclass, field
 import yaml
 from aiohttp import web
 
+from tests.fakes.hosting import host
 from tests.fakes.running import fake
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
@@ -141,8 +141,10 @@ def running() -> Iterator[str]:
         yield f"127.0.0.1:{process.port}"
 
 
+def application() -> web.Application:
+    """Return a registry that has nothing yet."""
+    return Fake(Store()).application
+
+
 if __name__ == "__main__":
-    server = socket.create_server(("127.0.0.1", 0))
-    sys.stdout.write(f"{server.getsockname()[1]}\n")
-    sys.stdout.flush()
-    web.run_app(Fake(Store()).application, sock=server, print=None)
+    asyncio.run(host(application))

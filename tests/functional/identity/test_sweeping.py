@@ -15,9 +15,9 @@ from stackwright.kube.builtin import ConfigMap, Namespace, Secret
 from stackwright.kube.resource import Key, owner_reference
 from stackwright.services.keystone.kinds import KeystoneAPI
 from tests.fakes.running import Fake
-from tests.functional.identity.cloud import ADMIN, FIRST, Cloud, until
+from tests.functional.identity.cloud import ADMIN, FIRST, Cloud
 from tests.functional.running import Passes
-from tests.functional.watching import eventually, told
+from tests.functional.watching import eventually, told, until
 
 BOTH: tuple[type[Any], ...] = (KeystoneService, KeystoneEndpoint)
 WHOLE = ["endpoint internal", "endpoint public", "service glance", "user glance"]
@@ -217,7 +217,7 @@ async def test_a_keystone_that_comes_back_is_swept_then(cloud: Cloud) -> None:
 @pytest.mark.parametrize("operated", [pytest.param(False, id="no-operator"), pytest.param(True, id="an-operator")])
 async def test_the_deletion_of_a_namespace_ends(cloud: Cloud, fake_keystone: Fake, operated: bool) -> None:
     await put_up(cloud)
-    fake_keystone.process.kill()
+    fake_keystone.end()
     kinds: tuple[type[Any], ...] = (*BOTH, KeystoneAPI, Secret, ConfigMap)
 
     async def end() -> None:
