@@ -9,7 +9,7 @@ import re
 import sys
 import tomllib
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +27,17 @@ def texts(root: Path) -> dict[str, str]:
     """Return all such files of a checkout by their path below the folder of charts."""
     found: dict[str, str] = {}
     for name, deployed in _by_chart().items():
-        known = charts.facts(deployed, uid(deployed[0], root))
-        text = yaml.dump(known, Dumper=Plain, sort_keys=False, default_flow_style=None, width=110)
-        found[f"{name}/blueprint.yaml"] = HEADER.format(name=name) + text
-        found[f"{name}/values.schema.json"] = json.dumps(value_schema.schema(name, deployed), indent=2) + "\n"
+        found |= of_chart(name, deployed, uid(deployed[0], root))
     return found
+
+
+def of_chart(name: str, deployed: Sequence[Service[Any, Any]], number: int) -> dict[str, str]:
+    """Return those of one chart, which deploys these services, whose pods run as the user with this number."""
+    text = yaml.dump(charts.facts(deployed, number), Dumper=Plain, sort_keys=False, default_flow_style=None, width=110)
+    return {
+        f"{name}/blueprint.yaml": HEADER.format(name=name) + text,
+        f"{name}/values.schema.json": json.dumps(value_schema.schema(name, deployed), indent=2) + "\n",
+    }
 
 
 def uid(service: Service[Any, Any], root: Path) -> int:

@@ -1,8 +1,10 @@
 """A small cloud in the functional ring: service controllers with the real helm, and workloads that are played."""
 
+import base64
 import contextlib
 import random
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +13,67 @@ from stackwright.adapters.helm import Renderer
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.service import Service
 from stackwright.controllers.service import Environment, controllers
-from stackwright.kube.builtin import Pod
+from stackwright.kube.builtin import Pod, Secret
 from stackwright.kube.client import Client
+from stackwright.kube.resource import JsonObject, R, Resource
 from stackwright.kube.runtime import Runtime
 from stackwright.simulator import Script, simulated
-from tests.functional.running import running
+from tests.functional.running import running, worked_through
+from tests.functional.watching import eventually, is_false, is_ready
 
 ROOT = Path(__file__).parents[2]
 IMAGES = {
     service.name: ComponentImage(f"registry.example/{service.name}:1", sudo=False, ours=True)
     for service in services.blueprints()
 }
+
+
+@dataclass
+class Cloud:
+    """A namespace, what a user writes there, and what is waited for.
+
+    `runtime` is the operator that was started last.
+    """
+
+    client: Client
+    namespace: str
+    runtime: Runtime | None = field(default=None, kw_only=True, repr=False)
+
+    @property
+    def usual(self) -> str:
+        """The name of a resource that is not named."""
+        return ""
+
+    async def put(self, kind: type[R], name: str, labels: dict[str, str] | None = None, **parts: JsonObject) -> R:
+        """Write an object as a user does."""
+        metadata = {"name": name, "namespace": self.namespace, "labels": labels or {}}
+        return await self.client.apply(kind, {"metadata": metadata, **parts}, field_manager="user")
+
+    async def secret(self, name: str, **values: str) -> None:
+        """Write a Secret."""
+        await self.put(Secret, name, stringData=values)
+
+    async def decoded(self, name: str) -> dict[str, str]:
+        """Return the content of a Secret."""
+        return decoded(await self.client.get(Secret, name, self.namespace))
+
+    async def ready(self, kind: type[Any], name: str = "") -> Any:
+        """Return a resource as soon as it is ready."""
+        return await eventually(self.client, kind, name or self.usual, self.namespace, is_ready)
+
+    async def says(self, kind: type[Any], condition: str, words: str, name: str = "") -> Any:
+        """Return a resource as soon as a condition, or any where none is named, is false with these words."""
+        return await eventually(self.client, kind, name or self.usual, self.namespace, is_false(words, condition))
+
+    async def worked_through(self, written: Resource) -> None:
+        """Wait until the operator knows what was written, and has done all of it."""
+        assert self.runtime is not None
+        await worked_through(self.runtime, written)
+
+
+def decoded(secret: Secret) -> dict[str, str]:
+    """Return the content of a Secret as texts."""
+    return {key: base64.b64decode(value).decode() for key, value in secret.data.items()}
 
 
 async def everybody_holds(client: Client, pod: Pod, path: str, digests: Mapping[str, str]) -> bool:

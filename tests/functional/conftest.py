@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 
 from stackwright.kube import config
-from stackwright.kube.builtin import Namespace, ServiceAccount
+from stackwright.kube.builtin import Namespace, Node, ServiceAccount
 from stackwright.kube.client import Client
 from stackwright.kube.config import Connection
 from stackwright.local import binaries, programs
 from stackwright.local.apiserver.server import ApiServer, Options, Shared, shared
 from stackwright.local.errors import LocalError
 from stackwright.local.progress import Shown
+from tests.functional.definitions import defined
 
 # How long a namespace's controllers may take on a loaded machine.
 PATIENCE = 30.0
-LONGEST = Path(__file__).parent / "test_crash.py"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -29,7 +29,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     A worker gets two tests at first, so half of the workers have two of these; that is quicker than one for each.
     """
-    items.sort(key=lambda item: item.path != LONGEST)
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 @pytest.fixture(scope="session")
@@ -86,22 +86,50 @@ async def namespace(client: Client, request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def private_apiserver(kubernetes: dict[str, Path], tmp_path: Path) -> Iterator[ApiServer]:
-    """A server for one test alone: its programs may be killed, paused and started again, its requests counted."""
-    with ApiServer(tmp_path / "apiserver", kubernetes, Options(audit=True)) as server:
+async def kinds(client: Client) -> None:
+    """Our kinds, on the server of the run."""
+    await defined(client)
+
+
+@pytest.fixture
+def fresh_apiserver(kubernetes: dict[str, Path], tmp_path: Path) -> Iterator[ApiServer]:
+    """A server that nobody has used before. It takes seconds to start: most tests need only a `private_apiserver`."""
+    with ApiServer(tmp_path / "apiserver", kubernetes) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def second_apiserver(kubernetes: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+    """The server of this worker alone; its tests use it one after the other."""
+    with ApiServer(tmp_path_factory.mktemp("private") / "apiserver", kubernetes, Options(audit=True)) as server:
         yield server
 
 
 @pytest.fixture
+def private_apiserver(second_apiserver: ApiServer) -> Iterator[ApiServer]:
+    """A server that nobody else uses meanwhile.
+
+    Its programs may be killed, paused and started again, its requests counted, its nodes be real. What earlier tests
+    made in their namespaces is still there.
+    """
+    yield second_apiserver
+    for program in programs.API_SERVER:
+        if program not in second_apiserver.pids:
+            second_apiserver.start(program)
+
+
+@pytest.fixture
 async def private_client(private_apiserver: ApiServer) -> AsyncIterator[Client]:
-    """A client of the private server, with all rights."""
+    """A client of the private server, with all rights; there are no nodes yet."""
     async with Client(config.load(private_apiserver.kubeconfig)) as client:
+        for node in await client.list(Node):
+            await client.delete(Node, node.metadata.name)
         yield client
 
 
 @pytest.fixture
 async def private_namespace(private_client: Client, request: pytest.FixtureRequest) -> str:
-    """A fresh namespace of the private server; it goes away with the server."""
+    """A fresh namespace of the private server."""
     return await fresh_namespace(private_client, request.node.name)
 
 

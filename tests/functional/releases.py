@@ -2,12 +2,13 @@
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import msgspec
+import pytest
 
 from stackwright.adapters.helm import Renderer
 from stackwright.controllers import release
@@ -25,7 +26,10 @@ from stackwright.kube.runtime import Runtime
 from stackwright.kube.shapes.children import Child, Children
 from stackwright.kube.shapes.report import report
 from stackwright.kube.transport import Call
-from tests.functional.watching import eventually
+from stackwright.local.apiserver.server import Shared
+from tests.functional.definitions import defined
+from tests.functional.running import running
+from tests.functional.watching import eventually, some
 
 CHART = Path(__file__).parent / "charts" / "small"
 OWNED = (ConfigMap, Deployment, Job, Secret, Service)
@@ -174,3 +178,30 @@ async def managers(client: Client, of: type[Any], name: str, namespace: str) -> 
     reply = await client.transport.request(Call("GET", path, {}))
     entries = msgspec.json.decode(reply.body)["metadata"]["managedFields"]
     return {entry["manager"] for entry in entries if not entry.get("subresource")}
+
+
+@pytest.fixture
+async def hand(apiserver: Shared, kubernetes: dict[str, Path], tmp_path: Path, client: Client, namespace: str) -> Hand:
+    await defined(client, [Small])
+    return Hand(kubernetes["helm"], apiserver.kubeconfig, tmp_path, namespace)
+
+
+@pytest.fixture
+async def operator(client: Client, hand: Hand) -> AsyncIterator[None]:
+    async with running(runtime(client, hand.program, hand.namespace)):
+        yield
+
+
+async def revisions(client: Client, namespace: str, *statuses: str) -> list[Secret]:
+    """Return the records as soon as they have these statuses, in order."""
+
+    def there(secrets: list[Secret]) -> bool:
+        found = sorted(secrets, key=lambda secret: int(secret.metadata.labels["version"]))
+        return tuple(secret.metadata.labels["status"] for secret in found) == statuses
+
+    return await some(client, Secret, namespace, there, labels="owner=helm")
+
+
+async def without_extra(client: Client, namespace: str) -> None:
+    """Wait until the second ConfigMap is gone."""
+    await some(client, ConfigMap, namespace, lambda maps: "small-extra" not in {item.metadata.name for item in maps})

@@ -11,12 +11,9 @@ from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.keystone.service import SERVICE
 from tests.functional import neighbours
 from tests.functional.cloud import cloud, environment
+from tests.functional.keystones import ask, until_ready
 from tests.functional.releases import Hand
-from tests.functional.test_keystone import ask, until_ready
-from tests.functional.test_service_controller import is_ready, kinds
-from tests.functional.watching import eventually, told
-
-__all__ = ["kinds"]
+from tests.functional.watching import eventually, is_ready, told
 
 pytestmark = pytest.mark.usefixtures("kinds")
 

@@ -18,10 +18,8 @@ from stackwright.services.memcached.service import SERVICE as MEMCACHED
 from tests.functional.cloud import cloud, environment
 from tests.functional.commands import command
 from tests.functional.crds.kubectl import Kubectl
-from tests.functional.test_service_controller import cache, is_ready, kinds
-from tests.functional.watching import eventually
-
-__all__ = ["kinds"]
+from tests.functional.watching import eventually, is_ready
+from tests.functional.workloads import cache
 
 pytestmark = pytest.mark.usefixtures("kinds")
 

@@ -10,8 +10,8 @@ from stackwright.kube.conditions import Finding
 from stackwright.kube.plan import Wait
 from stackwright.kube.resource import JsonObject, ObjectMeta, Resource
 from stackwright.kube.shapes.composite import Child, child, composite
+from tests.functional.baskets import Basket, Fruit, answered, fruit, kinds, one, put, until
 from tests.functional.running import running, worked_through
-from tests.functional.test_shapes import Basket, Fruit, answered, fruit, kinds, one, put, until
 from tests.functional.watching import eventually
 
 PAUSED = "example.org/paused"

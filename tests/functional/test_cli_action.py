@@ -14,12 +14,8 @@ from stackwright.services.memcached.kinds import Memcached
 from stackwright.services.memcached.service import SERVICE as MEMCACHED
 from tests.functional.cloud import cloud, environment
 from tests.functional.commands import command
-from tests.functional.definitions import defined
 
-
-@pytest.fixture(autouse=True)
-async def kinds(client: Client) -> None:
-    await defined(client)
+pytestmark = pytest.mark.usefixtures("kinds")
 
 
 @pytest.fixture

@@ -26,17 +26,14 @@ from stackwright.simulator import (
     simulated,
 )
 from tests.functional import workloads
+from tests.functional.cli_resources import tell
 from tests.functional.commands import Done, command
 from tests.functional.definitions import defined
 from tests.functional.fake_kubelet import Kubelet, kubelet, run_pod
-from tests.functional.test_cli_status import tell
-from tests.functional.test_simulator import make_class
 from tests.functional.watching import eventually, told
+from tests.functional.workloads import make_class
 
-
-@pytest.fixture(autouse=True)
-async def kinds(client: Client) -> None:
-    await defined(client)
+pytestmark = pytest.mark.usefixtures("kinds")
 
 
 @pytest.fixture

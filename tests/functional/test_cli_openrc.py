@@ -19,14 +19,11 @@ from stackwright.services.keystone import clouds
 from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.keystone.settings import KeystoneFacts
 from tests.functional.commands import command
-from tests.functional.definitions import defined
 
 PASSWORD = 'it\'s $a `nasty` "word"'
 
 
-@pytest.fixture(autouse=True)
-async def kinds(client: Client) -> None:
-    await defined(client)
+pytestmark = pytest.mark.usefixtures("kinds")
 
 
 @pytest.fixture

@@ -8,48 +8,21 @@ from typing import Any
 import pytest
 
 from stackwright import services
-from stackwright.kube import clock
 from stackwright.kube.builtin import Deployment
 from stackwright.kube.client import Client
 from stackwright.kube.resource import owner_reference
 from stackwright.local.apiserver.server import Shared
 from stackwright.services.keystone.kinds import KeystoneAPI
+from tests.functional.cli_resources import SINCE, tell
 from tests.functional.commands import command, started
-from tests.functional.definitions import defined
 from tests.functional.workloads import deployment
 
-SINCE = "2026-11-15T10:00:00Z"
-
-
-@pytest.fixture(autouse=True)
-async def kinds(client: Client) -> None:
-    await defined(client)
+pytestmark = pytest.mark.usefixtures("kinds")
 
 
 @pytest.fixture
 def kubeconfig(apiserver: Shared) -> Path:
     return apiserver.kubeconfig
-
-
-async def tell(
-    client: Client,
-    resource: Any,
-    status: str,
-    severity: str = "",
-    message: str = "Setup complete",
-    *,
-    since: str = SINCE,
-) -> None:
-    """Write a state as an operator would; without a time it came just now."""
-    condition = {"type": "Ready", "status": status, "severity": severity, "reason": "Told", "message": message}
-    body = {
-        "metadata": {"name": resource.metadata.name, "namespace": resource.metadata.namespace},
-        "status": {
-            "observedGeneration": resource.metadata.generation,
-            "conditions": [{**condition, "lastTransitionTime": since or clock.seconds(clock.now())}],
-        },
-    }
-    await client.apply(type(resource), body, subresource="status", field_manager="operator")
 
 
 async def cloud(client: Client, namespace: str) -> tuple[Any, KeystoneAPI]:

@@ -1,104 +1,58 @@
-"""A whole cloud whose operator is killed after its nth write, for every n, comes to the same in the end."""
+"""A whole cloud whose operator is killed after its nth write comes to the same in the end.
+
+Killed after every write it takes minutes: that is part of `make everything`. Otherwise it is killed at some writes of
+every kind.
+"""
 
 import asyncio
-import contextlib
-import dataclasses
 import itertools
-from collections.abc import AsyncIterator, Callable
+import os
+import random
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
 
-from stackwright import services
-from stackwright.adapters.mariadb import Login, MariaDB, digest
-from stackwright.controllers import database
-from stackwright.controllers.controlplane import controller as umbrella
-from stackwright.controllers.dialling import Dialler
-from stackwright.controllers.service import Environment, controllers
+from stackwright.adapters.mariadb import digest
 from stackwright.kube import config
-from stackwright.kube.builtin import StorageClass
 from stackwright.kube.client import Client
 from stackwright.kube.config import Connection
-from stackwright.kube.controller import Controller
+from stackwright.kube.resource import JsonObject
 from stackwright.kube.runtime import Runtime
-from stackwright.simulator import Script, simulated, storage_class
-from tests.fakes.mariadb import FakeMariaDB
-from tests.functional import neighbours
-from tests.functional.cloud import environment
-from tests.functional.conftest import fresh_namespace, of_this_run
+from stackwright.local.apiserver.server import Shared
+from tests.functional.conftest import of_this_run
 from tests.functional.definitions import defined
+from tests.functional.mortal import Mortal
 from tests.functional.normal import credentials, everything
-from tests.functional.running import running
-from tests.functional.test_release_crash import Mortal
-from tests.functional.test_service_controller import is_ready
-from tests.functional.watching import PATIENCE, eventually
+from tests.functional.running import quiet, running
+from tests.functional.watching import PATIENCE
+from tests.functional.whole_cloud import World, ask_for_cloud, place, until_ready
 
-# How many tests share the numbers among them, so that they run beside each other.
-SHARES = 4
-NAME = "cloud"
-CLASS = "played"
-ROOT_SECRET = "openstack-mariadb-root"
-SUCCEEDS = Script()
+pytestmark = pytest.mark.long
+
+EVERY_POINT = bool(os.environ.get("STACKWRIGHT_EVERYTHING"))
+# How many tests share the deaths among them, so that they run beside each other.
+SHARES = 4 if EVERY_POINT else 2
+# How many deaths there are at least where there is not one for every write.
+DEATHS = 20
+SEED = 15
 # More writes than it takes.
 NEVER = 1_000_000
 
 
-class World:
-    """What outlives an operator: the database server."""
-
-    def __init__(self, kubernetes: dict[str, Path]) -> None:
-        self._kubernetes = kubernetes
-        self._password = environment(kubernetes).source(ROOT_SECRET).password()
-        self.server = FakeMariaDB(password=self._password)
-        self._servers: dict[str, FakeMariaDB] = {}
-
-    def connect(self, login: Login) -> MariaDB:
-        """Return a way to the server of a host: each cloud has its own, and the first one is `server`."""
-        if login.host not in self._servers:
-            self._servers[login.host] = FakeMariaDB(password=self._password) if self._servers else self.server
-        return self._servers[login.host].connect(login)
-
-    def controllers(self, client: Client, life: int) -> tuple[Controller, ...]:
-        """Return the controllers of an operator, which in another life makes up other passwords."""
-        numbers = itertools.count()
-        return (
-            umbrella(lambda length: f"life-{life}-password-{next(numbers)}-".ljust(length, "p")),
-            *controllers(services.blueprints(), self._environment(life)),
-            *database.controllers(Dialler(client, inside=True), self.connect),
-        )
-
-    def _environment(self, life: int) -> Environment:
-        ours, first = environment(self._kubernetes, seed=life), environment(self._kubernetes)
-
-        def chance(purpose: str) -> Callable[[int], bytes]:
-            # The server in memory was set up with what its Secret will be.
-            return (first if purpose == ROOT_SECRET else ours).random(purpose)
-
-        return dataclasses.replace(ours, random=chance)
-
-
-async def ask_for_cloud(client: Client, namespace: str) -> None:
-    spec = {"secret": "osp-secret", "passwordPolicy": "Generate", "storageClass": CLASS, "keystone": {}}
-    body = {"metadata": {"name": NAME, "namespace": namespace}, "spec": spec}
-    await client.apply(services.control_plane(), body, field_manager="user")
-
-
-async def until_ready(client: Client, namespace: str) -> None:
-    await eventually(client, services.control_plane(), NAME, namespace, is_ready)
-
-
 @pytest.fixture(scope="module")
-def connection(kubernetes: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Connection:
-    """The way to a server for these tests alone: with a hundred clouds in it others would be slower."""
-    return config.load(of_this_run("crash", kubernetes, tmp_path_factory).kubeconfig)
+def connection(apiserver: Shared, kubernetes: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Connection:
+    """The way to a server: one for these tests alone where they leave a hundred clouds, which make others slower."""
+    server = of_this_run("crash", kubernetes, tmp_path_factory) if EVERY_POINT else apiserver
+    return config.load(server.kubeconfig)
 
 
-@contextlib.asynccontextmanager
-async def place(client: Client, name: str, script: Script = SUCCEEDS) -> AsyncIterator[str]:
-    await client.apply(StorageClass, storage_class(CLASS))
-    namespace = await fresh_namespace(client, name)
-    async with simulated(client, namespace, script), neighbours.nodes_agree(client, namespace):
-        yield namespace
+def chosen(written: Sequence[str], deaths: int) -> list[int]:
+    """Return after how many writes to die: before the first write of each kind, and before others by chance."""
+    first = {written.index(what) for what in written}
+    others = [number for number in range(len(written)) if number not in first]
+    more = min(len(others), max(0, deaths - len(first)))
+    return sorted(first | set(random.Random(SEED).sample(others, more)))  # noqa: S311  the same in every run
 
 
 async def killed_after(connection: Connection, world: World, namespace: str, writes: int, client: Client) -> Mortal:
@@ -115,16 +69,20 @@ async def killed_after(connection: Connection, world: World, namespace: str, wri
         return mortal
 
 
-async def settled(client: Client, world: World, namespace: str) -> dict[str, object]:
-    """Run an operator that lives until the cloud is ready and nothing changes any more; return what is there."""
-    async with running(Runtime(client, world.controllers(client, life=2), namespace=namespace)):
+async def settled(
+    client: Client, world: World, namespace: str, expected: dict[str, JsonObject] | None = None
+) -> dict[str, JsonObject]:
+    """Run an operator that lives until the cloud is ready and all is as expected, or nothing changes any more."""
+    runtime = Runtime(client, world.controllers(client, life=2), namespace=namespace)
+    async with running(runtime):
         await until_ready(client, namespace)
+        await quiet(runtime)
         before: object = None
         async with asyncio.timeout(PATIENCE):
-            while (now := await everything(client, namespace)) != before:
+            while (now := await everything(client, namespace)) not in (before, expected):
                 before = now
-                await asyncio.sleep(0.3)
-    return dict(now)
+                await asyncio.sleep(0.3)  # What others do at times of their own, controllers of Kubernetes say.
+    return now
 
 
 async def assert_same_logins(client: Client, namespace: str, world: World, before: dict[str, str]) -> None:
@@ -148,21 +106,33 @@ async def test_an_operator_that_is_killed_after_any_write_goes_on_where_it_was(
     assert [name for name in expected if name.startswith("Secret/sh.helm.release.v1.keystone")] == [
         "Secret/sh.helm.release.v1.keystone.v1"
     ]
-    # Two runs need not make the same writes: they see what others do at other times.
-    enough = (NEVER - whole.left) // SHARES * 2 // 3
+    points: Iterable[int] = itertools.count(share, SHARES)
+    if not EVERY_POINT:
+        points = chosen(whole.written, DEATHS)[share::SHARES]
     cut: list[str] = []
-    for writes in itertools.count(share, SHARES):
+    for writes in points:
         world = World(kubernetes)
         async with place(client, f"crash-{share}-{writes}") as namespace:
             await ask_for_cloud(client, namespace)
             mortal = await killed_after(connection, world, namespace, writes, client)
             before = await credentials(client, namespace)
-            assert await settled(client, world, namespace) == expected, f"killed after {writes} writes"
+            assert await settled(client, world, namespace, expected) == expected, f"killed after {writes} writes"
             await assert_same_logins(client, namespace, world, before)
         if not mortal.dead.is_set():
             break
         assert mortal.left == 0
         cut.append(mortal.cut)
+    # Two runs need not make the same writes: they see what others do at other times.
+    enough = (len(whole.written) if EVERY_POINT else DEATHS) // SHARES * 2 // 3
     assert len(cut) >= enough > 5, cut
     # Not one write again and again, but all over the way.
     assert len(set(cut)) > 5, cut
+
+
+def test_deaths_are_spread_over_the_kinds_of_writes() -> None:
+    written = ["PATCH Secret"] * 30 + ["POST Job", "PATCH Galera"] * 10 + ["DELETE Job"]
+    points = chosen(written, 12)
+    assert {written[number] for number in points} == set(written)
+    assert len(points) == 12
+    assert chosen(written, 12) == points
+    assert chosen(written[:3], 12) == [0, 1, 2]

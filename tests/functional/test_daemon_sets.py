@@ -19,8 +19,8 @@ from tests.functional.cloud import ROOT, environment
 from tests.functional.commands import command
 from tests.functional.definitions import defined
 from tests.functional.running import running
-from tests.functional.test_service_controller import cache, is_ready
-from tests.functional.watching import eventually, some
+from tests.functional.watching import eventually, is_ready, some
+from tests.functional.workloads import cache
 
 AGENT = """
 {{- with .Values.components.server }}

@@ -1,8 +1,7 @@
 """MariaDBDatabase and MariaDBAccount on a real API server, with a MariaDB in memory behind them."""
 
-import asyncio
 import base64
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -14,22 +13,16 @@ from stackwright.controllers.database import controllers
 from stackwright.controllers.dialling import Dialler
 from stackwright.kube.builtin import Namespace, Secret
 from stackwright.kube.client import Client
-from stackwright.kube.conditions import find, is_true
 from stackwright.kube.errors import Invalid
-from stackwright.kube.resource import CustomResource, JsonObject
+from stackwright.kube.resource import JsonObject
 from stackwright.kube.runtime import Runtime
 from stackwright.services.mariadb.kinds import Galera
 from tests.fakes.mariadb import FakeMariaDB, User
-from tests.functional.definitions import defined
+from tests.functional.cloud import Cloud
 from tests.functional.running import running
-from tests.functional.watching import PATIENCE, eventually
+from tests.functional.watching import eventually, until
 
 LOGIN = {"username": "root", "password": "root-password"}
-
-
-@pytest.fixture
-async def kinds(client: Client) -> None:
-    await defined(client)
 
 
 @pytest.fixture
@@ -45,18 +38,13 @@ async def operator(client: Client, namespace: str, kinds: None, fake: FakeMariaD
         yield
 
 
-class Cloud:
+class Database(Cloud):
     """What a user writes, in one namespace."""
 
-    def __init__(self, client: Client, namespace: str) -> None:
-        self.client, self.namespace = client, namespace
-
-    async def put(self, kind: type[Any], name: str, labels: dict[str, str] | None = None, **parts: JsonObject) -> None:
-        metadata = {"name": name, "namespace": self.namespace, "labels": labels or {}}
-        await self.client.apply(kind, {"metadata": metadata, **parts}, field_manager="user")
-
-    async def secret(self, name: str, key: str, password: str) -> None:
-        await self.put(Secret, name, data={key: base64.b64encode(password.encode()).decode()})
+    @property
+    def usual(self) -> str:
+        """The name of schema and account."""
+        return "keystone"
 
     async def galera(self, *, bootstrapped: bool = True, **spec: Any) -> None:
         await self.put(Galera, "openstack", spec=spec or {"storageClass": "local", "storageRequest": "1G"})
@@ -69,7 +57,7 @@ class Cloud:
         await self.client.apply(Galera, body, subresource="status", field_manager="galera")
 
     async def root(self) -> None:
-        await self.secret("openstack-mariadb-root", "DatabasePassword", "root-password")
+        await self.secret("openstack-mariadb-root", DatabasePassword="root-password")
 
     async def database(self, **spec: Any) -> None:
         await self.put(MariaDBDatabase, "keystone", {"dbName": "openstack"}, spec={"name": "keystone", **spec})
@@ -79,7 +67,7 @@ class Cloud:
         await self.put(MariaDBAccount, name, {"mariaDBDatabaseName": "keystone"}, spec=said)
 
     async def password(self, password: str = "first-password") -> None:  # noqa: S107  test data
-        await self.secret("keystone-db-secret", "DatabasePassword", password)
+        await self.secret("keystone-db-secret", DatabasePassword=password)
 
     async def whole(self, **account: Any) -> None:
         """Write all of it, and wait until all of it is there."""
@@ -88,50 +76,23 @@ class Cloud:
         await self.account(**account)
         await self.ready(MariaDBAccount)
 
-    async def ready(self, kind: type[Any], name: str = "keystone") -> Any:
-        return await eventually(self.client, kind, name, self.namespace, is_ready)
-
-    async def says(self, kind: type[Any], condition: str, words: str, name: str = "keystone") -> Any:
-        """Wait until a condition is not met and says these words."""
-
-        def holds(resource: CustomResource) -> bool:
-            found = find(resource.status.conditions, condition)
-            return found is not None and found.status == "False" and words in found.message
-
-        return await eventually(self.client, kind, name, self.namespace, holds)
-
     async def gone(self, kind: type[Any], name: str = "keystone") -> None:
         await self.client.delete(kind, name, self.namespace)
         await until(lambda: self.client.find(kind, name, self.namespace), is_none)
 
 
 @pytest.fixture
-def cloud(client: Client, namespace: str) -> Cloud:
-    return Cloud(client, namespace)
-
-
-def is_ready(resource: CustomResource) -> bool:
-    seen = resource.status.observedGeneration == resource.metadata.generation
-    return seen and is_true(resource.status.conditions)
+def cloud(client: Client, namespace: str) -> Database:
+    return Database(client, namespace)
 
 
 def is_none(found: object) -> bool:
     return found is None
 
 
-async def until(ask: Callable[[], Any], holds: Callable[[Any], bool] = bool) -> None:
-    """Wait until what is asked for holds."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            answer = ask()
-            if holds(await answer if asyncio.iscoroutine(answer) else answer):
-                return
-            await asyncio.sleep(0.05)
-
-
 @pytest.mark.usefixtures("operator")
 @pytest.mark.parametrize("backwards", [False, True], ids=["server-first", "account-first"])
-async def test_any_order_of_creation_comes_to_the_same(cloud: Cloud, fake: FakeMariaDB, backwards: bool) -> None:
+async def test_any_order_of_creation_comes_to_the_same(cloud: Database, fake: FakeMariaDB, backwards: bool) -> None:
     writes = [cloud.root, cloud.galera, cloud.database, cloud.password, cloud.account]
     for write in reversed(writes) if backwards else writes:
         await write()
@@ -147,7 +108,7 @@ async def test_any_order_of_creation_comes_to_the_same(cloud: Cloud, fake: FakeM
 
 
 @pytest.mark.usefixtures("operator")
-async def test_each_missing_part_is_named_and_its_coming_heals(cloud: Cloud) -> None:
+async def test_each_missing_part_is_named_and_its_coming_heals(cloud: Database) -> None:
     await cloud.account()
     await cloud.says(MariaDBAccount, "MariaDBServerReady", "MariaDBDatabase keystone does not exist; create it")
     await cloud.database()
@@ -159,14 +120,14 @@ async def test_each_missing_part_is_named_and_its_coming_heals(cloud: Cloud) -> 
     await cloud.root()
     await cloud.ready(MariaDBDatabase)
     await cloud.says(MariaDBAccount, "MariaDBAccountReady", "Secret keystone-db-secret does not exist; create it with")
-    await cloud.secret("keystone-db-secret", "Password", "x")
+    await cloud.secret("keystone-db-secret", Password="x")
     await cloud.says(MariaDBAccount, "MariaDBAccountReady", "has no value under the key DatabasePassword; add it")
     await cloud.password()
     await cloud.ready(MariaDBAccount)
 
 
 @pytest.mark.usefixtures("operator")
-async def test_what_somebody_changed_on_the_server_is_repaired(cloud: Cloud, fake: FakeMariaDB) -> None:
+async def test_what_somebody_changed_on_the_server_is_repaired(cloud: Database, fake: FakeMariaDB) -> None:
     await cloud.whole()
     user = fake.users["keystone"]
 
@@ -189,7 +150,7 @@ async def test_what_somebody_changed_on_the_server_is_repaired(cloud: Cloud, fak
 
 @pytest.mark.usefixtures("kinds")
 async def test_a_changed_secret_changes_the_password_without_a_poll(
-    client: Client, namespace: str, cloud: Cloud, fake: FakeMariaDB
+    client: Client, namespace: str, cloud: Database, fake: FakeMariaDB
 ) -> None:
     made = controllers(Dialler(client, inside=True), fake.connect, every=3600.0)
     async with running(Runtime(client, made, namespace=namespace)):
@@ -201,7 +162,7 @@ async def test_a_changed_secret_changes_the_password_without_a_poll(
 
 @pytest.mark.usefixtures("operator")
 async def test_deleting_keeps_schema_and_user_and_needs_nobody(
-    client: Client, namespace: str, cloud: Cloud, fake: FakeMariaDB
+    client: Client, namespace: str, cloud: Database, fake: FakeMariaDB
 ) -> None:
     await cloud.whole()
     for kind in (MariaDBDatabase, MariaDBAccount):
@@ -212,7 +173,7 @@ async def test_deleting_keeps_schema_and_user_and_needs_nobody(
 
 
 @pytest.mark.usefixtures("operator")
-async def test_deleting_drops_the_user_where_the_resource_says_so(cloud: Cloud, fake: FakeMariaDB) -> None:
+async def test_deleting_drops_the_user_where_the_resource_says_so(cloud: Database, fake: FakeMariaDB) -> None:
     await cloud.whole(deletionPolicy="Delete")
     # The schema's resource goes first: where the user is, the account still knows.
     await cloud.gone(MariaDBDatabase)
@@ -227,7 +188,7 @@ async def test_deleting_drops_the_user_where_the_resource_says_so(cloud: Cloud, 
 
 
 @pytest.mark.usefixtures("operator")
-async def test_a_schema_goes_where_the_resource_says_so(cloud: Cloud, fake: FakeMariaDB) -> None:
+async def test_a_schema_goes_where_the_resource_says_so(cloud: Database, fake: FakeMariaDB) -> None:
     await cloud.whole()
     await cloud.database(deletionPolicy="Delete")
     await eventually(cloud.client, MariaDBDatabase, "keystone", cloud.namespace, lambda seen: seen.metadata.finalizers)
@@ -237,7 +198,7 @@ async def test_a_schema_goes_where_the_resource_says_so(cloud: Cloud, fake: Fake
 
 @pytest.mark.usefixtures("operator")
 async def test_a_server_that_is_down_holds_a_deletion_and_one_that_is_gone_does_not(
-    client: Client, namespace: str, cloud: Cloud, fake: FakeMariaDB
+    client: Client, namespace: str, cloud: Database, fake: FakeMariaDB
 ) -> None:
     await cloud.whole(deletionPolicy="Delete")
     fake.down = True
@@ -250,7 +211,7 @@ async def test_a_server_that_is_down_holds_a_deletion_and_one_that_is_gone_does_
 
 @pytest.mark.usefixtures("operator")
 async def test_a_namespace_with_databases_in_it_ends(
-    client: Client, namespace: str, cloud: Cloud, fake: FakeMariaDB
+    client: Client, namespace: str, cloud: Database, fake: FakeMariaDB
 ) -> None:
     await cloud.whole(deletionPolicy="Delete")
     await cloud.database(deletionPolicy="Delete")
@@ -261,7 +222,7 @@ async def test_a_namespace_with_databases_in_it_ends(
 
 
 @pytest.mark.usefixtures("operator")
-async def test_a_server_that_was_down_is_worked_on_when_it_is_back(cloud: Cloud, fake: FakeMariaDB) -> None:
+async def test_a_server_that_was_down_is_worked_on_when_it_is_back(cloud: Database, fake: FakeMariaDB) -> None:
     fake.down = True
     for write in (cloud.root, cloud.galera, cloud.database):
         await write()
@@ -271,8 +232,8 @@ async def test_a_server_that_was_down_is_worked_on_when_it_is_back(cloud: Cloud,
 
 
 @pytest.mark.usefixtures("operator")
-async def test_a_wrong_root_password_says_where_it_is_from(cloud: Cloud) -> None:
-    await cloud.secret("openstack-mariadb-root", "DatabasePassword", "not-the-password")
+async def test_a_wrong_root_password_says_where_it_is_from(cloud: Database) -> None:
+    await cloud.secret("openstack-mariadb-root", DatabasePassword="not-the-password")
     await cloud.galera()
     await cloud.database()
     seen = await cloud.says(
@@ -284,7 +245,7 @@ async def test_a_wrong_root_password_says_where_it_is_from(cloud: Cloud) -> None
 
 
 @pytest.mark.usefixtures("operator")
-async def test_a_server_outside_is_used_by_its_own_account(cloud: Cloud, fake: FakeMariaDB) -> None:
+async def test_a_server_outside_is_used_by_its_own_account(cloud: Database, fake: FakeMariaDB) -> None:
     await cloud.put(
         Secret,
         "outside",
@@ -310,7 +271,7 @@ async def test_a_server_outside_is_used_by_its_own_account(cloud: Cloud, fake: F
     ],
 )
 async def test_what_must_not_be_touched_is_refused(
-    cloud: Cloud, fake: FakeMariaDB, spec: JsonObject, words: str
+    cloud: Database, fake: FakeMariaDB, spec: JsonObject, words: str
 ) -> None:
     fake.users["root"] = User(digest("root-password"))
     for write in (cloud.root, cloud.galera, cloud.database, cloud.password):
@@ -322,7 +283,7 @@ async def test_what_must_not_be_touched_is_refused(
 
 
 @pytest.mark.usefixtures("operator")
-async def test_the_servers_own_schemas_stay_and_nobody_gets_rights_there(cloud: Cloud, fake: FakeMariaDB) -> None:
+async def test_the_servers_own_schemas_stay_and_nobody_gets_rights_there(cloud: Database, fake: FakeMariaDB) -> None:
     fake.schemas["mysql"] = Schema("mysql", "utf8mb4", "utf8mb4_general_ci")
     # As a version of before left it.
     fake.users["keystone"] = User(digest("first-password"), {"mysql.*": Grant("mysql.*", ALL_IN_SCHEMA)})
@@ -343,9 +304,9 @@ async def test_the_servers_own_schemas_stay_and_nobody_gets_rights_there(cloud: 
 
 
 @pytest.mark.usefixtures("operator")
-async def test_two_accounts_do_not_fight_over_one_user(cloud: Cloud, fake: FakeMariaDB) -> None:
+async def test_two_accounts_do_not_fight_over_one_user(cloud: Database, fake: FakeMariaDB) -> None:
     await cloud.whole()
-    await cloud.secret("other", "DatabasePassword", "other-password")
+    await cloud.secret("other", DatabasePassword="other-password")
     await cloud.account("zweiter", secret="other")
     await cloud.says(MariaDBAccount, "MariaDBAccountReady", "belongs to MariaDBAccount keystone;", "zweiter")
     await cloud.gone(MariaDBAccount, "zweiter")
@@ -353,7 +314,7 @@ async def test_two_accounts_do_not_fight_over_one_user(cloud: Cloud, fake: FakeM
 
 
 @pytest.mark.usefixtures("operator")
-async def test_an_unknown_character_set_is_refused_by_name(cloud: Cloud) -> None:
+async def test_an_unknown_character_set_is_refused_by_name(cloud: Database) -> None:
     for write in (cloud.root, cloud.galera):
         await write()
     await cloud.database(defaultCharacterSet="klingon", defaultCollation="klingon_general_ci")
@@ -371,7 +332,7 @@ async def test_an_unknown_character_set_is_refused_by_name(cloud: Cloud) -> None
     ],
 )
 async def test_a_galera_that_asks_for_too_much_or_too_little_is_refused(
-    cloud: Cloud, spec: JsonObject, words: str
+    cloud: Database, spec: JsonObject, words: str
 ) -> None:
     storage = {"storageClass": "local", "storageRequest": "1G"} if spec else {}
     with pytest.raises(Invalid, match=words):
@@ -379,7 +340,7 @@ async def test_a_galera_that_asks_for_too_much_or_too_little_is_refused(
 
 
 @pytest.mark.usefixtures("operator")
-async def test_a_second_way_to_a_server_gets_nothing_of_what_is_on_it(cloud: Cloud, fake: FakeMariaDB) -> None:
+async def test_a_second_way_to_a_server_gets_nothing_of_what_is_on_it(cloud: Database, fake: FakeMariaDB) -> None:
     await cloud.whole(deletionPolicy="Delete")
     before = dict(fake.users)
     # No name tells that this is the same server.
@@ -387,7 +348,7 @@ async def test_a_second_way_to_a_server_gets_nothing_of_what_is_on_it(cloud: Clo
     root = {key: base64.b64encode(text.encode()).decode() for key, text in LOGIN.items()}
     await cloud.put(Secret, "alias-root", data=root)
     await cloud.put(Galera, "alias", spec=alias)
-    await cloud.secret("evil-secret", "DatabasePassword", "evil-password")
+    await cloud.secret("evil-secret", DatabasePassword="evil-password")
     spec = {"name": "keystone", "deletionPolicy": "Delete"}
     await cloud.put(MariaDBDatabase, "second", {"dbName": "alias"}, spec=spec)
     sentence = f"was made on this server by MariaDBDatabase keystone in namespace {cloud.namespace}"
@@ -404,7 +365,7 @@ async def test_a_second_way_to_a_server_gets_nothing_of_what_is_on_it(cloud: Clo
 
 
 @pytest.mark.usefixtures("operator")
-async def test_a_schema_that_was_lost_is_made_again_and_told_to_be_another(cloud: Cloud, fake: FakeMariaDB) -> None:
+async def test_a_schema_that_was_lost_is_made_again_and_told_to_be_another(cloud: Database, fake: FakeMariaDB) -> None:
     await cloud.whole()
     first = await cloud.ready(MariaDBDatabase)
     assert first.status.hash["schema"] == "original"

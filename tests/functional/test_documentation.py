@@ -13,7 +13,7 @@ from stackwright.services.memcached.service import SERVICE
 from tests.documentation import blocks, sessions
 from tests.documentation.sessions import Reader
 from tests.functional.cloud import cloud, environment
-from tests.functional.definitions import defined
+from tests.functional.emptying import empty
 
 PAGES = blocks.run_in(__file__)
 # The namespace that the pages speak of.
@@ -25,9 +25,8 @@ async def reader(
     private_apiserver: ApiServer, private_client: Client, kubernetes: dict[str, Path], tmp_path: Path
 ) -> AsyncIterator[Reader]:
     """Somebody with a server of his own, in which an operator looks after a namespace whose workloads are played."""
-    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
-    await private_client.create(Namespace, body)
-    await defined(private_client)
+    await empty(private_client, (NAMESPACE,))
+    await private_client.create(Namespace, {"metadata": {"name": NAMESPACE}})
     programs = sessions.equip(tmp_path / "programs", kubernetes)
     somebody = sessions.reader(tmp_path / "reader", programs, private_apiserver.kubeconfig)
     (somebody.directory / ".venv").symlink_to(blocks.ROOT / ".venv")

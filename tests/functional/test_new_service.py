@@ -1,7 +1,6 @@
 """A service is a folder and a chart: one that nobody knows is put into a checkout, and all that follows is there."""
 
 import asyncio
-import base64
 import contextlib
 import os
 import shutil
@@ -16,11 +15,11 @@ import pytest
 import yaml
 
 from stackwright import services
-from stackwright.adapters.identity import Credentials, Keystone, Session
+from stackwright.adapters.identity import Credentials
 from stackwright.api.mariadb import MariaDBAccount
 from stackwright.blueprint.use import CONTENT, USED_BY
+from stackwright.kube import config
 from stackwright.kube.builtin import DaemonSet, Deployment, Job, Secret
-from stackwright.kube.builtin import Service as KubernetesService
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import find, is_true
 from stackwright.kube.resource import JsonObject
@@ -30,7 +29,8 @@ from stackwright.services.memcached.kinds import Memcached
 from stackwright.simulator import Script, simulated
 from tests.fakes.running import fake
 from tests.functional import neighbours
-from tests.functional.cloud import ROOT
+from tests.functional.cloud import ROOT, decoded
+from tests.functional.conftest import fresh_namespace
 from tests.functional.teapot.kinds import TeapotAPI, TeapotCell
 from tests.functional.watching import eventually, gone
 
@@ -45,7 +45,6 @@ class Checkout:
     """A copy of what we have, with one service more, and our program in it."""
 
     root: Path
-    kubeconfig: Path
 
     def words(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", *arguments]
@@ -61,7 +60,7 @@ class Checkout:
 
 
 @pytest.fixture
-def checkout(private_apiserver: ApiServer, tmp_path: Path) -> Checkout:
+def checkout(tmp_path: Path) -> Checkout:
     root = tmp_path / "checkout"
     for folder in ("stackwright", "charts", "images"):
         without = shutil.ignore_patterns("__pycache__")
@@ -72,12 +71,12 @@ def checkout(private_apiserver: ApiServer, tmp_path: Path) -> Checkout:
     shutil.copytree(TEAPOT / "chart", root / "charts" / "teapot")
     (root / "charts" / "teapot" / "charts").mkdir()
     (root / "charts" / "teapot" / "charts" / "library").symlink_to("../../library")
-    found = Checkout(root, private_apiserver.kubeconfig)
+    found = Checkout(root)
     found.run("stackwright.controllers.chart_files", "charts")
     return found
 
 
-def allow(checkout: Checkout, kubectl: Path, kubeconfig: Path) -> None:
+def allow(checkout: Checkout, kubectl: Path, server: ApiServer, kubeconfig: Path) -> None:
     """Give somebody the rights of the operators that work here, as they are derived, and a file to be him."""
     checkout.run("stackwright.controllers.permissions", "permissions.yaml")
     granted = yaml.safe_load((checkout.root / "permissions.yaml").read_text())["services"]
@@ -93,9 +92,9 @@ def allow(checkout: Checkout, kubectl: Path, kubeconfig: Path) -> None:
         "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": WHO},
         "subjects": [{"apiGroup": group, "kind": "User", "name": WHO}],
     }
-    command = [str(kubectl), "--kubeconfig", str(checkout.kubeconfig), "apply", "--filename=-"]
+    command = [str(kubectl), "--kubeconfig", str(server.kubeconfig), "apply", "--filename=-"]
     subprocess.run(command, input=yaml.safe_dump_all((role, binding)), text=True, check=True, capture_output=True)
-    said = yaml.safe_load(checkout.kubeconfig.read_text())
+    said = yaml.safe_load(server.kubeconfig.read_text())
     said["users"][0]["user"] |= {"as": WHO, "as-groups": ["system:authenticated"]}
     kubeconfig.write_text(yaml.safe_dump(said))
 
@@ -129,10 +128,6 @@ async def operator(checkout: Checkout, kubeconfig: Path, namespace: str, helm: P
             await process.wait()
 
 
-def decoded(secret: Secret) -> dict[str, str]:
-    return {key: base64.b64decode(text).decode() for key, text in secret.data.items()}
-
-
 def control_plane(namespace: str, keystone: str) -> JsonObject:
     urls = {interface: {"endpointURL": keystone} for interface in ("public", "internal")}
     elsewhere = {"externalKeystoneAPI": True, "override": {"service": urls}}
@@ -146,62 +141,53 @@ def control_plane(namespace: str, keystone: str) -> JsonObject:
 
 
 async def test_a_folder_and_a_chart_are_a_service(
-    private_client: Client,
-    private_namespace: str,
-    checkout: Checkout,
-    kubernetes: dict[str, Path],
-    tmp_path: Path,
+    fresh_apiserver: ApiServer, checkout: Checkout, kubernetes: dict[str, Path], tmp_path: Path
 ) -> None:
-    client, namespace = private_client, private_namespace
-    checkout.run("stackwright.cli", "crds", "--install", "--kubeconfig", str(checkout.kubeconfig))
-    allow(checkout, kubernetes["kubectl"], tmp_path / "kubeconfig")
-    passwords = {"AdminPassword": ADMIN.password, "TeapotPassword": "earl-grey", "DbRootPassword": "root"}
-    secret = {"metadata": {"name": "osp-secret", "namespace": namespace}, "stringData": passwords}
-    await client.apply(Secret, secret, field_manager="user")
-    with fake("tests.fakes.keystone", ADMIN.password) as keystone:
-        async with (
-            simulated(client, namespace, Script()),
-            neighbours.schemas(client, namespace),
-            neighbours.broker(client, namespace),
-            operator(checkout, tmp_path / "kubeconfig", namespace, kubernetes["helm"]),
-        ):
-            await client.apply(UMBRELLA, control_plane(namespace, keystone.url), field_manager="user")
-            # What it needs was found out from its section.
-            server = await eventually(client, Galera, "openstack", namespace, lambda _: True)
-            status = {"hostname": f"openstack.{namespace}.svc", "port": 3306, "bootstrapped": True}
-            await neighbours.tell(client, server, status)
-            # So was what its cells need, which it does not need itself.
-            cache = await eventually(client, Memcached, "memcached", namespace, lambda _: True)
-            await neighbours.tell(client, cache, {"serverList": [f"memcached-0.memcached.{namespace}.svc:11211"]})
-            await eventually(
-                client,
-                UMBRELLA,
-                "openstack",
-                namespace,
-                lambda seen: is_true(seen.status.conditions, "OpenStackControlPlaneTeapotReady"),
-            )
-            await everything_is_there(client, namespace, Keystone(Session(keystone.url, ADMIN)))
-            await a_cell_is_a_child(client, namespace)
-            await a_credential_goes_when_nobody_uses_it(client, namespace)
-            await a_cell_works_alone(client, namespace)
+    """That it comes up and goes, and what all services have in common, its row says (services/cases/teapot.py)."""
+    kubeconfig = str(fresh_apiserver.kubeconfig)
+    checkout.run("stackwright.cli", "crds", "--install", "--kubeconfig", kubeconfig)
+    allow(checkout, kubernetes["kubectl"], fresh_apiserver, tmp_path / "kubeconfig")
+    async with Client(config.load(fresh_apiserver.kubeconfig)) as client:
+        namespace = await fresh_namespace(client, "teapot")
+        passwords = {"AdminPassword": ADMIN.password, "TeapotPassword": "earl-grey", "DbRootPassword": "root"}
+        secret = {"metadata": {"name": "osp-secret", "namespace": namespace}, "stringData": passwords}
+        await client.apply(Secret, secret, field_manager="user")
+        with fake("tests.fakes.keystone", ADMIN.password) as keystone:
+            async with (
+                simulated(client, namespace, Script()),
+                neighbours.schemas(client, namespace),
+                neighbours.broker(client, namespace),
+                operator(checkout, tmp_path / "kubeconfig", namespace, kubernetes["helm"]),
+            ):
+                await client.apply(UMBRELLA, control_plane(namespace, keystone.url), field_manager="user")
+                # What it needs was found out from its section.
+                server = await eventually(client, Galera, "openstack", namespace, lambda _: True)
+                status = {"hostname": f"openstack.{namespace}.svc", "port": 3306, "bootstrapped": True}
+                await neighbours.tell(client, server, status)
+                # So was what its cells need, which it does not need itself.
+                cache = await eventually(client, Memcached, "memcached", namespace, lambda _: True)
+                servers = [f"memcached-0.memcached.{namespace}.svc:11211"]
+                await neighbours.tell(client, cache, {"serverList": servers})
+                await eventually(
+                    client,
+                    UMBRELLA,
+                    "openstack",
+                    namespace,
+                    lambda seen: is_true(seen.status.conditions, "OpenStackControlPlaneTeapotReady"),
+                )
+                await the_program_knows_it(client, namespace)
+                await a_cell_is_a_child(client, namespace)
+                await a_credential_goes_when_nobody_uses_it(client, namespace)
+                await a_cell_works_alone(client, namespace)
 
 
-async def everything_is_there(client: Client, namespace: str, keystone: Keystone) -> None:
+async def the_program_knows_it(client: Client, namespace: str) -> None:
     config = await client.get(Secret, "teapot-config-data", namespace)
     ours = {"01-teapot.conf", "02-teapot-override.conf", "api.json", "db-sync.json", "map-cell1.json"}
     assert set(config.data) == ours
     deployment = await client.get(Deployment, "teapot", namespace)
     container: dict[str, Any] = deployment.spec["template"]["spec"]["containers"][0]
     assert container["image"] == "registry.example/openstack:1"
-    jobs = await client.list(Job, namespace, labels="app.kubernetes.io/instance=teapot")
-    assert {job.metadata.labels["app.kubernetes.io/component"] for job in jobs} == {"db-sync", "map-cell1"}
-    for interface in ("public", "internal"):
-        service = await client.get(KubernetesService, f"teapot-{interface}", namespace)
-        assert service.spec["ports"][0]["port"] == 8123
-    (entry,) = await keystone.find_services("tea", "teapot")
-    urls = {found.interface: found.url for found in await keystone.endpoints() if found.service_id == entry.id}
-    assert urls == {name: f"http://teapot-{name}.{namespace}.svc:8123/v1" for name in ("public", "internal")}
-    assert await keystone.login(Credentials("teapot", "earl-grey", "service")) is not None
 
 
 async def a_cell_is_a_child(client: Client, namespace: str) -> None:

@@ -1,16 +1,9 @@
 """The operators' chart and the operator together: it works with the rights of the chart, and leaves nothing."""
 
-import asyncio
-import contextlib
 import dataclasses
-import os
-import subprocess
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 
 import pytest
 
-from stackwright.cli.commands.crds import OLDEST_KUBERNETES
 from stackwright.controllers.operator_process import Operation, Webhooks, operate, own_address
 from stackwright.controllers.teams import lease_of
 from stackwright.kube.builtin import Lease, Secret, StatefulSet, ValidatingWebhookConfiguration
@@ -18,29 +11,15 @@ from stackwright.kube.client import Client
 from stackwright.kube.conditions import is_true
 from stackwright.kube.config import Connection
 from stackwright.kube.errors import ConfigError
-from stackwright.local.apiserver.server import Shared
 from stackwright.services.memcached.kinds import Memcached
 from stackwright.services.rabbitmq.kinds import RabbitMq
 from stackwright.simulator import Script, simulated
-from tests.functional.cloud import ROOT, environment
-from tests.functional.definitions import defined
+from tests.functional.cloud import ROOT
+from tests.functional.definitions import defined, undefined
+from tests.functional.operating import RELEASE, Helm, as_operator, helm, operating, operation
 from tests.functional.watching import eventually
 
-Helm = Callable[..., str]
-RELEASE = "stackwright"
-
-
-@pytest.fixture
-def helm(kubernetes: dict[str, Path], apiserver: Shared, namespace: str, tmp_path: Path) -> Helm:
-    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "KUBECONFIG": str(apiserver.kubeconfig)}
-
-    def run(*arguments: str | Path) -> str:
-        command = [kubernetes["helm"], *arguments, "--namespace", namespace]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    return run
+__all__ = ["helm", "operation"]
 
 
 @pytest.fixture
@@ -49,31 +28,6 @@ async def installed(client: Client, helm: Helm, namespace: str) -> None:
     await defined(client)
     options = ["--set", "image=registry.example/operator:1", "--set", f"namespaces={{{namespace}}}"]
     helm("install", RELEASE, ROOT / "charts" / "stackwright", "--skip-crds", *options)
-
-
-def as_operator(connection: Connection, namespace: str, word: str = "") -> Connection:
-    """The way to the server with the rights of the operators' account alone, or of one service's own."""
-    groups = ("system:serviceaccounts", "system:authenticated")
-    account = f"system:serviceaccount:{namespace}:{RELEASE}-operator{f'-{word}' if word else ''}"
-    headers = (("Impersonate-User", account), *(("Impersonate-Group", group) for group in groups))
-    return dataclasses.replace(connection, namespace=namespace, impersonate=headers)
-
-
-@contextlib.asynccontextmanager
-async def operating(connection: Connection, operation: Operation) -> AsyncIterator[None]:
-    task = asyncio.create_task(operate(connection, operation))
-    try:
-        yield
-        assert not task.done(), task.exception()
-    finally:
-        task.cancel()
-        await asyncio.wait((task,))
-
-
-@pytest.fixture
-def operation(kubernetes: dict[str, Path], namespace: str) -> Operation:
-    surroundings = environment(kubernetes)
-    return Operation(surroundings, namespace, OLDEST_KUBERNETES, namespaces=(namespace,), health_port=0)
 
 
 @pytest.mark.usefixtures("installed")
@@ -128,6 +82,7 @@ async def test_webhooks_are_registered_and_go_with_the_chart(
 async def test_a_cluster_without_our_kinds_is_one_sentence(
     private_client: Client, private_namespace: str, operation: Operation
 ) -> None:
+    await undefined(private_client)
     with pytest.raises(ConfigError, match="install the definitions first: stackwright crds --install"):
         await operate(private_client.connection, operation)
 

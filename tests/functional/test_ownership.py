@@ -2,9 +2,6 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,42 +14,15 @@ from stackwright.kube.conditions import find
 from stackwright.kube.resource import Resource
 from stackwright.kube.shapes.belonging import MADE_FOR
 from stackwright.services.placement.kinds import PlacementAPI
-from stackwright.services.placement.service import SERVICE
-from tests.functional.cloud import environment
-from tests.functional.listed import beside_keystone
-from tests.functional.test_service_controller import is_ready, kinds
-from tests.functional.watching import eventually
+from tests.functional.placements import keystone, place, says
+from tests.functional.watching import eventually, gone, is_ready
 
-__all__ = ["kinds"]
+__all__ = ["keystone"]
 
 pytestmark = pytest.mark.usefixtures("kinds")
 
 TAKEN = "spec.databaseAccount: MariaDBAccount placement belongs to PlacementAPI placement; name another account"
 KEPT = "spec.databaseAccount: MariaDBAccount placement was created for PlacementAPI placement and is kept for it"
-
-
-async def place(client: Client, namespace: str, name: str = "placement", **spec: Any) -> None:
-    said = {"databaseInstance": "openstack", "secret": "osp-secret", **spec}
-    body = {"metadata": {"name": name, "namespace": namespace}, "spec": said}
-    await client.apply(PlacementAPI, body, field_manager="user")
-
-
-@pytest.fixture
-async def keystone(client: Client, namespace: str, kubernetes: dict[str, Path]) -> AsyncIterator[Keystone]:
-    """The operator of Placement, whose needs are played."""
-    passwords = {"PlacementPassword": "counts-everything"}
-    async with beside_keystone(client, namespace, SERVICE, passwords, environment(kubernetes)) as listing:
-        yield listing
-
-
-def says(words: str) -> Any:
-    """Return what holds of a resource that is refused with these words."""
-
-    def holds(seen: PlacementAPI) -> bool:
-        found = find(seen.status.conditions, "InputReady")
-        return found is not None and found.status == "False" and words in found.message
-
-    return holds
 
 
 THINGS: tuple[tuple[type[Resource], str], ...] = (
@@ -134,15 +104,9 @@ async def test_an_account_that_a_user_made_is_used_and_not_taken_along(
     for account in ("second", "third"):
         await place(client, namespace, databaseAccount=account)
         await eventually(client, PlacementAPI, "placement", namespace, is_ready)
-    await gone(client, namespace, "second")
+    await gone(client, MariaDBAccount, "second", namespace)
     kept = await client.get(MariaDBAccount, "mine", namespace)
     assert (kept.deleting, kept.spec.deletionPolicy) == (False, "Retain")
-
-
-async def gone(client: Client, namespace: str, name: str) -> None:
-    async with asyncio.timeout(60):
-        while await client.find(MariaDBAccount, name, namespace) is not None:
-            await asyncio.sleep(0.1)
 
 
 async def test_an_exchange_that_does_not_end_is_ended_and_told(

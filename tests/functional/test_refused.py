@@ -13,11 +13,10 @@ from stackwright.kube.conditions import find
 from stackwright.kube.resource import Resource
 from stackwright.kube.shapes.belonging import MADE_FOR
 from stackwright.services.placement.kinds import PlacementAPI
-from tests.functional.test_ownership import keystone, place, says
-from tests.functional.test_service_controller import is_ready, kinds
-from tests.functional.watching import eventually
+from tests.functional.placements import keystone, place, says
+from tests.functional.watching import eventually, is_ready
 
-__all__ = ["keystone", "kinds"]
+__all__ = ["keystone"]
 
 pytestmark = pytest.mark.usefixtures("kinds")
 

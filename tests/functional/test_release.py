@@ -1,46 +1,26 @@
 """A release that an operator keeps, seen and disturbed by the real helm on a real API server."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
-import pytest
-
 from stackwright.adapters.helm import records
 from stackwright.controllers.release.history import DESCRIPTION, KEPT
 from stackwright.kube.builtin import ConfigMap, Deployment, Secret
 from stackwright.kube.client import Client
-from stackwright.local.apiserver.server import Shared
-from tests.functional.definitions import defined
-from tests.functional.releases import CHART, Hand, Small, ask, managers, pods, runtime, until
-from tests.functional.running import idle, patches, running
+from tests.functional.releases import (
+    CHART,
+    Hand,
+    Small,
+    ask,
+    hand,
+    managers,
+    operator,
+    pods,
+    revisions,
+    until,
+    without_extra,
+)
+from tests.functional.running import idle, patches
 from tests.functional.watching import eventually, some, told
 
-
-@pytest.fixture
-async def hand(apiserver: Shared, kubernetes: dict[str, Path], tmp_path: Path, client: Client, namespace: str) -> Hand:
-    await defined(client, [Small])
-    return Hand(kubernetes["helm"], apiserver.kubeconfig, tmp_path, namespace)
-
-
-@pytest.fixture
-async def operator(client: Client, hand: Hand) -> AsyncIterator[None]:
-    async with running(runtime(client, hand.program, hand.namespace)):
-        yield
-
-
-async def revisions(client: Client, namespace: str, *statuses: str) -> list[Secret]:
-    """Return the records as soon as they have these statuses, in order."""
-
-    def there(secrets: list[Secret]) -> bool:
-        found = sorted(secrets, key=lambda secret: int(secret.metadata.labels["version"]))
-        return tuple(secret.metadata.labels["status"] for secret in found) == statuses
-
-    return await some(client, Secret, namespace, there, labels="owner=helm")
-
-
-async def without_extra(client: Client, namespace: str) -> None:
-    """Wait until the second ConfigMap is gone."""
-    await some(client, ConfigMap, namespace, lambda maps: "small-extra" not in {item.metadata.name for item in maps})
+__all__ = ["hand", "operator"]
 
 
 async def adopted(client: Client, small: Small, version: int) -> None:

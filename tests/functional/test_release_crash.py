@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
 
 import pytest
 import structlog
@@ -15,45 +14,19 @@ from stackwright.kube.builtin import Secret
 from stackwright.kube.client import Client
 from stackwright.kube.config import Connection
 from stackwright.kube.controller import Context
-from stackwright.kube.errors import Retry, Unreachable
+from stackwright.kube.errors import Retry
 from stackwright.kube.events import EventRecorder
 from stackwright.kube.informers import Informers
-from stackwright.kube.transport import Call, Reply
 from tests.functional.conftest import fresh_namespace
-from tests.functional.releases import CHART, Hand, ask, pods, runtime, until
+from tests.functional.handovers import OBJECTS, assert_helms, assert_operators, settled_pods
+from tests.functional.mortal import Mortal
+from tests.functional.releases import CHART, Hand, ask, hand, pods, revisions, runtime, until, without_extra
 from tests.functional.running import running
-from tests.functional.test_release import hand, revisions, without_extra
-from tests.functional.test_release_handover import OBJECTS, assert_helms, assert_operators, settled_pods
 from tests.functional.watching import PATIENCE
 
 __all__ = ["hand"]
 
 SLACK = 4
-
-
-@dataclass
-class Mortal:
-    """A client whose nth write is its last: from then on nothing that it sends arrives."""
-
-    client: Client
-    left: int
-    dead: asyncio.Event = field(default_factory=asyncio.Event)
-    # The first write that did not arrive.
-    cut: str = ""
-
-    def __post_init__(self) -> None:
-        self._request = self.client.transport.request
-        self.client.transport.request = self.request  # type: ignore[method-assign]  # the wire is what is cut
-
-    async def request(self, call: Call) -> Reply:
-        if call.method == "GET" or "/events" in call.path:
-            return await self._request(call)
-        if self.left == 0:
-            self.cut = self.cut or f"{call.method} {call.kind.name if call.kind else call.path}"
-            self.dead.set()
-            raise Unreachable("killed")
-        self.left -= 1
-        return await self._request(call)
 
 
 @contextlib.asynccontextmanager

@@ -1,7 +1,6 @@
 """A release that changes hands between helm and the operator: nothing restarts, and the history goes on."""
 
 import json
-from typing import Any
 
 import pytest
 
@@ -9,23 +8,15 @@ from stackwright.adapters.helm import records
 from stackwright.adapters.helm.records import Record
 from stackwright.controllers.release.history import DESCRIPTION
 from stackwright.controllers.release.ownership import RELEASE_OWNER
-from stackwright.kube.builtin import ConfigMap, Deployment, Job, PersistentVolumeClaim, Secret, Service
+from stackwright.kube.builtin import ConfigMap, Deployment, Job, PersistentVolumeClaim, Secret
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import find
 from tests.functional.conftest import fresh_namespace
-from tests.functional.releases import CHART, Hand, Small, ask, managers, pods, until
-from tests.functional.test_release import hand, operator, revisions, without_extra
+from tests.functional.handovers import assert_helms, assert_operators, settled_pods
+from tests.functional.releases import CHART, Hand, Small, ask, hand, operator, pods, revisions, until, without_extra
 from tests.functional.watching import eventually, told
 
 __all__ = ["hand", "operator"]
-
-MARK = "stackwright/applied-configuration"
-OBJECTS: list[tuple[type[Any], str]] = [
-    (ConfigMap, "small"),
-    (Deployment, "small"),
-    (Job, "small-once-abc"),
-    (Service, "small"),
-]
 
 
 async def installed(hand: Hand, client: Client, *settings: str) -> set[str]:
@@ -34,30 +25,6 @@ async def installed(hand: Hand, client: Client, *settings: str) -> set[str]:
     await eventually(client, Deployment, "small", hand.namespace, lambda item: item.status.get("replicas"))
     await eventually(client, Job, "small-once-abc", hand.namespace, lambda item: item.status.get("active"))
     return await pods(client, hand.namespace)
-
-
-async def settled_pods(client: Client, namespace: str) -> set[str]:
-    await eventually(client, Deployment, "small", namespace, lambda item: item.status.get("replicas"))
-    await eventually(client, Job, "small-once-abc", namespace, lambda item: item.status.get("active"))
-    return await pods(client, namespace)
-
-
-async def assert_operators(client: Client, small: Small) -> None:
-    for of, name in OBJECTS:
-        item = await client.get(of, name, small.metadata.namespace)
-        assert MARK in item.metadata.annotations, of
-        assert item.metadata.controller.uid == small.metadata.uid, of
-        assert "helm" not in await managers(client, of, name, small.metadata.namespace), of
-
-
-async def assert_helms(client: Client, namespace: str) -> None:
-    for of, name in OBJECTS:
-        item = await client.get(of, name, namespace)
-        assert MARK not in item.metadata.annotations, of
-        assert item.metadata.ownerReferences == (), of
-        found = await managers(client, of, name, namespace)
-        assert "helm" in found, of
-        assert "stackwright" not in found, of
 
 
 async def test_a_release_made_by_hand_is_not_touched_until_the_user_says(

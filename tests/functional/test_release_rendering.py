@@ -13,8 +13,7 @@ from stackwright.adapters.helm import Renderer, records
 from stackwright.adapters.helm.programs import Bounds
 from stackwright.kube.builtin import Secret
 from stackwright.kube.client import Client
-from tests.functional.releases import CHART, Hand
-from tests.functional.test_release import hand
+from tests.functional.releases import CHART, Hand, hand
 
 __all__ = ["hand"]
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
+from stackwright import services
 from stackwright.controllers.operator_process import Operation, Webhooks, operate
 from stackwright.kube.admission import registration
 from stackwright.kube.admission.registration import Settings, UrlTarget
@@ -27,10 +28,10 @@ from tests.functional import neighbours
 from tests.functional.cloud import ROOT
 from tests.functional.conftest import fresh_namespace
 from tests.functional.definitions import defined
+from tests.functional.operating import RELEASE, Helm, as_operator, helm, operating, operation
 from tests.functional.running import running
-from tests.functional.test_crash import CLASS, World, ask_for_cloud, until_ready
-from tests.functional.test_operator import RELEASE, Helm, as_operator, helm, operating, operation
 from tests.functional.watching import eventually
+from tests.functional.whole_cloud import CLASS, World, ask_for_cloud, until_ready
 
 __all__ = ["helm", "operation"]
 
@@ -83,7 +84,7 @@ async def test_clouds_in_two_namespaces_become_ready_and_no_request_is_refused(
     client: Client, connection: Connection, namespace: str, clouds: tuple[str, str], kubernetes: dict[str, Path]
 ) -> None:
     await client.apply(StorageClass, storage_class(CLASS))
-    world, before = World(kubernetes), refusals()
+    world, before = World(kubernetes, services.blueprints()), refusals()
     for name in clouds:
         await ask_for_cloud(client, name)
     async with (

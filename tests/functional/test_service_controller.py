@@ -11,22 +11,13 @@ from stackwright.kube.conditions import find, is_true
 from stackwright.services.memcached.kinds import Memcached
 from stackwright.services.memcached.service import SERVICE as MEMCACHED
 from tests.functional.cloud import cloud, environment
-from tests.functional.definitions import defined
 from tests.functional.watching import eventually
-
-
-@pytest.fixture
-async def kinds(client: Client) -> None:
-    await defined(client)
+from tests.functional.workloads import cache
 
 
 def is_ready(resource: Any) -> bool:
     current = resource.status.observedGeneration == resource.metadata.generation
     return current and is_true(resource.status.conditions)
-
-
-def cache(namespace: str, **spec: Any) -> dict[str, Any]:
-    return {"metadata": {"name": "memcached", "namespace": namespace}, "spec": {"cacheSize": 64, **spec}}
 
 
 @pytest.mark.usefixtures("kinds")

@@ -31,12 +31,10 @@ from stackwright.services.rabbitmq.service import SERVICE as RABBITMQ
 from stackwright.simulator import Behaviour, ImageMissing, Script, Selector, simulated, storage_class
 from tests.functional import neighbours
 from tests.functional.cloud import cloud, environment
+from tests.functional.keystones import decoded, keystone, message, passwords, until_ready
 from tests.functional.running import running
-from tests.functional.test_keystone import decoded, keystone, message, passwords, until_ready
-from tests.functional.test_service_controller import cache, is_ready, kinds
-from tests.functional.watching import PATIENCE, eventually, gone, some
-
-__all__ = ["kinds"]
+from tests.functional.watching import PATIENCE, eventually, gone, is_ready, some
+from tests.functional.workloads import cache
 
 pytestmark = pytest.mark.usefixtures("kinds")
 

@@ -20,7 +20,7 @@ from stackwright.services.rabbitmq.kinds import RabbitMq
 from stackwright.simulator import Script, simulated
 from tests.functional.cloud import ROOT
 from tests.functional.definitions import defined
-from tests.functional.test_operator import RELEASE, Helm, as_operator, helm, operating, operation
+from tests.functional.operating import RELEASE, Helm, as_operator, helm, operating, operation
 from tests.functional.watching import eventually, some
 
 __all__ = ["helm", "operation"]

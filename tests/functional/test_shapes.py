@@ -1,9 +1,9 @@
 """What the shapes say and do when the world is not as it should be, on a real API server."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar
+from typing import Any
 
 import pytest
 import structlog
@@ -12,65 +12,25 @@ from stackwright.kube import finalizers
 from stackwright.kube.builtin import ConfigMap, Deployment
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import find, is_true
-from stackwright.kube.controller import Context, Controller
+from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked, Conflict, Invalid, Retry
 from stackwright.kube.events import EventRecorder
 from stackwright.kube.informers import Informers
-from stackwright.kube.markers import Definition, describe
 from stackwright.kube.plan import Plan, Step, Wait
 from stackwright.kube.resource import (
     CompositeStatus,
-    CustomResource,
     JsonObject,
-    Kind,
     ObjectMeta,
-    Resource,
-    Value,
     owner_reference,
 )
-from stackwright.kube.runtime import Runtime
 from stackwright.kube.shapes import belonging
 from stackwright.kube.shapes.composite import Child, child, composite
 from stackwright.kube.shapes.external import External, external
-from tests.functional.definitions import defined
+from tests.functional.baskets import Basket, Fruit, answered, fruit, kinds, one, put, until
 from tests.functional.running import patches, running
-from tests.functional.watching import PATIENCE, eventually
+from tests.functional.watching import PATIENCE
 
-
-class FruitSpec(Value, frozen=True, kw_only=True):
-    """How a fruit is."""
-
-    colour: Annotated[str, describe("Its colour.")] = "green"
-    pieces: Annotated[int, describe("How many there are.")] = 1
-
-
-class Fruit(CustomResource, frozen=True, kw_only=True):
-    """Something in a basket, or on its own."""
-
-    kind: ClassVar[Kind] = Kind("shapes.example.org", "v1", "Fruit", "fruits")
-    definition: ClassVar[Definition] = Definition()
-    conditions: ClassVar[tuple[str, ...]] = ("RipeReady", "SoldReady")
-
-    spec: FruitSpec = FruitSpec()
-
-
-class BasketSpec(Value, frozen=True, kw_only=True):
-    """What is in a basket."""
-
-    fruits: Annotated[dict[str, str], describe("Colours by names.")] = {}
-    elsewhere: Annotated[str, describe("A namespace in which a fruit is wanted.")] = ""
-    label: Annotated[str, describe("What stands on the label.")] = ""
-
-
-class Basket(CustomResource, frozen=True, kw_only=True):
-    """Stands for some fruits and a label."""
-
-    kind: ClassVar[Kind] = Kind("shapes.example.org", "v1", "Basket", "baskets")
-    definition: ClassVar[Definition] = Definition()
-    conditions: ClassVar[tuple[str, ...]] = ("FruitsReady", "LabelReady")
-
-    spec: BasketSpec = BasketSpec()
-    status: CompositeStatus = CompositeStatus()
+__all__ = ["kinds"]
 
 
 @composite(of=Basket, owns=(Fruit, ConfigMap))
@@ -86,40 +46,12 @@ def basket(resource: Basket, facts: None) -> Iterable[Child | Wait]:
         yield child(label, condition="LabelReady")
 
 
-def one(client: Client, controller: Controller, namespace: str) -> Runtime:
-    return Runtime(client, (controller,), namespace=namespace)
-
-
-@pytest.fixture
-async def kinds(client: Client) -> None:
-    await defined(client, (Fruit, Basket))
-
-
-async def until(client: Client, resource: Resource, holds: Callable[[Any], bool]) -> Any:
-    metadata = resource.metadata
-    return await eventually(client, type(resource), metadata.name, metadata.namespace, holds)
-
-
-async def put(client: Client, kind: type[Any], name: str, namespace: str, spec: JsonObject) -> Any:
-    return await client.apply(
-        kind, {"metadata": {"name": name, "namespace": namespace}, "spec": spec}, field_manager="user"
-    )
-
-
 async def ripen(client: Client, fruit: Fruit) -> None:
     """Do what the fruit's own operator would."""
     condition = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
     status = {"conditions": [condition], "observedGeneration": fruit.metadata.generation}
     metadata = {"name": fruit.metadata.name, "namespace": fruit.metadata.namespace}
     await client.apply(Fruit, {"metadata": metadata, "status": status}, subresource="status", field_manager="fruit")
-
-
-def fruit(name: str, namespace: str) -> Fruit:
-    return Fruit(metadata=ObjectMeta(name=name, namespace=namespace))
-
-
-def answered(resource: Any) -> bool:
-    return bool(resource.status.observedGeneration == resource.metadata.generation)
 
 
 def is_ready(resource: Any) -> bool:

@@ -25,27 +25,7 @@ from stackwright.simulator import Behaviour, Crash, ProbeFailing, Script, Select
 from tests.functional import workloads
 from tests.functional.conftest import fresh_namespace
 from tests.functional.watching import eventually, some, told
-
-
-def condition(status: JsonObject, type_: str) -> str:
-    return next((str(one["status"]) for one in status.get("conditions", ()) if one["type"] == type_), "")
-
-
-def available(workload: Deployment) -> bool:
-    wanted = workload.spec["replicas"]
-    return (
-        workload.status.get("observedGeneration") == workload.metadata.generation
-        and workload.status.get("updatedReplicas", 0) == wanted
-        and workload.status.get("availableReplicas", 0) == wanted
-        and workload.status.get("replicas", 0) == wanted
-    )
-
-
-async def make_class(client: Client, *, waits: bool = False) -> str:
-    """Make a storage class of a name that no other test has."""
-    name = f"disks-{secrets.token_hex(3)}"
-    await client.create(StorageClass, storage_class(name, waits=waits))
-    return name
+from tests.functional.workloads import available, condition, make_class
 
 
 async def test_a_deployment_becomes_available(client: Client, namespace: str) -> None:

@@ -21,8 +21,8 @@ from stackwright.simulator import (
     simulated,
 )
 from tests.functional import workloads
-from tests.functional.test_simulator import available, condition, make_class
 from tests.functional.watching import eventually, some, told
+from tests.functional.workloads import available, condition, make_class
 
 FAULT = "simulator.stackwright.org/fault"
 

@@ -11,8 +11,8 @@ from stackwright.kube.resource import JsonObject
 from stackwright.local.apiserver.server import ApiServer
 from stackwright.simulator import RealNodes, simulated
 from tests.functional import workloads
-from tests.functional.test_simulator import available, condition
 from tests.functional.watching import eventually
+from tests.functional.workloads import available, condition
 
 READY = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "kubelet is posting ready status"}
 

@@ -8,8 +8,8 @@ from stackwright.kube.resource import JsonObject
 from stackwright.simulator import SimulatedNode, Taint, simulated
 from tests.functional import workloads
 from tests.functional.conftest import fresh_namespace
-from tests.functional.test_simulator import available, condition
 from tests.functional.watching import eventually, some, told
+from tests.functional.workloads import available, condition
 
 COMPUTE = Taint(key="role", value="compute")
 CONTROL = SimulatedNode("control-1")
@@ -135,7 +135,10 @@ async def test_namespaces_share_the_room(private_client: Client, private_namespa
         def waits(pods: list[Pod]) -> bool:
             return any(condition(pod.status, "PodScheduled") == "False" for pod in pods)
 
-        everyone = await some(client, Pod, "", waits)
+        def here(pods: list[Pod]) -> list[Pod]:
+            return [pod for pod in pods if pod.metadata.namespace in (private_namespace, other)]
+
+        everyone = here(await some(client, Pod, "", lambda pods: waits(here(pods))))
         assert len([pod for pod in everyone if pod.spec.get("nodeName")]) == 3
         (late,) = [pod for pod in everyone if not pod.spec.get("nodeName")]
         assert (

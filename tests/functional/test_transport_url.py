@@ -3,7 +3,7 @@
 import asyncio
 import base64
 import itertools
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from urllib.parse import unquote, urlsplit
 
 import aiohttp
@@ -24,7 +24,7 @@ from stackwright.services.rabbitmq.kinds import RabbitMq
 from tests.fakes import rabbitmq
 from tests.functional.definitions import defined
 from tests.functional.running import Passes, patches, running
-from tests.functional.watching import PATIENCE, eventually
+from tests.functional.watching import PATIENCE, eventually, gone, until
 
 CONSUMER = "openstack.org/nova-transport-consumer"
 
@@ -104,19 +104,6 @@ async def settled(client: Client, namespace: str, name: str = "nova-api") -> Tra
     return await eventually(client, TransportURL, name, namespace, ready)
 
 
-async def until(holds: Callable[[], Awaitable[bool]]) -> None:
-    """A broker cannot be watched: it is asked until it is as expected."""
-    async with asyncio.timeout(PATIENCE):
-        while not await holds():
-            await asyncio.sleep(0.05)
-
-
-async def gone(client: Client, namespace: str, name: str) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while await client.find(TransportURL, name, namespace) is not None:
-            await asyncio.sleep(0.05)
-
-
 async def login(client: Client, namespace: str, resource: TransportURL) -> tuple[str, str]:
     secret = await client.get(Secret, resource.status.secretName, namespace)
     parts = urlsplit(text(secret, "transport_url"))
@@ -139,7 +126,7 @@ async def test_a_second_resource_of_one_broker_neither_shuts_out_nor_deletes_use
     await ask(client, namespace, "thief", **wanted)
     await eventually(client, TransportURL, "thief", namespace, says("UserTaken"))
     await client.delete(TransportURL, "thief", namespace)
-    await gone(client, namespace, "thief")
+    await gone(client, TransportURL, "thief", namespace)
     after = await broker.user("nova")
     assert after is not None
     assert after == before
@@ -188,7 +175,7 @@ async def test_two_that_name_one_user_share_its_password(
     assert await login(client, namespace, await settled(client, namespace, "nova-cell1")) == first
 
     await client.delete(TransportURL, "nova-api", namespace)
-    await gone(client, namespace, "nova-api")
+    await gone(client, TransportURL, "nova-api", namespace)
     user = await broker.user("nova")
     assert user is not None
     assert user.has_password(first[1])
@@ -284,7 +271,7 @@ async def test_deletion_takes_the_user_and_leaves_the_vhost(
     await ask(client, namespace, username="nova", vhost="cell1", deletionPolicy="Delete")
     await settled(client, namespace)
     await client.delete(TransportURL, "nova-api", namespace)
-    await gone(client, namespace, "nova-api")
+    await gone(client, TransportURL, "nova-api", namespace)
     assert await broker.user("nova") is None
     assert await broker.vhost("cell1") is not None
     assert await client.find(Secret, password_name("rabbitmq", "nova"), namespace) is None
@@ -297,7 +284,7 @@ async def test_deletion_never_takes_the_default_user(
     await ask(client, namespace)
     await settled(client, namespace)
     await client.delete(TransportURL, "nova-api", namespace)
-    await gone(client, namespace, "nova-api")
+    await gone(client, TransportURL, "nova-api", namespace)
     assert (await broker.whoami()).name == "admin"
 
 
@@ -313,7 +300,7 @@ async def test_deletion_waits_for_a_broker_that_is_down_but_not_for_one_that_is_
     held = await eventually(client, TransportURL, "nova-api", namespace, says("Unavailable"))
     assert held.deleting
     await client.delete(RabbitMq, "rabbitmq", namespace)
-    await gone(client, namespace, "nova-api")
+    await gone(client, TransportURL, "nova-api", namespace)
 
 
 async def test_a_namespace_with_a_dead_broker_in_it_ends(
@@ -353,7 +340,7 @@ async def test_a_user_of_somebody_else_is_not_taken_over_unless_its_password_is_
     await client.apply(Secret, body, field_manager="somebody")
     assert await login(client, namespace, await settled(client, namespace)) == ("nova", "theirs")
     await client.delete(TransportURL, "nova-api", namespace)
-    await gone(client, namespace, "nova-api")
+    await gone(client, TransportURL, "nova-api", namespace)
     left = await broker.user("nova")
     assert left is not None
     assert left.tags == {"monitoring"}

@@ -23,18 +23,24 @@ from stackwright.local.progress import Silent
 from stackwright.services.memcached.kinds import Memcached
 from stackwright.simulator import Script, SimulatedNode, simulated
 from tests.functional.cloud import ROOT
-from tests.functional.definitions import defined
+from tests.functional.emptying import empty
 
 CHART = ROOT / "charts" / "stackwright"
 DEPLOYMENT = "stackwright-operator"
 ROLE = f"{NAMESPACE}-{DEPLOYMENT}"
 CLOUD = "openstack"
+NAMESPACES = (NAMESPACE, CLOUD, "second", "inhabited")
 VALUES = {"image": "registry.example/operator:1", "namespaces": [CLOUD]}
 
 
 @pytest.fixture
-def helm(private_apiserver: ApiServer, kubernetes: dict[str, Path]) -> Helm:
-    return Helm(kubernetes["helm"], private_apiserver.kubeconfig)
+async def helm(private_apiserver: ApiServer, private_client: Client, kubernetes: dict[str, Path]) -> Helm:
+    """The real helm, for a server without operators and without anything of ours in it."""
+    found = Helm(kubernetes["helm"], private_apiserver.kubeconfig)
+    if await private_client.list(Secret, NAMESPACE, labels=f"owner=helm,name={RELEASE}"):
+        found.must("uninstall", RELEASE)
+    await empty(private_client, NAMESPACES)
+    return found
 
 
 @pytest.fixture
@@ -200,11 +206,6 @@ def repacked(record: Secret, change: Callable[[dict[str, Any]], None]) -> str:
     release = json.loads(gzip.decompress(base64.b64decode(base64.b64decode(record.data["release"]))))
     change(release)
     return base64.b64encode(base64.b64encode(gzip.compress(json.dumps(release).encode()))).decode()
-
-
-@pytest.fixture
-async def kinds(client: Client) -> None:
-    await defined(client)
 
 
 def cache(name: str, **spec: Any) -> dict[str, Any]:

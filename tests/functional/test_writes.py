@@ -10,7 +10,7 @@ from stackwright.simulator import Behaviour, Script
 from tests.functional.counting import Counted
 from tests.functional.definitions import defined
 from tests.functional.running import quiet, running
-from tests.functional.test_crash import World, ask_for_cloud, place, until_ready
+from tests.functional.whole_cloud import World, ask_for_cloud, place, until_ready
 
 # With pods that are played it was 55 to 58, and 88 to 94 when every flicker was written. How many flickers last longer
 # than the pause depends on how slow a machine is, so the bound is in the middle. The goal of 60 for a real cloud, whose

@@ -1,12 +1,14 @@
-"""Waits for something to become true in the cluster, woken by a watch and never by a clock."""
+"""Waits for something to become true: in the cluster woken by a watch and never by a clock, elsewhere by asking."""
 
 import asyncio
 import contextlib
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 from stackwright.kube.builtin import Event
 from stackwright.kube.client import Client
+from stackwright.kube.conditions import is_true
 from stackwright.kube.resource import R
 
 # How long a loaded machine may take; a test that passes never waits that long.
@@ -35,6 +37,41 @@ async def eventually(
     except TimeoutError:
         pass
     raise AssertionError(f"{kind.kind} {name} did not come to be as expected within {patience:g} s: {last}")
+
+
+def is_ready(resource: Any) -> bool:
+    """Return whether a resource is ready as it was asked for last."""
+    current = resource.status.observedGeneration == resource.metadata.generation
+    return current and is_true(resource.status.conditions)
+
+
+def is_false(words: str, condition: str = "") -> Callable[[Any], bool]:
+    """Return what holds of a resource one of whose conditions, or the one that is named, is false with these words."""
+
+    def holds(resource: Any) -> bool:
+        return any(
+            found.status == "False" and words in found.message
+            for found in resource.status.conditions
+            if condition in ("", found.type)
+        )
+
+    return holds
+
+
+async def until(ask: Callable[[], Any], holds: Callable[[Any], object] = bool) -> Any:
+    """Ask again and again until the answer, which may have to be awaited, is right: for what cannot be watched."""
+    found: Any = None
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                answer = ask()
+                found = await answer if inspect.isawaitable(answer) else answer
+                if holds(found):
+                    return found
+                await asyncio.sleep(0.05)
+    except TimeoutError:
+        pass
+    raise AssertionError(f"the answer did not come to be as expected: {found}")
 
 
 async def gone(client: Client, kind: type[Any], name: str, namespace: str) -> None:

@@ -1,8 +1,15 @@
 """Manifests of small workloads for tests."""
 
+import secrets
 from typing import Any
 
+from stackwright.kube.builtin import (
+    Deployment,
+    StorageClass,
+)
+from stackwright.kube.client import Client
 from stackwright.kube.resource import JsonObject
+from stackwright.simulator import storage_class
 
 
 def template(name: str, **spec: Any) -> JsonObject:
@@ -57,3 +64,28 @@ def pod(name: str, namespace: str, **spec: Any) -> JsonObject:
     """Return a bare pod."""
     made = template(name, **spec)
     return {"metadata": {"name": name, "namespace": namespace, **made["metadata"]}, "spec": made["spec"]}
+
+
+def cache(namespace: str, **spec: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "memcached", "namespace": namespace}, "spec": {"cacheSize": 64, **spec}}
+
+
+def condition(status: JsonObject, type_: str) -> str:
+    return next((str(one["status"]) for one in status.get("conditions", ()) if one["type"] == type_), "")
+
+
+def available(workload: Deployment) -> bool:
+    wanted = workload.spec["replicas"]
+    return (
+        workload.status.get("observedGeneration") == workload.metadata.generation
+        and workload.status.get("updatedReplicas", 0) == wanted
+        and workload.status.get("availableReplicas", 0) == wanted
+        and workload.status.get("replicas", 0) == wanted
+    )
+
+
+async def make_class(client: Client, *, waits: bool = False) -> str:
+    """Make a storage class of a name that no other test has."""
+    name = f"disks-{secrets.token_hex(3)}"
+    await client.create(StorageClass, storage_class(name, waits=waits))
+    return name

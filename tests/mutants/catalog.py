@@ -4,7 +4,8 @@ from tests.mutants.mutant import Mutant
 
 SERVICE = "stackwright/controllers/service"
 CHILDREN = "stackwright/kube/shapes/children.py"
-KEYSTONE = "tests/functional/test_keystone.py"
+KEYSTONE = "tests/functional/services/test_keystone.py"
+EVERY_SERVICE = "tests/functional/services/test_cases.py"
 ON_FAULTS = "tests/runtime/test_service_controller.py"
 COMPOSITE = "tests/unit/kube/test_composite.py"
 SWEEPING = "tests/functional/identity/test_sweeping.py"
@@ -415,4 +416,51 @@ FURTHER = (
     ),
 )
 
-ALL = (*SURVIVORS, *FURTHER)
+# What the rows of the services prove of all of them.
+OF_EVERY_SERVICE = (
+    Mutant(
+        "what is kept for a service goes on while that is paused",
+        f"{SERVICE}/controller.py",
+        "PAUSED, resource, self._kept(resource, look, context), context",
+        "PAUSED, resource, (), context",
+        (f"{EVERY_SERVICE}::test_one_that_is_paused_rests_with_what_it_keeps_and_goes_on[placement]",),
+    ),
+    Mutant(
+        "a schema goes with its service",
+        "stackwright/blueprint/needs/database.py",
+        "child(database, condition=self.made, kept=True)",
+        "child(database, condition=self.made)",
+        (f"{EVERY_SERVICE}::test_what_goes_with_it_and_what_stays[placement]",),
+    ),
+    Mutant(
+        "quantities are compared as texts",
+        "stackwright/kube/fields.py",
+        "None is not amount(value) == amount(actual[key])",
+        "False",
+        (f"{EVERY_SERVICE}::test_an_operator_that_starts_anew_writes_nothing[rabbitmq]",),
+    ),
+    Mutant(
+        "a missing broker is not named",
+        "stackwright/blueprint/needs/broker.py",
+        "if fact is None and broker.offer is None:",
+        "if False:",
+        (f"{EVERY_SERVICE}::test_each_missing_need_is_named_and_healed[barbican]",),
+    ),
+    Mutant(
+        "another password is no other Job",
+        "stackwright/blueprint/needs/catalog_entry.py",
+        'digest({**made, "password": login.password})',
+        "digest(made)",
+        (f"{EVERY_SERVICE}::test_with_jobs_the_chart_makes_what_operators_make_otherwise[placement]",),
+    ),
+    Mutant(
+        "a password stands in the values of a release",
+        "stackwright/services/keystone/service.py",
+        '"environment": bootstrap_environment(resource, facts),\n        "passwordSecret"',
+        '"environment": {**bootstrap_environment(resource, facts), "OS_BOOTSTRAP_X": facts.passwords["admin"]},'
+        '\n        "passwordSecret"',
+        (f"{EVERY_SERVICE}::test_it_comes_up_and_is_listed[keystone]",),
+    ),
+)
+
+ALL = (*SURVIVORS, *FURTHER, *OF_EVERY_SERVICE)

@@ -108,3 +108,14 @@ def test_a_task_has_an_owner() -> None:
         and node.value.id in ("asyncio", "loop")
     ]
     assert found == []
+
+
+def test_tests_on_an_api_server_import_nothing_from_test_modules() -> None:
+    """What several files need has a module of its own, so that a test can be moved, or taken away, alone."""
+    found = [
+        f"{path.relative_to(ROOT)}: {node.module}"
+        for path in sorted((ROOT / "tests" / "functional").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and re.match(r"tests\.(.*\.)?test_", node.module or "")
+    ]
+    assert found == []

@@ -2,7 +2,6 @@
 
 import base64
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import msgspec
@@ -10,10 +9,9 @@ import msgspec
 from stackwright import services
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.kube.builtin import Secret
-from stackwright.kube.client import Client
 from stackwright.kube.conditions import find
 from stackwright.kube.resource import Condition, CustomResource, JsonObject, Kind, Resource
-from stackwright.kube.runtime import Runtime
+from tests.functional.cloud import Cloud
 from tests.functional.watching import eventually, some
 
 # Tests ask for the specs of kinds that are found at run time.
@@ -21,13 +19,8 @@ KINDS: dict[str, type[Any]] = {kind.kind.name: kind for kind in services.kinds()
 UMBRELLA = services.control_plane()
 
 
-@dataclass(frozen=True)
-class Cloud:
+class Umbrella(Cloud):
     """A namespace with at most one working control plane in it."""
-
-    client: Client
-    namespace: str
-    runtime: Runtime
 
     async def ask(self, spec: JsonObject, name: str = "cloud") -> None:
         """Write a control plane, whole."""
@@ -35,15 +28,14 @@ class Cloud:
         body = {"metadata": {"name": name, "namespace": self.namespace}, "spec": said}
         await self.client.apply(UMBRELLA, body, field_manager="user")
 
-    async def put(self, kind: str, name: str, spec: JsonObject) -> CustomResource:
+    async def write(self, kind: str, name: str, spec: JsonObject) -> CustomResource:
         """Write a resource of a service by hand."""
-        body = {"metadata": {"name": name, "namespace": self.namespace}, "spec": spec}
-        return await self.client.apply(KINDS[kind], body, field_manager="user")
+        written: CustomResource = await self.put(KINDS[kind], name, spec=spec)
+        return written
 
-    async def secret(self, **values: str) -> None:
+    async def write_passwords(self, **values: str) -> None:
         """Write the Secret with the passwords by hand."""
-        body = {"metadata": {"name": "osp-secret", "namespace": self.namespace}, "stringData": values}
-        await self.client.apply(Secret, body, field_manager="user")
+        await self.secret("osp-secret", **values)
 
     async def until(self, holds: Callable[[Any], object], name: str = "cloud") -> OpenStackControlPlane:
         """Return the control plane as soon as `holds` says so of it."""

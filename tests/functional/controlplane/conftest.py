@@ -15,7 +15,7 @@ from stackwright.kube.crd import generate
 from stackwright.kube.crd.install import install
 from stackwright.kube.runtime import Runtime
 from stackwright.local.apiserver.server import Shared
-from tests.functional.controlplane.clouds import Cloud
+from tests.functional.controlplane.clouds import Umbrella
 from tests.functional.running import running
 
 
@@ -39,8 +39,8 @@ def numbered() -> Callable[[int], str]:
 
 
 @pytest.fixture
-async def cloud(definitions: None, client: Client, namespace: str) -> AsyncIterator[Cloud]:
+async def cloud(definitions: None, client: Client, namespace: str) -> AsyncIterator[Umbrella]:
     """A namespace in which the umbrella's controller works."""
     runtime = Runtime(client, (controller(numbered()),), namespace=namespace)
     async with running(runtime):
-        yield Cloud(client, namespace, runtime)
+        yield Umbrella(client, namespace, runtime=runtime)

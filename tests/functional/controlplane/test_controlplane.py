@@ -15,8 +15,8 @@ from stackwright.kube.conditions import is_true
 from stackwright.kube.errors import Invalid, Retry
 from stackwright.kube.resource import ObjectMeta
 from stackwright.kube.runtime import Runtime
-from tests.functional.controlplane.clouds import KINDS, UMBRELLA, Cloud
-from tests.functional.running import Passes, patches, worked_through
+from tests.functional.controlplane.clouds import KINDS, UMBRELLA, Umbrella
+from tests.functional.running import Passes, patches
 from tests.functional.watching import eventually
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "cloud" / "keystone.yaml"
@@ -26,7 +26,7 @@ INFRASTRUCTURE = "OpenStackControlPlaneInfrastructureReady"
 KEYSTONE = "OpenStackControlPlaneKeystoneAPIReady"
 
 
-async def test_the_example_becomes_a_cloud_that_is_ready_when_its_services_are(cloud: Cloud) -> None:
+async def test_the_example_becomes_a_cloud_that_is_ready_when_its_services_are(cloud: Umbrella) -> None:
     (example,) = yaml.safe_load_all(EXAMPLE.read_text(encoding="utf-8"))
     await cloud.ask(example["spec"])
     for kind, name in (("Galera", "openstack"), ("Memcached", "memcached"), ("KeystoneAPI", "keystone")):
@@ -52,22 +52,22 @@ async def test_the_example_becomes_a_cloud_that_is_ready_when_its_services_are(c
     assert umbrella.status.overridden == ()
 
 
-async def test_a_settled_cloud_is_not_written_to(cloud: Cloud) -> None:
-    await cloud.secret(AdminPassword="mine")
+async def test_a_settled_cloud_is_not_written_to(cloud: Umbrella) -> None:
+    await cloud.write_passwords(AdminPassword="mine")
     await cloud.ask({"keystone": {"template": {"resources": {"requests": {"cpu": "0.5"}}}}})
     for kind, name in (("Galera", "openstack"), ("Memcached", "memcached"), ("KeystoneAPI", "keystone")):
         await cloud.report(kind, name)
     umbrella = await cloud.until(lambda umbrella: is_true(umbrella.status.conditions))
-    await worked_through(cloud.runtime, umbrella)
+    await cloud.worked_through(umbrella)
 
     before, passes = patches(), Passes("openstackcontrolplane")
     label = {"metadata": {"labels": {"wake": "up"}}}
-    await worked_through(cloud.runtime, await cloud.client.patch(Secret, "osp-secret", cloud.namespace, label))
+    await cloud.worked_through(await cloud.client.patch(Secret, "osp-secret", cloud.namespace, label))
     assert passes.ended == 1
     assert patches() - before == 1
 
 
-async def test_a_section_comes_and_goes(cloud: Cloud) -> None:
+async def test_a_section_comes_and_goes(cloud: Umbrella) -> None:
     await cloud.ask({"galera": {"templates": {"openstack": {}, "cell1": {"replicas": 3}}}, "memcached": {}})
     await cloud.there("Galera", "openstack", "cell1")
     await cloud.there("Memcached", "memcached")
@@ -82,7 +82,7 @@ async def test_a_section_comes_and_goes(cloud: Cloud) -> None:
     await cloud.condition(MARIADB, "True", "NotRequested")
 
 
-async def test_a_resource_says_what_was_said_and_nothing_of_its_defaults(cloud: Cloud) -> None:
+async def test_a_resource_says_what_was_said_and_nothing_of_its_defaults(cloud: Umbrella) -> None:
     await cloud.ask({"keystone": {"template": {"httpdCustomization": {"customConfigSecret": "mine"}}}})
     await cloud.there("KeystoneAPI", "keystone")
 
@@ -93,7 +93,7 @@ async def test_a_resource_says_what_was_said_and_nothing_of_its_defaults(cloud: 
     }
 
 
-async def test_a_field_that_a_user_set_on_the_resource_stays_and_is_listed(cloud: Cloud) -> None:
+async def test_a_field_that_a_user_set_on_the_resource_stays_and_is_listed(cloud: Umbrella) -> None:
     await cloud.ask({"keystone": {"template": {"replicas": 2, "region": "north"}}})
     await cloud.there("KeystoneAPI", "keystone")
     body: dict[str, Any] = {"metadata": {"name": "keystone", "namespace": cloud.namespace}, "spec": {"replicas": 5}}
@@ -113,8 +113,8 @@ async def test_a_field_that_a_user_set_on_the_resource_stays_and_is_listed(cloud
     assert (found.spec.replicas, found.spec.apiTimeout) == (5, 120)
 
 
-async def test_with_refuse_nothing_is_deployed_that_was_not_asked_for(cloud: Cloud) -> None:
-    await cloud.secret(AdminPassword="mine")
+async def test_with_refuse_nothing_is_deployed_that_was_not_asked_for(cloud: Umbrella) -> None:
+    await cloud.write_passwords(AdminPassword="mine")
     await cloud.ask({"dependencyPolicy": "Refuse", "keystone": {}, "memcached": {}})
     found = await cloud.condition(KEYSTONE, "False", "DependencyMissing")
     assert "add spec.galera.templates.openstack" in found.message
@@ -128,7 +128,7 @@ async def test_with_refuse_nothing_is_deployed_that_was_not_asked_for(cloud: Clo
     assert (await cloud.condition(KEYSTONE, "False", "Requested")).severity == "Info"
 
 
-async def test_a_dependency_that_is_disabled_goes_and_who_needs_it_says_so(cloud: Cloud) -> None:
+async def test_a_dependency_that_is_disabled_goes_and_who_needs_it_says_so(cloud: Umbrella) -> None:
     await cloud.ask({"keystone": {}})
     await cloud.there("KeystoneAPI", "keystone")
     await cloud.report("KeystoneAPI", "keystone")
@@ -140,8 +140,8 @@ async def test_a_dependency_that_is_disabled_goes_and_who_needs_it_says_so(cloud
     await cloud.there("KeystoneAPI", "keystone")
 
 
-async def test_what_is_there_already_is_used_and_left_alone(cloud: Cloud) -> None:
-    await cloud.put("Galera", "openstack", {"storageClass": "theirs", "storageRequest": "1G"})
+async def test_what_is_there_already_is_used_and_left_alone(cloud: Umbrella) -> None:
+    await cloud.write("Galera", "openstack", {"storageClass": "theirs", "storageRequest": "1G"})
     await cloud.ask({"keystone": {}, "galera": {"templates": {"openstack": {"replicas": 3}}}})
     await cloud.there("KeystoneAPI", "keystone")
     await cloud.condition(MARIADB, "False", "Requested")
@@ -159,7 +159,7 @@ async def test_what_is_there_already_is_used_and_left_alone(cloud: Cloud) -> Non
     assert ours.spec.replicas == 3
 
 
-async def test_passwords_are_generated_once_and_outlive_the_cloud(cloud: Cloud) -> None:
+async def test_passwords_are_generated_once_and_outlive_the_cloud(cloud: Umbrella) -> None:
     await cloud.ask({"passwordPolicy": "Generate", "keystone": {}})
     assert await cloud.passwords("AdminPassword") == {"AdminPassword": "generated-1-24"}
     await cloud.condition("InputReady", "True")
@@ -178,23 +178,23 @@ async def test_passwords_are_generated_once_and_outlive_the_cloud(cloud: Cloud) 
     assert await cloud.passwords("AdminPassword", "RootPassword") == both
 
 
-async def test_a_missing_secret_and_a_missing_key_are_named_and_heal(cloud: Cloud) -> None:
+async def test_a_missing_secret_and_a_missing_key_are_named_and_heal(cloud: Umbrella) -> None:
     await cloud.ask({"keystone": {}})
     found = await cloud.condition("InputReady", "False", "SecretMissing")
     assert f"kubectl -n {cloud.namespace} create secret generic osp-secret" in found.message
 
-    await cloud.secret(Other="value")
+    await cloud.write_passwords(Other="value")
     found = await cloud.condition("InputReady", "False", "SecretKeyMissing")
     assert "AdminPassword" in found.message
     assert "value" not in found.message
 
     await cloud.ask({"keystone": {}, "passwordPolicy": "Generate"})
-    await cloud.secret(Other="value", AdminPassword="mine")
+    await cloud.write_passwords(Other="value", AdminPassword="mine")
     await cloud.condition("InputReady", "True")
     assert await cloud.passwords("Other", "AdminPassword") == {"Other": "value", "AdminPassword": "mine"}
 
 
-async def test_the_second_control_plane_waits_until_the_first_is_gone(cloud: Cloud) -> None:
+async def test_the_second_control_plane_waits_until_the_first_is_gone(cloud: Umbrella) -> None:
     await cloud.ask({"memcached": {}}, name="first")
     await cloud.there("Memcached", "memcached")
     # Two of the same second are told apart by their names.
@@ -208,7 +208,7 @@ async def test_the_second_control_plane_waits_until_the_first_is_gone(cloud: Clo
     await cloud.condition("InputReady", "True", name="second")
 
 
-async def test_what_is_not_supported_yet_is_said_and_changes_nothing(cloud: Cloud) -> None:
+async def test_what_is_not_supported_yet_is_said_and_changes_nothing(cloud: Umbrella) -> None:
     await cloud.ask({"memcached": {}})
     await cloud.there("Memcached", "memcached")
 
@@ -222,20 +222,20 @@ async def test_what_is_not_supported_yet_is_said_and_changes_nothing(cloud: Clou
     await cloud.there("Memcached")
 
 
-async def test_what_the_service_refuses_is_told_in_its_condition(cloud: Cloud) -> None:
+async def test_what_the_service_refuses_is_told_in_its_condition(cloud: Umbrella) -> None:
     await cloud.ask({"keystone": {"template": {"externalKeystoneAPI": True}}})
 
     found = await cloud.condition(KEYSTONE, "False", "Invalid")
     assert "needs the URLs of both its endpoints" in found.message
 
 
-async def test_a_paused_control_plane_does_nothing(cloud: Cloud) -> None:
+async def test_a_paused_control_plane_does_nothing(cloud: Umbrella) -> None:
     body: dict[str, Any] = {
         "metadata": {"name": "cloud", "namespace": cloud.namespace, "annotations": {PAUSED: "true"}},
         "spec": {"secret": "osp-secret", "storageClass": "local", "passwordPolicy": "Generate", "keystone": {}},
     }
     passes = Passes("openstackcontrolplane")
-    await worked_through(cloud.runtime, await cloud.client.apply(UMBRELLA, body, field_manager="user"))
+    await cloud.worked_through(await cloud.client.apply(UMBRELLA, body, field_manager="user"))
     await passes.reach(1)
     assert await cloud.client.find(Secret, "osp-secret", cloud.namespace) is None
     assert await cloud.client.list(KINDS["KeystoneAPI"], cloud.namespace) == []
@@ -260,7 +260,7 @@ async def test_a_paused_control_plane_does_nothing(cloud: Cloud) -> None:
         pytest.param({"passwordPolicy": "Guess"}, "spec.passwordPolicy", id="a-policy"),
     ],
 )
-async def test_a_template_is_checked_when_it_is_written(cloud: Cloud, spec: dict[str, Any], field: str) -> None:
+async def test_a_template_is_checked_when_it_is_written(cloud: Umbrella, spec: dict[str, Any], field: str) -> None:
     with pytest.raises(Invalid) as refusal:
         await cloud.ask(spec)
 
@@ -272,8 +272,8 @@ async def test_a_password_that_came_meanwhile_is_never_written_over(
     client: Client, namespace: str, version: str
 ) -> None:
     # No controller works here: it would be stopped while it still connects.
-    cloud = Cloud(client, namespace, Runtime(client, ()))
-    await cloud.secret(AdminPassword="theirs")
+    cloud = Umbrella(client, namespace, runtime=Runtime(client, ()))
+    await cloud.write_passwords(AdminPassword="theirs")
     metadata = ObjectMeta(name="cloud", namespace=cloud.namespace)
     umbrella = UMBRELLA(metadata=metadata, spec=OpenStackControlPlaneSpec(secret="osp-secret", storageClass="local"))
 

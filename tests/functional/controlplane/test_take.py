@@ -4,10 +4,10 @@ from typing import Any
 
 from stackwright.local.apiserver.server import Shared
 from tests.functional.commands import command
-from tests.functional.controlplane.clouds import KINDS, Cloud
+from tests.functional.controlplane.clouds import KINDS, Umbrella
 
 
-async def test_a_field_of_a_service_is_shown_and_taken_back(cloud: Cloud, apiserver: Shared) -> None:
+async def test_a_field_of_a_service_is_shown_and_taken_back(cloud: Umbrella, apiserver: Shared) -> None:
     await cloud.ask({"keystone": {"template": {"replicas": 2}}})
     await cloud.there("KeystoneAPI", "keystone")
     body: dict[str, Any] = {"metadata": {"name": "keystone", "namespace": cloud.namespace}, "spec": {"replicas": 5}}

@@ -7,6 +7,7 @@ import yaml
 
 from stackwright import services
 from stackwright.kube.resource import CustomResource, JsonObject
+from tests.functional.services.rows import rows
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples" / "kinds"
@@ -14,12 +15,10 @@ UPSTREAM = Path(__file__).parent / "data" / "upstream.yaml"
 
 KINDS: dict[str, type[CustomResource]] = {kind.kind.name: kind for kind in services.kinds()}
 
-# The least that a resource of each kind says in its spec.
+# The least that a resource of each kind says in its spec; of services their rows say it.
 LEAST: dict[str, JsonObject] = {
-    "Barbican": {"databaseInstance": "openstack", "secret": "osp-secret"},
+    **{row.kind.kind.name: row.least for row in rows() if row.kind in KINDS.values()},
     "Galera": {"storageClass": "local", "storageRequest": "10G"},
-    "Glance": {"databaseInstance": "openstack", "secret": "osp-secret"},
-    "KeystoneAPI": {"databaseInstance": "openstack", "secret": "osp-secret"},
     "KeystoneEndpoint": {"serviceName": "image", "endpoints": {"public": "http://image.example.org"}},
     "KeystoneService": {
         "serviceName": "image",
@@ -30,10 +29,7 @@ LEAST: dict[str, JsonObject] = {
     },
     "MariaDBAccount": {"userName": "glance_1a2b", "secret": "glance-db-secret"},
     "MariaDBDatabase": {"name": "glance"},
-    "Memcached": {},
     "OpenStackControlPlane": {"secret": "osp-secret", "storageClass": "local"},
-    "PlacementAPI": {"databaseInstance": "openstack", "secret": "osp-secret"},
-    "RabbitMq": {},
     "TransportURL": {"rabbitmqClusterName": "rabbitmq"},
 }
 

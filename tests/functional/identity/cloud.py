@@ -1,8 +1,5 @@
 """A namespace with a KeystoneAPI in it that stands for the fake, and what a user writes there."""
 
-import asyncio
-import base64
-from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -14,14 +11,14 @@ from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.identity import controllers
 from stackwright.controllers.identity.registration import LABEL
-from stackwright.kube.builtin import ConfigMap, Secret
+from stackwright.kube.builtin import ConfigMap
 from stackwright.kube.client import Client
-from stackwright.kube.conditions import find, is_true
-from stackwright.kube.resource import CustomResource, JsonObject, Key, Resource
+from stackwright.kube.resource import JsonObject, Key
 from stackwright.kube.runtime import Runtime
 from stackwright.services.keystone.kinds import KeystoneAPI
-from tests.functional.running import forgotten, running, worked_through
-from tests.functional.watching import PATIENCE, eventually
+from tests.functional import cloud
+from tests.functional.running import forgotten, running
+from tests.functional.watching import until
 
 ADMIN = Credentials("admin", "admin-password", "admin")
 FIRST, SECOND = "first-password", "second-password"
@@ -30,14 +27,15 @@ EVERY = 1.0
 
 
 @dataclass
-class Cloud:
+class Cloud(cloud.Cloud):
     """What a user writes, what the operator of Keystone would do, and what Keystone has."""
 
-    client: Client
-    namespace: str
     url: str
-    # The operator that was started last.
-    runtime: Runtime | None = None
+
+    @property
+    def usual(self) -> str:
+        """The name of all resources of Glance."""
+        return "glance"
 
     @property
     def keystone(self) -> Keystone:
@@ -62,14 +60,6 @@ class Cloud:
             session.delete(f"{self.url}/attributes/{plural}/{identity}/{attribute}") as reply,
         ):
             reply.raise_for_status()
-
-    async def put(self, kind: type[Any], name: str, **parts: JsonObject) -> None:
-        metadata = {"name": name, "namespace": self.namespace}
-        await self.client.apply(kind, {"metadata": metadata, **parts}, field_manager="user")
-
-    async def secret(self, name: str, **values: str) -> None:
-        data = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
-        await self.put(Secret, name, data=data)
 
     async def passwords(self, glance: str = FIRST) -> None:
         await self.secret("osp-secret", AdminPassword=ADMIN.password, GlancePassword=glance)
@@ -116,18 +106,6 @@ class Cloud:
         await self.ready(KeystoneService)
         await self.ready(KeystoneEndpoint)
 
-    async def ready(self, kind: type[Any], name: str = "glance") -> Any:
-        return await eventually(self.client, kind, name, self.namespace, is_ready)
-
-    async def says(self, kind: type[Any], condition: str, words: str, name: str = "glance") -> Any:
-        """Wait until a condition is not met and says these words."""
-
-        def holds(resource: CustomResource) -> bool:
-            found = find(resource.status.conditions, condition)
-            return found is not None and found.status == "False" and words in found.message
-
-        return await eventually(self.client, kind, name, self.namespace, holds)
-
     async def delete(self, kind: type[Any], name: str = "glance") -> None:
         """Delete a resource, which is gone at once, whoever is there."""
         await self.client.delete(kind, name, self.namespace)
@@ -144,11 +122,6 @@ class Cloud:
         """Wait until the operator knows that a resource is gone, and has done what comes of that."""
         assert self.runtime is not None
         await forgotten(self.runtime, kind, Key(self.namespace, name))
-
-    async def worked_through(self, written: Resource) -> None:
-        """Wait until the operator knows what was written, and has done all of it."""
-        assert self.runtime is not None
-        await worked_through(self.runtime, written)
 
     async def notes(self) -> list[str]:
         """Return the names of all notes of what was made."""
@@ -191,16 +164,3 @@ class Cloud:
         for endpoint in await self.endpoints():
             found.setdefault(endpoint.interface, []).append(endpoint.url)
         return {interface: " ".join(urls) for interface, urls in sorted(found.items())}
-
-
-def is_ready(resource: CustomResource) -> bool:
-    seen = resource.status.observedGeneration == resource.metadata.generation
-    return seen and is_true(resource.status.conditions)
-
-
-async def until(ask: Callable[[], Awaitable[Any]], holds: Callable[[Any], bool] = bool) -> Any:
-    """Ask again and again until the answer is right; what is outside the cluster cannot be watched."""
-    async with asyncio.timeout(PATIENCE):
-        while not holds(found := await ask()):
-            await asyncio.sleep(0.05)
-    return found

@@ -6,8 +6,8 @@ import pytest
 
 from stackwright.adapters.identity import Endpoint
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService, RegisteredEndpoint
-from tests.functional.identity.cloud import Cloud, until
-from tests.functional.watching import told
+from tests.functional.identity.cloud import Cloud
+from tests.functional.watching import told, until
 
 ENDPOINTS_READY = "KeystoneServiceOSEndpointsReady"
 PUBLIC, INTERNAL = "http://public.example:9292", "http://internal.example:9292"

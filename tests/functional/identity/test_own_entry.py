@@ -11,9 +11,9 @@ from stackwright.controllers.ownership import TAKEN
 from stackwright.kube.builtin import ConfigMap
 from stackwright.kube.resource import Key
 from stackwright.services.keystone.kinds import KeystoneAPI
-from tests.functional.identity.cloud import ADMIN, Cloud, until
+from tests.functional.identity.cloud import ADMIN, Cloud
 from tests.functional.running import Passes
-from tests.functional.watching import told
+from tests.functional.watching import told, until
 
 
 async def test_nobody_registers_as_keystone_itself(cloud: Cloud, operator: None) -> None:

@@ -8,9 +8,9 @@ import pytest
 from stackwright.adapters.identity import Credentials, Grant, Service
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.kube.conditions import find
-from tests.functional.identity.cloud import ADMIN, FIRST, SECOND, Cloud, until
+from tests.functional.identity.cloud import ADMIN, FIRST, SECOND, Cloud
 from tests.functional.running import Passes
-from tests.functional.watching import eventually, told
+from tests.functional.watching import eventually, told, until
 
 API_READY, CLIENT_READY = "KeystoneAPIReady", "AdminServiceClientReady"
 SERVICE_READY, USER_READY = "KeystoneServiceOSServiceReady", "KeystoneServiceOSUserReady"

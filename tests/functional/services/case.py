@@ -1,0 +1,162 @@
+"""What the tests know of a service: one row of data. The tests that all services share are made from the rows.
+
+A row says what users of the service see: its ports, jobs, actions, its type in the catalog, what is refused, what stays
+when it is deleted. What a test only needs on the way there (passwords, providers, conditions) the blueprint knows.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from stackwright.blueprint.needs import CatalogEntry
+from stackwright.blueprint.needs.need import WantedPassword
+from stackwright.blueprint.service import Service
+from stackwright.kube.resource import CustomResource, JsonObject
+
+SECRET = "osp-secret"
+SERVER = "openstack"
+# The StorageClass of volumes that are played.
+CLASS = "played"
+# What an API with a schema must be told.
+API_LEAST: JsonObject = {"databaseInstance": SERVER, "secret": SECRET}
+# A key by which a service encrypts.
+FERNET_KEY = "b3BlbnMtZXZlcnktZG9vci1vZi10aGUtaG91c2UtLS0="
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A value of the spec that is refused, and the sentence that says why.
+
+    The API server refuses it when it is written (`at_once`), by the schema of the kind; otherwise the operator says so
+    in a condition.
+    """
+
+    spec: JsonObject
+    sentence: str
+    at_once: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceCase:
+    """A row. `name` is that of the resource; `least` is what a resource of the kind must say, `further` what the tests
+    say besides. `without_state` is what makes it a service whose pods keep nothing.
+
+    `ports` are the ports of its Services, by what stands behind the resource's name. `listed` is the type by which the
+    catalog has it, `path` what stands behind the URLs there. `jobs` are those that run on the way up, `pods` is how
+    many pods the status counts in the end, `actions` are what users may ask for beside `restart`. `stays` is what is
+    left when the resource is deleted, as `Kind name`. `content` is what the Secret has that spec.secret names, where
+    the blueprint does not say so. `children` are the blueprints of the kinds that it stands for, and `folder` has the
+    chart and the image of a service that is not among ours.
+    """
+
+    blueprint: Service[Any, Any]
+    name: str
+    least: JsonObject = field(default_factory=lambda: API_LEAST)
+    further: JsonObject = field(default_factory=dict)
+    without_state: JsonObject = field(default_factory=dict)
+    ports: Mapping[str, int] = field(default_factory=dict)
+    listed: str = ""
+    path: str = ""
+    jobs: frozenset[str] = frozenset()
+    pods: int = 1
+    actions: frozenset[str] = frozenset()
+    refused: tuple[Refusal, ...] = ()
+    stays: frozenset[str] = frozenset()
+    content: Mapping[str, str] = field(default_factory=dict)
+    children: tuple[Service[Any, Any], ...] = ()
+    folder: Path | None = None
+
+    @property
+    def kind(self) -> type[Any]:
+        """The kind of its resources."""
+        return self.blueprint.kind
+
+    @property
+    def kinds(self) -> tuple[type[CustomResource], ...]:
+        """Its kind, and those of its children."""
+        return (self.blueprint.kind, *(child.kind for child in self.children))
+
+    @property
+    def spec(self) -> JsonObject:
+        """What the resource says in the tests."""
+        return {**self.least, **self.further}
+
+    def body(self, namespace: str, **spec: Any) -> JsonObject:
+        """Return the resource as a user writes it, with some fields more."""
+        return {"metadata": {"name": self.name, "namespace": namespace}, "spec": {**self.spec, **spec}}
+
+    @property
+    def resource(self) -> Any:
+        """The resource, as the blueprint is asked about it."""
+        return msgspec.convert(self.body("nowhere"), self.kind)
+
+    @property
+    def wanted(self) -> tuple[WantedPassword, ...]:
+        """The passwords that it takes from its Secret."""
+        resource = self.resource
+        found = (one for need in self.blueprint.needs_of(resource) for one in need.passwords(resource))
+        return tuple({one.key: one for one in found}.values())
+
+    @property
+    def passwords(self) -> dict[str, str]:
+        """A Secret's content that suits it."""
+        keys = {one.key: FERNET_KEY if one.fernet else f"the-word-of-{one.key}" for one in self.wanted}
+        return {**keys, **self.content}
+
+    @property
+    def providers(self) -> dict[str, str]:
+        """The names of the resources that it needs, by the word of the need."""
+        return _providers(self.blueprint, self.resource)
+
+    @property
+    def all_providers(self) -> dict[str, str]:
+        """The same, with those that its children need."""
+        found = dict(self.providers)
+        for child in self.blueprint.foreseen(self.resource) if self.blueprint.foreseen else ():
+            blueprint = next(one for one in self.children if one.kind is type(child))
+            found |= _providers(blueprint, child)
+        return found
+
+    @property
+    def chart_jobs(self) -> frozenset[str]:
+        """The Jobs of the chart that do, where a user asks for that, what operators do otherwise."""
+        return frozenset(job for need in self.blueprint.needs_of(self.resource) for job in need.jobs)
+
+    @property
+    def entry(self) -> CatalogEntry | None:
+        """Its need of a place in the catalog."""
+        found = (need for need in self.blueprint.needs if isinstance(need, CatalogEntry))
+        return next(found, None)
+
+    def urls(self, namespace: str) -> dict[str, str]:
+        """Return the URLs of its endpoints, by interface."""
+        named = {suffix.rpartition("-")[2]: (suffix, port) for suffix, port in self.ports.items() if suffix}
+        return {
+            interface: f"http://{self.name}-{suffix}.{namespace}.svc:{port}"
+            for interface, (suffix, port) in named.items()
+        }
+
+    def deployments(self) -> Iterator[tuple[str, str]]:
+        """Yield the names of its Deployments, each with its component."""
+        resource = msgspec.convert(self.body("nowhere", **self.without_state), self.kind)
+        for component in self.blueprint.components_of(resource):
+            if component.workload == "Deployment":
+                suffix = component.name if component.suffix is None else component.suffix
+                yield "-".join(filter(None, (self.name, suffix))), component.name
+
+    def parts(self) -> Iterator[str]:
+        """Yield the names under which the status has a hash: what is configured, what has run, what was generated."""
+        resource = self.resource
+        yield from (one.name for one in self.blueprint.components_of(resource) if one.command is not None)
+        yield from self.jobs
+        yield from (one.note for one in self.wanted if one.note)
+        yield from (f"{self.name}-{ring.name}" for ring in self.blueprint.key_rings)
+        yield from (secret.name(resource) for secret in self.blueprint.secrets if secret.wanted(resource))
+
+
+def _providers(blueprint: Service[Any, Any], resource: Any) -> dict[str, str]:
+    named = ((need.word, need.provided_by(resource)) for need in blueprint.needs_of(resource))
+    return {word: name for word, name in named if word and name}

@@ -1,0 +1,279 @@
+"""What holds of every service, on a real API server with the real helm: tried with the row of each."""
+
+import gzip
+import json
+from base64 import b64decode
+from typing import Any
+
+import pytest
+
+from stackwright import services
+from stackwright.adapters.identity import Credentials
+from stackwright.api.annotations import PAUSED
+from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
+from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
+from stackwright.api.rabbitmq import TransportURL
+from stackwright.controllers import release
+from stackwright.kube.builtin import DaemonSet, Deployment, Plain, Secret, Service, StatefulSet
+from stackwright.kube.client import Client
+from stackwright.kube.errors import Invalid
+from stackwright.kube.resource import Resource
+from tests.functional.cloud import decoded
+from tests.functional.counting import Counted
+from tests.functional.normal import credentials
+from tests.functional.running import Passes, quiet, worked_through
+from tests.functional.services.case import ServiceCase
+from tests.functional.services.place import Place
+from tests.functional.services.rows import rows
+from tests.functional.watching import eventually, gone, until
+
+ROWS = rows()
+WORKLOADS: tuple[type[Plain], ...] = (Deployment, StatefulSet, DaemonSet)
+# What is kept for a service and follows it when it is paused.
+FOLLOWING: tuple[type[Any], ...] = (MariaDBDatabase, MariaDBAccount, TransportURL)
+
+
+def each(holds: Any = lambda _: True) -> pytest.MarkDecorator:
+    """Run a test for each row of which something holds."""
+    return pytest.mark.parametrize("case", [pytest.param(row, id=row.name) for row in ROWS if holds(row)])
+
+
+def test_every_service_has_its_row() -> None:
+    assert {service.name for service in services.blueprints()} <= {row.blueprint.name for row in ROWS}
+
+
+def test_every_row_says_which_actions_there_are() -> None:
+    assert {row.name: row.blueprint.known_actions.keys() for row in ROWS} == {
+        row.name: {"restart", *row.actions} for row in ROWS
+    }
+
+
+@each()
+async def test_it_comes_up_and_is_listed(standing: Place) -> None:
+    case, client, namespace = standing.case, standing.client, standing.namespace
+    await standing.ask()
+    ready = await standing.up()
+    assert {condition.type for condition in ready.status.conditions} == {*ready.declared_conditions(), "Ready"}
+    assert ready.status.readyCount == case.pods
+    assert set(ready.status.hash) == set(case.parts())
+    assert set(await standing.jobs()) == case.jobs
+    for suffix, port in case.ports.items():
+        service = await client.get(Service, "-".join(filter(None, (case.name, suffix))), namespace)
+        assert service.spec["ports"][0]["port"] == port
+    if urls := case.urls(namespace):
+        assert (case.entry.offer(ready).urls if case.entry else ready.status.apiEndpoints) == urls
+    if "database" in case.providers:
+        assert ready.status.databaseHostname == f"{case.providers['database']}.{namespace}.svc"
+    if case.listed:
+        await assert_listed(standing, urls)
+    await assert_nothing_is_told(standing, ready)
+
+
+async def assert_listed(place: Place, urls: dict[str, str]) -> None:
+    """See that the catalog has the service, and lets its user in."""
+    case, keystone = place.case, place.keystone
+    assert keystone is not None
+    (service,) = await keystone.find_services(case.listed, case.name)
+    found = [endpoint for endpoint in await keystone.endpoints() if endpoint.service_id == service.id]
+    assert {endpoint.interface: endpoint.url for endpoint in found} == {
+        interface: f"{url}{case.path}" for interface, url in urls.items()
+    }
+    spec = case.resource.spec
+    password = case.passwords[spec.passwordSelectors.service]
+    assert await keystone.login(Credentials(spec.serviceUser, password, "service")) is not None
+
+
+async def assert_nothing_is_told(place: Place, ready: Any) -> None:
+    """See that no password stands in the values of the release, in its manifest, or in any object but a Secret."""
+    client, namespace = place.client, place.namespace
+    words = {*place.case.passwords.values(), *(await credentials(client, namespace)).values()}
+    texts = {f"{ready.kind} {place.case.name}": str(ready)}
+    for kind in release.KINDS:
+        if kind is not Secret:
+            texts |= {f"{kind.kind} {found.metadata.name}": str(found) for found in await client.list(kind, namespace)}
+    (record,) = await client.list(Secret, namespace, labels=f"owner=helm,name={place.case.name}")
+    assert record.metadata.name == f"sh.helm.release.v1.{place.case.name}.v1", "one rollout, one revision"
+    packed = json.loads(gzip.decompress(b64decode(b64decode(record.data["release"]))))
+    texts |= {"the values": json.dumps(packed["config"]), "the manifest": packed["manifest"]}
+    # A name or a place is no secret, even where it stands in one.
+    secret = {word for word in words if len(word) > 15 and namespace not in word}
+    assert [what for what, text in texts.items() if any(word in text for word in secret)] == []
+
+
+@each()
+async def test_an_operator_that_starts_anew_writes_nothing(place: Place) -> None:
+    await place.give(**place.case.passwords)
+    async with place.provided():
+        async with place.operated() as runtime:
+            asked = await place.ask()
+            await place.up()
+            await quiet(runtime)
+        async with Client(place.client.connection) as client:
+            counted, passes = Counted(client), Passes(place.case.kind.kind.name.lower())
+            async with place.operated(client) as runtime:
+                await worked_through(runtime, asked)
+                await passes.reach(1)
+                await quiet(runtime)
+    assert counted.writes == [], counted.table()
+
+
+def needs_something(case: ServiceCase) -> bool:
+    return bool(case.providers or case.passwords)
+
+
+@each(needs_something)
+async def test_each_missing_need_is_named_and_healed(place: Place) -> None:
+    case, kinds = place.case, {word: offerer.kind for word, offerer in services.providers().items()}
+    async with place.operated():
+        await place.ask()
+        await place.told(f"Secret {case.spec['secret']}, which spec.secret names, does not exist", "InputReady")
+        for key in case.passwords:
+            await place.client.delete(Secret, case.spec["secret"], place.namespace)
+            await place.give(**{other: word for other, word in case.passwords.items() if other != key})
+            await place.told(f"Secret {case.spec['secret']} has no value under the key {key}", "InputReady")
+        await place.give(**case.passwords)
+        for word, name in case.providers.items():
+            await place.told(f"{kinds[word].kind.name} {name} does not exist; create it, or name another one")
+        async with place.provided():
+            await place.up()
+
+
+def has_chart_jobs(case: ServiceCase) -> bool:
+    return bool(case.chart_jobs)
+
+
+@each(has_chart_jobs)
+async def test_with_jobs_the_chart_makes_what_operators_make_otherwise(standing: Place) -> None:
+    case, client, namespace = standing.case, standing.client, standing.namespace
+    await standing.ask(provisioning="Job")
+    await standing.up()
+    made = await standing.jobs()
+    assert set(made) == case.jobs | case.chart_jobs
+    for kind in (MariaDBDatabase, MariaDBAccount, KeystoneService, KeystoneEndpoint):
+        assert await client.find(kind, case.name, namespace) is None
+    if not case.listed:
+        return
+    (container,) = made["identity-create"].spec["template"]["spec"]["containers"]
+    variables = {variable["name"]: variable.get("value") for variable in container["env"]}
+    assert variables["PUBLIC_URL"] == f"{case.urls(namespace)['public']}{case.path}"
+    assert (variables["USER_PASSWORD"], variables["ADMIN_PASSWORD"]) == (None, None)
+    # Another password is another Job; the pods read it as well.
+    before = await generations(standing)
+    key = case.resource.spec.passwordSelectors.service
+    await standing.give(**{**case.passwords, key: "another"})
+    await until(lambda: generations(standing), lambda now: all(now[name] > before[name] for name in before))
+    await standing.up()
+    assert (await standing.jobs())["identity-create"].metadata.name != made["identity-create"].metadata.name
+
+
+async def generations(place: Place) -> dict[str, int]:
+    """Return in which generation each workload of the service is."""
+    labels = f"app.kubernetes.io/instance={place.case.name}"
+    found = [item for kind in WORKLOADS for item in await place.client.list(kind, place.namespace, labels=labels)]
+    return {f"{item.kind} {item.metadata.name}": item.metadata.generation for item in found}
+
+
+@each()
+async def test_each_action_is_done_once(standing: Place) -> None:
+    case = standing.case
+    await standing.ask()
+    await standing.up()
+    before = await generations(standing)
+    asked = [{"name": name, "id": f"the-{name}"} for name in ("restart", *sorted(case.actions))]
+    await standing.ask(actions=asked)
+
+    def done(seen: Any) -> bool:
+        return [(entry.name, entry.state) for entry in seen.status.actions] == [
+            (action["name"], "Succeeded") for action in asked
+        ]
+
+    await eventually(standing.client, case.kind, case.name, standing.namespace, done)
+    after = await generations(standing)
+    assert {name: number + 1 for name, number in before.items()} == after
+
+
+@each()
+async def test_one_that_is_paused_rests_with_what_it_keeps_and_goes_on(standing: Place) -> None:
+    case, client, namespace = standing.case, standing.client, standing.namespace
+    await standing.ask()
+    await standing.up()
+    before = await generations(standing)
+    metadata = {"name": case.name, "namespace": namespace}
+    paused = {"metadata": {**metadata, "annotations": {PAUSED: "true"}}}
+    await client.apply(case.kind, paused, field_manager="user-pause")
+    following = [(kind, name) for kind in FOLLOWING for name in kept(case, kind)]
+    for kind, name in following:
+        await eventually(client, kind, name, namespace, lambda seen: PAUSED in seen.metadata.annotations)
+    changed = await standing.ask(actions=[{"name": "restart", "id": "first"}])
+    await standing.worked_through(changed)
+    assert await generations(standing) == before
+    await client.apply(case.kind, {"metadata": metadata}, field_manager="user-pause")
+    await eventually(
+        client,
+        case.kind,
+        case.name,
+        namespace,
+        lambda seen: [entry.state for entry in seen.status.actions] == ["Succeeded"],
+    )
+    assert await generations(standing) == {name: number + 1 for name, number in before.items()}
+    for kind, name in following:
+        await eventually(client, kind, name, namespace, lambda seen: PAUSED not in seen.metadata.annotations)
+
+
+def kept(case: ServiceCase, kind: type[Any]) -> list[str]:
+    """Return the names of what stays of a kind."""
+    return [name for word, _, name in (entry.partition(" ") for entry in sorted(case.stays)) if word == kind.kind.name]
+
+
+@each()
+async def test_what_goes_with_it_and_what_stays(standing: Place) -> None:
+    case, client, namespace = standing.case, standing.client, standing.namespace
+    around = set(await everything(standing))
+    await standing.ask()
+    await standing.up()
+    before = await everything(standing)
+    await client.delete(case.kind, case.name, namespace)
+    for name in before.keys() - around - case.stays:
+        await gone(client, type(before[name]), before[name].metadata.name, namespace)
+    assert set(await everything(standing)) - around == case.stays
+    # What outlives it has no owner.
+    assert [name for name in case.stays if before[name].metadata.ownerReferences] == []
+    if (keystone := standing.keystone) is not None:
+        await until(lambda: keystone.find_services(case.listed, case.name), lambda found: found == ())
+    # All of that is found again.
+    await standing.ask()
+    await standing.up()
+    after = await everything(standing)
+    assert {name: after[name].metadata.uid for name in case.stays} == {
+        name: before[name].metadata.uid for name in case.stays
+    }
+    secrets = [name for name in case.stays if name.endswith("-db-secret")]
+    for name in secrets:
+        assert after[name] == before[name]
+        (password,) = decoded(after[name]).values()
+        config = decoded(await client.get(Secret, f"{case.name}-config-data", namespace))
+        assert any(password in text for text in config.values()) or name != f"Secret {case.name}-db-secret"
+
+
+async def everything(place: Place) -> dict[str, Any]:
+    """Return what a service could leave in the namespace, by kind and name."""
+    kinds: set[type[Resource]] = {*release.KINDS, *services.kinds(), *place.case.kinds}
+    found = [item for kind in kinds for item in await place.client.list(kind, place.namespace)]
+    return {f"{item.kind.name} {item.metadata.name}": item for item in found}
+
+
+def refuses_something(case: ServiceCase) -> bool:
+    return bool(case.refused)
+
+
+@each(refuses_something)
+async def test_what_cannot_be_is_refused_with_a_word(place: Place) -> None:
+    async with place.operated():
+        for refusal in place.case.refused:
+            if refusal.at_once:
+                with pytest.raises(Invalid) as refused:
+                    await place.ask(**refusal.spec)
+                assert refusal.sentence in str(refused.value)
+            else:
+                await place.ask(**refusal.spec)
+                await place.told(refusal.sentence)
