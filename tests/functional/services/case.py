@@ -1,7 +1,7 @@
-"""What the tests know of a service: one row of data. The tests that all services share are made from the rows.
+"""What the tests know of a service: one row of data. The tests that all services share run for each row.
 
-A row says what users of the service see: its ports, jobs, actions, its type in the catalog, what is refused, what stays
-when it is deleted. What a test only needs on the way there (passwords, providers, conditions) the blueprint knows.
+A row states what users of the service see: its ports, jobs, actions, its type in the catalog, what is refused, what
+stays after a deletion. Passwords, providers and conditions are taken from the blueprint.
 """
 
 from collections.abc import Iterator, Mapping
@@ -41,15 +41,17 @@ class Refusal:
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceCase:
-    """A row. `name` is that of the resource; `least` is what a resource of the kind must say, `further` what the tests
-    say besides. `without_state` is what makes it a service whose pods keep nothing.
+    """A row.
 
-    `ports` are the ports of its Services, by what stands behind the resource's name. `listed` is the type by which the
-    catalog has it, `path` what stands behind the URLs there. `jobs` are those that run on the way up, `pods` is how
-    many pods the status counts in the end, `actions` are what users may ask for beside `restart`. `stays` is what is
-    left when the resource is deleted, as `Kind name`. `content` is what the Secret has that spec.secret names, where
-    the blueprint does not say so. `children` are the blueprints of the kinds that it stands for, and `folder` has the
-    chart and the image of a service that is not among ours.
+    `name` is the name of the resource. `least` is what a resource of the kind must say, `further` what the tests add.
+    `without_state` makes it a service whose pods keep nothing.
+    `ports` has the port of each of its Services, by the suffix after the resource's name. `listed` is its type in the
+    catalog, `path` is appended to its URLs there. `jobs` are those that run before it is ready, `pods` is how many pods
+    the status then counts, `actions` are what users may ask for beside `restart`. `stays` is what is left after a
+    deletion, each as `Kind name`.
+    `content` is the content of the Secret that spec.secret names, where no need of the blueprint says it. `children`
+    are the blueprints of the kinds that the service stands for. `folder` contains the chart and the image of a service
+    that is not among ours.
     """
 
     blueprint: Service[Any, Any]
