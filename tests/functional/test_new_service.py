@@ -140,6 +140,7 @@ def control_plane(namespace: str, keystone: str) -> JsonObject:
     return {"metadata": {"name": "openstack", "namespace": namespace}, "spec": spec}
 
 
+@pytest.mark.long
 async def test_a_folder_and_a_chart_are_a_service(
     fresh_apiserver: ApiServer, checkout: Checkout, kubernetes: dict[str, Path], tmp_path: Path
 ) -> None:

@@ -57,6 +57,7 @@ def revision(helm: Helm) -> int:
     return int(json.loads(helm.must("status", RELEASE, "--output=json"))["version"])
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("played")
 async def test_operators_are_installed_once_and_upgraded_when_something_differs(
     private_client: Client, helm: Helm

@@ -150,8 +150,9 @@ class ServiceCase:
                 yield "-".join(filter(None, (self.name, suffix))), component.name
 
     def parts(self) -> Iterator[str]:
-        """Yield the names under which the status has a hash: what is configured, what has run, what was generated."""
+        """Yield the names of the hashes in the status: the release, its parts, what has run, what was generated."""
         resource = self.resource
+        yield "release"
         yield from (one.name for one in self.blueprint.components_of(resource) if one.command is not None)
         yield from self.jobs
         yield from (one.note for one in self.wanted if one.note)
