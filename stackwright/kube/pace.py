@@ -42,14 +42,17 @@ class Course:
     way: float = 0.0
 
 
-def is_urgent(resource: CustomResource, new: Status) -> bool:
+def is_urgent(resource: CustomResource, new: Status, *, passing: bool = False) -> bool:
     """Return whether somebody waits for a status that differs from the one that a resource has. Pure.
 
     Users wait for Ready, for what they have to do, and for a sign that their change was seen; other controllers wait
-    for the fields beside the conditions.
+    for the fields beside the conditions. An Error that is `passing` is news once it has lasted: on the way to Ready, a
+    server that has just started may refuse a connection.
     """
     before, after = (conditions.find(status.conditions, READY) for status in (resource.status, new))
-    if after is None or after.status == "True" or after.severity == "Error" or resource.deleting:
+    if after is None or after.status == "True" or resource.deleting:
+        return True
+    if after.severity == "Error" and not passing:
         return True
     if before is not None and before.status == "True":
         return True
@@ -84,7 +87,7 @@ class Pace:
         self.course: Course | None = None
         self.rest = 0.0
 
-    def puts_off(self, resource: CustomResource, new: Status, wall: datetime) -> bool:
+    def puts_off(self, resource: CustomResource, new: Status, wall: datetime, *, passing: bool = False) -> bool:
         """Return whether the status is to be written later, unless another run has something else to say by then."""
         now, before = self._clock(), self._course_of(resource)
         if before is None or _undated(before.said) != _undated(new):
@@ -93,7 +96,7 @@ class Pace:
             moved, way = before.moved, before.way
         since = now if before is None else before.since
         self.rest = 0.0
-        if not is_urgent(resource, new):
+        if not is_urgent(resource, new, passing=passing):
             self.rest = rest(unready_for=way, same_for=now - moved, put_off_for=now - since)
         self.course = Course(resource.metadata.uid, since, moved, new, way) if self.rest > 0 else None
         return self.course is not None

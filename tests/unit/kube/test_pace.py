@@ -73,6 +73,20 @@ def test_what_is_urgent(resource: Pot, new: PotStatus, *, expected: bool) -> Non
 
 
 @pytest.mark.parametrize(
+    ("resource", "expected"),
+    [
+        pytest.param(pot(status()), False, id="on-the-way-to-ready-it-is-put-off"),
+        pytest.param(pot(PotStatus()), False, id="also-before-anything-was-said"),
+        pytest.param(pot(status("True")), True, id="what-was-ready-is-wrong-at-once"),
+        pytest.param(pot(status(), made=False, generation=2), True, id="a-user-who-changed-it-is-told-at-once"),
+    ],
+)
+def test_when_an_error_that_may_pass_is_urgent(resource: Pot, *, expected: bool) -> None:
+    new = status(severity="Error", seen=resource.metadata.generation)
+    assert is_urgent(resource, new, passing=True) is expected
+
+
+@pytest.mark.parametrize(
     ("unready", "same", "put_off", "expected"),
     [
         pytest.param(0.0, 0.0, 0.0, 1.0, id="at-first-a-second"),
@@ -96,10 +110,10 @@ class Story:
         self.course: Course | None = None
         self.resource = pot(status())
 
-    def run(self, at: float, new: PotStatus) -> bool:
+    def run(self, at: float, new: PotStatus, *, passing: bool = False) -> bool:
         """Return whether a run at that second writes what it has to say."""
         decided = Pace(self.course, lambda: at)
-        put_off = decided.puts_off(self.resource, new, BEGAN)
+        put_off = decided.puts_off(self.resource, new, BEGAN, passing=passing)
         self.course = decided.course
         assert put_off == (self.course is not None) == (decided.rest > 0)
         if not put_off:
@@ -137,6 +151,18 @@ def test_a_time_that_passes_is_no_move() -> None:
 def test_what_turns_ready_during_a_pause_is_written_at_once() -> None:
     story = Story()
     assert [story.run(0.0, status(message="b")), story.run(0.1, status("True"))] == [False, True]
+
+
+def test_an_error_that_lasts_is_written_when_the_pause_is_over() -> None:
+    story = Story()
+    wrong = status(severity="Error", message="Connection refused")
+    assert [story.run(at, wrong, passing=True) for at in (0.0, PAUSE)] == [False, True]
+
+
+def test_an_error_that_passes_is_never_written() -> None:
+    story = Story()
+    assert not story.run(0.0, status(severity="Error", message="Connection refused"), passing=True)
+    assert story.run(0.5, status("True"))
 
 
 def test_one_that_was_made_anew_has_a_pause_of_its_own() -> None:
