@@ -1,8 +1,9 @@
 """When a status is written: at once where somebody waits for it, after a short pause where it only moves on.
 
 On the way to Ready a status changes many times within a second, and each write wakes the parents, which write too. So a
-pass that has nothing urgent to say puts its write off, and its key is looked at again when the pause is over: a second
-at first, longer where the way to Ready is long. Nothing is lost by that: the next pass, be it of another process,
+pass that has nothing urgent to say puts its write off, and its key is looked at again when the pause is over. The
+resource that a user wrote, and looks at, has a pause of a few seconds, longer where the way to Ready is long. What a
+parent made speaks up only when it takes its time. Nothing is lost by that: the next pass, be it of another process,
 compares the status with the world and not with what an earlier pass meant to write. What is remembered here is only
 since when.
 """
@@ -19,9 +20,12 @@ from stackwright.kube.conditions import READY
 from stackwright.kube.resource import Condition, CustomResource, Status
 
 # A status is written when it has been the same for so many seconds, or for as long as the way was until it moved: who
-# waits for minutes need not know of every second. It is never put off for longer than LONGEST, however much it moves.
-PAUSE = 1.0
-LONGEST = 5.0
+# waits for minutes need not know of every second.
+PAUSE = 3.0
+# What looks wrong may pass, and is told when it has lasted for so long.
+TROUBLE = 5.0
+# No status is put off for longer than this, however much it moves; one that a parent made has this pause.
+LONGEST = 10.0
 
 # Conditions are what a pause is for; whose generation they speak of is looked at apart.
 _CONDITIONS = frozenset({"conditions", "observedGeneration"})
@@ -62,12 +66,20 @@ def is_urgent(resource: CustomResource, new: Status, *, passing: bool = False) -
     return any(getattr(resource.status, name) != getattr(new, name) for name in facts)
 
 
-def rest(*, unready_for: float, same_for: float, put_off_for: float) -> float:
-    """Return for how many seconds a write that is not urgent is still put off; 0 where it is due. Pure.
+def pause_of(resource: CustomResource, new: Status, *, unready_for: float, passing: bool = False) -> float:
+    """Return for how many seconds a status that is not urgent has to stay the same before it is written. Pure.
 
     `unready_for` is the way up to when the status last moved.
     """
-    pause = min(max(PAUSE, unready_for), LONGEST)
+    ready = conditions.find(new.conditions, READY)
+    pause = max(PAUSE, unready_for)
+    if passing or (ready is not None and ready.severity == "Warning"):
+        return min(pause, TROUBLE)
+    return min(pause, LONGEST) if conditions.is_of_user(resource) else LONGEST
+
+
+def rest(pause: float, *, same_for: float, put_off_for: float) -> float:
+    """Return for how many seconds a write that is not urgent is still put off; 0 where it is due. Pure."""
     return max(0.0, min(pause - same_for, LONGEST - put_off_for))
 
 
@@ -97,7 +109,8 @@ class Pace:
         since = now if before is None else before.since
         self.rest = 0.0
         if not is_urgent(resource, new, passing=passing):
-            self.rest = rest(unready_for=way, same_for=now - moved, put_off_for=now - since)
+            pause = pause_of(resource, new, unready_for=way, passing=passing)
+            self.rest = rest(pause, same_for=now - moved, put_off_for=now - since)
         self.course = Course(resource.metadata.uid, since, moved, new, way) if self.rest > 0 else None
         return self.course is not None
 

@@ -42,7 +42,7 @@ def state_of(resource: Resource) -> Finding:
 def _custom(resource: CustomResource) -> Finding:
     ready = conditions.find(resource.status.conditions, READY)
     if ready is None or resource.status.observedGeneration < resource.metadata.generation:
-        return _waiting("Requested", f"{_name(resource)} has not been processed by its operator yet")
+        return _waiting("Requested", f"{_name(resource)} has not reported its state yet")
     if ready.status == "True":
         return _THERE
     return Finding("", "False", ready.reason, f"{_name(resource)}: {ready.message}", ready.severity or "Info")

@@ -9,7 +9,7 @@ import pytest
 from stackwright import services
 from stackwright.kube import clock, pace
 from stackwright.kube.conditions import MARK, READY
-from stackwright.kube.pace import LONGEST, PAUSE, Course, Pace, is_urgent, rest
+from stackwright.kube.pace import LONGEST, PAUSE, Course, Pace, is_urgent, pause_of, rest
 from stackwright.kube.resource import Condition, CustomResource, Kind, ObjectMeta, Status
 
 BEGAN = datetime(2026, 11, 16, tzinfo=UTC)
@@ -87,20 +87,37 @@ def test_when_an_error_that_may_pass_is_urgent(resource: Pot, *, expected: bool)
 
 
 @pytest.mark.parametrize(
-    ("unready", "same", "put_off", "expected"),
+    ("severity", "passing", "made", "unready", "expected"),
     [
-        pytest.param(0.0, 0.0, 0.0, 1.0, id="at-first-a-second"),
-        pytest.param(0.0, 0.75, 0.75, 0.25, id="what-is-left-of-it"),
-        pytest.param(0.0, 1.0, 1.0, 0.0, id="it-was-the-same-for-a-second"),
-        pytest.param(3.0, 0.5, 2.0, 2.5, id="as-long-as-a-longer-way"),
-        pytest.param(600.0, 0.0, 0.0, 5.0, id="five-seconds-at-most"),
-        pytest.param(600.0, 0.0, 4.5, 0.5, id="also-where-it-keeps-moving"),
-        pytest.param(0.0, 0.0, 5.0, 0.0, id="and-then-it-is-due"),
-        pytest.param(-3.0, 0.0, 0.0, 1.0, id="a-clock-that-is-behind-changes-nothing"),
+        pytest.param("Info", False, False, 0.0, 3.0, id="of-a-users-own-at-first-three-seconds"),
+        pytest.param("Info", False, False, 6.0, 6.0, id="as-long-as-a-longer-way"),
+        pytest.param("Info", False, False, 600.0, 10.0, id="ten-seconds-at-most"),
+        pytest.param("Info", False, False, -3.0, 3.0, id="a-clock-that-is-behind-changes-nothing"),
+        pytest.param("Info", False, True, 0.0, 10.0, id="what-a-parent-made-speaks-up-when-it-takes-long"),
+        pytest.param("Warning", False, True, 0.0, 3.0, id="unless-a-pod-is-in-trouble"),
+        pytest.param("Warning", False, True, 600.0, 5.0, id="which-is-told-after-five-seconds-at-most"),
+        pytest.param("Error", True, True, 600.0, 5.0, id="as-is-an-error-that-may-pass"),
     ],
 )
-def test_how_long_the_rest_is_put_off(unready: float, same: float, put_off: float, expected: float) -> None:
-    assert rest(unready_for=unready, same_for=same, put_off_for=put_off) == expected
+def test_how_long_a_status_has_to_stay_the_same(
+    severity: str, unready: float, expected: float, *, passing: bool, made: bool
+) -> None:
+    resource, new = pot(status(), made=made), status(severity=severity, message="b")
+    assert pause_of(resource, new, unready_for=unready, passing=passing) == expected
+
+
+@pytest.mark.parametrize(
+    ("same", "put_off", "expected"),
+    [
+        pytest.param(0.0, 0.0, 3.0, id="at-first-the-whole-pause"),
+        pytest.param(2.0, 2.0, 1.0, id="what-is-left-of-it"),
+        pytest.param(3.0, 3.0, 0.0, id="it-was-the-same-for-the-whole-pause"),
+        pytest.param(0.0, 9.0, 1.0, id="less-where-it-keeps-moving"),
+        pytest.param(0.0, 10.0, 0.0, id="and-then-it-is-due"),
+    ],
+)
+def test_how_long_the_rest_is_put_off(same: float, put_off: float, expected: float) -> None:
+    assert rest(3.0, same_for=same, put_off_for=put_off) == expected
 
 
 class Story:
@@ -108,7 +125,7 @@ class Story:
 
     def __init__(self) -> None:
         self.course: Course | None = None
-        self.resource = pot(status())
+        self.resource = pot(status(), made=False)
 
     def run(self, at: float, new: PotStatus, *, passing: bool = False) -> bool:
         """Return whether a run at that second writes what it has to say."""
@@ -126,9 +143,10 @@ def test_what_stays_the_same_is_written_when_the_pause_is_over() -> None:
     assert [story.run(at, status(message="b")) for at in (0.0, 0.5, PAUSE)] == [False, False, True]
 
 
+@pytest.mark.parametrize("made", [False, True], ids=["of-a-user", "of-a-parent"])
 @pytest.mark.parametrize("way", [0.0, 1.5, 3.0, 4.4, 90.0])
-def test_what_stays_the_same_is_put_off_once_however_long_the_way_is(way: float) -> None:
-    resource, new, at = pot(status(at=-way)), status(message="b", at=-way), 0.0
+def test_what_stays_the_same_is_put_off_once_however_long_the_way_is(way: float, *, made: bool) -> None:
+    resource, new, at = pot(status(at=-way), made=made), status(message="b", at=-way), 0.0
     first = Pace(None, lambda: at)
     assert first.puts_off(resource, new, BEGAN)
     # Meanwhile the way has become longer; that does not put it off again.
@@ -168,7 +186,7 @@ def test_an_error_that_passes_is_never_written() -> None:
 def test_one_that_was_made_anew_has_a_pause_of_its_own() -> None:
     story = Story()
     assert not story.run(0.0, status(message="b"))
-    story.resource = pot(status(), uid="2")
+    story.resource = pot(status(), made=False, uid="2")
     assert not story.run(PAUSE, status(message="b"))
 
 
