@@ -15,14 +15,13 @@ from stackwright.foresight.snapshot import Snapshot
 from stackwright.foresight.tree import Node, State
 from stackwright.kube import conditions
 from stackwright.kube.builtin import Deployment, Job, Pod, ReplicaSet
-from stackwright.kube.pace import LONGEST
+from stackwright.kube.pace import QUIET
 from stackwright.kube.resource import Condition, Resource, ResourceName
 
 # The order of a Deployment's ReplicaSets.
 _REVISION = "deployment.kubernetes.io/revision"
-_LOOKED_AT = "Requested"
 # For how long an operator may say nothing of a resource that a parent made (`pace`), and as long again for its work.
-_SILENCE = timedelta(seconds=2 * LONGEST)
+_SILENCE = timedelta(seconds=2 * QUIET)
 
 
 def explain(snapshot: Snapshot, target: ResourceName) -> Reason:
@@ -203,7 +202,7 @@ def _condition_behind(resource: CustomResource) -> Condition | None:
 def _to_do(node: Node, now: datetime) -> str:
     if node.paused and node.state is not State.READY:
         return "Remove the annotation openstack.org/paused."
-    if node.state is not State.READY and node.reason == _LOOKED_AT and _is_late(node, now):
+    if node.state is not State.READY and node.reason == conditions.REQUESTED and _is_late(node, now):
         return "Check that an operator for it runs: stackwright check."
     if node.state is not State.READY and node.overridden:
         told = "; ".join(f"{entry.resource} {entry.field}, by {entry.manager}" for entry in node.overridden)

@@ -247,7 +247,7 @@ def _custom(resource: CustomResource) -> tuple[State, str, str, str]:
         # That it is paused is told beside.
         message = "" if pausing.is_paused(PAUSED, resource) else "its operator has not reported on it yet"
         since = "" if ready is not None else resource.metadata.creationTimestamp
-        return State.WAITING, "Requested", message, since
+        return State.WAITING, conditions.REQUESTED, message, since
     return _state_of(ready), ready.reason, ready.message, ready.lastTransitionTime
 
 

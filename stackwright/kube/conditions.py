@@ -16,6 +16,8 @@ from stackwright.kube.resource import Condition, CustomResource, Resource
 
 READY = "Ready"
 READY_MESSAGE = "Setup complete"
+# The reason where something was asked for, and who works on it has not spoken of it yet.
+REQUESTED = "Requested"
 
 # An error that is tried again within so many seconds may be over by then: a server that starts, a write that collided.
 SOON = 5.0

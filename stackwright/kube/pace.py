@@ -16,7 +16,7 @@ from datetime import datetime
 import msgspec
 
 from stackwright.kube import conditions
-from stackwright.kube.conditions import READY
+from stackwright.kube.conditions import READY, REQUESTED
 from stackwright.kube.resource import Condition, CustomResource, Status
 
 # A status is written when it has been the same for so many seconds, or for as long as the way was until it moved: who
@@ -24,8 +24,12 @@ from stackwright.kube.resource import Condition, CustomResource, Status
 PAUSE = 3.0
 # What looks wrong may pass, and is told when it has lasted for so long.
 TROUBLE = 5.0
-# No status is put off for longer than this, however much it moves; one that a parent made has this pause.
-LONGEST = 10.0
+# A status of a user's own resource is put off for so long at most, however much it moves.
+OWN = 10.0
+# The same for one that a parent made; it is also its pause.
+QUIET = 15.0
+# Nothing is put off for longer: that something below has said nothing is told when it should have.
+LONGEST = QUIET + PAUSE
 
 # Conditions are what a pause is for; whose generation they speak of is looked at apart.
 _CONDITIONS = frozenset({"conditions", "observedGeneration"})
@@ -69,18 +73,21 @@ def is_urgent(resource: CustomResource, new: Status, *, passing: bool = False) -
 def pause_of(resource: CustomResource, new: Status, *, unready_for: float, passing: bool = False) -> float:
     """Return for how many seconds a status that is not urgent has to stay the same before it is written. Pure.
 
-    `unready_for` is the way up to when the status last moved.
+    `unready_for` is the way up to when the status last moved. That something below has not spoken yet is no news before
+    it is late: when it speaks, this status says what it said, and not a moment before that nothing is known.
     """
     ready = conditions.find(new.conditions, READY)
     pause = max(PAUSE, unready_for)
     if passing or (ready is not None and ready.severity == "Warning"):
         return min(pause, TROUBLE)
-    return min(pause, LONGEST) if conditions.is_of_user(resource) else LONGEST
+    if ready is not None and ready.reason == REQUESTED:
+        return LONGEST
+    return min(pause, OWN) if conditions.is_of_user(resource) else QUIET
 
 
 def rest(pause: float, *, same_for: float, put_off_for: float) -> float:
     """Return for how many seconds a write that is not urgent is still put off; 0 where it is due. Pure."""
-    return max(0.0, min(pause - same_for, LONGEST - put_off_for))
+    return max(0.0, min(pause - same_for, max(pause, OWN) - put_off_for))
 
 
 def unready_for(status: Status, wall: datetime) -> float:

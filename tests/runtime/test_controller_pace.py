@@ -26,7 +26,8 @@ WAITING = PotStatus(conditions=(Condition(type="Ready", status="False", severity
 async def test_a_key_whose_status_was_put_off_is_looked_at_again(
     client: Client, server: FaultServer, monkeypatch: pytest.MonkeyPatch, *, blocked: bool
 ) -> None:
-    monkeypatch.setattr(pace, "LONGEST", 0.01)
+    monkeypatch.setattr(pace, "QUIET", 0.01)
+    monkeypatch.setattr(pace, "OWN", 0.01)
     server.put(ConfigMap, body("a"))
     put_off: list[bool] = []
 

@@ -8,8 +8,8 @@ import pytest
 
 from stackwright import services
 from stackwright.kube import clock, pace
-from stackwright.kube.conditions import MARK, READY
-from stackwright.kube.pace import LONGEST, PAUSE, Course, Pace, is_urgent, pause_of, rest
+from stackwright.kube.conditions import MARK, READY, REQUESTED
+from stackwright.kube.pace import OWN, PAUSE, Course, Pace, is_urgent, pause_of, rest
 from stackwright.kube.resource import Condition, CustomResource, Kind, ObjectMeta, Status
 
 BEGAN = datetime(2026, 11, 16, tzinfo=UTC)
@@ -35,10 +35,23 @@ class Pot(CustomResource, frozen=True, kw_only=True):
 
 
 def status(
-    ready: str = "False", message: str = "", severity: str = "Info", *, at: float = 0.0, seen: int = 1, **fields: object
+    ready: str = "False",
+    message: str = "",
+    severity: str = "Info",
+    *,
+    reason: str = "",
+    at: float = 0.0,
+    seen: int = 1,
+    **fields: object,
 ) -> PotStatus:
-    since = clock.seconds(BEGAN + timedelta(seconds=at))
-    condition = Condition(type=READY, status=ready, severity=severity, message=message, lastTransitionTime=since)
+    condition = Condition(
+        type=READY,
+        status=ready,
+        severity=severity,
+        reason=reason,
+        message=message,
+        lastTransitionTime=clock.seconds(BEGAN + timedelta(seconds=at)),
+    )
     return PotStatus(conditions=(condition,), observedGeneration=seen, **fields)  # type: ignore[arg-type]  # a test's words
 
 
@@ -87,23 +100,26 @@ def test_when_an_error_that_may_pass_is_urgent(resource: Pot, *, expected: bool)
 
 
 @pytest.mark.parametrize(
-    ("severity", "passing", "made", "unready", "expected"),
+    ("severity", "reason", "made", "unready", "expected"),
     [
-        pytest.param("Info", False, False, 0.0, 3.0, id="of-a-users-own-at-first-three-seconds"),
-        pytest.param("Info", False, False, 6.0, 6.0, id="as-long-as-a-longer-way"),
-        pytest.param("Info", False, False, 600.0, 10.0, id="ten-seconds-at-most"),
-        pytest.param("Info", False, False, -3.0, 3.0, id="a-clock-that-is-behind-changes-nothing"),
-        pytest.param("Info", False, True, 0.0, 10.0, id="what-a-parent-made-speaks-up-when-it-takes-long"),
-        pytest.param("Warning", False, True, 0.0, 3.0, id="unless-a-pod-is-in-trouble"),
-        pytest.param("Warning", False, True, 600.0, 5.0, id="which-is-told-after-five-seconds-at-most"),
-        pytest.param("Error", True, True, 600.0, 5.0, id="as-is-an-error-that-may-pass"),
+        pytest.param("Info", "Running", False, 0.0, 3.0, id="of-a-users-own-at-first-three-seconds"),
+        pytest.param("Info", "Running", False, 6.0, 6.0, id="as-long-as-a-longer-way"),
+        pytest.param("Info", "Running", False, 600.0, 10.0, id="ten-seconds-at-most"),
+        pytest.param("Info", "Running", False, -3.0, 3.0, id="a-clock-that-is-behind-changes-nothing"),
+        pytest.param("Info", "Running", True, 0.0, 15.0, id="what-a-parent-made-speaks-up-when-it-takes-long"),
+        pytest.param("Warning", "CrashLoopBackOff", True, 0.0, 3.0, id="unless-a-pod-is-in-trouble"),
+        pytest.param("Warning", "CrashLoopBackOff", True, 600.0, 5.0, id="which-is-told-after-five-seconds-at-most"),
+        pytest.param("Error", "Unavailable", True, 600.0, 5.0, id="as-is-an-error-that-may-pass"),
+        pytest.param("Info", REQUESTED, True, 0.0, 18.0, id="what-is-below-speaks-first"),
+        pytest.param("Info", REQUESTED, False, 0.0, 18.0, id="also-before-a-users-own"),
+        pytest.param("Warning", REQUESTED, False, 0.0, 3.0, id="trouble-waits-for-nobody"),
     ],
 )
 def test_how_long_a_status_has_to_stay_the_same(
-    severity: str, unready: float, expected: float, *, passing: bool, made: bool
+    severity: str, reason: str, unready: float, expected: float, *, made: bool
 ) -> None:
-    resource, new = pot(status(), made=made), status(severity=severity, message="b")
-    assert pause_of(resource, new, unready_for=unready, passing=passing) == expected
+    resource, new = pot(status(), made=made), status(severity=severity, reason=reason, message="b")
+    assert pause_of(resource, new, unready_for=unready, passing=severity == "Error") == expected
 
 
 @pytest.mark.parametrize(
@@ -118,6 +134,10 @@ def test_how_long_a_status_has_to_stay_the_same(
 )
 def test_how_long_the_rest_is_put_off(same: float, put_off: float, expected: float) -> None:
     assert rest(3.0, same_for=same, put_off_for=put_off) == expected
+
+
+def test_a_pause_that_is_longer_bounds_itself() -> None:
+    assert rest(15.0, same_for=1.0, put_off_for=12.0) == 3.0
 
 
 class Story:
@@ -156,14 +176,21 @@ def test_what_stays_the_same_is_put_off_once_however_long_the_way_is(way: float,
 
 def test_what_moves_is_put_off_again_and_not_forever() -> None:
     story = Story()
-    moves = [story.run(half / 2, status(message=str(half))) for half in range(int(LONGEST * 2) + 1)]
-    assert moves == [False] * int(LONGEST * 2) + [True]
+    moves = [story.run(half / 2, status(message=str(half))) for half in range(int(OWN * 2) + 1)]
+    assert moves == [False] * int(OWN * 2) + [True]
 
 
 def test_a_time_that_passes_is_no_move() -> None:
     story = Story()
     assert not story.run(0.0, status("Unknown", "b"))
     assert story.run(PAUSE, status("Unknown", "b", at=1.0))
+
+
+def test_what_was_put_off_for_long_is_due_when_what_is_below_has_spoken() -> None:
+    story = Story()
+    silent = status(reason=REQUESTED, message="It has not reported its state yet")
+    assert [story.run(at, silent) for at in (0.0, OWN)] == [False, False]
+    assert story.run(OWN + 1, status(reason="Running", message="It is not finished"))
 
 
 def test_what_turns_ready_during_a_pause_is_written_at_once() -> None:
