@@ -14,7 +14,7 @@ from tests.functional.test_crash import World, ask_for_cloud, place, until_ready
 
 # With pods that are played it was 53: each object once, and nine statuses; 88 to 94 when every flicker was written. How
 # many states last longer than the pause depends on how slow a machine is. The goal of 60 for a real cloud, whose pods
-# take longer, is the benchmark's (benchmarks/keystone.py).
+# take longer, is the benchmark's (benchmarks/keystone.py); it counted 54 and 55.
 AT_MOST = 60
 # The pods of a real cloud take as long to start as it takes for the operators to notice that they do.
 PODS = Script((Behaviour(start_after=0.5, ready_after=1.0, runs_for=1.0, bind_after=0.3),))
