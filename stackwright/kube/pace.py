@@ -53,16 +53,16 @@ class Course:
 def is_urgent(resource: CustomResource, new: Status, *, passing: bool = False) -> bool:
     """Return whether somebody waits for a status that differs from the one that a resource has. Pure.
 
-    Users wait for Ready, for what they have to do, and for a sign that their change was seen; other controllers wait
-    for the fields beside the conditions. An Error that is `passing` is news once it has lasted: on the way to Ready, a
-    server that has just started may refuse a connection.
+    Users wait for Ready, for what they have to do and that it helped, and for a sign that their change was seen; other
+    controllers wait for the fields beside the conditions. An Error that is `passing` is news once it has lasted: on the
+    way to Ready, a server that has just started may refuse a connection.
     """
     before, after = (conditions.find(status.conditions, READY) for status in (resource.status, new))
     if after is None or after.status == "True" or resource.deleting:
         return True
     if after.severity == "Error" and not passing:
         return True
-    if before is not None and before.status == "True":
+    if before is not None and (before.status == "True" or (before.severity == "Error" and after.severity != "Error")):
         return True
     if resource.status.observedGeneration < resource.metadata.generation and conditions.is_of_user(resource):
         return True

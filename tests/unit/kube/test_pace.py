@@ -69,6 +69,7 @@ def pot(said: PotStatus, *, made: bool = True, generation: int = 1, uid: str = "
         pytest.param(pot(status("True")), status(), True, id="it-leaves-ready"),
         pytest.param(pot(status()), status(severity="Error"), True, id="somebody-must-act"),
         pytest.param(pot(status(severity="Error")), status(severity="Error", message="b"), True, id="of-another-thing"),
+        pytest.param(pot(status(severity="Error")), status(), True, id="somebody-has-acted"),
         pytest.param(pot(status(), made=False, generation=2), status(seen=2), True, id="a-user-changed-it"),
         pytest.param(pot(PotStatus(), made=False), status(), True, id="a-user-made-it"),
         pytest.param(pot(status(), generation=2), status(seen=2), False, id="a-parent-changed-it"),
