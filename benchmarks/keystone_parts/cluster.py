@@ -7,17 +7,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+# How the groups of our kinds end. The operators tell events about these, Kubernetes about others.
+OUR_GROUPS = ".openstack.org/"
 RESTRICTED = "pod-security.kubernetes.io/enforce=restricted"
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request that changed something: who asked for what."""
+    """A request that changed something: who asked for what, and what the server answered."""
 
     user: str
     verb: str
     resource: str
     object: str
+    code: int = 0
 
     def __str__(self) -> str:
         return f"{self.user}: {self.verb} {self.resource} {self.object}"
@@ -52,6 +55,15 @@ class Cluster:
         self.run("delete", "deployments,statefulsets,jobs,pods", "--all", here)
         self.run("delete", "namespace", name)
 
+    def events(self, namespace: str) -> list[str]:
+        """Return the events about our kinds in a namespace, each as a line."""
+        listed = self.run("get", "events.events.k8s.io", f"--namespace={namespace}", "--output=json")
+        return [
+            f"{event['regarding']['kind']} {event['regarding']['name']}: {event['reason']}: {event['note']}"
+            for event in json.loads(listed)["items"]
+            if OUR_GROUPS in event["regarding"].get("apiVersion", "")
+        ]
+
     def written_down(self, since: datetime, until: datetime) -> Iterator[Request]:
         """Yield the requests of a span of time."""
         with self.audit.open(encoding="utf-8") as lines:
@@ -68,4 +80,6 @@ def _request(entry: dict[str, object]) -> Request:
     name = str(user.get("username", "")) if isinstance(user, dict) else ""
     resource = "/".join(filter(None, (named.get("resource", ""), named.get("subresource", ""))))
     thing = "/".join(filter(None, (named.get("namespace", ""), named.get("name", ""))))
-    return Request(name, str(entry["verb"]), resource, thing)
+    answer = entry.get("responseStatus")
+    code = int(answer.get("code", 0)) if isinstance(answer, dict) else 0
+    return Request(name, str(entry["verb"]), resource, thing, code)

@@ -96,6 +96,7 @@ def measure(cluster: Cluster, rounds: int) -> list[Figure]:
     """Measure both in turn, and print what came out."""
     times: dict[str, list[float]] = {"ours": [], "script": []}
     writes: list[list[Request]] = []
+    told: list[str] = []
     for number in range(rounds):
         for name, one in (("ours", ours), ("script", theirs)):
             namespace = f"{name}-{number}"
@@ -106,11 +107,16 @@ def measure(cluster: Cluster, rounds: int) -> list[Figure]:
             if name == "ours":
                 written = cluster.written_down(began, datetime.now(UTC))
                 writes.append([request for request in written if quiet.is_loud(request, (quiet.OPERATORS,))])
+                told = cluster.events(namespace)
             print(f"round {number + 1}, {name}: {times[name][-1]:.1f} s", flush=True)
             cluster.remove_namespace(namespace)
-    print(f"writes of the operators for one cloud: {json.dumps([len(entry) for entry in writes])}; the last were:")
-    print("\n".join(f"  {line}" for line in quiet.summary(writes[-1])), flush=True)
     counts = [len(entry) for entry in writes]
+    print(
+        f"writes of the operators for one cloud, by round: {json.dumps(counts)}; those of the last round:", flush=True
+    )
+    report.wide_console().print(quiet.table(writes[-1]))
+    # An event is created without a name in its path, so the audit log does not say what it was about.
+    print("\n".join(("the events among them:", *(f"  {event}" for event in told))), flush=True)
     return [
         Figure("one resource to a token", "s", times["ours"], times["script"], "the script", GOAL),
         Figure("one cloud", "writes", counts, [WRITES] * len(counts), "at most", 1.0),

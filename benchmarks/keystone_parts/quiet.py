@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
+from rich.table import Table
+
 from benchmarks.keystone_parts.cluster import Cluster, Request
 
 # For how many seconds a cloud that is ready may still tidy up after itself.
@@ -37,6 +39,23 @@ def is_loud(request: Request, namespaces: Iterable[str]) -> bool:
     """Return whether a request was made from one of these namespaces and changed something. Pure."""
     ours = tuple(f"system:serviceaccount:{name}:" for name in namespaces)
     return request.user.startswith(ours) and request.resource not in (RENEWED, *QUESTIONS)
+
+
+def table(requests: Iterable[Request]) -> Table:
+    """Return how often each object was written and how, the most frequent first. Pure."""
+    listed = list(requests)
+    made = Table(title=f"{len(listed)} writes", title_justify="left")
+    made.add_column("times", justify="right")
+    for column in ("verb", "resource", "subresource", "name", "answers"):
+        made.add_column(column)
+    counted = Counter((request.verb, request.resource, request.object) for request in listed)
+    for (verb, resource, thing), count in counted.most_common():
+        plural, _, part = resource.partition("/")
+        like = (r for r in listed if (r.verb, r.resource, r.object) == (verb, resource, thing))
+        answers = Counter(request.code for request in like)
+        said = ", ".join(f"{code}" if times == count else f"{times} x {code}" for code, times in answers.items())
+        made.add_row(str(count), verb, plural, part, thing, said)
+    return made
 
 
 def summary(requests: Iterable[Request]) -> list[str]:

@@ -90,12 +90,17 @@ def line(benchmark: str, figures: Sequence[Figure]) -> str:
 
 def finish(benchmark: str, title: str, figures: Sequence[Figure]) -> int:
     """Print both; return the exit code, 1 when a goal is missed."""
+    wide_console().print(table(title, figures))
+    print(line(benchmark, figures), flush=True)
+    return 0 if all(figure.holds for figure in figures) else 1
+
+
+def wide_console() -> Console:
+    """Return a console that does not break tables in a log."""
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = WIDTH
-    console.print(table(title, figures))
-    print(line(benchmark, figures), flush=True)
-    return 0 if all(figure.holds for figure in figures) else 1
+    return console
 
 
 def _spread(values: Sequence[float]) -> str:

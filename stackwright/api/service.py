@@ -170,8 +170,9 @@ class KnownAddress(Value, frozen=True, kw_only=True):
 class WorkloadStatus(CompositeStatus, frozen=True, kw_only=True):
     """The status of every kind that runs pods."""
 
-    # A service that was Ready leaves it when a digest changes, and then everything is written at once.
-    unhurried: ClassVar[frozenset[str]] = frozenset({"readyCount", "hash"})
+    # A service that was Ready leaves it when a digest changes, and then everything is written at once. Addresses are
+    # read from the Services in each pass, and nobody was told those of a service that is not Ready yet.
+    unhurried: ClassVar[frozenset[str]] = frozenset({"readyCount", "hash", "addresses"})
 
     readyCount: Annotated[int, describe("How many pods are ready.")] = 0
     chart: Annotated[str, describe("The source of the chart that was rendered last; empty if it is ours.")] = ""

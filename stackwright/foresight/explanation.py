@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -14,11 +15,13 @@ from stackwright.foresight.snapshot import Snapshot
 from stackwright.foresight.tree import Node, State
 from stackwright.kube import conditions
 from stackwright.kube.builtin import Deployment, Job, Pod, ReplicaSet
+from stackwright.kube.pace import QUIET
 from stackwright.kube.resource import Condition, Resource, ResourceName
 
 # The order of a Deployment's ReplicaSets.
 _REVISION = "deployment.kubernetes.io/revision"
-_LOOKED_AT = "Requested"
+# For how long an operator may say nothing of a resource that a parent made (`pace`), and as long again for its work.
+_SILENCE = timedelta(seconds=2 * QUIET)
 
 
 def explain(snapshot: Snapshot, target: ResourceName) -> Reason:
@@ -59,7 +62,7 @@ class _Explainer:
             reason=node.reason,
             message=message,
             since=node.since,
-            to_do=_to_do(node),
+            to_do=_to_do(node, self.snapshot.now),
             waits_for=tuple(sorted((self.about(entry) for entry in held), key=_only_waits)),
         )
 
@@ -196,15 +199,20 @@ def _condition_behind(resource: CustomResource) -> Condition | None:
     return next((one for one in unmet if (one.reason, one.message) == said), next(iter(unmet), None))
 
 
-def _to_do(node: Node) -> str:
+def _to_do(node: Node, now: datetime) -> str:
     if node.paused and node.state is not State.READY:
         return "Remove the annotation openstack.org/paused."
-    if node.state is not State.READY and node.reason == _LOOKED_AT:
+    if node.state is not State.READY and node.reason == conditions.REQUESTED and _is_late(node, now):
         return "Check that an operator for it runs: stackwright check."
     if node.state is not State.READY and node.overridden:
         told = "; ".join(f"{entry.resource} {entry.field}, by {entry.manager}" for entry in node.overridden)
         return f"Somebody else set this, and it is left alone; if it is the reason, take it back: {told}."
     return ""
+
+
+def _is_late(node: Node, now: datetime) -> bool:
+    """Return whether an operator would have spoken of a resource by now; of one that is new it may still be silent."""
+    return not node.since or now - datetime.fromisoformat(node.since) > _SILENCE
 
 
 def _of_job(pods: list[Pod], *, failed: bool) -> list[Pod]:

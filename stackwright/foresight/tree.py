@@ -245,9 +245,9 @@ def _custom(resource: CustomResource) -> tuple[State, str, str, str]:
         return State.WAITING, "Deleting", message, resource.metadata.deletionTimestamp
     if ready is None or resource.status.observedGeneration < resource.metadata.generation:
         # That it is paused is told beside.
-        message = "" if pausing.is_paused(PAUSED, resource) else "its operator has not processed it yet"
+        message = "" if pausing.is_paused(PAUSED, resource) else "its operator has not reported on it yet"
         since = "" if ready is not None else resource.metadata.creationTimestamp
-        return State.WAITING, "Requested", message, since
+        return State.WAITING, conditions.REQUESTED, message, since
     return _state_of(ready), ready.reason, ready.message, ready.lastTransitionTime
 
 

@@ -16,6 +16,11 @@ from stackwright.kube.resource import Condition, CustomResource, Resource
 
 READY = "Ready"
 READY_MESSAGE = "Setup complete"
+# The reason where something was asked for, and who works on it has not spoken of it yet.
+REQUESTED = "Requested"
+
+# An error that is tried again within so many seconds may be over by then: a server that starts, a write that collided.
+SOON = 5.0
 
 # Which of several unmet conditions the summary repeats: the first that matches.
 _WORST_FIRST = (("False", "Error"), ("False", "Warning"), ("False", "Info"), ("False", ""), ("Unknown", ""))
@@ -23,13 +28,17 @@ _WORST_FIRST = (("False", "Error"), ("False", "Warning"), ("False", "Info"), ("F
 
 @dataclass(frozen=True)
 class Finding:
-    """What a pass found out about one condition; an empty condition speaks of the resource as a whole."""
+    """What a pass found out about one condition; an empty condition speaks of the resource as a whole.
+
+    `passing` marks an Error that the next try may well not find any more.
+    """
 
     condition: str
     status: str
     reason: str
     message: str
     severity: str = ""
+    passing: bool = False
 
 
 # How the annotation ends by which a field manager remembers what it applied (see shapes/children.py).
@@ -84,8 +93,12 @@ def worst_of(error: Exception) -> Exception:
 def finding_of(error: Exception, condition: str = "") -> Finding:
     """Return what a failed pass says to the user; a bug of ours is named as one, its traceback is in the log."""
     match error := worst_of(error):
-        case Blocked() | Retry():
+        case Blocked():
             return Finding(error.condition or condition, "False", error.reason, str(error), "Error")
+        case Retry():
+            # What is tried again only after a while is not expected to heal by itself.
+            soon = error.after is None or error.after <= SOON
+            return Finding(error.condition or condition, "False", error.reason, str(error), "Error", passing=soon)
         case ApiError():
             return Finding(condition, "False", error.reason or "ApiError", error.message, "Error")
         case Unreachable():
@@ -137,6 +150,12 @@ def compute(
     ready = _summary([*(condition for condition in computed if condition.type in found), *general], computed)
     ordered = (ready, *sorted(computed, key=lambda condition: condition.type))
     return tuple(_dated(condition, before.get(condition.type), now) for condition in ordered)
+
+
+def is_passing(findings: Iterable[Finding]) -> bool:
+    """Return whether all Errors of a pass may be over at the next try, and nobody has to act on any of them."""
+    errors = [finding.passing for finding in findings if finding.severity == "Error" and finding.status != "True"]
+    return bool(errors) and all(errors)
 
 
 def find(conditions: Iterable[Condition], name: str) -> Condition | None:

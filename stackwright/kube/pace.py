@@ -1,8 +1,9 @@
 """When a status is written: at once where somebody waits for it, after a short pause where it only moves on.
 
 On the way to Ready a status changes many times within a second, and each write wakes the parents, which write too. So a
-pass that has nothing urgent to say puts its write off, and its key is looked at again when the pause is over: a second
-at first, longer where the way to Ready is long. Nothing is lost by that: the next pass, be it of another process,
+pass that has nothing urgent to say puts its write off, and its key is looked at again when the pause is over. The
+resource that a user wrote, and looks at, has a pause of a few seconds, longer where the way to Ready is long. What a
+parent made speaks up only when it takes its time. Nothing is lost by that: the next pass, be it of another process,
 compares the status with the world and not with what an earlier pass meant to write. What is remembered here is only
 since when.
 """
@@ -15,13 +16,20 @@ from datetime import datetime
 import msgspec
 
 from stackwright.kube import conditions
-from stackwright.kube.conditions import READY
+from stackwright.kube.conditions import READY, REQUESTED
 from stackwright.kube.resource import Condition, CustomResource, Status
 
 # A status is written when it has been the same for so many seconds, or for as long as the way was until it moved: who
-# waits for minutes need not know of every second. It is never put off for longer than LONGEST, however much it moves.
-PAUSE = 1.0
-LONGEST = 5.0
+# waits for minutes need not know of every second.
+PAUSE = 3.0
+# What looks wrong may pass, and is told when it has lasted for so long.
+TROUBLE = 5.0
+# A status of a user's own resource is put off for so long at most, however much it moves.
+OWN = 10.0
+# The same for one that a parent made; it is also its pause.
+QUIET = 15.0
+# Nothing is put off for longer: that something below has said nothing is told when it should have.
+LONGEST = QUIET + PAUSE
 
 # Conditions are what a pause is for; whose generation they speak of is looked at apart.
 _CONDITIONS = frozenset({"conditions", "observedGeneration"})
@@ -42,16 +50,19 @@ class Course:
     way: float = 0.0
 
 
-def is_urgent(resource: CustomResource, new: Status) -> bool:
+def is_urgent(resource: CustomResource, new: Status, *, passing: bool = False) -> bool:
     """Return whether somebody waits for a status that differs from the one that a resource has. Pure.
 
-    Users wait for Ready, for what they have to do, and for a sign that their change was seen; other controllers wait
-    for the fields beside the conditions.
+    Users wait for Ready, for what they have to do and that it helped, and for a sign that their change was seen; other
+    controllers wait for the fields beside the conditions. An Error that is `passing` is news once it has lasted: on the
+    way to Ready, a server that has just started may refuse a connection.
     """
     before, after = (conditions.find(status.conditions, READY) for status in (resource.status, new))
-    if after is None or after.status == "True" or after.severity == "Error" or resource.deleting:
+    if after is None or after.status == "True" or resource.deleting:
         return True
-    if before is not None and before.status == "True":
+    if after.severity == "Error" and not passing:
+        return True
+    if before is not None and (before.status == "True" or (before.severity == "Error" and after.severity != "Error")):
         return True
     if resource.status.observedGeneration < resource.metadata.generation and conditions.is_of_user(resource):
         return True
@@ -59,13 +70,24 @@ def is_urgent(resource: CustomResource, new: Status) -> bool:
     return any(getattr(resource.status, name) != getattr(new, name) for name in facts)
 
 
-def rest(*, unready_for: float, same_for: float, put_off_for: float) -> float:
-    """Return for how many seconds a write that is not urgent is still put off; 0 where it is due. Pure.
+def pause_of(resource: CustomResource, new: Status, *, unready_for: float, passing: bool = False) -> float:
+    """Return for how many seconds a status that is not urgent has to stay the same before it is written. Pure.
 
-    `unready_for` is the way up to when the status last moved.
+    `unready_for` is the way up to when the status last moved. That something below has not spoken yet is no news before
+    it is late: when it speaks, this status says what it said, and not a moment before that nothing is known.
     """
-    pause = min(max(PAUSE, unready_for), LONGEST)
-    return max(0.0, min(pause - same_for, LONGEST - put_off_for))
+    ready = conditions.find(new.conditions, READY)
+    pause = max(PAUSE, unready_for)
+    if passing or (ready is not None and ready.severity == "Warning"):
+        return min(pause, TROUBLE)
+    if ready is not None and ready.reason == REQUESTED:
+        return LONGEST
+    return min(pause, OWN) if conditions.is_of_user(resource) else QUIET
+
+
+def rest(pause: float, *, same_for: float, put_off_for: float) -> float:
+    """Return for how many seconds a write that is not urgent is still put off; 0 where it is due. Pure."""
+    return max(0.0, min(pause - same_for, max(pause, OWN) - put_off_for))
 
 
 def unready_for(status: Status, wall: datetime) -> float:
@@ -84,7 +106,7 @@ class Pace:
         self.course: Course | None = None
         self.rest = 0.0
 
-    def puts_off(self, resource: CustomResource, new: Status, wall: datetime) -> bool:
+    def puts_off(self, resource: CustomResource, new: Status, wall: datetime, *, passing: bool = False) -> bool:
         """Return whether the status is to be written later, unless another run has something else to say by then."""
         now, before = self._clock(), self._course_of(resource)
         if before is None or _undated(before.said) != _undated(new):
@@ -93,8 +115,9 @@ class Pace:
             moved, way = before.moved, before.way
         since = now if before is None else before.since
         self.rest = 0.0
-        if not is_urgent(resource, new):
-            self.rest = rest(unready_for=way, same_for=now - moved, put_off_for=now - since)
+        if not is_urgent(resource, new, passing=passing):
+            pause = pause_of(resource, new, unready_for=way, passing=passing)
+            self.rest = rest(pause, same_for=now - moved, put_off_for=now - since)
         self.course = Course(resource.metadata.uid, since, moved, new, way) if self.rest > 0 else None
         return self.course is not None
 

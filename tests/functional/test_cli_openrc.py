@@ -94,7 +94,7 @@ async def test_before_keystone_is_that_far_it_says_so(client: Client, namespace:
     await keystone(client, namespace)
     early = await command(kubeconfig, namespace, "openrc")
     assert (early.exit_code, early.stdout) == (3, "")
-    assert "KeystoneAPI keystone is not ready for logins: its operator has not processed it yet" in early.stderr
+    assert "KeystoneAPI keystone is not ready for logins: its operator has not reported on it yet" in early.stderr
 
 
 async def test_half_a_login_is_none(client: Client, namespace: str, kubeconfig: Path) -> None:

@@ -76,7 +76,7 @@ async def test_a_parent_is_not_ready_for_a_spec_that_its_child_has_not_seen(clie
     await basket.controller().reconcile(made.key, await standing_still(client, namespace))
     first = await client.get(Basket, "b", namespace)
     assert first.status.observedGeneration == 2
-    message = "Fruit apple has not been processed by its operator yet"
+    message = "Fruit apple has not reported its state yet"
     assert condition(first, "FruitsReady") == ("False", "Requested", message)
 
 

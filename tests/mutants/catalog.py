@@ -210,6 +210,13 @@ FURTHER = (
         ("tests/unit/kube/test_pace.py",),
     ),
     Mutant(
+        "a connection that a starting server refuses is an error at once",
+        "stackwright/kube/pace.py",
+        'if after.severity == "Error" and not passing:',
+        'if after.severity == "Error":',
+        ("tests/runtime/test_controller_pace.py",),
+    ),
+    Mutant(
         "a bug of ours is told with its text, which may hold a secret",
         "stackwright/kube/conditions.py",
         "Internal error ({type(error).__name__}); the operator's log has the details",

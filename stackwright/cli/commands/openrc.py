@@ -84,7 +84,7 @@ def why_missing(keystones: list[KeystoneAPI], namespace: str) -> str:
     if keystones[0].spec.externalKeystoneAPI:
         return "Keystone runs elsewhere: ask its operators for the administrator's password."
     ready = conditions.find(keystones[0].status.conditions, conditions.READY)
-    why = ready.message if ready is not None else "its operator has not processed it yet"
+    why = ready.message if ready is not None else "its operator has not reported on it yet"
     return f"KeystoneAPI {keystones[0].metadata.name} is not ready for logins: {why}"
 
 

@@ -27,7 +27,7 @@ from stackwright.controllers.controlplane.service_operators import ServiceOperat
 from stackwright.controllers.teams import team_of_kind
 from stackwright.kube import finalizers
 from stackwright.kube.builtin import Secret
-from stackwright.kube.conditions import READY, Finding, finding_of
+from stackwright.kube.conditions import READY, REQUESTED, Finding, finding_of
 from stackwright.kube.controller import Context, Controller, Result, Watch
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Wait
@@ -188,7 +188,7 @@ def _state(instance: Instance, facts: Facts) -> Finding:
     """Return how far a resource was when it was last seen."""
     present = facts.present.get(instance.resource_name)
     if present is None:
-        reason, message = ("DependencyMissing", instance.unmet[0]) if instance.unmet else ("Requested", "")
+        reason, message = ("DependencyMissing", instance.unmet[0]) if instance.unmet else (REQUESTED, "")
         return Finding("", "False", reason, message or f"{instance} is being created", "Info")
     if present.deleting and not finalizers.strangers(present):
         return Finding("", "False", "Deleting", f"{instance} is being deleted", "Info")
@@ -198,7 +198,7 @@ def _state(instance: Instance, facts: Facts) -> Finding:
 def state_or_pause(present: Resource) -> Finding:
     """Return how far a resource is; where its work rests, nobody looks at a change before somebody ends the pause."""
     said = state_of(present)
-    if said.reason != "Requested" or not pausing.is_paused(PAUSED, present):
+    if said.reason != REQUESTED or not pausing.is_paused(PAUSED, present):
         return said
     what = f"{present.kind.name} {present.metadata.name}"
     message = f"{what} is paused, and its change waits for that to end; take the annotation {PAUSED} off it to go on"

@@ -201,10 +201,9 @@ class ServiceController(Generic[C, F]):
         # Counted when the conditions are known, so that one which is ready has all its pods: they came meanwhile.
         count = sum(_ready_pods(outcome.newest(item)) for item in self._workloads(resource, context))
         status = self._status(told.status if told else resource.status, intent, outcome, count, exposed)
-        for sentence in addresses.moved(resource, status, exposed, seen.nodes):
-            context.events.event(resource, "Warning", "AddressChanged", sentence)
         delays.extend(addresses.give_up_in(exposed, seen.now))
         said = await report(resource, findings, status, context)
+        _tell_moved(resource, addresses.moved(resource, status, exposed, seen.nodes), context)
         settled = not waits and not intent.secrets and all(finding.status == "True" for finding in findings)
         if settled and intent.facts is not None:
             pods_of = self._pods(resource, context)
@@ -327,6 +326,13 @@ async def _report_failure(resource: CustomResource, error: Exception, context: C
     status = preview.told(resource.status, error)
     # An error that names no condition says nothing of any.
     await report(resource, (finding,), status, context, looked=bool(finding.condition))
+
+
+def _tell_moved(resource: CustomResource, sentences: Iterable[str], context: Context) -> None:
+    """Tell which Services have other addresses, once the status has them too: each pass before that finds them anew."""
+    if context.pace.course is None:
+        for sentence in sentences:
+            context.events.event(resource, "Warning", "AddressChanged", sentence)
 
 
 def _ready_pods(workload: Resource) -> int:

@@ -16,7 +16,7 @@ import msgspec
 from stackwright.kube import conditions, fields
 from stackwright.kube.builtin import Secret
 from stackwright.kube.client import Conflicts
-from stackwright.kube.conditions import Finding
+from stackwright.kube.conditions import REQUESTED, Finding
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked, Invalid, Retry
 from stackwright.kube.resource import (
@@ -295,7 +295,7 @@ class Outcome:
             if item.object_key in self.failed:
                 yield conditions.finding_of(self.failed[item.object_key], item.condition)
             elif present is None:
-                yield Finding(item.condition, "False", "Requested", f"{item} is gone; it is created again", "Info")
+                yield Finding(item.condition, "False", REQUESTED, f"{item} is gone; it is created again", "Info")
             elif present.deleting:
                 message = f"{item} is being deleted; it is created again once it is gone"
                 yield Finding(item.condition, "False", "Deleting", message, "Info")

@@ -22,13 +22,14 @@ async def report(
 
     `looked=False` says that the pass failed before it knew what there is to do.
     """
-    now = clock.now()
+    now, findings = clock.now(), tuple(findings)
     computed = conditions.compute(
         resource.declared_conditions(), findings, resource.status.conditions, clock.seconds(now), looked=looked
     )
     computed = context.pace.dated(resource, computed)
     new = msgspec.structs.replace(status, conditions=computed, observedGeneration=resource.metadata.generation)
-    if new == resource.status or context.pace.puts_off(resource, new, now):
+    passing = conditions.is_passing(findings)
+    if new == resource.status or context.pace.puts_off(resource, new, now, passing=passing):
         return new
     body = {
         "apiVersion": resource.kind.api_version,

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from stackwright.kube import conditions, finalizers
 from stackwright.kube.builtin import DaemonSet, Deployment, Job, PersistentVolumeClaim, Plain, StatefulSet
-from stackwright.kube.conditions import READY, Finding
+from stackwright.kube.conditions import READY, REQUESTED, Finding
 from stackwright.kube.resource import CustomResource, Resource
 
 # A change that does not get through while the old pods go on serving: a person has to look.
@@ -42,7 +42,7 @@ def state_of(resource: Resource) -> Finding:
 def _custom(resource: CustomResource) -> Finding:
     ready = conditions.find(resource.status.conditions, READY)
     if ready is None or resource.status.observedGeneration < resource.metadata.generation:
-        return _waiting("Requested", f"{_name(resource)} has not been processed by its operator yet")
+        return _waiting(REQUESTED, f"{_name(resource)} has not reported its state yet")
     if ready.status == "True":
         return _THERE
     return Finding("", "False", ready.reason, f"{_name(resource)}: {ready.message}", ready.severity or "Info")
@@ -76,7 +76,7 @@ def _count(resource: Plain) -> _Count:
 def _counted(resource: Plain) -> Finding:
     """Read a Deployment, StatefulSet or DaemonSet: all pods are of the present template, and available."""
     if resource.status.get("observedGeneration", 0) < resource.metadata.generation:
-        return _waiting("Requested", f"{_name(resource)} has not been processed by its controller yet")
+        return _waiting(REQUESTED, f"{_name(resource)} has not been processed by its controller yet")
     count = _count(resource)
     wanted, old = count.wanted, count.old
     # Where new pods come before old ones go, an old one that is available says nothing of the new.

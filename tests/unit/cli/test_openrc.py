@@ -78,7 +78,7 @@ def test_who_is_in_the_cluster_uses_the_internal_endpoint() -> None:
     ("there", "said"),
     [
         pytest.param([], "There is no KeystoneAPI in namespace openstack", id="no-keystone"),
-        pytest.param([keystone(status={})], "its operator has not processed it yet", id="nobody-looked"),
+        pytest.param([keystone(status={})], "its operator has not reported on it yet", id="nobody-looked"),
         pytest.param(
             [keystone(status=ready("False", "Error", "Secret osp-secret does not exist"))],
             "Secret osp-secret does not exist",

@@ -201,6 +201,11 @@ def test_what_is_in_the_way_of_an_operator(fields: Any, to_do: str) -> None:
     assert to_do in explanation.explain(snapshot(keystone(**fields)), KEYSTONE).to_do
 
 
+def test_an_operator_may_be_silent_about_what_is_new() -> None:
+    fresh = keystone(status={}, metadata={"creationTimestamp": "2026-11-15T10:04:50Z"})
+    assert explanation.explain(snapshot(fresh), KEYSTONE).to_do == ""
+
+
 REASON = Reason(
     "KeystoneAPI", "keystone", State.WAITING, "DBReady", "x", "MariaDBDatabase keystone waits", "2026-11-15T10:01:00Z",
     waits_for=(

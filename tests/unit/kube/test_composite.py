@@ -113,14 +113,14 @@ WAITING = Condition(type="Ready", status="False", severity="Info", reason="Creat
             thing(2, 1, READY),
             "False",
             "Requested",
-            "Thing t has not been processed by its operator yet",
+            "Thing t has not reported its state yet",
             id="ready-for-an-older-spec-is-not-ready",
         ),
         pytest.param(
             thing(1, 0),
             "False",
             "Requested",
-            "Thing t has not been processed by its operator yet",
+            "Thing t has not reported its state yet",
             id="nobody-looked-yet",
         ),
         pytest.param(

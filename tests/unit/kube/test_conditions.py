@@ -178,6 +178,24 @@ def test_an_error_becomes_a_finding(error: Exception, reason: str, message: str)
     assert (finding.condition, finding.reason, finding.message) == ("InputReady", reason, message)
 
 
+@pytest.mark.parametrize(
+    ("errors", "expected"),
+    [
+        pytest.param([Retry("The server is starting")], True, id="it-is-tried-again-with-backoff"),
+        pytest.param([Retry("No answer", after=1.0)], True, id="it-is-tried-again-soon"),
+        pytest.param([Retry("It is another's", after=30.0)], False, id="it-is-tried-again-after-a-while"),
+        pytest.param([Blocked("Create Secret a")], False, id="the-user-must-act"),
+        pytest.param([Retry("No answer"), Blocked("Create Secret a")], False, id="the-user-must-act-too"),
+        pytest.param([KeyError("a")], False, id="a-bug"),
+        pytest.param([], False, id="nothing-is-wrong"),
+    ],
+)
+def test_which_errors_may_be_over_at_the_next_try(errors: list[Exception], *, expected: bool) -> None:
+    waits = Finding("InputReady", "False", "Waiting", "Waits for Secret a", "Info")
+    found = [waits, *(conditions.finding_of(error) for error in errors)]
+    assert conditions.is_passing(found) is expected
+
+
 OWNED = ObjectMeta(ownerReferences=(OwnerReference(apiVersion="v1", kind="A", name="a", uid="1", controller=True),))
 KEPT = ObjectMeta(annotations={"stackwright/applied-configuration": "1"})
 APPLIED = ObjectMeta(annotations={"kubectl.kubernetes.io/last-applied-configuration": "{}"})

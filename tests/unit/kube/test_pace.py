@@ -8,8 +8,8 @@ import pytest
 
 from stackwright import services
 from stackwright.kube import clock, pace
-from stackwright.kube.conditions import MARK, READY
-from stackwright.kube.pace import LONGEST, PAUSE, Course, Pace, is_urgent, rest
+from stackwright.kube.conditions import MARK, READY, REQUESTED
+from stackwright.kube.pace import OWN, PAUSE, Course, Pace, is_urgent, pause_of, rest
 from stackwright.kube.resource import Condition, CustomResource, Kind, ObjectMeta, Status
 
 BEGAN = datetime(2026, 11, 16, tzinfo=UTC)
@@ -35,10 +35,23 @@ class Pot(CustomResource, frozen=True, kw_only=True):
 
 
 def status(
-    ready: str = "False", message: str = "", severity: str = "Info", *, at: float = 0.0, seen: int = 1, **fields: object
+    ready: str = "False",
+    message: str = "",
+    severity: str = "Info",
+    *,
+    reason: str = "",
+    at: float = 0.0,
+    seen: int = 1,
+    **fields: object,
 ) -> PotStatus:
-    since = clock.seconds(BEGAN + timedelta(seconds=at))
-    condition = Condition(type=READY, status=ready, severity=severity, message=message, lastTransitionTime=since)
+    condition = Condition(
+        type=READY,
+        status=ready,
+        severity=severity,
+        reason=reason,
+        message=message,
+        lastTransitionTime=clock.seconds(BEGAN + timedelta(seconds=at)),
+    )
     return PotStatus(conditions=(condition,), observedGeneration=seen, **fields)  # type: ignore[arg-type]  # a test's words
 
 
@@ -56,6 +69,7 @@ def pot(said: PotStatus, *, made: bool = True, generation: int = 1, uid: str = "
         pytest.param(pot(status("True")), status(), True, id="it-leaves-ready"),
         pytest.param(pot(status()), status(severity="Error"), True, id="somebody-must-act"),
         pytest.param(pot(status(severity="Error")), status(severity="Error", message="b"), True, id="of-another-thing"),
+        pytest.param(pot(status(severity="Error")), status(), True, id="somebody-has-acted"),
         pytest.param(pot(status(), made=False, generation=2), status(seen=2), True, id="a-user-changed-it"),
         pytest.param(pot(PotStatus(), made=False), status(), True, id="a-user-made-it"),
         pytest.param(pot(status(), generation=2), status(seen=2), False, id="a-parent-changed-it"),
@@ -73,20 +87,58 @@ def test_what_is_urgent(resource: Pot, new: PotStatus, *, expected: bool) -> Non
 
 
 @pytest.mark.parametrize(
-    ("unready", "same", "put_off", "expected"),
+    ("resource", "expected"),
     [
-        pytest.param(0.0, 0.0, 0.0, 1.0, id="at-first-a-second"),
-        pytest.param(0.0, 0.75, 0.75, 0.25, id="what-is-left-of-it"),
-        pytest.param(0.0, 1.0, 1.0, 0.0, id="it-was-the-same-for-a-second"),
-        pytest.param(3.0, 0.5, 2.0, 2.5, id="as-long-as-a-longer-way"),
-        pytest.param(600.0, 0.0, 0.0, 5.0, id="five-seconds-at-most"),
-        pytest.param(600.0, 0.0, 4.5, 0.5, id="also-where-it-keeps-moving"),
-        pytest.param(0.0, 0.0, 5.0, 0.0, id="and-then-it-is-due"),
-        pytest.param(-3.0, 0.0, 0.0, 1.0, id="a-clock-that-is-behind-changes-nothing"),
+        pytest.param(pot(status()), False, id="on-the-way-to-ready-it-is-put-off"),
+        pytest.param(pot(PotStatus()), False, id="also-before-anything-was-said"),
+        pytest.param(pot(status("True")), True, id="what-was-ready-is-wrong-at-once"),
+        pytest.param(pot(status(), made=False, generation=2), True, id="a-user-who-changed-it-is-told-at-once"),
     ],
 )
-def test_how_long_the_rest_is_put_off(unready: float, same: float, put_off: float, expected: float) -> None:
-    assert rest(unready_for=unready, same_for=same, put_off_for=put_off) == expected
+def test_when_an_error_that_may_pass_is_urgent(resource: Pot, *, expected: bool) -> None:
+    new = status(severity="Error", seen=resource.metadata.generation)
+    assert is_urgent(resource, new, passing=True) is expected
+
+
+@pytest.mark.parametrize(
+    ("severity", "reason", "made", "unready", "expected"),
+    [
+        pytest.param("Info", "Running", False, 0.0, 3.0, id="of-a-users-own-at-first-three-seconds"),
+        pytest.param("Info", "Running", False, 6.0, 6.0, id="as-long-as-a-longer-way"),
+        pytest.param("Info", "Running", False, 600.0, 10.0, id="ten-seconds-at-most"),
+        pytest.param("Info", "Running", False, -3.0, 3.0, id="a-clock-that-is-behind-changes-nothing"),
+        pytest.param("Info", "Running", True, 0.0, 15.0, id="what-a-parent-made-speaks-up-when-it-takes-long"),
+        pytest.param("Warning", "CrashLoopBackOff", True, 0.0, 3.0, id="unless-a-pod-is-in-trouble"),
+        pytest.param("Warning", "CrashLoopBackOff", True, 600.0, 5.0, id="which-is-told-after-five-seconds-at-most"),
+        pytest.param("Error", "Unavailable", True, 600.0, 5.0, id="as-is-an-error-that-may-pass"),
+        pytest.param("Info", REQUESTED, True, 0.0, 18.0, id="what-is-below-speaks-first"),
+        pytest.param("Info", REQUESTED, False, 0.0, 18.0, id="also-before-a-users-own"),
+        pytest.param("Warning", REQUESTED, False, 0.0, 3.0, id="trouble-waits-for-nobody"),
+    ],
+)
+def test_how_long_a_status_has_to_stay_the_same(
+    severity: str, reason: str, unready: float, expected: float, *, made: bool
+) -> None:
+    resource, new = pot(status(), made=made), status(severity=severity, reason=reason, message="b")
+    assert pause_of(resource, new, unready_for=unready, passing=severity == "Error") == expected
+
+
+@pytest.mark.parametrize(
+    ("same", "put_off", "expected"),
+    [
+        pytest.param(0.0, 0.0, 3.0, id="at-first-the-whole-pause"),
+        pytest.param(2.0, 2.0, 1.0, id="what-is-left-of-it"),
+        pytest.param(3.0, 3.0, 0.0, id="it-was-the-same-for-the-whole-pause"),
+        pytest.param(0.0, 9.0, 1.0, id="less-where-it-keeps-moving"),
+        pytest.param(0.0, 10.0, 0.0, id="and-then-it-is-due"),
+    ],
+)
+def test_how_long_the_rest_is_put_off(same: float, put_off: float, expected: float) -> None:
+    assert rest(3.0, same_for=same, put_off_for=put_off) == expected
+
+
+def test_a_pause_that_is_longer_bounds_itself() -> None:
+    assert rest(15.0, same_for=1.0, put_off_for=12.0) == 3.0
 
 
 class Story:
@@ -94,12 +146,12 @@ class Story:
 
     def __init__(self) -> None:
         self.course: Course | None = None
-        self.resource = pot(status())
+        self.resource = pot(status(), made=False)
 
-    def run(self, at: float, new: PotStatus) -> bool:
+    def run(self, at: float, new: PotStatus, *, passing: bool = False) -> bool:
         """Return whether a run at that second writes what it has to say."""
         decided = Pace(self.course, lambda: at)
-        put_off = decided.puts_off(self.resource, new, BEGAN)
+        put_off = decided.puts_off(self.resource, new, BEGAN, passing=passing)
         self.course = decided.course
         assert put_off == (self.course is not None) == (decided.rest > 0)
         if not put_off:
@@ -112,9 +164,10 @@ def test_what_stays_the_same_is_written_when_the_pause_is_over() -> None:
     assert [story.run(at, status(message="b")) for at in (0.0, 0.5, PAUSE)] == [False, False, True]
 
 
+@pytest.mark.parametrize("made", [False, True], ids=["of-a-user", "of-a-parent"])
 @pytest.mark.parametrize("way", [0.0, 1.5, 3.0, 4.4, 90.0])
-def test_what_stays_the_same_is_put_off_once_however_long_the_way_is(way: float) -> None:
-    resource, new, at = pot(status(at=-way)), status(message="b", at=-way), 0.0
+def test_what_stays_the_same_is_put_off_once_however_long_the_way_is(way: float, *, made: bool) -> None:
+    resource, new, at = pot(status(at=-way), made=made), status(message="b", at=-way), 0.0
     first = Pace(None, lambda: at)
     assert first.puts_off(resource, new, BEGAN)
     # Meanwhile the way has become longer; that does not put it off again.
@@ -124,8 +177,8 @@ def test_what_stays_the_same_is_put_off_once_however_long_the_way_is(way: float)
 
 def test_what_moves_is_put_off_again_and_not_forever() -> None:
     story = Story()
-    moves = [story.run(half / 2, status(message=str(half))) for half in range(int(LONGEST * 2) + 1)]
-    assert moves == [False] * int(LONGEST * 2) + [True]
+    moves = [story.run(half / 2, status(message=str(half))) for half in range(int(OWN * 2) + 1)]
+    assert moves == [False] * int(OWN * 2) + [True]
 
 
 def test_a_time_that_passes_is_no_move() -> None:
@@ -134,15 +187,34 @@ def test_a_time_that_passes_is_no_move() -> None:
     assert story.run(PAUSE, status("Unknown", "b", at=1.0))
 
 
+def test_what_was_put_off_for_long_is_due_when_what_is_below_has_spoken() -> None:
+    story = Story()
+    silent = status(reason=REQUESTED, message="It has not reported its state yet")
+    assert [story.run(at, silent) for at in (0.0, OWN)] == [False, False]
+    assert story.run(OWN + 1, status(reason="Running", message="It is not finished"))
+
+
 def test_what_turns_ready_during_a_pause_is_written_at_once() -> None:
     story = Story()
     assert [story.run(0.0, status(message="b")), story.run(0.1, status("True"))] == [False, True]
 
 
+def test_an_error_that_lasts_is_written_when_the_pause_is_over() -> None:
+    story = Story()
+    wrong = status(severity="Error", message="Connection refused")
+    assert [story.run(at, wrong, passing=True) for at in (0.0, PAUSE)] == [False, True]
+
+
+def test_an_error_that_passes_is_never_written() -> None:
+    story = Story()
+    assert not story.run(0.0, status(severity="Error", message="Connection refused"), passing=True)
+    assert story.run(0.5, status("True"))
+
+
 def test_one_that_was_made_anew_has_a_pause_of_its_own() -> None:
     story = Story()
     assert not story.run(0.0, status(message="b"))
-    story.resource = pot(status(), uid="2")
+    story.resource = pot(status(), made=False, uid="2")
     assert not story.run(PAUSE, status(message="b"))
 
 

@@ -64,7 +64,7 @@ def test_what_somebody_else_made_is_left_alone_and_counts() -> None:
         pytest.param(
             facts(resource("Galera", "openstack", ready=True), resource("Memcached", "memcached")),
             "False",
-            "Memcached memcached has not been processed by its operator yet",
+            "Memcached memcached has not reported its state yet",
             id="one-is-there",
         ),
         pytest.param(
