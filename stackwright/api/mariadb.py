@@ -16,7 +16,6 @@ from stackwright.api.base import (
     max_length,
     min_length,
     pattern,
-    rule,
     shown,
 )
 from stackwright.api.forms import ObjectName
@@ -101,7 +100,6 @@ class MariaDBAccountSpec(Value, frozen=True, kw_only=True):
     ]
     requireTLS: Annotated[
         bool,
-        rule("!self", message="requireTLS is not supported yet; leave it out", reason="FieldValueForbidden"),
         describe("Whether the server refuses this user without TLS."),
     ] = False
     accountType: Annotated[

@@ -75,7 +75,7 @@ class Part:
     are the keys of those that are made where the user names none; without it, `instance` is the only one. Else
     `instance` is the name of the one resource, which is made only where its template says something at the path `when`.
     `external` is the path that says that the service runs elsewhere: it then needs nothing, and no password is made up
-    for it. `unsupported` are paths that are refused while they cannot be served; a field `tls` always is.
+    for it.
     A service with several APIs has them as a map of templates, in the field that `apis` names; one whose only API is
     one of several components has that component's template in the field that `api` names.
     """
@@ -89,7 +89,6 @@ class Part:
     when: str = ""
     handed_down: tuple[HandedDown, ...] = ()
     external: str = ""
-    unsupported: tuple[str, ...] = ()
     api: str = ""
     apis: str = ""
 

@@ -1,15 +1,16 @@
-"""What a service would refuse later, asked at the door: the same list, with what the caches know. Pure.
+"""What a service would refuse later, or ignore, asked at the door: the same list, with what the caches know. Pure.
 
 An umbrella is asked for each resource that it would make, so that a bad value in a template is refused where it stands.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import msgspec
 
 from stackwright import services
 from stackwright.api.controlplane import OpenStackControlPlane
-from stackwright.blueprint import node_ports, ranges, refused
+from stackwright.blueprint import node_ports, ranges, refused, without_effect
 from stackwright.blueprint.look import Look
 from stackwright.controllers.controlplane.resolution import Instance, resolve
 from stackwright.controllers.known import Known
@@ -22,21 +23,31 @@ Problem = tuple[str, str]
 
 
 def check(_: CustomResource | None, new: CustomResource, known: Known) -> Findings:
-    """Return every value that cannot be, wherever it stands."""
-    found = dict.fromkeys((*ranges.problems(new), *_further(new, known)))
-    return Findings(errors=tuple(FieldError(path, sentence) for path, sentence in found))
+    """Return every value that cannot be, wherever it stands; and a warning for each that changes nothing."""
+    made = tuple(_resources(new))
+    further = ((place(path), sentence) for resource, place in made for path, sentence in _of(resource, known))
+    found = dict.fromkeys((*ranges.problems(new), *further))
+    ignored = ((place(path), why) for resource, place in made for path, why in _ignored(resource))
+    return Findings(
+        errors=tuple(FieldError(path, sentence) for path, sentence in found),
+        warnings=tuple(dict.fromkeys(f"{path} has no effect: {why}" for path, why in ignored)),
+    )
 
 
-def _further(new: CustomResource, known: Known) -> Iterator[Problem]:
-    """Yield what only the services know of, and what others have taken already."""
-    if isinstance(new, OpenStackControlPlane):
-        for instance in resolve(new.spec, services.sections(), frozenset()):
-            made = _made(instance, new.metadata.namespace)
-            if instance.asked and made is not None:
-                place = _place(instance)
-                yield from ((_moved(path, place), sentence) for path, sentence in _of(made, known))
-    else:
-        yield from _of(new, known)
+def _resources(new: CustomResource) -> Iterator[tuple[CustomResource, Callable[[str], str]]]:
+    """Yield a resource, or those that an umbrella makes of it; each with where its fields stand in what was written."""
+    if not isinstance(new, OpenStackControlPlane):
+        yield new, str
+        return
+    for instance in resolve(new.spec, services.sections(), frozenset()):
+        made = _made(instance, new.metadata.namespace)
+        if instance.asked and made is not None:
+            yield made, partial(_moved, place=_place(instance))
+
+
+def _ignored(resource: CustomResource) -> Iterator[Problem]:
+    blueprint = services.blueprint_of(type(resource))
+    return without_effect.of_service(blueprint, resource) if blueprint is not None else iter(())
 
 
 def _of(resource: CustomResource, known: Known) -> Iterator[Problem]:

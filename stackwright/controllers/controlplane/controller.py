@@ -13,15 +13,17 @@ from stackwright.api.base import CustomResource
 from stackwright.api.controlplane import (
     INFRASTRUCTURE_READY,
     INPUT_READY,
+    SECTIONS_READY,
     OpenStackControlPlane,
     OpenStackControlPlaneStatus,
     OperatorState,
     ResolvedDependency,
     ServiceState,
 )
+from stackwright.api.sections_to_come import asked_for
 from stackwright.controllers import ownership
 from stackwright.controllers.controlplane import passwords
-from stackwright.controllers.controlplane.refusals import refusals, wrong_mode
+from stackwright.controllers.controlplane.refusals import refusals, without_effect, wrong_mode
 from stackwright.controllers.controlplane.resolution import Instance, is_disabled, resolve
 from stackwright.controllers.controlplane.service_operators import ServiceOperator, ServiceOperators, states
 from stackwright.controllers.teams import team_of_kind
@@ -98,10 +100,13 @@ def children(umbrella: OpenStackControlPlane, facts: Facts) -> Iterable[Child | 
     lost = passwords.loss(umbrella, instances, facts.secret, facts.present)
     if (complaint := lost or passwords.complaint(umbrella, instances, facts.secret)) is not None:
         yield complaint
+    else:
+        yield from _ignored(umbrella)
     yield from resources_of(instances, facts)
     yield from _unattended(instances, facts)
     yield from _idle(umbrella, instances)
     yield _infrastructure(instances, facts)
+    yield _sections(umbrella, instances, facts)
 
 
 def resources_of(instances: Iterable[Instance], facts: Facts) -> Iterable[Child | Finding]:
@@ -131,7 +136,7 @@ def refuse(umbrella: OpenStackControlPlane, facts: Facts) -> None:
             "has one at most: delete one of the two, or move this one to another namespace"
         )
         raise Blocked(message, reason="NotAlone", condition=INPUT_READY)
-    if refused := refusals(umbrella.spec, services.sections()):
+    if refused := refusals(umbrella.spec):
         raise Blocked("; ".join(map(str, refused)), reason="NotSupported", condition=INPUT_READY)
     if (mismatch := wrong_mode(umbrella.spec.operatorMode, per_service=facts.operators is not None)) is not None:
         raise Blocked(str(mismatch), reason="OperatorModeMismatch", condition=INPUT_READY)
@@ -182,6 +187,29 @@ def _infrastructure(instances: Iterable[Instance], facts: Facts) -> Finding:
         return Finding(INFRASTRUCTURE_READY, "True", READY, "")
     worst = min(missing, key=lambda state: state.severity != "Error")
     return replace(worst, condition=INFRASTRUCTURE_READY)
+
+
+def _ignored(umbrella: OpenStackControlPlane) -> Iterable[Finding]:
+    """Name the fields that change nothing."""
+    if names := ", ".join(path for path, _ in without_effect(umbrella.spec, services.sections())):
+        message = f"All inputs are there; these fields have no effect in this release: {names}"
+        yield Finding(INPUT_READY, "True", READY, message)
+
+
+def _sections(umbrella: OpenStackControlPlane, instances: Iterable[Instance], facts: Facts) -> Finding:
+    """Return whether every section that is enabled has a service; Ready would else be true of half a cloud.
+
+    It is told last: as long as the rest is on its way, that is what a user waits for.
+    """
+    missing = [f"spec.{section.name}" for section in asked_for(umbrella.spec)]
+    if not missing:
+        return Finding(SECTIONS_READY, "True", READY, "")
+    settled = all(_state(instance, facts).status == "True" for instance in instances)
+    message = (
+        f"This release does not deploy {', '.join(missing)}; everything else is deployed. Set enabled to false there, "
+        "or remove the section"
+    )
+    return Finding(SECTIONS_READY, "False", "NotSupported", message, "Warning" if settled else "Info")
 
 
 def _state(instance: Instance, facts: Facts) -> Finding:

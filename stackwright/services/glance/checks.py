@@ -97,8 +97,6 @@ def _names(resource: Glance, found: tuple[Api, ...]) -> Problems:
 
 def _unsupported(path: str, template: GlanceAPITemplate) -> Problems:
     yield from _cache(path, template.imageCache)
-    if template.tls.api is not None or template.tls.caBundleSecretName:
-        yield f"{path}.tls", "TLS is not supported yet; remove it"
     if template.auth.applicationCredentialSecret:
         sentence = "application credentials are not supported yet; remove it, and the service's password is used"
         yield f"{path}.auth.applicationCredentialSecret", sentence

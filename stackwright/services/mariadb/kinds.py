@@ -41,12 +41,6 @@ class GaleraExternal(Value, frozen=True, kw_only=True):
     ]
 
 
-_WITHOUT_TLS = (
-    "!has(self.tls) || (!has(self.tls.secretName) && "
-    "(!has(self.tls.caBundleSecretName) || size(self.tls.caBundleSecretName) == 0))"
-)
-
-
 class GaleraSpec(InfrastructureSpec, frozen=True, kw_only=True):
     """How many nodes, on which storage, and how they are configured; or which server stands for them."""
 
@@ -56,7 +50,6 @@ class GaleraSpec(InfrastructureSpec, frozen=True, kw_only=True):
             message="storageClass and storageRequest are needed, unless external names a server that runs already",
             reason="FieldValueRequired",
         ),
-        rule(_WITHOUT_TLS, message="tls is not supported yet; leave it out", reason="FieldValueForbidden"),
         rule(
             "has(self.external) == has(oldSelf.external)",
             message="a Galera cannot change between external and deployed; make another one and move the data",
@@ -108,13 +101,7 @@ class GaleraSpec(InfrastructureSpec, frozen=True, kw_only=True):
     ] = False
     logToDisk: Annotated[bool, describe("Whether the nodes write their logs to their volumes too.")] = False
     tls: SimpleTls = SimpleTls()
-    disableNonTLSListeners: Annotated[
-        bool,
-        rule(
-            "!self", message="disableNonTLSListeners is not supported yet; leave it out", reason="FieldValueForbidden"
-        ),
-        describe("Whether the server refuses all connections without TLS."),
-    ] = False
+    disableNonTLSListeners: Annotated[bool, describe("Whether the server refuses all connections without TLS.")] = False
 
 
 class GaleraAttributes(Value, frozen=True, kw_only=True):

@@ -130,12 +130,6 @@ class BrokerExternal(Value, frozen=True, kw_only=True):
     ]
 
 
-_WITHOUT_TLS = (
-    "!has(self.tls) || ((!has(self.tls.secretName) || size(self.tls.secretName) == 0) && "
-    "(!has(self.tls.caSecretName) || size(self.tls.caSecretName) == 0) && "
-    "(!has(self.tls.disableNonTLSListeners) || !self.tls.disableNonTLSListeners))"
-)
-
 _RESOURCES = ResourceRequirements(limits={"cpu": "2000m", "memory": "2Gi"}, requests={"cpu": "1000m", "memory": "2Gi"})
 
 
@@ -143,7 +137,6 @@ class RabbitMqSpec(InfrastructureSpec, frozen=True, kw_only=True):
     """How many nodes, on which storage, and how they are configured; or which broker stands for them."""
 
     validations: ClassVar[tuple[Rule, ...]] = (
-        rule(_WITHOUT_TLS, message="tls is not supported yet; leave it out", reason="FieldValueForbidden"),
         rule(
             "has(self.external) == has(oldSelf.external)",
             message="a RabbitMq cannot change between external and deployed; make another one",

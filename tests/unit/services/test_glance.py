@@ -234,10 +234,6 @@ PROBLEMS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a cache of images": ({"imageCache": {"size": "10G"}}, "spec.imageCache: a cache of images is not supported yet"),
     "quotas": ({"quotas": {"imageCountTotal": 5}}, "spec.quotas: quotas are not supported yet"),
-    "certificates": (
-        {"glanceAPIs": {"default": {"tls": {"caBundleSecretName": "ca"}}}},
-        "spec.glanceAPIs[default].tls: TLS is not supported yet",
-    ),
     "an application credential": (
         {"glanceAPIs": {"default": {"auth": {"applicationCredentialSecret": "ac"}}}},
         "application credentials are not supported yet",
