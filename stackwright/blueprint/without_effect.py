@@ -18,6 +18,7 @@ WHY = {
     "networkAttachments": "pods join no further networks yet",
     "podOverride": "clients outside of the cluster reach the broker by override.service",
     "secretBackend": "the default user is always in a Secret",
+    "serviceAccount": "the pods have an account with the name of their resource",
     "service": "set override.service instead",
     "skipPostDeploySteps": "there are no such steps",
     "statefulSet": "the fields beside override say what it could say",

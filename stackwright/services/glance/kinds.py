@@ -12,11 +12,9 @@ from stackwright.api.base import (
     Kind,
     Rule,
     Value,
-    atomic,
     describe,
     free_form,
     immutable,
-    max_items,
     max_length,
     max_properties,
     maximum,
@@ -38,21 +36,12 @@ from stackwright.api.service import (
     ServiceAuth,
     ServiceStatus,
     ServiceTemplate,
+    SnippetSecrets,
 )
 from stackwright.api.storage import StorageRequest
 
 GROUP = "glance.openstack.org"
 DEFAULT = "default"
-
-SnippetSecrets = Annotated[
-    tuple[str, ...],
-    atomic,
-    max_items(32),
-    describe(
-        "Secrets whose values are further snippets, read after customServiceConfig. Use them for the "
-        "passwords of a store."
-    ),
-]
 
 
 class GlancePasswords(Value, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from stackwright.blueprint import oslo, serving
-from stackwright.blueprint.configuration import oslo_files
+from stackwright.blueprint.configuration import oslo_files, snippet_files
 from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Facts, IdentityFacts
 from stackwright.blueprint.ini import Ini
 from stackwright.blueprint.service import ConfigFile
@@ -90,8 +90,8 @@ def files(part: Part, resource: Glance, facts: GlanceFacts) -> tuple[ConfigFile,
         *ours,
         serving.application("glance", "glance.wsgi.api", ASK),
         _snippet("03-glance-api-override.conf", template.customServiceConfig, before),
-        *_from_secrets(4, resource.spec.customServiceConfigSecrets, facts, before),
-        *_from_secrets(5, template.customServiceConfigSecrets, facts, before),
+        *snippet_files(SNIPPETS, 4, resource.spec.customServiceConfigSecrets, facts.snippets, before),
+        *snippet_files(SNIPPETS, 5, template.customServiceConfigSecrets, facts.snippets, before),
     )
 
 
@@ -99,7 +99,7 @@ def manage_files(resource: Glance, facts: GlanceFacts) -> tuple[ConfigFile, ...]
     """Return what glance-manage reads: it needs only the database."""
     said = {**oslo.LOGGING, **oslo.database(facts.database)}
     ours = oslo_files("glance", said, custom=resource.spec.customServiceConfig, overwrite={})
-    return (*ours, *_from_secrets(4, resource.spec.customServiceConfigSecrets, facts))
+    return (*ours, *snippet_files(SNIPPETS, 4, resource.spec.customServiceConfigSecrets, facts.snippets))
 
 
 def snippet_secrets(resource: Glance) -> Iterable[str]:
@@ -110,12 +110,6 @@ def snippet_secrets(resource: Glance) -> Iterable[str]:
 
 def _snippet(name: str, content: str, before: str) -> ConfigFile:
     return ConfigFile(f"{before}{name}", content, f"{SNIPPETS}/{name}")
-
-
-def _from_secrets(rank: int, names: Iterable[str], facts: GlanceFacts, before: str = "") -> Iterable[ConfigFile]:
-    for position, secret in enumerate(names):
-        for key, content in sorted(facts.snippets[secret].items()):
-            yield _snippet(f"0{rank}-{position:02}-{secret}-{key.removesuffix('.conf')}.conf", content, before)
 
 
 def serve(part: Part) -> str:

@@ -16,7 +16,7 @@ KINDS: dict[str, type[CustomResource]] = {kind.kind.name: kind for kind in servi
 
 # The least that a resource of each kind says in its spec.
 LEAST: dict[str, JsonObject] = {
-    "Barbican": {"databaseInstance": "openstack", "secret": "osp-secret"},
+    "Barbican": {"databaseInstance": "openstack"},
     "Galera": {"storageClass": "local", "storageRequest": "10G"},
     "Glance": {"databaseInstance": "openstack", "secret": "osp-secret"},
     "KeystoneAPI": {"databaseInstance": "openstack", "secret": "osp-secret"},
