@@ -25,7 +25,7 @@ import msgspec
 from stackwright.api import paths
 from stackwright.api.base import CustomResource, JsonObject, Value, describe, max_properties
 from stackwright.api.exposure import ApiOverride
-from stackwright.api.templates import template_of
+from stackwright.api.templates import refuses_empty, template_of
 
 # More instances than anybody runs; the server wants a bound where it counts the cost of rules.
 MOST_INSTANCES = 32
@@ -50,13 +50,17 @@ class HandedDown:
     value: Any = None
     unless: str = ""
 
-    def fill(self, said: JsonObject, key: str, whole: JsonObject) -> JsonObject:
-        """Return what a template says, with this field where it does not say it; `whole` is what the umbrella says."""
+    def fill(self, said: JsonObject, key: str, whole: JsonObject, *, blank: bool = False) -> JsonObject:
+        """Return what a template says, with this field where it does not say it; `whole` is what the umbrella says.
+
+        With `blank`, an empty text says nothing.
+        """
         for place in paths.places(said, self.path):
             entries = paths.keys(self.path, place)
             older = self.unless and paths.find(said, paths.fill(self.unless, entries)) is not None
             value = self._value(entries[-1] if entries else key, whole)
-            if value is not None and not older and paths.find(said, place) is None:
+            unsaid = (None, "") if blank else (None,)
+            if value is not None and not older and paths.find(said, place) in unsaid:
                 said = paths.put(said, place, value)
         return said
 
@@ -158,5 +162,5 @@ class Part:
     def fill(self, said: JsonObject, key: str, whole: JsonObject) -> JsonObject:
         """Return what a resource says: what the user says of it, and what the umbrella says where the user does not."""
         for given in self.handed_down:
-            said = given.fill(said, key, whole)
+            said = given.fill(said, key, whole, blank=refuses_empty(self.spec, given.path))
         return said

@@ -52,6 +52,10 @@ def _no_files(_: CustomResource, __: Facts) -> "Iterable[ConfigFile]":
     return ()
 
 
+def _no_advice(_: CustomResource) -> "Iterable[tuple[str, str]]":
+    return ()
+
+
 def _no_claims(_: CustomResource) -> "Iterable[Claim]":
     return ()
 
@@ -287,7 +291,8 @@ class Service(Generic[C, F]):
     A folder may have several services, which share a chart and an image. One without components, jobs and schedules is
     only the parent of its children: it has neither. Components, endpoints and jobs that depend on
     what the user asks for are functions of the resource.
-    `problems` are what is wrong with a spec beyond what its schema can say. `elsewhere` says that the service runs
+    `problems` are what is wrong with a spec beyond what its schema can say; `advice` is what its author should know of
+    values that are taken. `elsewhere` says that the service runs
     somewhere else and is only used. `unread` are fields that upstream has and that nothing here reads yet. `options` is
     the file that lists the options of its configuration, where it has such a list.
     `needs` are what it needs of others, and `provides` what others need of it. `children` are resources of our own
@@ -327,6 +332,7 @@ class Service(Generic[C, F]):
     foreseen: Callable[[C], Iterable[CustomResource]] | None = None
     exports: Callable[[C, F], Iterable[Export]] | None = None
     problems: Callable[[C, Look], Iterable[tuple[str, str]]] | None = None
+    advice: Callable[[C], Iterable[tuple[str, str]]] = _no_advice
     elsewhere: Callable[[C], bool] = _never
     resources_elsewhere: Callable[[C, Mapping[str, str]], Iterable[Resource]] | None = None
     tell: Callable[[C, F | None, Look], Told[C]] | None = None

@@ -23,8 +23,8 @@ Account = Callable[[str], MariaDBAccount | None]
 def problems(resource: CustomResource, account: Account) -> Iterator[tuple[str, str]]:
     """Yield the path of every name that cannot be used, with a sentence; `account` finds the account of a name."""
     match resource:
-        case MariaDBDatabase(spec=database):
-            yield from _told("spec.name", schema_problem(database.name))
+        case MariaDBDatabase():
+            yield from _told("spec.name", schema_problem(resource.schema))
         case MariaDBAccount(spec=user):
             yield from _told("spec.userName", user_problem(user.userName))
             yield from _told("spec.accountType", SYSTEM if user.accountType == "System" else "")

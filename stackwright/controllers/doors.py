@@ -27,10 +27,9 @@ def check(_: CustomResource | None, new: CustomResource, known: Known) -> Findin
     made = tuple(_resources(new))
     further = ((place(path), sentence) for resource, place in made for path, sentence in _of(resource, known))
     found = dict.fromkeys((*ranges.problems(new), *further))
-    ignored = ((place(path), why) for resource, place in made for path, why in _ignored(resource))
+    known_to = (f"{place(path)}{sentence}" for resource, place in made for path, sentence in _warnings(resource))
     return Findings(
-        errors=tuple(FieldError(path, sentence) for path, sentence in found),
-        warnings=tuple(dict.fromkeys(f"{path} has no effect: {why}" for path, why in ignored)),
+        errors=tuple(FieldError(path, sentence) for path, sentence in found), warnings=tuple(dict.fromkeys(known_to))
     )
 
 
@@ -45,9 +44,12 @@ def _resources(new: CustomResource) -> Iterator[tuple[CustomResource, Callable[[
             yield made, partial(_moved, place=_place(instance))
 
 
-def _ignored(resource: CustomResource) -> Iterator[Problem]:
+def _warnings(resource: CustomResource) -> Iterator[Problem]:
+    """Yield the fields that are taken and of which their author should know something, and what."""
     blueprint = services.blueprint_of(type(resource))
-    return without_effect.of_service(blueprint, resource) if blueprint is not None else iter(())
+    if blueprint is not None:
+        yield from ((path, f" has no effect: {why}") for path, why in without_effect.of_service(blueprint, resource))
+        yield from ((path, f": {sentence}") for path, sentence in blueprint.advice(resource))
 
 
 def _of(resource: CustomResource, known: Known) -> Iterator[Problem]:

@@ -133,7 +133,7 @@ def _inputs(account: MariaDBAccount, look: Looker, foreign: Blocked | None) -> S
     waits = []
     if database is None or database.deleting:
         waits.append(_missing(label, DATABASE_READY))
-    elif not database.status.completed and not schema_problem(database.spec.name):
+    elif not database.status.completed and not schema_problem(database.schema):
         waits.append(Wait("MariaDBDatabaseNotReady", f"MariaDBDatabase {label} is not ready yet", DATABASE_READY))
     if isinstance(secret, Wait):
         waits.append(secret)
@@ -141,7 +141,7 @@ def _inputs(account: MariaDBAccount, look: Looker, foreign: Blocked | None) -> S
         server,
         tuple(waits),
         foreign,
-        database.spec.name if database is not None else "",
+        database.schema if database is not None else "",
         "" if isinstance(secret, Wait) else secret,
     )
 

@@ -20,7 +20,7 @@ SECTION = Section(
         HandedDown("nodeSelector"),
         HandedDown("topologyRef"),
         HandedDown("extraMounts"),
-        HandedDown("notificationsBus"),
+        HandedDown("notificationsBus", unless="notificationBusInstance"),
     ),
     apis="glanceAPIs",
     without_effect=(

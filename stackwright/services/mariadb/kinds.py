@@ -23,6 +23,7 @@ from stackwright.api.exposure import SimpleTls
 from stackwright.api.forms import ObjectName
 from stackwright.api.mariadb import GROUP
 from stackwright.api.naming import STATEFUL_NAME
+from stackwright.api.pods import PodOverride
 from stackwright.api.service import InfrastructureSpec, WorkloadStatus
 from stackwright.api.snippets import SnippetFormat
 from stackwright.api.storage import StorageRequest
@@ -100,6 +101,7 @@ class GaleraSpec(InfrastructureSpec, frozen=True, kw_only=True):
         bool, describe("Whether clients may write to every node; otherwise all clients use one node.")
     ] = False
     logToDisk: Annotated[bool, describe("Whether the nodes write their logs to their volumes too.")] = False
+    override: PodOverride = PodOverride()
     tls: SimpleTls = SimpleTls()
     disableNonTLSListeners: Annotated[bool, describe("Whether the server refuses all connections without TLS.")] = False
 

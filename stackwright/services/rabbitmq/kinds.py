@@ -148,16 +148,13 @@ class RabbitMqSpec(InfrastructureSpec, frozen=True, kw_only=True):
         int,
         minimum(0),
         maximum(31),
-        rule(
-            "self == 0 || self % 2 == 1",
-            message="replicas must be odd, so that there can always be a majority; use 1 or 3 (0 stops the broker)",
-        ),
-        describe("How many nodes: one, or an odd number, so that there can always be a majority; 0 stops them."),
+        describe("How many nodes; 0 stops them. An even number survives no more losses than the odd one below it."),
     ] = 1
     queueType: Annotated[
         Literal["Quorum", "Mirrored", ""],
         describe(
-            "How queues survive the loss of a node: replicated to a majority (Quorum), or mirrored (the older way)."
+            "How queues survive the loss of a node: replicated to a majority (Quorum). Mirrored means the same here, "
+            "because mirrored queues ended with RabbitMQ 4."
         ),
     ] = "Quorum"
     resources: ResourceRequirements = _RESOURCES

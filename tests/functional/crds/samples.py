@@ -29,7 +29,7 @@ LEAST: dict[str, JsonObject] = {
         "passwordSelector": "GlancePassword",
     },
     "MariaDBAccount": {"userName": "glance_1a2b", "secret": "glance-db-secret"},
-    "MariaDBDatabase": {"name": "glance"},
+    "MariaDBDatabase": {},
     "Memcached": {},
     "OpenStackControlPlane": {"secret": "osp-secret", "storageClass": "local"},
     "PlacementAPI": {"databaseInstance": "openstack", "secret": "osp-secret"},

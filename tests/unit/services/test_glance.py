@@ -12,6 +12,7 @@ from stackwright.api.service import ServiceSpec, ServiceTemplate
 from stackwright.blueprint import configuration, ini, values
 from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Endpoints, IdentityFacts
 from stackwright.blueprint.images import ComponentImage
+from stackwright.blueprint.needs import Notifications
 from stackwright.controllers.service.decide import Seen, decide
 from stackwright.controllers.service.environment import Environment
 from stackwright.kube.builtin import Deployment, PersistentVolumeClaim, StorageClass
@@ -250,6 +251,11 @@ def test_what_cannot_be_is_refused_with_a_sentence(spec: dict[str, Any], sentenc
 
 GOOD: dict[str, dict[str, Any]] = {
     "the least": {},
+    "no cache and no quotas, as exports say it": {
+        "imageCache": {"size": "", "prunerScheduler": "1 0 * * *"},
+        "quotas": {"imageCountTotal": 0},
+        "glanceAPIs": {"default": {"imageCache": {"size": "", "cleanerScheduler": "*/30 * * * *"}, "apiTimeout": 0}},
+    },
     "two replicas on a volume that all can write": {
         "storage": {"accessMode": "ReadWriteMany"},
         "glanceAPIs": {"default": {"replicas": 2}},
@@ -260,6 +266,29 @@ GOOD: dict[str, dict[str, Any]] = {
     },
     "an edge beside": {"glanceAPIs": EDGE, "keystoneEndpoint": "default"},
 }
+
+
+def test_an_api_may_have_an_image_of_its_own_and_leaves_its_time_to_the_whole() -> None:
+    resource = glance(
+        apiTimeout=5, glanceAPIs={"default": {"type": "single", "containerImage": "a:1", "apiTimeout": 0}}
+    )
+    assert SERVICE.asked_image(resource) == "a:1"
+    assert values.values(SERVICE, resource, facts())["components"]["default"]["image"] == "a:1"
+    assert "--socket-timeout 5 " in configuration.secret_data(SERVICE, resource, facts())["default.json"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "cluster"),
+    [
+        pytest.param({}, "", id="nobody-listens"),
+        pytest.param({"notificationBusInstance": ""}, "", id="nobody-shall"),
+        pytest.param({"notificationBusInstance": "older"}, "older", id="by-the-older-field"),
+        pytest.param({"notificationBusInstance": "older", "notificationsBus": {"cluster": "new"}}, "new", id="by-both"),
+    ],
+)
+def test_the_broker_of_notifications_is_named_by_either_field(spec: dict[str, Any], cluster: str) -> None:
+    (need,) = (need for need in SERVICE.needs if isinstance(need, Notifications))
+    assert need.provided_by(glance(**spec)) == cluster
 
 
 @pytest.mark.parametrize("spec", [pytest.param(spec, id=name) for name, spec in GOOD.items()])
