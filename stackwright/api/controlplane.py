@@ -251,7 +251,8 @@ def control_plane_type(sections: Iterable[Section]) -> type[OpenStackControlPlan
 def _conditions(sections: Iterable[Section]) -> tuple[str, ...]:
     """Return the conditions in the order in which they become true: infrastructure first, then services."""
     below = [section.condition for section in sections if section.infrastructure]
-    above = [section.condition for section in sections if not section.infrastructure]
+    services = [section for section in sections if not section.infrastructure]
+    above = [name for section in services for name in (section.condition, section.exposure) if name]
     return (INPUT_READY, *below, INFRASTRUCTURE_READY, *above, SECTIONS_READY)
 
 

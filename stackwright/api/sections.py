@@ -27,6 +27,10 @@ from stackwright.api.templates import part_of
 __all__ = ["HandedDown", "Part", "Section", "SectionOverride", "WithoutEffect"]
 
 
+# How the umbrella's conditions begin.
+_PREFIX = "OpenStackControlPlane"
+
+
 @dataclass(frozen=True)
 class WithoutEffect:
     """A field of upstream's section that changes nothing here: its name, its type with a description, and why."""
@@ -100,6 +104,11 @@ class Section:
     def has_apis(self) -> bool:
         """Whether the service has several APIs, by name."""
         return any(part.apis for part in self.parts)
+
+    @property
+    def exposure(self) -> str:
+        """The condition that tells whether its APIs can be reached; "" where it has none."""
+        return self.condition.replace(_PREFIX, f"{_PREFIX}Expose", 1) if self.has_endpoints or self.has_apis else ""
 
     def part_of(self, kind: type[CustomResource]) -> Part | None:
         """Return the part that makes resources of a kind."""

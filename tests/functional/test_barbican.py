@@ -44,6 +44,30 @@ async def until_ready(client: Client, namespace: str) -> Barbican:
     return await eventually(client, Barbican, "barbican", namespace, is_ready)
 
 
+async def test_its_listener_comes_and_goes_and_each_component_has_its_condition(
+    client: Client, namespace: str, keystone: Keystone
+) -> None:
+    await client.apply(Barbican, barbican(namespace, barbicanKeystoneListener={"replicas": 1}), field_manager="user")
+    ready = await until_ready(client, namespace)
+    assert ready.status.readyCount == 3
+    said = {condition.type: condition.status for condition in ready.status.conditions}
+    for name in ("BarbicanAPIReady", "BarbicanWorkerReady", "BarbicanKeystoneListenerReady", "ServiceAccountReady"):
+        assert said[name] == "True"
+    listener = await client.get(Deployment, "barbican-keystone-listener", namespace)
+    config = await client.get(Secret, "barbican-config-data", namespace)
+    settings = base64.b64decode(config.data["keystone-listener-01-barbican.conf"]).decode()
+    assert "pool_name = barbican-listener" in settings
+    assert listener.spec["replicas"] == 1
+    before = await client.get(Deployment, "barbican", namespace)
+    await client.apply(Barbican, barbican(namespace), field_manager="user")
+    await eventually(
+        client, Barbican, "barbican", namespace, lambda seen: is_ready(seen) and seen.status.readyCount == 2
+    )
+    assert await client.find(Deployment, "barbican-keystone-listener", namespace) is None
+    after = await client.get(Deployment, "barbican", namespace)
+    assert after.spec["template"] == before.spec["template"]
+
+
 async def test_barbican_comes_up_with_its_worker_and_is_in_the_catalog(
     client: Client, namespace: str, keystone: Keystone
 ) -> None:

@@ -29,7 +29,7 @@ from stackwright.controllers.controlplane.service_operators import ServiceOperat
 from stackwright.controllers.teams import team_of_kind
 from stackwright.kube import finalizers
 from stackwright.kube.builtin import Secret
-from stackwright.kube.conditions import READY, Finding, finding_of
+from stackwright.kube.conditions import READY, Finding, find, finding_of
 from stackwright.kube.controller import Context, Controller, Result, Watch
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Wait
@@ -40,6 +40,9 @@ from stackwright.kube.shapes.children import mark_of
 from stackwright.kube.shapes.composite import Child, Composite
 from stackwright.kube.shapes.report import report
 from stackwright.kube.shapes.states import state_of
+
+# The condition of a service that tells of the Services before its API.
+SERVICES_READY = "CreateServiceReady"
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,7 @@ def children(umbrella: OpenStackControlPlane, facts: Facts) -> Iterable[Child | 
         yield from _ignored(umbrella)
     yield from resources_of(instances, facts)
     yield from _unattended(instances, facts)
+    yield from _exposed(instances, facts)
     yield from _idle(umbrella, instances)
     yield _infrastructure(instances, facts)
     yield _sections(umbrella, instances, facts)
@@ -169,6 +173,20 @@ def _starting(instance: Instance, facts: Facts) -> str:
     return "" if state.status == "True" else f"The operator of {team} is not ready: {state.message}"
 
 
+def _exposed(instances: Iterable[Instance], facts: Facts) -> Iterable[Finding]:
+    """Say of each API whether its Services are there, as its own resource says it."""
+    for instance in instances:
+        if not (condition := instance.section.exposure):
+            continue
+        present = facts.present.get(instance.identity)
+        said = find(present.status.conditions, SERVICES_READY) if present is not None else None
+        if said is None:
+            yield Finding(condition, "False", "Requested", f"{instance} has no Services yet", "Info")
+        else:
+            status = "True" if said.status == "True" else "False"
+            yield Finding(condition, status, said.reason, f"{instance}: {said.message}", said.severity or "Info")
+
+
 def _idle(umbrella: OpenStackControlPlane, instances: Iterable[Instance]) -> Iterable[Finding]:
     """Say of the sections without a resource that nothing is missing there."""
     used = {instance.section.name for instance in instances}
@@ -176,7 +194,8 @@ def _idle(umbrella: OpenStackControlPlane, instances: Iterable[Instance]) -> Ite
         if section.name not in used:
             disabled = is_disabled(section, umbrella.spec)
             reason, message = ("Disabled", "is disabled") if disabled else ("NotRequested", "was not asked for")
-            yield Finding(section.condition, "True", reason, f"{section.title} {message}")
+            for condition in filter(None, (section.condition, section.exposure)):
+                yield Finding(condition, "True", reason, f"{section.title} {message}")
 
 
 def _infrastructure(instances: Iterable[Instance], facts: Facts) -> Finding:

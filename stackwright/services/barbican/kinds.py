@@ -209,6 +209,7 @@ class Barbican(CustomResource, frozen=True, kw_only=True):
         "TLSInputReady",
         "ServiceConfigReady",
         "NetworkAttachmentsReady",
+        "ServiceAccountReady",
         "DBSyncReady",
         "CreateServiceReady",
         "KeystoneServiceReady",

@@ -102,7 +102,7 @@ SERVICE = Service(
     needs=(
         Database(),
         Cache(),
-        Notifications(cluster="notificationBusInstance"),
+        Notifications(cluster="notificationBusInstance", condition="NotificationBusInstanceReady"),
         Login(),
         CatalogEntry(type="image", description="Glance", urls="apiEndpoint"),
         Snippets(snippet_secrets),

@@ -153,6 +153,7 @@ class KeystoneAPI(CustomResource, frozen=True, kw_only=True):
         "TLSInputReady",
         "ServiceConfigReady",
         "NetworkAttachmentsReady",
+        "ServiceAccountReady",
         "DBSyncReady",
         "CreateServiceReady",
         "BootstrapReady",

@@ -151,8 +151,12 @@ class Galera(CustomResource, frozen=True, kw_only=True):
         "InputReady",
         "TLSInputReady",
         "ServiceConfigReady",
+        "ServiceAccountReady",
+        "RoleReady",
+        "RoleBindingReady",
         "CreateServiceReady",
         "DeploymentReady",
+        "PDBReady",
     )
     validations: ClassVar[tuple[Rule, ...]] = STATEFUL_NAME
 

@@ -246,9 +246,13 @@ class RabbitMq(CustomResource, frozen=True, kw_only=True):
     conditions: ClassVar[tuple[str, ...]] = (
         "TLSInputReady",
         "ServiceConfigReady",
+        "ServiceAccountReady",
+        "RoleReady",
+        "RoleBindingReady",
         "CreateServiceReady",
         "ClusterAvailable",
         "DeploymentReady",
+        "PDBReady",
     )
     validations: ClassVar[tuple[Rule, ...]] = (
         *STATEFUL_NAME,

@@ -149,6 +149,7 @@ def test_what_services_stand_on_is_reported_before_them() -> None:
         "OpenStackControlPlaneKettleReady",
         "OpenStackControlPlaneInfrastructureReady",
         "OpenStackControlPlaneTeapotReady",
+        "OpenStackControlPlaneExposeTeapotReady",
         "OpenStackControlPlaneSectionsReady",
     )
 

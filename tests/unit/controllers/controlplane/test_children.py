@@ -8,6 +8,7 @@ from stackwright.controllers.controlplane.controller import Facts, children, sta
 from stackwright.controllers.controlplane.passwords import SecretKeys
 from stackwright.kube.conditions import Finding
 from stackwright.kube.errors import Blocked
+from stackwright.kube.resource import Condition
 from stackwright.kube.shapes.composite import Child
 from tests.unit.controllers.controlplane.umbrellas import facts, resource, umbrella
 
@@ -159,6 +160,34 @@ def test_what_changes_nothing_is_named_in_a_condition_that_holds() -> None:
 
     assert found.status == "True"
     assert found.message.endswith("these fields have no effect in this release: spec.keystone.apiOverride.route")
+
+
+@pytest.mark.parametrize(
+    ("spec", "conditions", "status"),
+    [
+        pytest.param({}, None, "True", id="not-asked-for"),
+        pytest.param({"keystone": {}}, None, "False", id="not-there-yet"),
+        pytest.param({"keystone": {}}, [], "False", id="not-looked-at-yet"),
+        pytest.param({"keystone": {}}, [("CreateServiceReady", "False")], "False", id="no-services-yet"),
+        # Its Services may be there long before its pods.
+        pytest.param(
+            {"keystone": {}}, [("CreateServiceReady", "True"), ("Ready", "False")], "True", id="with-services"
+        ),
+    ],
+)
+def test_an_api_is_exposed_when_its_own_resource_has_its_services(
+    spec: JsonObject, conditions: list[tuple[str, str]] | None, status: str
+) -> None:
+    there = resource("KeystoneAPI", "keystone")
+    said = tuple(
+        Condition(type=name, status=found, reason="Pods", message="m", lastTransitionTime="2026-11-16T00:00:00Z")
+        for name, found in conditions or ()
+    )
+    there = msgspec.structs.replace(there, status=msgspec.structs.replace(there.status, conditions=said))
+    seen = facts(there) if conditions is not None else facts()
+    found = findings({"memcached": {}, **spec}, seen)["OpenStackControlPlaneExposeKeystoneAPIReady"]
+
+    assert found.status == status
 
 
 WHOLE = facts(
