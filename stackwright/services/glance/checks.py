@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from stackwright.blueprint import configuration, ini
+from stackwright.blueprint import configuration, ini, placeholders
 from stackwright.blueprint.apis import url_problems
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.service import Volume
@@ -26,6 +26,7 @@ def problems(resource: Glance, look: Look) -> Problems:
     if any(resource.spec.quotas.values()):
         yield "spec.quotas", "quotas are not supported yet; remove it"
     yield from _cache("spec", resource.spec.imageCache)
+    yield from placeholders.problems("spec.customServiceConfig", resource.spec.customServiceConfig)
     yield from _names(resource, found)
     for volume in apis.volumes(resource):
         yield from _claim(volume, look(PersistentVolumeClaim, f"{resource.metadata.name}-{volume.name}"), look)
@@ -33,6 +34,7 @@ def problems(resource: Glance, look: Look) -> Problems:
         path = f"spec.glanceAPIs[{api.name}]"
         yield from _store(path, api, resource)
         yield from _unsupported(path, api.template)
+        yield from placeholders.problems(f"{path}.customServiceConfig", api.template.customServiceConfig)
         yield from url_problems(api.template.override.service, f"{path}.override.service", added="/v2")
         for name in api.template.defaultConfigOverwrite.keys() - resource.spec.defaultConfigOverwrite.keys():
             if sentence := configuration.file_problem(name):

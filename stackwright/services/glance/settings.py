@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from stackwright.blueprint import oslo, serving
+from stackwright.blueprint import oslo, placeholders, serving
 from stackwright.blueprint.configuration import oslo_files, snippet_files
 from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Facts, IdentityFacts
 from stackwright.blueprint.ini import Ini
@@ -82,14 +82,16 @@ def files(part: Part, resource: Glance, facts: GlanceFacts) -> tuple[ConfigFile,
     ours = oslo_files(
         "glance",
         settings(part, facts),
-        custom=resource.spec.customServiceConfig,
+        custom=placeholders.fill(resource.spec.customServiceConfig, facts.identity),
         overwrite=template.defaultConfigOverwrite,
         component=part.name,
     )
     return (
         *ours,
         serving.application("glance", "glance.wsgi.api", ASK),
-        _snippet("03-glance-api-override.conf", template.customServiceConfig, before),
+        _snippet(
+            "03-glance-api-override.conf", placeholders.fill(template.customServiceConfig, facts.identity), before
+        ),
         *snippet_files(SNIPPETS, 4, resource.spec.customServiceConfigSecrets, facts.snippets, before),
         *snippet_files(SNIPPETS, 5, template.customServiceConfigSecrets, facts.snippets, before),
     )
@@ -98,7 +100,8 @@ def files(part: Part, resource: Glance, facts: GlanceFacts) -> tuple[ConfigFile,
 def manage_files(resource: Glance, facts: GlanceFacts) -> tuple[ConfigFile, ...]:
     """Return what glance-manage reads: it needs only the database."""
     said = {**oslo.LOGGING, **oslo.database(facts.database)}
-    ours = oslo_files("glance", said, custom=resource.spec.customServiceConfig, overwrite={})
+    custom = placeholders.fill(resource.spec.customServiceConfig, facts.identity)
+    ours = oslo_files("glance", said, custom=custom, overwrite={})
     return (*ours, *snippet_files(SNIPPETS, 4, resource.spec.customServiceConfigSecrets, facts.snippets))
 
 

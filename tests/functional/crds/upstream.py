@@ -297,6 +297,15 @@ ROWS: dict[str, Row] = {
         _service(glanceAPIs={"default": {"imageCache": {"size": "10G"}}}),
         refused=("spec.glanceAPIs[default].imageCache",),
     ),
+    "a store whose login is filled in": Row(
+        "Glance",
+        _service(customServiceConfig="[swift]\nauth = {{ .KeystoneInternalURL }}\nkey = {{ .ServicePassword }}\n"),
+    ),
+    "a name that nobody knows": Row(
+        "Glance",
+        _service(customServiceConfig="[swift]\nkey = {{ .Nobody }}\n"),
+        refused=("spec.customServiceConfig",),
+    ),
     "quotas of images": Row("Glance", _service(quotas={"imageCountTotal": 10}), refused=("spec.quotas",)),
     "an exported Barbican": Row("Barbican", BARBICAN),
     "a Barbican as a sample has it": Row(

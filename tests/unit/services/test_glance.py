@@ -233,6 +233,10 @@ PROBLEMS: dict[str, tuple[dict[str, Any], str]] = {
         {"glanceAPIs": {"default": {"override": {"service": {"public": {"endpointURL": "http://image/v2"}}}}}},
         "spec.glanceAPIs[default].override.service.public.endpointURL: is no URL that a path can be added to",
     ),
+    "a name that nobody knows": (
+        {"glanceAPIs": {"default": {"customServiceConfig": "[a]\nb = {{ .Nobody }}"}}},
+        "spec.glanceAPIs[default].customServiceConfig: {{ .Nobody }} is not known here; write the value itself",
+    ),
     "a cache of images": ({"imageCache": {"size": "10G"}}, "spec.imageCache: a cache of images is not supported yet"),
     "quotas": ({"quotas": {"imageCountTotal": 5}}, "spec.quotas: quotas are not supported yet"),
     "an application credential": (
@@ -266,6 +270,16 @@ GOOD: dict[str, dict[str, Any]] = {
     },
     "an edge beside": {"glanceAPIs": EDGE, "keystoneEndpoint": "default"},
 }
+
+
+def test_names_in_a_snippet_are_filled_in() -> None:
+    said = "[a]\nurl = {{ .KeystoneInternalURL }}\nkey = {{.ServicePassword}}\nuser = {{ .ServiceUser }}"
+    known = facts().identity
+    filled = f"[a]\nurl = {known.url}\nkey = {known.password}\nuser = {known.user}"
+    api = {"default": {"type": "single", "customServiceConfig": said}}
+    data = configuration.secret_data(SERVICE, glance(customServiceConfig=said, glanceAPIs=api), facts())
+    for name in ("default-02-glance-override.conf", "default-03-glance-api-override.conf", "02-glance-override.conf"):
+        assert data[name] == filled
 
 
 def test_an_api_may_have_an_image_of_its_own_and_leaves_its_time_to_the_whole() -> None:
