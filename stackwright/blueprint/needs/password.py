@@ -48,9 +48,11 @@ class Password(Need):
 
     def passwords(self, resource: Any) -> Iterator[WantedPassword]:
         """Yield its key in the Secret, and that of what is used instead."""
+        if self.named:
+            # It is there for what was done with it: another one in its place would be of no use.
+            return
         key, elsewhere = self._key_of(resource), self._elsewhere(resource)
-        optional = bool(self.instead or self.named)
-        yield WantedPassword(key, self.fernet, optional=optional, note=self.note, secret=elsewhere)
+        yield WantedPassword(key, self.fernet, optional=bool(self.instead), note=self.note, secret=elsewhere)
         if self.instead:
             yield WantedPassword(key_of(resource, self.instead), self.fernet, note=self.note)
 
@@ -65,8 +67,7 @@ class Password(Need):
     @property
     def note(self) -> str:
         """Under which name the status tells of a key that the service encrypts with; "" for a password."""
-        # With one that is only named beside another, nothing is encrypted any more.
-        return f"key-{self.key}" if self.fernet and not self.named else ""
+        return f"key-{self.key}" if self.fernet else ""
 
     def resolve(self, resource: Any, sight: Sight) -> Resolved:
         """Return the password, if it is there and can be one."""

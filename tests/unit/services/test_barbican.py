@@ -9,9 +9,12 @@ import pytest
 
 from stackwright.api.base import ObjectMeta
 from stackwright.blueprint import configuration, ini, policies, values
+from stackwright.blueprint.digests import digest
 from stackwright.blueprint.facts import BrokerFacts, DatabaseFacts, Endpoints, IdentityFacts
 from stackwright.blueprint.needs import Messaging
 from stackwright.blueprint.providers import BROKER
+from stackwright.controllers.service import losses
+from stackwright.kube.errors import Blocked
 from stackwright.kube.resource import R
 from stackwright.services.barbican.kinds import Barbican, BarbicanSpec
 from stackwright.services.barbican.service import SERVICE
@@ -197,6 +200,17 @@ def test_earlier_keys_still_open_what_they_have_closed() -> None:
     assert sections("01-barbican.conf", facts, **selectors)["simple_crypto_plugin"]["kek"] == (KEY, "old")
 
 
+def test_a_key_may_be_replaced_only_where_the_old_one_stays_beside_it() -> None:
+    before = {"key-simplecryptokek": digest({"key": "old"})}
+    resource = barbican(passwordSelectors={"simplecryptoadditionalkeks": ["OldKEK"]}, simpleCryptoBackendSecret="keys")
+    resource = msgspec.structs.replace(resource, status=msgspec.structs.replace(resource.status, hash=before))
+    kept = replace(FACTS, passwords={"simplecryptokek": KEY, "simplecryptokek.OldKEK": "old"})
+    losses.refuse_other_keys(SERVICE, resource, kept, "InputReady")
+    lost = replace(FACTS, passwords={"simplecryptokek": KEY, "simplecryptokek.OldKEK": "another"})
+    with pytest.raises(Blocked, match="Secret keys has another BarbicanSimpleCryptoKEK than the one with which"):
+        losses.refuse_other_keys(SERVICE, resource, lost, "InputReady")
+
+
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [
@@ -205,8 +219,8 @@ def test_earlier_keys_still_open_what_they_have_closed() -> None:
         pytest.param({"simpleCryptoBackendSecret": "keys"}, [("BarbicanSimpleCryptoKEK", "keys")], id="another"),
         pytest.param(
             {"passwordSelectors": {"simplecryptoadditionalkeks": ["Old"]}, "simpleCryptoBackendSecret": "keys"},
-            [("BarbicanSimpleCryptoKEK", "keys"), ("Old", "keys")],
-            id="several",
+            [("BarbicanSimpleCryptoKEK", "keys")],
+            id="an-earlier-one-is-never-made-up",
         ),
     ],
 )
