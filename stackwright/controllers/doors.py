@@ -4,11 +4,14 @@ An umbrella is asked for each resource that it would make, so that a bad value i
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import msgspec
 
 from stackwright import services
+from stackwright.api import paths
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.blueprint import node_ports, ranges, refused, without_effect
 from stackwright.blueprint.look import Look
@@ -25,23 +28,40 @@ Problem = tuple[str, str]
 def check(_: CustomResource | None, new: CustomResource, known: Known) -> Findings:
     """Return every value that cannot be, wherever it stands; and a warning for each that changes nothing."""
     made = tuple(_resources(new))
-    further = ((place(path), sentence) for resource, place in made for path, sentence in _of(resource, known))
+    further = ((each.place(path), sentence) for each in made for path, sentence in _of(each.resource, known))
     found = dict.fromkeys((*ranges.problems(new), *further))
-    known_to = (f"{place(path)}{sentence}" for resource, place in made for path, sentence in _warnings(resource))
+    told = (
+        f"{each.place(path)}{sentence}"
+        for each in made
+        for path, sentence in _warnings(each.resource)
+        # What an umbrella hands down is its own field, and told once.
+        if paths.find(each.said, path.removeprefix("spec.")) is not None
+    )
     return Findings(
-        errors=tuple(FieldError(path, sentence) for path, sentence in found), warnings=tuple(dict.fromkeys(known_to))
+        errors=tuple(FieldError(path, sentence) for path, sentence in found), warnings=tuple(dict.fromkeys(told))
     )
 
 
-def _resources(new: CustomResource) -> Iterator[tuple[CustomResource, Callable[[str], str]]]:
-    """Yield a resource, or those that an umbrella makes of it; each with where its fields stand in what was written."""
+@dataclass(frozen=True)
+class _Asked:
+    """A resource that was written, or that an umbrella makes: what its author said, and where its fields stand."""
+
+    resource: CustomResource
+    said: Any
+    place: Callable[[str], str] = str
+
+
+def _resources(new: CustomResource) -> Iterator[_Asked]:
+    """Yield a resource, or those that an umbrella makes of it."""
     if not isinstance(new, OpenStackControlPlane):
-        yield new, str
+        yield _Asked(new, getattr(new, "spec", None))
         return
     for instance in resolve(new.spec, services.sections(), frozenset()):
         made = _made(instance, new.metadata.namespace)
         if instance.asked and made is not None:
-            yield made, partial(_moved, place=_place(instance))
+            stated = instance.section.templates(new.spec)
+            own = (said for part, key, said in stated if part.name_of(key) == instance.name and part is instance.part)
+            yield _Asked(made, next(own, None), partial(_moved, place=_place(instance)))
 
 
 def _warnings(resource: CustomResource) -> Iterator[Problem]:

@@ -81,6 +81,16 @@ def test_a_section_to_come_is_taken_and_its_author_is_warned() -> None:
             "spec.keystone.template.topologyRef has no effect: there are no Topology resources yet",
             id="a-field-of-a-template",
         ),
+        pytest.param(
+            {"topologyRef": {"name": "spread"}, "keystone": {}, "galera": {}},
+            "spec.topologyRef has no effect: there are no Topology resources yet",
+            id="a-field-of-the-whole-that-is-handed-down",
+        ),
+        pytest.param(
+            {"rabbitmq": {"templates": {"rabbitmq": {"queueType": "Mirrored"}}}},
+            "spec.rabbitmq.templates[rabbitmq].queueType: mirrored queues ended with RabbitMQ 4",
+            id="a-value-that-means-something-else",
+        ),
     ],
 )
 def test_what_changes_nothing_is_taken_and_its_author_is_warned(spec: JsonObject, words: str) -> None:
