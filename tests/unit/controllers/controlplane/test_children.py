@@ -169,6 +169,7 @@ def test_what_changes_nothing_is_named_in_a_condition_that_holds() -> None:
         pytest.param({"keystone": {}}, None, "False", id="not-there-yet"),
         pytest.param({"keystone": {}}, [], "False", id="not-looked-at-yet"),
         pytest.param({"keystone": {}}, [("CreateServiceReady", "False")], "False", id="no-services-yet"),
+        pytest.param({"keystone": {}}, [("Ready", "True")], "True", id="ready-with-less-to-tell"),
         # Its Services may be there long before its pods.
         pytest.param(
             {"keystone": {}}, [("CreateServiceReady", "True"), ("Ready", "False")], "True", id="with-services"
@@ -183,7 +184,8 @@ def test_an_api_is_exposed_when_its_own_resource_has_its_services(
         Condition(type=name, status=found, reason="Pods", message="m", lastTransitionTime="2026-11-16T00:00:00Z")
         for name, found in conditions or ()
     )
-    there = msgspec.structs.replace(there, status=msgspec.structs.replace(there.status, conditions=said))
+    status_of = msgspec.structs.replace(there.status, conditions=said, observedGeneration=1)
+    there = msgspec.structs.replace(there, status=status_of)
     seen = facts(there) if conditions is not None else facts()
     found = findings({"memcached": {}, **spec}, seen)["OpenStackControlPlaneExposeKeystoneAPIReady"]
 
