@@ -27,6 +27,7 @@ from stackwright.api.exposure import CaTls
 from stackwright.api.forms import Labels, ObjectName
 from stackwright.api.pods import ExtraMountsList, TopologyRef
 from stackwright.api.sections import HandedDown, Part, Section
+from stackwright.api.sections_to_come import to_come
 from stackwright.api.service import RabbitMqConfig
 
 __all__ = ["HandedDown", "OpenStackControlPlane", "Part", "Section", "control_plane_type"]
@@ -35,6 +36,7 @@ GROUP = "core.openstack.org"
 
 INPUT_READY = "InputReady"
 INFRASTRUCTURE_READY = "OpenStackControlPlaneInfrastructureReady"
+SECTIONS_READY = "OpenStackControlPlaneSectionsReady"
 
 _Duration = Annotated[str, pattern(r"^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$")]
 _RenewBefore = Annotated[
@@ -208,14 +210,14 @@ class OpenStackControlPlane(CustomResource, frozen=True, kw_only=True):
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "OpenStackControlPlane", "openstackcontrolplanes")
     definition: ClassVar[Definition] = shown(short_names=("osctlplane", "osctlplanes", "oscp", "oscps"))
-    conditions: ClassVar[tuple[str, ...]] = (INPUT_READY, INFRASTRUCTURE_READY)
+    conditions: ClassVar[tuple[str, ...]] = (INPUT_READY, INFRASTRUCTURE_READY, SECTIONS_READY)
 
     spec: OpenStackControlPlaneSpec
     status: OpenStackControlPlaneStatus = OpenStackControlPlaneStatus()
 
 
 def control_plane_type(sections: Iterable[Section]) -> type[OpenStackControlPlane]:
-    """Return the umbrella with the given sections in its spec; without any it is the fixed part.
+    """Return the umbrella with the given sections in its spec, and with those to come; without any, the fixed part.
 
     An absent section is one that was not asked for.
     """
@@ -225,6 +227,7 @@ def control_plane_type(sections: Iterable[Section]) -> type[OpenStackControlPlan
     fields: list[tuple[str, Any, Any]] = [
         (section.name, Annotated[section.struct() | None, describe(section.description)], None) for section in ordered
     ]
+    fields += [section.field for section in to_come(section.name for section in ordered)]
     spec = msgspec.defstruct(
         OpenStackControlPlaneSpec.__name__,
         fields,
@@ -248,8 +251,9 @@ def control_plane_type(sections: Iterable[Section]) -> type[OpenStackControlPlan
 def _conditions(sections: Iterable[Section]) -> tuple[str, ...]:
     """Return the conditions in the order in which they become true: infrastructure first, then services."""
     below = [section.condition for section in sections if section.infrastructure]
-    above = [section.condition for section in sections if not section.infrastructure]
-    return (INPUT_READY, *below, INFRASTRUCTURE_READY, *above)
+    services = [section for section in sections if not section.infrastructure]
+    above = [name for section in services for name in (section.condition, section.exposure) if name]
+    return (INPUT_READY, *below, INFRASTRUCTURE_READY, *above, SECTIONS_READY)
 
 
 KINDS: tuple[type[CustomResource], ...] = (OpenStackControlPlane,)

@@ -52,7 +52,9 @@ _FIELDS = " +".join(
         f"(0*[0-6]|{_WEEKDAYS})",
     )
 )
-CRON = rf"^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|{_FIELDS})$"
+# A time between two runs, as Go writes it.
+_EVERY = "@every ([0-9]+([.][0-9]+)?(ns|us|ms|s|m|h))+"
+CRON = rf"^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|{_EVERY}|{_FIELDS})$"
 
 # A cron expression: five fields, or one of the words that begin with @.
 Schedule = Annotated[

@@ -16,7 +16,6 @@ from stackwright.api.base import (
     max_length,
     min_length,
     pattern,
-    rule,
     shown,
 )
 from stackwright.api.forms import ObjectName
@@ -36,16 +35,22 @@ GALERA_KEY = "galera"
 
 # Names of this form need no quoting in SQL and mean the same on every file system.
 _Identifier = Annotated[str, pattern(r"^[a-zA-Z0-9_]+$"), max_length(64)]
+_LONGEST_SCHEMA = 64
 
 
 class MariaDBDatabaseSpec(Value, frozen=True, kw_only=True):
     """Which schema should exist, and how it stores text."""
 
     name: Annotated[
-        _Identifier,
+        str,
+        pattern(r"^[a-zA-Z0-9_]*$"),
+        max_length(_LONGEST_SCHEMA),
         immutable("a schema cannot be renamed; make another MariaDBDatabase and move the data"),
-        describe("The name of the schema on the server. It must not be one of the server's own, such as mysql."),
-    ]
+        describe(
+            "The name of the schema on the server; by default that of this resource. It must not be one of the "
+            "server's own, such as mysql."
+        ),
+    ] = ""
     defaultCharacterSet: Annotated[_Identifier, describe("The default character set of tables.")] = "utf8"
     defaultCollation: Annotated[_Identifier, describe("The default collation of tables.")] = "utf8_general_ci"
     secret: Annotated[
@@ -81,8 +86,13 @@ class MariaDBDatabase(CustomResource, frozen=True, kw_only=True):
     )
     conditions: ClassVar[tuple[str, ...]] = ("MariaDBServerReady", "MariaDBDatabaseReady")
 
-    spec: MariaDBDatabaseSpec
+    spec: MariaDBDatabaseSpec = MariaDBDatabaseSpec()
     status: MariaDBDatabaseStatus = MariaDBDatabaseStatus()
+
+    @property
+    def schema(self) -> str:
+        """The name of the schema on the server."""
+        return self.spec.name or self.metadata.name.replace("-", "_").replace(".", "_")[:_LONGEST_SCHEMA]
 
 
 class MariaDBAccountSpec(Value, frozen=True, kw_only=True):
@@ -101,7 +111,6 @@ class MariaDBAccountSpec(Value, frozen=True, kw_only=True):
     ]
     requireTLS: Annotated[
         bool,
-        rule("!self", message="requireTLS is not supported yet; leave it out", reason="FieldValueForbidden"),
         describe("Whether the server refuses this user without TLS."),
     ] = False
     accountType: Annotated[

@@ -25,7 +25,7 @@ import msgspec
 from stackwright.api import paths
 from stackwright.api.base import CustomResource, JsonObject, Value, describe, max_properties
 from stackwright.api.exposure import ApiOverride
-from stackwright.api.templates import template_of
+from stackwright.api.templates import refuses_empty, template_of
 
 # More instances than anybody runs; the server wants a bound where it counts the cost of rules.
 MOST_INSTANCES = 32
@@ -50,13 +50,17 @@ class HandedDown:
     value: Any = None
     unless: str = ""
 
-    def fill(self, said: JsonObject, key: str, whole: JsonObject) -> JsonObject:
-        """Return what a template says, with this field where it does not say it; `whole` is what the umbrella says."""
+    def fill(self, said: JsonObject, key: str, whole: JsonObject, *, blank: bool = False) -> JsonObject:
+        """Return what a template says, with this field where it does not say it; `whole` is what the umbrella says.
+
+        With `blank`, an empty text says nothing.
+        """
         for place in paths.places(said, self.path):
             entries = paths.keys(self.path, place)
             older = self.unless and paths.find(said, paths.fill(self.unless, entries)) is not None
             value = self._value(entries[-1] if entries else key, whole)
-            if value is not None and not older and paths.find(said, place) is None:
+            unsaid = (None, "") if blank else (None,)
+            if value is not None and not older and paths.find(said, place) in unsaid:
                 said = paths.put(said, place, value)
         return said
 
@@ -75,7 +79,7 @@ class Part:
     are the keys of those that are made where the user names none; without it, `instance` is the only one. Else
     `instance` is the name of the one resource, which is made only where its template says something at the path `when`.
     `external` is the path that says that the service runs elsewhere: it then needs nothing, and no password is made up
-    for it. `unsupported` are paths that are refused while they cannot be served; a field `tls` always is.
+    for it.
     A service with several APIs has them as a map of templates, in the field that `apis` names; one whose only API is
     one of several components has that component's template in the field that `api` names.
     """
@@ -89,7 +93,6 @@ class Part:
     when: str = ""
     handed_down: tuple[HandedDown, ...] = ()
     external: str = ""
-    unsupported: tuple[str, ...] = ()
     api: str = ""
     apis: str = ""
 
@@ -159,5 +162,5 @@ class Part:
     def fill(self, said: JsonObject, key: str, whole: JsonObject) -> JsonObject:
         """Return what a resource says: what the user says of it, and what the umbrella says where the user does not."""
         for given in self.handed_down:
-            said = given.fill(said, key, whole)
+            said = given.fill(said, key, whole, blank=refuses_empty(self.spec, given.path))
         return said

@@ -24,7 +24,21 @@ from stackwright.api.exposure import RoutedOverride
 from stackwright.api.parts import MOST_INSTANCES, HandedDown, Part
 from stackwright.api.templates import part_of
 
-__all__ = ["HandedDown", "Part", "Section", "SectionOverride"]
+__all__ = ["HandedDown", "Part", "Section", "SectionOverride", "WithoutEffect"]
+
+
+# How the umbrella's conditions begin.
+_PREFIX = "OpenStackControlPlane"
+
+
+@dataclass(frozen=True)
+class WithoutEffect:
+    """A field of upstream's section that changes nothing here: its name, its type with a description, and why."""
+
+    name: str
+    type: Any
+    default: Any
+    why: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +47,7 @@ class Section:
 
     It has one part or several, and its `condition` follows the resources of all of them. The words of an only part are
     given to the section itself. One part at most has an API.
+    `without_effect` are fields that upstream's section has and that are accepted for its sake.
     `kolla` are the components that Kolla has of the service, each with the part of the template that says how it runs:
     a path, which is empty for the template itself.
     """
@@ -42,13 +57,13 @@ class Section:
     description: str
     parts: tuple[Part, ...] = ()
     infrastructure: bool = False
+    without_effect: tuple[WithoutEffect, ...] = ()
     kolla: Mapping[str, str] = field(default_factory=dict)
     kind: InitVar[type[CustomResource] | None] = None
     instance: InitVar[str] = ""
     several: InitVar[bool] = False
     handed_down: InitVar[tuple[HandedDown, ...]] = ()
     external: InitVar[str] = ""
-    unsupported: InitVar[tuple[str, ...]] = ()
     api: InitVar[str] = ""
     apis: InitVar[str] = ""
 
@@ -59,7 +74,6 @@ class Section:
         several: bool,
         handed_down: tuple[HandedDown, ...],
         external: str,
-        unsupported: tuple[str, ...],
         api: str,
         apis: str,
     ) -> None:
@@ -71,7 +85,6 @@ class Section:
             several=several,
             handed_down=handed_down,
             external=external,
-            unsupported=unsupported,
             api=api,
             apis=apis,
         )
@@ -91,6 +104,11 @@ class Section:
     def has_apis(self) -> bool:
         """Whether the service has several APIs, by name."""
         return any(part.apis for part in self.parts)
+
+    @property
+    def exposure(self) -> str:
+        """The condition that tells whether its APIs can be reached; "" where it has none."""
+        return self.condition.replace(_PREFIX, f"{_PREFIX}Expose", 1) if self.has_endpoints or self.has_apis else ""
 
     def part_of(self, kind: type[CustomResource]) -> Part | None:
         """Return the part that makes resources of a kind."""
@@ -121,6 +139,7 @@ class Section:
             fields += [_API_OVERRIDE, _CREDENTIAL]
         if self.has_apis:
             fields += [_API_OVERRIDES, _CREDENTIAL]
+        fields += [(field.name, field.type, field.default) for field in self.without_effect]
         return _struct(f"{self.name.capitalize()}Section", fields, self.description)
 
 
@@ -145,8 +164,12 @@ class SectionOverride(Value, frozen=True, kw_only=True):
         max_properties(2),
         describe("Overrides of the API's Services by endpoint: public, internal. Overrides in the template win."),
     ] = {}
-    route: Annotated[JsonObject, free_form, describe("Not supported: set service, or create your own Route.")] = {}
-    tls: Annotated[JsonObject, free_form, describe("Not supported yet.")] = {}
+    route: Annotated[
+        JsonObject,
+        free_form,
+        describe("Has no effect: set service, or create an Ingress, a Gateway or a Route of your own."),
+    ] = {}
+    tls: Annotated[JsonObject, free_form, describe("Not supported yet; refused if it names a certificate.")] = {}
 
 
 _API_OVERRIDE: tuple[str, Any, Any] = ("apiOverride", SectionOverride, SectionOverride())
@@ -161,6 +184,6 @@ _API_OVERRIDES: tuple[str, Any, Any] = (
 )
 _CREDENTIAL: tuple[str, Any, Any] = (
     "applicationCredential",
-    Annotated[JsonObject, free_form, describe("Not supported yet, except as enabled: false.")],
+    Annotated[JsonObject, free_form, describe("Has no effect yet: the service logs in with its password.")],
     {},
 )

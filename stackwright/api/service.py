@@ -86,6 +86,17 @@ DefaultConfigOverwrite = Annotated[
 ]
 
 
+SnippetSecrets = Annotated[
+    tuple[str, ...],
+    atomic,
+    max_items(32),
+    describe(
+        "Secrets whose values are further snippets, read after customServiceConfig. Use them for the "
+        "passwords of a store."
+    ),
+]
+
+
 class ServiceTemplate(PodTemplate, frozen=True, kw_only=True):
     """What a user may set for each component of a service: how many pods, which configuration, which networks."""
 

@@ -15,7 +15,7 @@ import msgspec
 
 from stackwright.api import paths
 from stackwright.api.base import Rule, Value
-from stackwright.kube.markers import Immutable
+from stackwright.kube.markers import Immutable, Keyword, pattern
 
 
 @cache
@@ -52,7 +52,8 @@ def _fields(struct: type[msgspec.Struct], filled: frozenset[str]) -> Iterator[An
         if field.required and field.name not in filled:
             yield field.name, annotation
         else:
-            yield field.name, _optional(annotation), None
+            taken = _emptied(annotation) if field.name in filled and _refuses_empty(annotation) else annotation
+            yield field.name, _optional(taken), None
 
 
 def _optional(annotation: Any) -> Any:
@@ -61,6 +62,43 @@ def _optional(annotation: Any) -> Any:
         base, *markers = typing.get_args(annotation)
         return Annotated[(base | None, *markers)]
     return annotation | None
+
+
+def refuses_empty(struct: Any, path: str) -> bool:
+    """Return whether the field of a struct at a path takes no empty text: in a template, that is one not said."""
+    *above, last = paths.split(path)
+    for step in above:
+        struct = _bare(struct if step == paths.EVERY else typing.get_type_hints(struct).get(step))
+    if not (isinstance(struct, type) and issubclass(struct, msgspec.Struct)):
+        return False
+    return _refuses_empty(typing.get_type_hints(struct, include_extras=True).get(last))
+
+
+def _bare(annotation: Any) -> Any:
+    """Return a type without None, or the type of a map's values."""
+    if typing.get_origin(annotation) is dict:
+        return typing.get_args(annotation)[1]
+    choices = [choice for choice in typing.get_args(annotation) if choice is not types.NoneType]
+    return choices[0] if choices else annotation
+
+
+def _refuses_empty(annotation: Any) -> bool:
+    return any(isinstance(marker, Keyword) and marker.name == "minLength" for marker in _markers(annotation))
+
+
+def _markers(annotation: Any) -> tuple[Any, ...]:
+    return typing.get_args(annotation)[1:] if typing.get_origin(annotation) is Annotated else ()
+
+
+def _emptied(annotation: Any) -> Any:
+    """Return a type of texts that takes an empty one as well."""
+    base, *markers = typing.get_args(annotation)
+    kept = [
+        pattern(f"^$|{marker.value}") if isinstance(marker, Keyword) and marker.name == "pattern" else marker
+        for marker in markers
+        if not (isinstance(marker, Keyword) and marker.name == "minLength")
+    ]
+    return Annotated[(base, *kept)]
 
 
 def _below(filled: frozenset[str], step: str) -> frozenset[str]:

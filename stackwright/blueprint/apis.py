@@ -39,7 +39,6 @@ def problems(resource: Any, look: Look, api: str = "") -> Iterable[tuple[str, st
 
     `api` is the field with the API's own template, where it is one of several components.
     """
-    yield from certificates(resource, api)
     yield from urls(resource, api=api)
     if resource.spec.auth.applicationCredentialSecret:
         sentence = "application credentials are not supported yet; remove it, and the service's password is used"
@@ -51,13 +50,6 @@ def problems(resource: Any, look: Look, api: str = "") -> Iterable[tuple[str, st
             " stays"
         )
         yield "spec.provisioning", sentence
-
-
-def certificates(resource: Any, api: str = "") -> Iterable[tuple[str, str]]:
-    """Yield that an API has no certificates yet."""
-    template, path = _template(resource, api)
-    if template.tls.api is not None or template.tls.caBundleSecretName:
-        yield f"{path}.tls", "TLS is not supported yet; remove it"
 
 
 def urls(resource: Any, added: str = "", api: str = "") -> Iterable[tuple[str, str]]:

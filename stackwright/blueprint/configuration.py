@@ -48,6 +48,16 @@ def oslo_files(
     )
 
 
+def snippet_files(
+    directory: str, rank: int, secrets: Iterable[str], content: Mapping[str, Mapping[str, str]], before: str = ""
+) -> Iterable[ConfigFile]:
+    """Yield a file for each snippet that the user keeps in Secrets; `rank` is the place of these among all files."""
+    for position, secret in enumerate(secrets):
+        for key, text in sorted(content[secret].items()):
+            name = f"0{rank}-{position:02}-{secret}-{key.removesuffix('.conf')}.conf"
+            yield ConfigFile(f"{before}{name}", text, f"{directory}/{name}")
+
+
 def problems(service: Service[C, F], resource: C) -> Iterable[tuple[str, str]]:
     """Yield file names that cannot stand next to ours: a Secret refuses them, or they have another meaning."""
     overwrite: Mapping[str, str] = paths.find(resource, "spec.defaultConfigOverwrite") or {}

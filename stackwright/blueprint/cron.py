@@ -1,9 +1,12 @@
 """Cron expressions as a CronJob takes them: five fields with bounds, lists, ranges, steps and names. Pure."""
 
+import re
 from dataclasses import dataclass
 
 # Words in place of the fields.
 WORDS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
+# Some time between two runs, in Go's words.
+_EVERY = re.compile(r"@every ([0-9]+([.][0-9]+)?(ns|us|ms|s|m|h))+")
 # The longest month of each number; February has a 29th at times.
 _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
@@ -34,7 +37,7 @@ _FIELDS = (
 
 def problem(text: str) -> str:
     """Return why a text is not a cron expression, or one that never comes; an empty text when all is well."""
-    if text in WORDS:
+    if text in WORDS or _EVERY.fullmatch(text):
         return ""
     parts = text.split()
     if len(parts) != len(_FIELDS):

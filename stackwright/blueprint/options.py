@@ -18,7 +18,7 @@ from stackwright.blueprint import admission, ini, option_types
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.ini import Assignment
 from stackwright.blueprint.option_types import Options, OptionType
-from stackwright.blueprint.service import Service
+from stackwright.blueprint.service import IMAGE_FIELD, Service
 
 # How similar a name must be to a known one to be suggested.
 _ALIKE = 0.8
@@ -53,7 +53,8 @@ def problems(service: Service[Any, Any], resource: Any, image: ComponentImage | 
 
 def certain(spec: Any, image: ComponentImage | None) -> bool:
     """Return whether a service runs the image whose options are listed."""
-    return image is not None and image.ours and not getattr(spec, "containerImage", "")
+    named = (found for _, found in admission.fields_called("", spec, IMAGE_FIELD))
+    return image is not None and image.ours and not any(named)
 
 
 def findings(service: Service[Any, Any], path: str, spec: Any) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from stackwright.api import paths
 from stackwright.api.base import CustomResource, JsonObject, Resource, Status
 from stackwright.api.exposure import RoutedOverride
 from stackwright.blueprint.children import Later
@@ -28,6 +29,8 @@ from stackwright.kube.shapes.children import Child
 # The job that makes or upgrades the tables, and the chart's own jobs, which make what a service needs elsewhere.
 DB_SYNC = "db-sync"
 DB_CREATE, IDENTITY_CREATE = "db-create", "identity-create"
+# The field by which a user names an image, of a service or of one of its components.
+IMAGE_FIELD = "containerImage"
 
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
@@ -46,6 +49,10 @@ def _never(_: CustomResource) -> bool:
 
 
 def _no_files(_: CustomResource, __: Facts) -> "Iterable[ConfigFile]":
+    return ()
+
+
+def _no_advice(_: CustomResource) -> "Iterable[tuple[str, str]]":
     return ()
 
 
@@ -284,7 +291,8 @@ class Service(Generic[C, F]):
     A folder may have several services, which share a chart and an image. One without components, jobs and schedules is
     only the parent of its children: it has neither. Components, endpoints and jobs that depend on
     what the user asks for are functions of the resource.
-    `problems` are what is wrong with a spec beyond what its schema can say. `elsewhere` says that the service runs
+    `problems` are what is wrong with a spec beyond what its schema can say; `advice` is what its author should know of
+    values that are taken. `elsewhere` says that the service runs
     somewhere else and is only used. `unread` are fields that upstream has and that nothing here reads yet. `options` is
     the file that lists the options of its configuration, where it has such a list.
     `needs` are what it needs of others, and `provides` what others need of it. `children` are resources of our own
@@ -296,6 +304,7 @@ class Service(Generic[C, F]):
     `forms` are what such components and jobs are to the chart: the name of a form may end in `*`, which stands for
     anything.
     `own_values` describe, as JSON Schema does, the values of its chart that other charts do not have.
+    `image_fields` are where a resource names the image of its jobs: the first that says one counts.
     `parts` are names, behind that of the release, of objects in the chart that no other word here tells of; `fixed` are
     the objects of `resources` whose names do not depend on the resource's, so that a namespace has them once. `claims`
     are further things that are its own, also where it runs elsewhere.
@@ -323,6 +332,7 @@ class Service(Generic[C, F]):
     foreseen: Callable[[C], Iterable[CustomResource]] | None = None
     exports: Callable[[C, F], Iterable[Export]] | None = None
     problems: Callable[[C, Look], Iterable[tuple[str, str]]] | None = None
+    advice: Callable[[C], Iterable[tuple[str, str]]] = _no_advice
     elsewhere: Callable[[C], bool] = _never
     resources_elsewhere: Callable[[C, Mapping[str, str]], Iterable[Resource]] | None = None
     tell: Callable[[C, F | None, Look], Told[C]] | None = None
@@ -335,6 +345,7 @@ class Service(Generic[C, F]):
     claims: Callable[[C], Iterable[Claim]] = _no_claims
     chart: str = ""
     image: str = ""
+    image_fields: tuple[str, ...] = (IMAGE_FIELD,)
 
     @property
     def has_chart(self) -> bool:
@@ -350,6 +361,12 @@ class Service(Generic[C, F]):
     def image_name(self) -> str:
         """The name of its component in the image manifest."""
         return self.image or self.name
+
+    def asked_image(self, resource: C) -> str:
+        """Return the image that a resource names for itself; "" where it leaves that to the image manifest."""
+        spec = _spec(resource)
+        named = (found for path in self.image_fields for _, found in paths.find_all(spec, path))
+        return next(filter(None, named), "")
 
     @property
     def known_actions(self) -> dict[str, Action]:

@@ -137,7 +137,7 @@ def _services(services: Iterable[Service[Any, Any]]) -> JsonObject:
     words = "The Services of the release."
     ends: JsonObject = {}
     for service in services:
-        if callable(service.endpoints) and service.forms:
+        if callable(service.endpoints) and _named_by_users(service):
             # Users name them, as they name the components.
             named = {"propertyNames": refer("label"), "additionalProperties": refer("service")}
             return {**described(words, {"type": "object"}), **named}
@@ -155,7 +155,9 @@ def _end(key: str, interface: str) -> JsonObject:
 def _are_named(services: Iterable[Service[Any, Any]]) -> bool:
     """Return whether Services have to say before which component they stand: there are several APIs."""
     return any(
-        service.forms if callable(service.endpoints) else any(endpoint.name for endpoint in service.endpoints)
+        _named_by_users(service)
+        if callable(service.endpoints)
+        else any(endpoint.name for endpoint in service.endpoints)
         for service in services
     )
 
@@ -268,3 +270,8 @@ def _references(part: Any) -> Iterator[str]:
     elif isinstance(part, list):
         for inner in part:
             yield from _references(inner)
+
+
+def _named_by_users(service: Service[Any, Any]) -> bool:
+    """Return whether users choose the names of components, and so of APIs."""
+    return any(form.name.endswith("*") for form in service.forms)

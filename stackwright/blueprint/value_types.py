@@ -65,6 +65,7 @@ POD: JsonObject = {
 WORKLOAD: JsonObject = {
     "replicas": described("How many pods run; 0 stops them and keeps the data.", {"type": "integer", "minimum": 0}),
     "hash": described(_CONTENT, {"type": "string"}),
+    "image": described("The image of these pods, where it is another one than that of the chart.", {"type": "string"}),
     **POD,
     "affinity": described(
         "Where the pods go, instead of the chart's own rule, which rather takes different hosts.", {"type": "object"}

@@ -11,7 +11,7 @@ from stackwright.api.pods import ExtraMounts, Probe
 from stackwright.blueprint import configuration
 from stackwright.blueprint.digests import digest
 from stackwright.blueprint.facts import Facts
-from stackwright.blueprint.service import Component, Endpoint, Job, Service
+from stackwright.blueprint.service import IMAGE_FIELD, Component, Endpoint, Job, Service
 
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
@@ -82,12 +82,14 @@ def _component(service: Service[C, F], component: Component[C, F], resource: C, 
     if component.command is not None:
         result["config"] = configuration.secret_name(resource)
         result["hash"] = configuration.component_hash(service, component, resource, facts)
+    own_image = getattr(template, IMAGE_FIELD, "")
     further = {
+        "image": own_image if own_image != facts.image else "",
         "resources": msgspec.to_builtins(template.resources),
         "nodeSelector": template.nodeSelector,
         "probes": _probes(template),
         "annotations": {"openstack.org/restarted": restart} if restart else {},
-        **_extra(getattr(template, "extraMounts", ()), service.name),
+        **_extra(getattr(template, "extraMounts", ()), _names(service, component)),
     }
     result |= {name: value for name, value in further.items() if value}
     return result | (component.values(resource, facts) if component.values is not None else {})
@@ -139,12 +141,17 @@ def _exposed(override: Any) -> JsonObject:
     return result
 
 
-def _extra(mounts: Iterable[ExtraMounts], service: str) -> JsonObject:
-    """Return the further volumes for the pods of a service: those that name no service, and those that name it."""
+def _names(service: Service[C, F], component: Component[C, F]) -> frozenset[str]:
+    """Return by which names a user may mean the pods of a component: Barbican, BarbicanAPI."""
+    return frozenset({service.name, f"{service.name}{component.name.replace('-', '')}"})
+
+
+def _extra(mounts: Iterable[ExtraMounts], names: frozenset[str]) -> JsonObject:
+    """Return the further volumes for the pods of these names: those that name nobody, and those that name them."""
     volumes: list[Mapping[str, Any]] = []
     places: list[JsonObject] = []
     for entry in (entry for mount in mounts for entry in mount.extraVol):
-        if entry.propagation and service.lower() not in {name.lower() for name in entry.propagation}:
+        if entry.propagation and names.isdisjoint(name.lower() for name in entry.propagation):
             continue
         volumes.extend(entry.volumes)
         places.extend(msgspec.to_builtins(place) for place in entry.mounts)

@@ -8,7 +8,7 @@ from typing import Any
 
 from stackwright.api.mariadb import MariaDBAccount
 from stackwright.blueprint import admission as snippets
-from stackwright.blueprint import mounts
+from stackwright.blueprint import mounts, tls
 from stackwright.blueprint.images import ComponentImage
 from stackwright.controllers import database_names, doors, option_values, ownership
 from stackwright.controllers.known import Known
@@ -34,8 +34,13 @@ def _mounts(_: CustomResource | None, new: CustomResource, __: Known) -> Finding
     return Findings(errors=tuple(FieldError(path, sentence) for path, sentence in mounts.problems(new)))
 
 
+def _tls(_: CustomResource | None, new: CustomResource, __: Known) -> Findings:
+    found = tls.problems(getattr(new, "spec", None))
+    return Findings(errors=tuple(FieldError(path, sentence, "FieldValueForbidden") for path, sentence in found))
+
+
 # What every kind is checked for, in the order in which it is told.
-CHECKS: tuple[Check, ...] = (_snippets, _database_names, _mounts, doors.check, ownership.check)
+CHECKS: tuple[Check, ...] = (_snippets, _database_names, _mounts, _tls, doors.check, ownership.check)
 
 
 def webhooks(

@@ -14,16 +14,20 @@ from stackwright.kube.resource import CustomResource
 # The field by which a service, or its template in another resource, names its account.
 ACCOUNT = "databaseAccount"
 
+# An account of this type is the server's own.
+SYSTEM = "System is not supported yet; root's password is in the Secret of the Galera"
+
 Account = Callable[[str], MariaDBAccount | None]
 
 
 def problems(resource: CustomResource, account: Account) -> Iterator[tuple[str, str]]:
     """Yield the path of every name that cannot be used, with a sentence; `account` finds the account of a name."""
     match resource:
-        case MariaDBDatabase(spec=database):
-            yield from _told("spec.name", schema_problem(database.name))
+        case MariaDBDatabase():
+            yield from _told("spec.name", schema_problem(resource.schema))
         case MariaDBAccount(spec=user):
             yield from _told("spec.userName", user_problem(user.userName))
+            yield from _told("spec.accountType", SYSTEM if user.accountType == "System" else "")
         case _:
             yield from _of_service(resource, account)
 

@@ -1,15 +1,19 @@
-"""What a service would refuse later, asked at the door: the same list, with what the caches know. Pure.
+"""What a service would refuse later, or ignore, asked at the door: the same list, with what the caches know. Pure.
 
 An umbrella is asked for each resource that it would make, so that a bad value in a template is refused where it stands.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import msgspec
 
 from stackwright import services
+from stackwright.api import paths
 from stackwright.api.controlplane import OpenStackControlPlane
-from stackwright.blueprint import node_ports, ranges, refused
+from stackwright.blueprint import node_ports, ranges, refused, without_effect
 from stackwright.blueprint.look import Look
 from stackwright.controllers.controlplane.resolution import Instance, resolve
 from stackwright.controllers.known import Known
@@ -22,21 +26,50 @@ Problem = tuple[str, str]
 
 
 def check(_: CustomResource | None, new: CustomResource, known: Known) -> Findings:
-    """Return every value that cannot be, wherever it stands."""
-    found = dict.fromkeys((*ranges.problems(new), *_further(new, known)))
-    return Findings(errors=tuple(FieldError(path, sentence) for path, sentence in found))
+    """Return every value that cannot be, wherever it stands; and a warning for each that changes nothing."""
+    made = tuple(_resources(new))
+    further = ((each.place(path), sentence) for each in made for path, sentence in _of(each.resource, known))
+    found = dict.fromkeys((*ranges.problems(new), *further))
+    told = (
+        f"{each.place(path)}{sentence}"
+        for each in made
+        for path, sentence in _warnings(each.resource)
+        # What an umbrella hands down is its own field, and told once.
+        if paths.find(each.said, path.removeprefix("spec.")) is not None
+    )
+    return Findings(
+        errors=tuple(FieldError(path, sentence) for path, sentence in found), warnings=tuple(dict.fromkeys(told))
+    )
 
 
-def _further(new: CustomResource, known: Known) -> Iterator[Problem]:
-    """Yield what only the services know of, and what others have taken already."""
-    if isinstance(new, OpenStackControlPlane):
-        for instance in resolve(new.spec, services.sections(), frozenset()):
-            made = _made(instance, new.metadata.namespace)
-            if instance.asked and made is not None:
-                place = _place(instance)
-                yield from ((_moved(path, place), sentence) for path, sentence in _of(made, known))
-    else:
-        yield from _of(new, known)
+@dataclass(frozen=True)
+class _Asked:
+    """A resource that was written, or that an umbrella makes: what its author said, and where its fields stand."""
+
+    resource: CustomResource
+    said: Any
+    place: Callable[[str], str] = str
+
+
+def _resources(new: CustomResource) -> Iterator[_Asked]:
+    """Yield a resource, or those that an umbrella makes of it."""
+    if not isinstance(new, OpenStackControlPlane):
+        yield _Asked(new, getattr(new, "spec", None))
+        return
+    for instance in resolve(new.spec, services.sections(), frozenset()):
+        made = _made(instance, new.metadata.namespace)
+        if instance.asked and made is not None:
+            stated = instance.section.templates(new.spec)
+            own = (said for part, key, said in stated if part.name_of(key) == instance.name and part is instance.part)
+            yield _Asked(made, next(own, None), partial(_moved, place=_place(instance)))
+
+
+def _warnings(resource: CustomResource) -> Iterator[Problem]:
+    """Yield the fields that are taken and of which their author should know something, and what."""
+    blueprint = services.blueprint_of(type(resource))
+    if blueprint is not None:
+        yield from ((path, f" has no effect: {why}") for path, why in without_effect.of_service(blueprint, resource))
+        yield from ((path, f": {sentence}") for path, sentence in blueprint.advice(resource))
 
 
 def _of(resource: CustomResource, known: Known) -> Iterator[Problem]:

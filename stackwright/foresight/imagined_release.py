@@ -149,6 +149,8 @@ def _passwords(
         blueprint = world.blueprint_of(type(child)) if child is not resource else None
         if blueprint is not None and paths.find(child, "spec.secret") == resource.spec.secret:
             wanted |= {password for need in blueprint.needs_of(child) for password in need.passwords(child)}
+    # What stands in another Secret is the user's own.
+    wanted = {password for password in wanted if not password.secret}
     if not wanted or world(Secret, resource.spec.secret) is not None:
         return
     source = environment.source(resource.spec.secret)

@@ -17,6 +17,22 @@ def test_api_and_worker_are_there_each_with_its_budget(render: Render) -> None:
         assert {("Deployment", name), ("PodDisruptionBudget", name)} <= found
 
 
+def test_a_component_may_run_an_image_of_its_own(render: Render) -> None:
+    objects = render("barbican", "--set", "components.worker.image=registry.example/worker:1")
+    (worker,) = pod(objects, WORKER)["containers"]
+    (api,) = pod(objects, ("Deployment", "barbican"))["containers"]
+    assert worker["image"] == "registry.example/worker:1"
+    assert api["image"] != worker["image"]
+
+
+def test_a_listener_is_there_where_the_values_have_one(render: Render) -> None:
+    listener = ("Deployment", "barbican-keystone-listener")
+    assert listener not in render("barbican")
+    objects = render("barbican", "--set", "components.keystone-listener.config=barbican-config-data")
+    (container,) = pod(objects, listener)["containers"]
+    assert container["args"] == ["kolla_start"]
+
+
 def test_a_worker_serves_nothing_and_waits_for_the_tables(render: Render) -> None:
     worker = pod(render("barbican"), WORKER)
     (container,) = worker["containers"]

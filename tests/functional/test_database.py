@@ -326,8 +326,6 @@ async def test_an_unknown_character_set_is_refused_by_name(cloud: Database) -> N
     ("spec", "words"),
     [
         pytest.param({}, "storageClass and storageRequest are needed", id="no-storage"),
-        pytest.param({"tls": {"secretName": "cert"}}, "tls is not supported yet", id="tls"),
-        pytest.param({"disableNonTLSListeners": True}, "disableNonTLSListeners is not supported yet", id="tls-only"),
         pytest.param({"rootDatabaseAccount": "root"}, "rootDatabaseAccount is not supported yet", id="root-account"),
     ],
 )

@@ -71,6 +71,6 @@ async def test_a_field_that_is_not_supported_yet_is_refused_with_a_word(
         refused = await eventually(client, Memcached, "memcached", namespace, lambda seen: seen.status.conditions)
         ready = find(refused.status.conditions, "Ready")
         assert ready is not None
-        assert (ready.status, ready.message) == ("False", "spec.tls: TLS is not supported yet; remove it")
+        assert (ready.status, ready.message) == ("False", "spec.tls.secretName: TLS is not supported yet; leave it out")
         await client.apply(Memcached, cache(namespace), field_manager="user")
         await eventually(client, Memcached, "memcached", namespace, is_ready)

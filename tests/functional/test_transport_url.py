@@ -391,10 +391,7 @@ async def test_a_settled_one_makes_no_write(client: Client, namespace: str, acce
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        pytest.param({"replicas": 2}, "replicas must be odd", id="an-even-number-of-nodes"),
-        pytest.param({"tls": {"secretName": "certificate"}}, "tls is not supported yet", id="a-certificate"),
-        pytest.param({"tls": {"caSecretName": "authority"}}, "tls is not supported yet", id="an-authority"),
-        pytest.param({"tls": {"disableNonTLSListeners": True}}, "tls is not supported yet", id="only-tls"),
+        pytest.param({"replicas": 32}, "less than or equal to 31", id="too-many-nodes"),
         pytest.param(
             {"external": {"hostname": "a", "managementURL": "http://user:pw@a:15672", "secret": "b"}},
             "spec.external.managementURL",

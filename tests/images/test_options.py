@@ -10,7 +10,7 @@ import pytest
 from stackwright import services
 from stackwright.blueprint import serving
 from stackwright.local.images import composing, recipes
-from stackwright.services.barbican.service import PLUGINS, WORK
+from stackwright.services.barbican.settings import LISTEN, PLUGINS, WORK
 from stackwright.services.glance.settings import ASK
 from stackwright.services.keystone.settings import PREPARE
 from tests.images.built import Built, container, why_not_built
@@ -54,6 +54,7 @@ STARTS = {
     "glance": serving.application("glance", "glance.wsgi.api", ASK),
     "barbican": serving.application("barbican", "barbican.wsgi.api", PLUGINS),
     "barbican-worker": serving.daemon("barbican", WORK),
+    "barbican-listener": serving.daemon("barbican", LISTEN),
 }
 
 
@@ -92,7 +93,7 @@ def test_values_are_taken_and_refused_as_by_oslo_config(openstack: Built) -> Non
 
 @pytest.mark.parametrize("name", STARTS)
 def test_a_process_that_cannot_read_an_option_ends_and_says_which(openstack: Built, name: str) -> None:
-    service, file = name.removesuffix("-worker"), STARTS[name]
+    service, file = name.partition("-")[0], STARTS[name]
     sections = "[database]\nconnection = sqlite://\n[placement_database]\nconnection = sqlite://\n"
     # To read a deprecated option registers others, while all are read.
     bad = f"[DEFAULT]\nshow_multiple_locations = true\nlog_rotate_interval = s3cr3t\n{sections}"
@@ -149,7 +150,7 @@ UNLOADABLE = [
 def test_a_process_that_cannot_load_what_requests_need_ends(
     openstack: Built, name: str, lines: str, words: str
 ) -> None:
-    service, file = name.removesuffix("-worker"), STARTS[name]
+    service, file = name.partition("-")[0], STARTS[name]
     folder = openstack.root / f"etc/{service}/{service}.conf.d"
     folder.mkdir(exist_ok=True)
     sections = "[database]\nconnection = sqlite:////tmp/tables.sqlite\n"

@@ -117,7 +117,7 @@ spec:
   {{- end }}
   containers:
     - name: {{ .own.container | default .component }}
-      image: {{ include "stackwright.image" (dict "root" .root) }}
+      image: {{ .values.image | empty | ternary (include "stackwright.image" (dict "root" .root)) (.values.image | quote) }}
       args: {{ $configured | ternary (list "kolla_start") .own.args | toJson }}
       {{- if or $configured $api .own.environment }}
       env:

@@ -39,6 +39,10 @@ TRANSPORT_URL = "transport_url"
 QUORUM_QUEUES = "quorumqueues"
 
 
+def _always(_: Any) -> bool:
+    return True
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Broker(Need):
     """A login to the broker that the field at `bus` names; `url` is the name of the TransportURL."""
@@ -122,31 +126,49 @@ class _Broker(Need):
 
 @dataclass(frozen=True, kw_only=True)
 class Messaging(_Broker):
-    """A broker by which the service's own parts call each other."""
+    """A broker by which the service's own parts call each other.
+
+    `cluster` is the older field, which not every kind has; `usual` is the broker where the resource names none.
+    """
 
     name: str = "messaging"
     bus: str = "messagingBus"
+    cluster: str = ""
+    usual: str = ""
     keeps: ClassVar[Mapping[type[Resource], frozenset[str]]] = {TransportURL: MAKE}
+
+    def bus_of(self, resource: Any) -> RabbitMqConfig | None:
+        """Return what the resource says of its broker, by the field of today or the one of before."""
+        bus = super().bus_of(resource)
+        if bus is not None:
+            return bus
+        older = paths.find(resource.spec, self.cluster) if self.cluster else ""
+        cluster = older or self.usual
+        return RabbitMqConfig(cluster=cluster) if cluster else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Notifications(_Broker):
     """A broker for notifications, if the resource names one; otherwise the fact is None.
 
-    `cluster` is the older field, which not every kind has.
+    `cluster` is the older field, which not every kind has; "" where the kind means something else by it. `when` says
+    whether a resource has a use for such a broker at all.
     """
 
     name: str = "notifications"
     bus: str = "notificationsBus"
     cluster: str = "rabbitMqClusterName"
+    when: Callable[[Any], bool] = _always
     url: Callable[[Any], str] = names.notifications
     # One that is no longer used goes.
     keeps: ClassVar[Mapping[type[Resource], frozenset[str]]] = {TransportURL: KEEP}
 
     def bus_of(self, resource: Any) -> RabbitMqConfig | None:
         """Return what the resource says of its broker, in the present field or in the older one."""
+        if not self.when(resource):
+            return None
         bus = super().bus_of(resource)
-        if bus is None and (cluster := paths.find(resource.spec, self.cluster)):
+        if bus is None and self.cluster and (cluster := paths.find(resource.spec, self.cluster)):
             return RabbitMqConfig(cluster=cluster)
         return bus
 

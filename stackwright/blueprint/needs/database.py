@@ -127,7 +127,7 @@ class Database(Need):
         if database is None or not database.status.completed or account is None or not account.status.currentSecret:
             return None
         identity = database.status.hash.get(IDENTITY_KEY, FIRST)
-        fact = DatabaseFacts(at.hostname, at.port, database.spec.name, account.spec.userName, password, server.name)
+        fact = DatabaseFacts(at.hostname, at.port, database.schema, account.spec.userName, password, server.name)
         return fact if identity == FIRST else replace(fact, identity=identity)
 
     def _by_job(self, resource: Any, sight: Sight) -> Resolved:

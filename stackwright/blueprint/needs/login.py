@@ -81,5 +81,5 @@ class Login(Need):
         keystone = world.provider(self.word, name, spec, alone=False)
         url = f"http://{name}-internal.{world.outside.namespace}.svc:5000"
         urls = keystone.status.apiEndpoints or {PUBLIC: url, INTERNAL: url}
-        status = msgspec.structs.replace(keystone.status, apiEndpoints=urls, region=keystone.spec.region)
+        status = msgspec.structs.replace(keystone.status, apiEndpoints=urls, region=keystone.spec.region_name)
         world.add(msgspec.structs.replace(keystone, status=status))

@@ -66,12 +66,14 @@ class WantedPassword:
 
     One that is `optional` is generated with the others, but not asked of a user who brings the Secret.
     Such a key cannot be made anew: under `note` the status of the resource tells which one it works with.
+    `secret` is the Secret that has it, where that is another one than spec.secret.
     """
 
     key: str
     fernet: bool = False
     optional: bool = False
     note: str = ""
+    secret: str = ""
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ def render(  # noqa: PLR0913  its options
     there = manifests.read(files)
     resource = with_urls(choose(blueprint, there), {"public": public_url, "internal": internal_url})
     place = namespace or resource.metadata.namespace or resource_names.DEFAULT_NAMESPACE
-    images = _images(blueprint, image or getattr(resource.spec, "containerImage", ""))
+    images = _images(blueprint, image or blueprint.asked_image(resource))
     environment = Environment(images, artifacts.charts(charts))
     outside = Outside(place, database_host, database_port or 0, cache_servers)
     beside = [item for item in there if item.key != resource.key or type(item) is not type(resource)]

@@ -71,7 +71,7 @@ def find_broker(name: str, look: Looker) -> Broker | Absent:
         user=user,
         password=password,
         source=source,
-        queue_type=configuration.QUEUE_TYPES[resource.spec.queueType],
+        queue_type=configuration.queue_type(resource),
         external=external is not None,
         ready=is_ready(resource),
         uid=resource.metadata.uid if external is not None else "",

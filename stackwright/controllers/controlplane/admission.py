@@ -2,7 +2,8 @@
 
 from stackwright import services
 from stackwright.api.controlplane import OpenStackControlPlane
-from stackwright.controllers.controlplane.refusals import refusals
+from stackwright.api.sections_to_come import asked_for
+from stackwright.controllers.controlplane.refusals import without_effect
 from stackwright.controllers.known import Known
 from stackwright.kube.admission.checks import FieldError, Findings
 from stackwright.kube.resource import CustomResource
@@ -11,11 +12,12 @@ from stackwright.kube.resource import CustomResource
 def check(old: CustomResource | None, new: CustomResource, known: Known) -> Findings:
     """Return what is wrong with a control plane beyond what is checked in every kind."""
     assert isinstance(new, OpenStackControlPlane)  # noqa: S101  it is registered for that kind alone
-    errors = tuple(
-        FieldError(refusal.field, refusal.message, reason="FieldValueForbidden")
-        for refusal in refusals(new.spec, services.sections())
+    to_come = (
+        f"spec.{section.name} is kept, but this release does not deploy it: {section.title}"
+        for section in asked_for(new.spec)
     )
-    return Findings(errors=errors) + (_alone(new, known) if old is None else Findings())
+    ignored = (f"{path} has no effect: {why}" for path, why in without_effect(new.spec, services.sections()))
+    return Findings(warnings=(*to_come, *ignored)) + (_alone(new, known) if old is None else Findings())
 
 
 def _alone(new: OpenStackControlPlane, known: Known) -> Findings:

@@ -13,21 +13,23 @@ from stackwright.api.base import CustomResource
 from stackwright.api.controlplane import (
     INFRASTRUCTURE_READY,
     INPUT_READY,
+    SECTIONS_READY,
     OpenStackControlPlane,
     OpenStackControlPlaneStatus,
     OperatorState,
     ResolvedDependency,
     ServiceState,
 )
+from stackwright.api.sections_to_come import asked_for
 from stackwright.controllers import ownership
 from stackwright.controllers.controlplane import passwords
-from stackwright.controllers.controlplane.refusals import refusals, wrong_mode
+from stackwright.controllers.controlplane.refusals import refusals, without_effect, wrong_mode
 from stackwright.controllers.controlplane.resolution import Instance, is_disabled, resolve
 from stackwright.controllers.controlplane.service_operators import ServiceOperator, ServiceOperators, states
 from stackwright.controllers.teams import team_of_kind
 from stackwright.kube import finalizers
 from stackwright.kube.builtin import Secret
-from stackwright.kube.conditions import READY, REQUESTED, Finding, finding_of
+from stackwright.kube.conditions import READY, REQUESTED, Finding, find, finding_of
 from stackwright.kube.controller import Context, Controller, Result, Watch
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Wait
@@ -38,6 +40,9 @@ from stackwright.kube.shapes.children import mark_of
 from stackwright.kube.shapes.composite import Child, Composite
 from stackwright.kube.shapes.report import report
 from stackwright.kube.shapes.states import state_of
+
+# The condition of a service that tells of the Services before its API.
+SERVICES_READY = "CreateServiceReady"
 
 
 @dataclass(frozen=True)
@@ -98,10 +103,14 @@ def children(umbrella: OpenStackControlPlane, facts: Facts) -> Iterable[Child | 
     lost = passwords.loss(umbrella, instances, facts.secret, facts.present)
     if (complaint := lost or passwords.complaint(umbrella, instances, facts.secret)) is not None:
         yield complaint
+    else:
+        yield from _ignored(umbrella)
     yield from resources_of(instances, facts)
     yield from _unattended(instances, facts)
+    yield from _exposed(instances, facts)
     yield from _idle(umbrella, instances)
     yield _infrastructure(instances, facts)
+    yield _sections(umbrella, instances, facts)
 
 
 def resources_of(instances: Iterable[Instance], facts: Facts) -> Iterable[Child | Finding]:
@@ -131,7 +140,7 @@ def refuse(umbrella: OpenStackControlPlane, facts: Facts) -> None:
             "has one at most: delete one of the two, or move this one to another namespace"
         )
         raise Blocked(message, reason="NotAlone", condition=INPUT_READY)
-    if refused := refusals(umbrella.spec, services.sections()):
+    if refused := refusals(umbrella.spec):
         raise Blocked("; ".join(map(str, refused)), reason="NotSupported", condition=INPUT_READY)
     if (mismatch := wrong_mode(umbrella.spec.operatorMode, per_service=facts.operators is not None)) is not None:
         raise Blocked(str(mismatch), reason="OperatorModeMismatch", condition=INPUT_READY)
@@ -164,6 +173,23 @@ def _starting(instance: Instance, facts: Facts) -> str:
     return "" if state.status == "True" else f"The operator of {team} is not ready: {state.message}"
 
 
+def _exposed(instances: Iterable[Instance], facts: Facts) -> Iterable[Finding]:
+    """Say of each API whether its Services are there, as its own resource says it."""
+    for instance in instances:
+        if not (condition := instance.section.exposure):
+            continue
+        present = facts.present.get(instance.resource_name)
+        said = find(present.status.conditions, SERVICES_READY) if present is not None else None
+        if said is None and _state(instance, facts).status == "True":
+            # Whoever keeps it tells less of it; what is ready can be reached.
+            yield Finding(condition, "True", READY, "")
+        elif said is None:
+            yield Finding(condition, "False", "Requested", f"{instance} has no Services yet", "Info")
+        else:
+            status = "True" if said.status == "True" else "False"
+            yield Finding(condition, status, said.reason, f"{instance}: {said.message}", said.severity or "Info")
+
+
 def _idle(umbrella: OpenStackControlPlane, instances: Iterable[Instance]) -> Iterable[Finding]:
     """Say of the sections without a resource that nothing is missing there."""
     used = {instance.section.name for instance in instances}
@@ -171,7 +197,8 @@ def _idle(umbrella: OpenStackControlPlane, instances: Iterable[Instance]) -> Ite
         if section.name not in used:
             disabled = is_disabled(section, umbrella.spec)
             reason, message = ("Disabled", "is disabled") if disabled else ("NotRequested", "was not asked for")
-            yield Finding(section.condition, "True", reason, f"{section.title} {message}")
+            for condition in filter(None, (section.condition, section.exposure)):
+                yield Finding(condition, "True", reason, f"{section.title} {message}")
 
 
 def _infrastructure(instances: Iterable[Instance], facts: Facts) -> Finding:
@@ -182,6 +209,29 @@ def _infrastructure(instances: Iterable[Instance], facts: Facts) -> Finding:
         return Finding(INFRASTRUCTURE_READY, "True", READY, "")
     worst = min(missing, key=lambda state: state.severity != "Error")
     return replace(worst, condition=INFRASTRUCTURE_READY)
+
+
+def _ignored(umbrella: OpenStackControlPlane) -> Iterable[Finding]:
+    """Name the fields that change nothing."""
+    if names := ", ".join(path for path, _ in without_effect(umbrella.spec, services.sections())):
+        message = f"All inputs are there; these fields have no effect in this release: {names}"
+        yield Finding(INPUT_READY, "True", READY, message)
+
+
+def _sections(umbrella: OpenStackControlPlane, instances: Iterable[Instance], facts: Facts) -> Finding:
+    """Return whether every section that is enabled has a service; Ready would else be true of half a cloud.
+
+    It is told last: as long as the rest is on its way, that is what a user waits for.
+    """
+    missing = [f"spec.{section.name}" for section in asked_for(umbrella.spec)]
+    if not missing:
+        return Finding(SECTIONS_READY, "True", READY, "")
+    settled = all(_state(instance, facts).status == "True" for instance in instances)
+    message = (
+        f"This release does not deploy {', '.join(missing)}; everything else is deployed. Set enabled to false there, "
+        "or remove the section"
+    )
+    return Finding(SECTIONS_READY, "False", "NotSupported", message, "Warning" if settled else "Info")
 
 
 def _state(instance: Instance, facts: Facts) -> Finding:

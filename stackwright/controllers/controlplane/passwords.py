@@ -86,6 +86,8 @@ def _asked(instances: Iterable[Instance], secret: str, *, made_up: bool) -> Iter
         # The password of a service that runs elsewhere cannot be made up.
         and not (made_up and instance.external)
         for password in select(_passwords_of(instance, secret), made_up=made_up)
+        # What stands in another Secret is the user's own.
+        if not password.secret
     )
 
 

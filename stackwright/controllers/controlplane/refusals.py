@@ -1,4 +1,4 @@
-"""What a control plane asks for and cannot have yet: refused with a sentence, never ignored. Pure."""
+"""What a control plane asks for and cannot have: refused with a sentence, or accepted and named. Pure."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -6,12 +6,16 @@ from typing import Any
 
 import msgspec
 
-from stackwright.api import paths
-from stackwright.api.controlplane import OpenStackControlPlaneSpec, Part, Section
+from stackwright.api.controlplane import OpenStackControlPlaneSpec, Section
 from stackwright.api.sections import SectionOverride
+from stackwright.blueprint import tls
+from stackwright.blueprint.without_effect import says_something, why
 from stackwright.controllers.controlplane.service_operators import PER_SERVICE, SHARED
 
-_NO_TLS = "TLS is not supported yet; leave it out"
+# Fields of the whole that are handed down and that no service reads.
+_UNREAD = ("topologyRef",)
+_NO_ROUTE = "there are no Routes; expose the API by apiOverride.service, or by an Ingress or Gateway of your own"
+_NO_CREDENTIAL = "there are no application credentials yet; the service logs in with its password"
 
 
 @dataclass(frozen=True)
@@ -25,14 +29,9 @@ class Refusal:
         return f"{self.field}: {self.message}"
 
 
-def refusals(spec: OpenStackControlPlaneSpec, sections: Iterable[Section]) -> tuple[Refusal, ...]:
+def refusals(spec: OpenStackControlPlaneSpec) -> tuple[Refusal, ...]:
     """Return all that is asked for and is not supported."""
-    return (*_of_the_whole(spec), *(refusal for section in sections for refusal in _of_section(spec, section)))
-
-
-def _of_the_whole(spec: OpenStackControlPlaneSpec) -> Iterator[Refusal]:
-    if spec.tls is not None:
-        yield Refusal("spec.tls", _NO_TLS)
+    return tuple(Refusal(path, sentence) for path, sentence in tls.problems(spec))
 
 
 def wrong_mode(asked: str, *, per_service: bool) -> Refusal | None:
@@ -47,30 +46,29 @@ def wrong_mode(asked: str, *, per_service: bool) -> Refusal | None:
     return Refusal("spec.operatorMode", message)
 
 
-def _of_section(spec: OpenStackControlPlaneSpec, section: Section) -> Iterator[Refusal]:
-    stated = getattr(spec, section.name)
-    if stated is None:
-        return
-    place = f"spec.{section.name}"
-    for part, key, template in section.templates(spec):
-        yield from _of_template(template, part, section.place(part, key))
+def without_effect(spec: OpenStackControlPlaneSpec, sections: Iterable[Section]) -> Iterator[tuple[str, str]]:
+    """Yield the path of each field outside of the services' templates that changes nothing, and why."""
+    for name in _UNREAD:
+        if says_something(msgspec.to_builtins(getattr(spec, name))):
+            yield f"spec.{name}", why(name)
+    for section in sections:
+        stated = getattr(spec, section.name)
+        if stated is not None and stated.enabled:
+            yield from ((f"spec.{section.name}.{path}", reason) for path, reason in _of_section(stated, section))
+
+
+def _of_section(stated: Any, section: Section) -> Iterator[tuple[str, str]]:
     if section.has_endpoints:
-        yield from _of_override(stated.apiOverride, f"{place}.apiOverride")
+        yield from _of_override(stated.apiOverride, "apiOverride")
     for api, override in stated.apiOverrides.items() if section.has_apis else ():
-        yield from _of_override(override, f"{place}.apiOverrides[{api}]")
+        yield from _of_override(override, f"apiOverrides[{api}]")
     if (section.has_endpoints or section.has_apis) and stated.applicationCredential.get("enabled"):
-        message = "application credentials are not supported yet; leave it out"
-        yield Refusal(f"{place}.applicationCredential", message)
+        yield "applicationCredential", _NO_CREDENTIAL
+    for field in section.without_effect:
+        if says_something(getattr(stated, field.name)):
+            yield field.name, field.why
 
 
-def _of_override(override: SectionOverride, place: str) -> Iterator[Refusal]:
-    if override.tls:
-        yield Refusal(f"{place}.tls", _NO_TLS)
-    if override.route:
-        yield Refusal(f"{place}.route", f"Routes are not supported; set {place.rpartition('.')[-1]}.service")
-
-
-def _of_template(template: Any, part: Part, place: str) -> Iterator[Refusal]:
-    said = msgspec.to_builtins(template)
-    for path in ("tls", *((f"{part.api}.tls",) if part.api else ()), *part.unsupported):
-        yield from (Refusal(f"{place}.{found}", _NO_TLS) for found, value in paths.find_all(said, path) if value)
+def _of_override(override: SectionOverride, place: str) -> Iterator[tuple[str, str]]:
+    if says_something(override.route):
+        yield f"{place}.route", _NO_ROUTE

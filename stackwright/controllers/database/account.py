@@ -17,6 +17,7 @@ from stackwright.api.mariadb import (
     MariaDBAccountStatus,
     MariaDBDatabase,
 )
+from stackwright.blueprint import tls
 from stackwright.blueprint.secret_values import read_value
 from stackwright.controllers.database import marks
 from stackwright.controllers.database.marks import UNKEPT, Holding
@@ -27,6 +28,7 @@ from stackwright.controllers.database.server import (
     World,
     find_server,
 )
+from stackwright.controllers.database_names import SYSTEM
 from stackwright.controllers.looking import Looker
 from stackwright.controllers.outside import Absent
 from stackwright.kube.builtin import Secret
@@ -131,7 +133,7 @@ def _inputs(account: MariaDBAccount, look: Looker, foreign: Blocked | None) -> S
     waits = []
     if database is None or database.deleting:
         waits.append(_missing(label, DATABASE_READY))
-    elif not database.status.completed and not schema_problem(database.spec.name):
+    elif not database.status.completed and not schema_problem(database.schema):
         waits.append(Wait("MariaDBDatabaseNotReady", f"MariaDBDatabase {label} is not ready yet", DATABASE_READY))
     if isinstance(secret, Wait):
         waits.append(secret)
@@ -139,7 +141,7 @@ def _inputs(account: MariaDBAccount, look: Looker, foreign: Blocked | None) -> S
         server,
         tuple(waits),
         foreign,
-        database.spec.name if database is not None else "",
+        database.schema if database is not None else "",
         "" if isinstance(secret, Wait) else secret,
     )
 
@@ -204,11 +206,9 @@ def _check(account: MariaDBAccount, seen: Seen) -> None:
     """Refuse what only the user can mend."""
     spec = account.spec
     if spec.accountType == "System":
-        message = "spec.accountType: System is not supported yet; root's password is in the Secret of the Galera"
-        raise Blocked(message, reason="NotSupported", condition=ACCOUNT_READY)
-    if spec.requireTLS:
-        message = "spec.requireTLS is not supported yet; leave it out"
-        raise Blocked(message, reason="NotSupported", condition=ACCOUNT_READY)
+        raise Blocked(f"spec.accountType: {SYSTEM}", reason="NotSupported", condition=ACCOUNT_READY)
+    for path, sentence in tls.problems(spec):
+        raise Blocked(f"{path}: {sentence}", reason="NotSupported", condition=ACCOUNT_READY)
     if problem := _reserved(account, seen):
         advice = ", or create" if ";" in problem else "; create"
         message = f"spec.userName: {problem}{advice} a MariaDBAccount with another userName"

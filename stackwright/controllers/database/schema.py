@@ -80,7 +80,7 @@ async def observe(database: MariaDBDatabase, world: World) -> Seen:
     look = world.looker(database)
     name = database.metadata.labels.get(SERVER_LABEL, "")
     retained = database.deleting and database.spec.deletionPolicy == "Retain"
-    if not name or retained or schema_problem(database.spec.name):
+    if not name or retained or schema_problem(database.schema):
         return Seen(None)
     server = find_server(name, look)
     foreign = world.foreign(database, DATABASE_READY)
@@ -89,16 +89,16 @@ async def observe(database: MariaDBDatabase, world: World) -> Seen:
     spec = database.spec
     session = await world.session(server)
     try:
-        wanted = await session.named(Schema(spec.name, spec.defaultCharacterSet, spec.defaultCollation))
-        holding = await world.holding(database, session, server, Thing(SCHEMA, spec.name))
-        return Seen(server, wanted, await session.schema(spec.name), holding=holding)
+        wanted = await session.named(Schema(database.schema, spec.defaultCharacterSet, spec.defaultCollation))
+        holding = await world.holding(database, session, server, Thing(SCHEMA, database.schema))
+        return Seen(server, wanted, await session.schema(database.schema), holding=holding)
     except AdapterError as error:
         raise server.explain(error, DATABASE_READY) from error
 
 
 def decide(database: MariaDBDatabase, seen: Seen) -> Plan:
     """Return what brings the schema to what the resource says."""
-    if problem := schema_problem(database.spec.name):
+    if problem := schema_problem(database.schema):
         raise Blocked(f"spec.name: {problem}", reason="SchemaReserved", condition=DATABASE_READY)
     if seen.server is None:
         message = f"metadata.labels.{SERVER_LABEL} is missing; set it to the name of a Galera"
@@ -115,7 +115,7 @@ def decide(database: MariaDBDatabase, seen: Seen) -> Plan:
         made = CreateSchema(seen.server, seen.wanted, owner, again, reason="CreatingSchema", condition=DATABASE_READY)
         return Plan(steps=(made,))
     if marks.is_anothers(database, seen.holding):
-        thing = Thing(SCHEMA, database.spec.name)
+        thing = Thing(SCHEMA, database.schema)
         raise marks.refusal(database, thing, seen.holding, "spec.name", DATABASE_READY)
     steps: list[Step] = []
     if mark := marks.adopted(database, seen.holding, known=database.status.completed):
@@ -133,7 +133,7 @@ def remove(database: MariaDBDatabase, seen: Seen) -> Plan:
     """
     if database.spec.deletionPolicy == "Retain" or seen.server is None or seen.foreign:
         return Plan()
-    if schema_problem(database.spec.name):
+    if schema_problem(database.schema):
         return Plan()
     if isinstance(seen.server, Absent):
         return Plan() if seen.server.gone else Plan(waits=(seen.server.wait,))
@@ -146,7 +146,7 @@ def remove(database: MariaDBDatabase, seen: Seen) -> Plan:
 
 def tell(database: MariaDBDatabase, seen: Seen) -> MariaDBDatabaseStatus:
     """Return the status with what was seen of the schema."""
-    if schema_problem(database.spec.name):
+    if schema_problem(database.schema):
         return msgspec.structs.replace(database.status, completed=False)
     if not isinstance(seen.server, Server) or seen.foreign:
         return msgspec.structs.replace(database.status, completed=database.status.completed and not seen.foreign)

@@ -125,7 +125,7 @@ def _parts(service: Service[Any, Any], resource: Any) -> Iterator[str]:
 def _on_server(resource: MariaDBDatabase | MariaDBAccount, around: Around) -> Iterator[Claim]:
     if isinstance(resource, MariaDBDatabase):
         if server := resource.metadata.labels.get(SERVER_LABEL, ""):
-            yield claim_schema(resource.spec.name, _server(server, around), "spec.name")
+            yield claim_schema(resource.schema, _server(server, around), "spec.name")
     elif resource.spec.accountType == "User" and (server := _server_of(resource, around)):
         yield claim_user(resource.spec.userName, _server(server, around), "spec.userName")
 

@@ -86,7 +86,7 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
         return Intent(children=_elsewhere(service, resource, seen.look), findings=unread, course=refused)
     if sentence := profiles.problem(service, resource, seen.look):
         raise Blocked(sentence, reason=profiles.FORBIDDEN, condition=declared(resource, "DeploymentReady"))
-    image = paths.find(resource, "spec.containerImage") or (_image(service, environment) if service.has_chart else "")
+    image = service.asked_image(resource) or (_image(service, environment) if service.has_chart else "")
     sight = needs.sight(seen.look)
     resolved = [(need, need.resolve(resource, sight)) for need in service.needs_of(resource)]
     course = actions.course(

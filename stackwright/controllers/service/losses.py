@@ -43,13 +43,15 @@ def refuse_other_keys(service: Service[C, F], resource: C, facts: F, condition: 
     """Raise Blocked where a key is another one than that with which the service has encrypted what it stored."""
     before, lost = status_of(resource).hash, accepted(resource)
     found = _keys(service, resource, facts)
-    changed = [wanted for wanted, name in found if before.get(wanted.note, name) not in {name, *lost}]
+    # A key that is kept beside the first one still opens what it has closed.
+    beside = {digest({"key": password}) for password in facts.passwords.values()}
+    changed = [wanted for wanted, name in found if before.get(wanted.note, name) not in {name, *lost, *beside}]
     if changed:
         keys = ", ".join(wanted.key for wanted in changed)
         words = ",".join(before[wanted.note] for wanted in changed)
-        secret = paths.find(resource, "spec.secret")
+        where = changed[0].secret or paths.find(resource, "spec.secret")
         message = (
-            f"Secret {secret} has another {keys} than the one with which {resource.kind.name} "
+            f"Secret {where} has another {keys} than the one with which {resource.kind.name} "
             f"{resource.metadata.name} has encrypted what it stored; put the old one back, which Secret "
             f"{configuration.secret_name(resource)} still has, or set the annotation {ACCEPT_LOSS}: {words} on "
             f"{resource.kind.name} {resource.metadata.name} to go on with the new one: what was stored is lost then"

@@ -22,6 +22,10 @@ _CONDITIONS: Mapping[type[Resource], str] = {
     DaemonSet: "DeploymentReady",
     builtin.Service: "CreateServiceReady",
     builtin.CronJob: "CronJobReady",
+    builtin.ServiceAccount: "ServiceAccountReady",
+    builtin.Role: "RoleReady",
+    builtin.RoleBinding: "RoleBindingReady",
+    builtin.PodDisruptionBudget: "PDBReady",
 }
 # Which condition follows a Job that makes what a service needs, where the chart does that.
 _PROVISIONING = {"db-create": "DBReady", "identity-create": "KeystoneServiceReady"}

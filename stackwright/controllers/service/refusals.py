@@ -3,12 +3,9 @@
 from collections.abc import Iterable
 from typing import TypeVar
 
-import msgspec
-
-from stackwright.api import paths
 from stackwright.api.base import CustomResource
 from stackwright.api.mariadb import MariaDBAccount
-from stackwright.blueprint import options, refused
+from stackwright.blueprint import options, refused, without_effect
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import Snippets
@@ -60,12 +57,11 @@ def refuse_taken(resource: CustomResource, look: Look, known: Known) -> None:
 
 def name_unread(service: Service[C, F], resource: C) -> tuple[Finding, ...]:
     """Return what names the fields that were set and that nothing here reads yet."""
-    said = msgspec.to_builtins(spec_of(resource))
-    ignored = [path for name in service.unread for path, _ in paths.find_all(said, name)]
+    ignored = [path for path, _ in without_effect.of_service(service, resource)]
     condition = declared(resource, "InputReady") or declared(resource, "ServiceConfigReady")
     if not ignored or not condition:
         return ()
-    names = ", ".join(f"spec.{name}" for name in ignored)
+    names = ", ".join(ignored)
     return (
         Finding(
             condition, "True", "Ready", f"All inputs are there; these fields have no effect in this release: {names}"

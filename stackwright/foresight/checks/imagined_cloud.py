@@ -90,7 +90,7 @@ def instances_of(
     for plane in planes:
         instances = resolution.resolve(plane.spec, services.sections(), frozenset(foreign))
         found += [instance for instance in instances if not instance.foreign]
-        sentences = [*map(str, refusals(plane.spec, services.sections()))]
+        sentences = [*map(str, refusals(plane.spec))]
         sentences += [sentence for instance in instances for sentence in instance.unmet]
         told += [Finding(Level.PROBLEM, TOPIC, f"{_label(plane)}: {sentence}.") for sentence in sentences]
     return tuple(found), tuple(told)

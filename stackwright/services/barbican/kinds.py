@@ -1,6 +1,6 @@
 """The kind of Barbican, and of the components in it."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from stackwright.api.base import (
     INT32,
@@ -8,18 +8,25 @@ from stackwright.api.base import (
     Column,
     CustomResource,
     Definition,
+    JsonObject,
     Kind,
     Value,
+    deprecated,
     describe,
+    free_form,
     immutable,
+    list_set,
+    max_items,
+    max_length,
     min_length,
     minimum,
+    pattern,
     shown,
 )
 from stackwright.api.charts import Chart
 from stackwright.api.exposure import ApiOverride, ApiTls
-from stackwright.api.forms import AccountName, Labels, ObjectName
-from stackwright.api.pods import TopologyRef
+from stackwright.api.forms import OPTIONAL_NAME, AccountName, Labels, ObjectName
+from stackwright.api.pods import ExtraMountsList, TopologyRef
 from stackwright.api.service import (
     Actions,
     ContainerImage,
@@ -29,13 +36,14 @@ from stackwright.api.service import (
     ServiceAuth,
     ServiceStatus,
     ServiceTemplate,
+    SnippetSecrets,
 )
 
 GROUP = "barbican.openstack.org"
 
 
 class BarbicanPasswords(Value, frozen=True, kw_only=True):
-    """Under which keys of the Secret the password and the key stand."""
+    """Under which keys of the Secret the password and the keys stand."""
 
     service: Annotated[str, min_length(1), describe("The key of the password of Barbican's user.")] = "BarbicanPassword"
     simplecryptokek: Annotated[
@@ -46,24 +54,72 @@ class BarbicanPasswords(Value, frozen=True, kw_only=True):
             "secret can be read."
         ),
     ] = "BarbicanSimpleCryptoKEK"
+    simplecryptoadditionalkeks: Annotated[
+        tuple[str, ...],
+        list_set,
+        max_items(16),
+        describe("Keys in that Secret of earlier encryption keys: what was stored with them can still be read."),
+    ] = ()
+    pkcs11pin: Annotated[str, describe("The key of the PIN of a hardware security module. Not supported yet.")] = (
+        "PKCS11Pin"
+    )
 
 
-class BarbicanAPITemplate(ServiceTemplate, frozen=True, kw_only=True):
+class BarbicanComponent(ServiceTemplate, frozen=True, kw_only=True):
+    """What a user may set for each component; what is absent, the whole says."""
+
+    containerImage: ContainerImage = ""
+    customServiceConfigSecrets: SnippetSecrets = ()
+    defaultConfigOverwrite: DefaultConfigOverwrite = {}
+    extraMounts: ExtraMountsList = ()
+
+
+class BarbicanAPITemplate(BarbicanComponent, frozen=True, kw_only=True):
     """The pods that serve the API."""
 
-    apiTimeout: Annotated[int, minimum(10), INT32, describe("Seconds that a request may take.")] = 90
+    apiTimeout: Annotated[
+        int | None, minimum(0), INT32, describe("Seconds that a request may take; 0 for apiTimeout of the whole.")
+    ] = None
+    enableSecureRBAC: Annotated[
+        bool, describe("Whether the newer default policies apply: scopes, and the roles reader, member and admin.")
+    ] = True
     override: ApiOverride = ApiOverride()
     tls: ApiTls = ApiTls()
 
 
-class BarbicanWorkerTemplate(ServiceTemplate, frozen=True, kw_only=True):
+class BarbicanWorkerTemplate(BarbicanComponent, frozen=True, kw_only=True):
     """The pods that carry out orders: they generate the keys that somebody asked for."""
+
+
+class BarbicanKeystoneListenerTemplate(BarbicanComponent, frozen=True, kw_only=True):
+    """The pods that hear from Keystone which projects were deleted, and delete what those had stored."""
 
 
 class BarbicanSpec(Value, frozen=True, kw_only=True):
     """What all parts of Barbican share: the database, the broker, the user in Keystone, the key; and the parts."""
 
-    secret: Annotated[ObjectName, describe("The Secret with the password of Barbican's user and the encryption key.")]
+    secret: Annotated[
+        ObjectName, describe("The Secret with the password of Barbican's user and the encryption key.")
+    ] = "osp-secret"  # noqa: S105  the name of a Secret
+    simpleCryptoBackendSecret: Annotated[
+        str,
+        max_length(253),
+        pattern(OPTIONAL_NAME),
+        describe("The Secret with the encryption keys, if it is another one than secret."),
+    ] = ""
+    enabledSecretStores: Annotated[
+        tuple[Literal["simple_crypto", "pkcs11"], ...],
+        list_set,
+        max_items(2),
+        describe("What encrypts secrets. simple_crypto is what runs; pkcs11 is not supported yet."),
+    ] = ()
+    globalDefaultSecretStore: Annotated[
+        Literal["simple_crypto", "pkcs11"],
+        describe("Which of them is used where a project has not chosen one. pkcs11 is not supported yet."),
+    ] = "simple_crypto"
+    pkcs11: Annotated[
+        JsonObject, free_form, describe("A hardware security module. Not supported yet: refused unless it is empty.")
+    ] = {}
     databaseInstance: Annotated[
         ObjectName,
         immutable("Barbican cannot move to another database by name, because that would start an empty one"),
@@ -76,8 +132,20 @@ class BarbicanSpec(Value, frozen=True, kw_only=True):
         ),
     ] = "barbican"
     messagingBus: Annotated[
-        RabbitMqConfig, describe("The broker through which the API passes orders to the workers; rabbitmq by default.")
-    ] = RabbitMqConfig(cluster="rabbitmq")
+        RabbitMqConfig | None,
+        describe("The broker through which the API passes orders to the workers; rabbitmq by default."),
+    ] = None
+    rabbitMqClusterName: Annotated[
+        str | None,
+        max_length(253),
+        pattern(OPTIONAL_NAME),
+        deprecated("set messagingBus.cluster, which wins if both are set."),
+        describe("The name of the RabbitMq resource."),
+    ] = None
+    notificationsBus: Annotated[
+        RabbitMqConfig | None,
+        describe("The broker at which the listener hears from Keystone; messagingBus by default."),
+    ] = None
     keystoneInstance: Annotated[
         ObjectName, describe("The KeystoneAPI that lists Barbican in its catalog and validates tokens.")
     ] = "keystone"
@@ -88,8 +156,20 @@ class BarbicanSpec(Value, frozen=True, kw_only=True):
         str, describe("A snippet for all components, in Barbican's own format. It is read after ours, so it wins.")
     ] = ""
     defaultConfigOverwrite: DefaultConfigOverwrite = {}
+    apiTimeout: Annotated[int, minimum(10), INT32, describe("Seconds that a request may take.")] = 90
     barbicanAPI: BarbicanAPITemplate = BarbicanAPITemplate()
     barbicanWorker: BarbicanWorkerTemplate = BarbicanWorkerTemplate()
+    barbicanKeystoneListener: Annotated[
+        BarbicanKeystoneListenerTemplate | None,
+        describe(
+            "The listener for Keystone's notifications. If absent, there is none, and what a project stored stays "
+            "after the project is deleted."
+        ),
+    ] = None
+    serviceAccount: Annotated[
+        str, describe("Has no effect: the pods have a ServiceAccount with the name of this resource.")
+    ] = ""
+    extraMounts: ExtraMountsList = ()
     nodeSelector: Annotated[
         Labels | None, describe("Labels of the nodes that run the pods, for components that select none.")
     ] = None
@@ -125,14 +205,19 @@ class Barbican(CustomResource, frozen=True, kw_only=True):
         "MariaDBAccountReady",
         "DBReady",
         "RabbitMqTransportURLReady",
+        "NotificationBusInstanceReady",
         "TLSInputReady",
         "ServiceConfigReady",
         "NetworkAttachmentsReady",
+        "ServiceAccountReady",
         "DBSyncReady",
         "CreateServiceReady",
         "KeystoneServiceReady",
         "KeystoneEndpointReady",
         "DeploymentReady",
+        "BarbicanAPIReady",
+        "BarbicanWorkerReady",
+        "BarbicanKeystoneListenerReady",
     )
 
     spec: BarbicanSpec

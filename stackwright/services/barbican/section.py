@@ -12,10 +12,16 @@ SECTION = Section(
     handed_down=(
         HandedDown("secret"),
         HandedDown("databaseInstance", value="openstack"),
-        HandedDown("messagingBus"),
+        HandedDown("messagingBus", unless="rabbitMqClusterName"),
+        HandedDown("notificationsBus"),
+        HandedDown("extraMounts"),
         HandedDown("nodeSelector"),
         HandedDown("topologyRef"),
     ),
     api="barbicanAPI",
-    kolla={"barbican-api": "barbicanAPI", "barbican-worker": "barbicanWorker"},
+    kolla={
+        "barbican-api": "barbicanAPI",
+        "barbican-worker": "barbicanWorker",
+        "barbican-keystone-listener": "barbicanKeystoneListener",
+    },
 )

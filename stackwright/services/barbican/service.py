@@ -1,114 +1,65 @@
 """Barbican keeps secrets: those that users bring, and keys that it generates for them."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from stackwright.api.base import JsonObject
-from stackwright.blueprint import apis, oslo, serving, start
-from stackwright.blueprint.configuration import oslo_files
-from stackwright.blueprint.facts import BrokerFacts, DatabaseFacts, Facts, IdentityFacts
-from stackwright.blueprint.ini import Ini
+from stackwright.blueprint import apis, configuration
 from stackwright.blueprint.look import Look
-from stackwright.blueprint.needs import CatalogEntry, Database, Login, Messaging, Password
-from stackwright.blueprint.service import DB_SYNC, Component, ConfigFile, Endpoint, Job, RunJob, Service, Told
+from stackwright.blueprint.needs import (
+    CatalogEntry,
+    Database,
+    Each,
+    Login,
+    Messaging,
+    Notifications,
+    Password,
+    Snippets,
+)
+from stackwright.blueprint.service import DB_SYNC, Component, Endpoint, Job, RunJob, Service, Told
+from stackwright.blueprint.without_effect import says_something
+from stackwright.kube.builtin import Deployment
+from stackwright.kube.conditions import Finding
+from stackwright.kube.shapes.states import state_of
 from stackwright.services.barbican.kinds import Barbican
+from stackwright.services.barbican.settings import (
+    KEY,
+    KEYS_SECRET,
+    LISTENER,
+    PORT,
+    PROGRAMS,
+    TEMPLATES,
+    BarbicanFacts,
+    earlier_keys,
+    files,
+    parts,
+    serve,
+    snippet_secrets,
+    started,
+    template,
+)
 
-PORT = 9311
-PROCESSES = 2
-IMPORTS = ("barbican.api.app", "barbican.api.controllers.versions", "keystonemiddleware.auth_token")
 CLEAN = "db-clean"
-KEY = "simplecryptokek"
-TEMPLATES = {"api": "barbicanAPI", "worker": "barbicanWorker"}
-
-
-# What encrypts and keeps secrets is loaded when the first request asks for it; one that is not there is only logged.
-PLUGINS = """
-def plugins():
-    from barbican.plugin import store_crypto
-    from barbican.plugin.crypto import manager
-    from barbican.plugin.interface import secret_store
-
-    stores = secret_store.get_manager()
-    require("What [secretstore] enabled_secretstore_plugins names", [stores])
-    if any(isinstance(each.obj, store_crypto.StoreCryptoAdapterPlugin) for each in stores.extensions):
-        require("What [crypto] enabled_crypto_plugins names", [manager.get_manager()])
-
-
-plugins()
-"""
-WORK = f"""\
-from barbican.cmd import worker
-from barbican.common import config
-
-# By its name oslo.config finds files for it alone.
-sys.argv[0] = "barbican-worker"
-config.CONF(sys.argv[1:], project="barbican")
-check()
-{PLUGINS}
-STARTED.touch()
-worker.main()
-"""
-PROGRAMS = {
-    # It reads its tables while it is loaded.
-    "api": serving.application("barbican", "barbican.wsgi.api", PLUGINS),
-    "worker": serving.daemon("barbican", WORK),
+PKCS11 = "pkcs11"
+# The condition of each component, as upstream calls it.
+READY_OF = {
+    "api": "BarbicanAPIReady",
+    "worker": "BarbicanWorkerReady",
+    LISTENER: "BarbicanKeystoneListenerReady",
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class BarbicanFacts(Facts):
-    """What Barbican knows of the world around it."""
-
-    database: DatabaseFacts
-    messaging: BrokerFacts
-    identity: IdentityFacts
+def listens(resource: Barbican) -> bool:
+    """Return whether somebody hears what Keystone notifies of."""
+    return LISTENER in parts(resource)
 
 
-def settings(facts: BarbicanFacts) -> Ini:
-    """Return only what differs from Barbican's own defaults."""
-    return {
-        **oslo.messaging(facts.messaging),
-        **oslo.database(facts.database),
-        **oslo.authtoken(facts.identity),
-        "oslo_middleware": {"enable_proxy_headers_parsing": True},
-        "queue": {"enable": True},
-        "simple_crypto_plugin": {"kek": facts.passwords[KEY]},
-    }
-
-
-def template(component: str, resource: Barbican) -> Any:
-    """Return what a component says of its pods, with what it leaves to the whole filled in."""
-    spec = resource.spec
-    said = getattr(spec, TEMPLATES[component])
-    selected = spec.nodeSelector if said.nodeSelector is None else said.nodeSelector
-    return msgspec.structs.replace(said, nodeSelector=selected)
-
-
-def files(component: str, resource: Barbican, facts: BarbicanFacts) -> tuple[ConfigFile, ...]:
-    """Return the files that a component reads: ours, those for all of Barbican, its own last."""
-    spec, name = resource.spec, f"03-barbican-{component}-override.conf"
-    ours = oslo_files(
-        "barbican", settings(facts), custom=spec.customServiceConfig, overwrite=spec.defaultConfigOverwrite
-    )
-    own = template(component, resource).customServiceConfig
-    return (*ours, PROGRAMS[component], ConfigFile(name, own, f"/etc/barbican/barbican.conf.d/{name}"))
-
-
-def serve(resource: Barbican) -> str:
-    """Return the command of the API."""
-    timeout = resource.spec.barbicanAPI.apiTimeout
-    return oslo.uwsgi(serving.place("barbican"), PORT, processes=PROCESSES, timeout=timeout, imports=IMPORTS)
-
-
-def started(resource: Barbican, facts: BarbicanFacts) -> JsonObject:
-    """Return what the chart looks for once a worker has read its configuration; a user's own command leaves nothing."""
-    own = start.own_of(template("worker", resource))
-    return {} if own is not None and own.command else {"started": serving.STARTED}
+def components(resource: Barbican) -> tuple[Component[Barbican, BarbicanFacts], ...]:
+    """Return the components that a resource asks for."""
+    return tuple(COMPONENTS[name] for name in parts(resource))
 
 
 def endpoints(resource: Barbican) -> tuple[Endpoint, ...]:
@@ -119,15 +70,60 @@ def endpoints(resource: Barbican) -> tuple[Endpoint, ...]:
 def problems(resource: Barbican, look: Look) -> Iterable[tuple[str, str]]:
     """Yield the path of each field that cannot be, and what to do about it."""
     yield from apis.problems(resource, look, api="barbicanAPI")
+    spec = resource.spec
+    module = "hardware security modules are not supported yet; leave it out, and secrets are encrypted by simple_crypto"
+    if PKCS11 in spec.enabledSecretStores:
+        yield "spec.enabledSecretStores", module
+    if spec.globalDefaultSecretStore == PKCS11:
+        yield "spec.globalDefaultSecretStore", module
+    if says_something(spec.pkcs11):
+        yield "spec.pkcs11", module
+    for path in TEMPLATES.values():
+        said = getattr(spec, path)
+        for name in said.defaultConfigOverwrite if said is not None else ():
+            if sentence := configuration.file_problem(name):
+                yield f"spec.{path}.defaultConfigOverwrite[{name}]", sentence
 
 
 def tell(resource: Barbican, facts: BarbicanFacts | None, look: Look) -> Told[Barbican]:
-    """Return where Barbican is."""
+    """Return where Barbican is, and whether each of its components runs."""
     told = apis.tell(resource, facts, look)
+    findings = tuple(_runs(resource, name, look) for name in TEMPLATES)
     if facts is None:
-        return told
-    return Told(msgspec.structs.replace(told.status, transportURLSecret=facts.messaging.secret))
+        return replace(told, findings=findings)
+    return Told(msgspec.structs.replace(told.status, transportURLSecret=facts.messaging.secret), findings)
 
+
+def _runs(resource: Barbican, component: str, look: Look) -> Finding:
+    """Return how far the pods of a component are."""
+    if component not in parts(resource):
+        return Finding(READY_OF[component], "True", "NotRequested", f"{TEMPLATES[component]} was not asked for")
+    suffix = "" if component == "api" else f"-{component}"
+    name = f"{resource.metadata.name}{suffix}"
+    deployment = look(Deployment, name)
+    if deployment is None:
+        return Finding(READY_OF[component], "False", "Requested", f"Deployment {name} is being created", "Info")
+    return replace(state_of(deployment), condition=READY_OF[component])
+
+
+COMPONENTS: dict[str, Component[Barbican, BarbicanFacts]] = {
+    "api": replace(apis.api(PORT, "/healthcheck", serve, partial(files, "api")), template=partial(template, "api")),
+    **{
+        name: Component(
+            name,
+            command=partial(lambda name, _: f"python3 {PROGRAMS[name].destination}", name),
+            files=partial(files, name),
+            template=partial(template, name),
+            values=partial(started, name),
+            description=description,
+            after=(DB_SYNC,),
+        )
+        for name, description in (
+            ("worker", "What carries out orders: the Deployment <release>-worker."),
+            (LISTENER, "What hears from Keystone which projects are gone: the Deployment <release>-keystone-listener."),
+        )
+    },
+}
 
 SERVICE = Service(
     name="barbican",
@@ -135,25 +131,18 @@ SERVICE = Service(
     facts=BarbicanFacts,
     user="barbican",
     needs=(
-        Password(KEY, fernet=True),
+        Password(KEY, fernet=True, secret=KEYS_SECRET),
+        Each((Password,), earlier_keys),
         Database(),
-        Messaging(),
+        Messaging(cluster="rabbitMqClusterName", usual="rabbitmq"),
+        Notifications(cluster="", condition="NotificationBusInstanceReady", when=listens),
         Login(),
         CatalogEntry(type="key-manager", description="Barbican"),
+        Snippets(snippet_secrets),
     ),
     endpoints=endpoints,
-    components=(
-        replace(apis.api(PORT, "/healthcheck", serve, partial(files, "api")), template=partial(template, "api")),
-        Component(
-            "worker",
-            command=lambda _: f"python3 {PROGRAMS['worker'].destination}",
-            files=partial(files, "worker"),
-            template=partial(template, "worker"),
-            values=started,
-            description="What carries out orders: the Deployment <release>-worker.",
-            after=(DB_SYNC,),
-        ),
-    ),
+    components=components,
+    forms=tuple(COMPONENTS.values()),
     jobs=(
         apis.db_sync("barbican-manage db upgrade", partial(files, "api")),
         # Only when somebody asks for it.
@@ -172,10 +161,9 @@ SERVICE = Service(
     tell=tell,
     options=Path(__file__).with_name("options.json"),
     unread=(
+        "serviceAccount",
         "topologyRef",
-        "barbicanAPI.topologyRef",
-        "barbicanAPI.networkAttachments",
-        "barbicanWorker.topologyRef",
-        "barbicanWorker.networkAttachments",
+        *(f"{path}.{field}" for path in TEMPLATES.values() for field in ("topologyRef", "networkAttachments")),
     ),
+    image_fields=("containerImage", "barbicanAPI.containerImage"),
 )

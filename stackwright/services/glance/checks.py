@@ -1,8 +1,8 @@
 """What is wrong with a Glance beyond what its schema can say."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from stackwright.blueprint import configuration, ini
+from stackwright.blueprint import configuration, ini, placeholders
 from stackwright.blueprint.apis import url_problems
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.service import Volume
@@ -23,9 +23,10 @@ def problems(resource: Glance, look: Look) -> Problems:
     if not any(api.listed for api in found):
         sentence = "an edge API is not registered in Keystone; name one of type split or single, or add one"
         yield "spec.keystoneEndpoint", sentence
-    if resource.spec.quotas:
+    if any(resource.spec.quotas.values()):
         yield "spec.quotas", "quotas are not supported yet; remove it"
     yield from _cache("spec", resource.spec.imageCache)
+    yield from placeholders.problems("spec.customServiceConfig", resource.spec.customServiceConfig)
     yield from _names(resource, found)
     for volume in apis.volumes(resource):
         yield from _claim(volume, look(PersistentVolumeClaim, f"{resource.metadata.name}-{volume.name}"), look)
@@ -33,6 +34,7 @@ def problems(resource: Glance, look: Look) -> Problems:
         path = f"spec.glanceAPIs[{api.name}]"
         yield from _store(path, api, resource)
         yield from _unsupported(path, api.template)
+        yield from placeholders.problems(f"{path}.customServiceConfig", api.template.customServiceConfig)
         yield from url_problems(api.template.override.service, f"{path}.override.service", added="/v2")
         for name in api.template.defaultConfigOverwrite.keys() - resource.spec.defaultConfigOverwrite.keys():
             if sentence := configuration.file_problem(name):
@@ -97,13 +99,12 @@ def _names(resource: Glance, found: tuple[Api, ...]) -> Problems:
 
 def _unsupported(path: str, template: GlanceAPITemplate) -> Problems:
     yield from _cache(path, template.imageCache)
-    if template.tls.api is not None or template.tls.caBundleSecretName:
-        yield f"{path}.tls", "TLS is not supported yet; remove it"
     if template.auth.applicationCredentialSecret:
         sentence = "application credentials are not supported yet; remove it, and the service's password is used"
         yield f"{path}.auth.applicationCredentialSecret", sentence
 
 
-def _cache(path: str, said: object) -> Problems:
-    if said:
+def _cache(path: str, said: Mapping[str, object]) -> Problems:
+    # When a cache is cleaned says nothing where there is none.
+    if said.get("size"):
         yield f"{path}.imageCache", "a cache of images is not supported yet; remove it"

@@ -12,22 +12,22 @@ from stackwright.api.base import (
     Kind,
     Rule,
     Value,
-    atomic,
+    deprecated,
     describe,
     free_form,
     immutable,
-    max_items,
     max_length,
     max_properties,
     maximum,
     min_length,
     minimum,
+    pattern,
     rule,
     shown,
 )
 from stackwright.api.charts import Chart
 from stackwright.api.exposure import ApiOverride, ApiTls
-from stackwright.api.forms import AccountName, Labels, ObjectName, Schedule
+from stackwright.api.forms import OPTIONAL_NAME, AccountName, Labels, ObjectName, Schedule
 from stackwright.api.pods import ExtraMountsList, TopologyRef
 from stackwright.api.service import (
     Actions,
@@ -38,21 +38,12 @@ from stackwright.api.service import (
     ServiceAuth,
     ServiceStatus,
     ServiceTemplate,
+    SnippetSecrets,
 )
 from stackwright.api.storage import StorageRequest
 
 GROUP = "glance.openstack.org"
 DEFAULT = "default"
-
-SnippetSecrets = Annotated[
-    tuple[str, ...],
-    atomic,
-    max_items(32),
-    describe(
-        "Secrets whose values are further snippets, read after customServiceConfig. Use them for the "
-        "passwords of a store."
-    ),
-]
 
 
 class GlancePasswords(Value, frozen=True, kw_only=True):
@@ -94,14 +85,17 @@ class GlanceAPITemplate(ServiceTemplate, frozen=True, kw_only=True):
         ),
     ] = "split"
     storage: GlanceStorage = GlanceStorage()
+    containerImage: ContainerImage = ""
     customServiceConfigSecrets: SnippetSecrets = ()
     defaultConfigOverwrite: DefaultConfigOverwrite = {}
-    apiTimeout: Annotated[int | None, minimum(10), INT32, describe("Seconds that a client may be silent.")] = None
+    apiTimeout: Annotated[
+        int | None, minimum(0), INT32, describe("Seconds that a client may be silent; 0 for apiTimeout of the whole.")
+    ] = None
     override: ApiOverride = ApiOverride()
     extraMounts: ExtraMountsList = ()
     tls: ApiTls = ApiTls()
     auth: ServiceAuth = ServiceAuth()
-    imageCache: Annotated[JsonObject, free_form, describe("Not supported yet.")] = {}
+    imageCache: Annotated[JsonObject, free_form, describe("Not supported yet: refused if it has a size.")] = {}
 
 
 class GlanceDbPurge(Value, frozen=True, kw_only=True):
@@ -154,14 +148,14 @@ class GlanceSpec(Value, frozen=True, kw_only=True):
         dict[str, GlanceAPITemplate],
         max_properties(16),
         rule(
-            "self.all(name, name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$') && size(name) <= 30)",
-            message="the name of an API is a DNS label: lower case letters, digits and dashes, 30 at most",
+            "self.all(name, name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$') && size(name) <= 50)",
+            message="the name of an API is a DNS label: lower case letters, digits and dashes, 50 at most",
         ),
         describe("The APIs by name, each with its own store. By default one, called default."),
     ] = {}
     keystoneEndpoint: Annotated[
         str,
-        max_length(30),
+        max_length(50),
         describe("Which of glanceAPIs is registered in Keystone. If there is only one, it is the default."),
     ] = ""
     storage: GlanceStorage = GlanceStorage()
@@ -170,10 +164,17 @@ class GlanceSpec(Value, frozen=True, kw_only=True):
     ] = ""
     customServiceConfigSecrets: SnippetSecrets = ()
     defaultConfigOverwrite: DefaultConfigOverwrite = {}
-    apiTimeout: Annotated[int, minimum(10), INT32, describe("Seconds that a client may be silent in a transfer.")] = 60
+    apiTimeout: Annotated[int, minimum(1), INT32, describe("Seconds that a client may be silent in a transfer.")] = 60
     dbPurge: GlanceDbPurge = GlanceDbPurge()
     notificationsBus: Annotated[
         RabbitMqConfig | None, describe("The broker for notifications. If absent, Glance sends none.")
+    ] = None
+    notificationBusInstance: Annotated[
+        str | None,
+        max_length(253),
+        pattern(OPTIONAL_NAME),
+        deprecated("set notificationsBus.cluster, which wins if both are set."),
+        describe("The name of the RabbitMq resource for notifications; empty for none."),
     ] = None
     nodeSelector: Annotated[
         Labels | None, describe("Labels of the nodes that run the pods, for APIs that select none.")
@@ -187,8 +188,8 @@ class GlanceSpec(Value, frozen=True, kw_only=True):
         False
     )
     actions: Actions = ()
-    imageCache: Annotated[JsonObject, free_form, describe("Not supported yet.")] = {}
-    quotas: Annotated[JsonObject, free_form, describe("Not supported yet.")] = {}
+    imageCache: Annotated[JsonObject, free_form, describe("Not supported yet: refused if it has a size.")] = {}
+    quotas: Annotated[JsonObject, free_form, describe("Not supported yet: refused unless all of them are 0.")] = {}
 
 
 class GlanceStatus(ServiceStatus, frozen=True, kw_only=True):
@@ -213,12 +214,13 @@ class Glance(CustomResource, frozen=True, kw_only=True):
         "InputReady",
         "MariaDBAccountReady",
         "DBReady",
-        "RabbitMqTransportURLReady",
+        "NotificationBusInstanceReady",
         "MemcachedReady",
         "TLSInputReady",
         "KeystoneServiceReady",
         "ServiceConfigReady",
         "NetworkAttachmentsReady",
+        "ServiceAccountReady",
         "DBSyncReady",
         "CreateServiceReady",
         "KeystoneEndpointReady",

@@ -102,7 +102,7 @@ SERVICE = Service(
     needs=(
         Database(),
         Cache(),
-        Notifications(),
+        Notifications(cluster="notificationBusInstance", condition="NotificationBusInstanceReady"),
         Login(),
         CatalogEntry(type="image", description="Glance", urls="apiEndpoint"),
         Snippets(snippet_secrets),
@@ -140,4 +140,5 @@ SERVICE = Service(
     tell=tell,
     options=Path(__file__).with_name("options.json"),
     unread=("topologyRef", "glanceAPIs.*.topologyRef", "glanceAPIs.*.networkAttachments"),
+    image_fields=("containerImage", "glanceAPIs.*.containerImage"),
 )

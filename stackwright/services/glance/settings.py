@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from stackwright.blueprint import oslo, serving
-from stackwright.blueprint.configuration import oslo_files
+from stackwright.blueprint import oslo, placeholders, serving
+from stackwright.blueprint.configuration import oslo_files, snippet_files
 from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Facts, IdentityFacts
 from stackwright.blueprint.ini import Ini
 from stackwright.blueprint.service import ConfigFile
@@ -82,24 +82,27 @@ def files(part: Part, resource: Glance, facts: GlanceFacts) -> tuple[ConfigFile,
     ours = oslo_files(
         "glance",
         settings(part, facts),
-        custom=resource.spec.customServiceConfig,
+        custom=placeholders.fill(resource.spec.customServiceConfig, facts.identity),
         overwrite=template.defaultConfigOverwrite,
         component=part.name,
     )
     return (
         *ours,
         serving.application("glance", "glance.wsgi.api", ASK),
-        _snippet("03-glance-api-override.conf", template.customServiceConfig, before),
-        *_from_secrets(4, resource.spec.customServiceConfigSecrets, facts, before),
-        *_from_secrets(5, template.customServiceConfigSecrets, facts, before),
+        _snippet(
+            "03-glance-api-override.conf", placeholders.fill(template.customServiceConfig, facts.identity), before
+        ),
+        *snippet_files(SNIPPETS, 4, resource.spec.customServiceConfigSecrets, facts.snippets, before),
+        *snippet_files(SNIPPETS, 5, template.customServiceConfigSecrets, facts.snippets, before),
     )
 
 
 def manage_files(resource: Glance, facts: GlanceFacts) -> tuple[ConfigFile, ...]:
     """Return what glance-manage reads: it needs only the database."""
     said = {**oslo.LOGGING, **oslo.database(facts.database)}
-    ours = oslo_files("glance", said, custom=resource.spec.customServiceConfig, overwrite={})
-    return (*ours, *_from_secrets(4, resource.spec.customServiceConfigSecrets, facts))
+    custom = placeholders.fill(resource.spec.customServiceConfig, facts.identity)
+    ours = oslo_files("glance", said, custom=custom, overwrite={})
+    return (*ours, *snippet_files(SNIPPETS, 4, resource.spec.customServiceConfigSecrets, facts.snippets))
 
 
 def snippet_secrets(resource: Glance) -> Iterable[str]:
@@ -110,12 +113,6 @@ def snippet_secrets(resource: Glance) -> Iterable[str]:
 
 def _snippet(name: str, content: str, before: str) -> ConfigFile:
     return ConfigFile(f"{before}{name}", content, f"{SNIPPETS}/{name}")
-
-
-def _from_secrets(rank: int, names: Iterable[str], facts: GlanceFacts, before: str = "") -> Iterable[ConfigFile]:
-    for position, secret in enumerate(names):
-        for key, content in sorted(facts.snippets[secret].items()):
-            yield _snippet(f"0{rank}-{position:02}-{secret}-{key.removesuffix('.conf')}.conf", content, before)
 
 
 def serve(part: Part) -> str:

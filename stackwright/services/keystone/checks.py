@@ -15,7 +15,6 @@ DAY = 86400
 def problems(resource: KeystoneAPI, look: Look) -> Iterable[tuple[str, str]]:
     """Yield the path of each field that cannot be, and what to do about it."""
     yield from _keys(resource)
-    yield from apis.certificates(resource)
     # Clients and services add the version to what the catalog has.
     yield from apis.urls(resource, added="/v3")
     if resource.spec.federatedRealmConfig:

@@ -38,7 +38,7 @@ def _files(resource: KeystoneAPI, public: str, password: str) -> Iterable[Resour
         "user_domain_name": "Default",
         "project_domain_name": "Default",
     }
-    cloud = {"auth": auth, "region_name": spec.region, "identity_api_version": 3, "interface": "public"}
+    cloud = {"auth": auth, "region_name": spec.region_name, "identity_api_version": 3, "interface": "public"}
     clouds = yaml.safe_dump({"clouds": {CLOUD: cloud}}, sort_keys=True)
     secure = yaml.safe_dump({"clouds": {CLOUD: {"auth": {"password": password}}}}, sort_keys=True)
     yield ConfigMap(metadata=ObjectMeta(name=CONFIG), data={"clouds.yaml": clouds})

@@ -26,6 +26,8 @@ from stackwright.api.keystone import GROUP
 from stackwright.api.pods import ExtraMountsList
 from stackwright.api.service import RabbitMqConfig, ServiceSpec, ServiceStatus
 
+REGION = "regionOne"
+
 
 class KeystonePasswords(Value, frozen=True, kw_only=True):
     """Under which keys of the Secret the passwords stand."""
@@ -73,7 +75,7 @@ class KeystoneAPISpec(ServiceSpec, frozen=True, kw_only=True):
         ),
     ] = "keystone"
     memcachedInstance: Annotated[ObjectName, describe("The Memcached that Keystone uses as its cache.")] = "memcached"
-    region: Annotated[str, min_length(1), describe("The region that endpoints are registered in.")] = "regionOne"
+    region: Annotated[str, describe("The region that endpoints are registered in; empty for regionOne.")] = REGION
     adminProject: Annotated[str, min_length(1), describe("The administrator's project.")] = "admin"
     adminUser: Annotated[str, min_length(1), describe("The administrator's name.")] = "admin"
     passwordSelectors: KeystonePasswords = KeystonePasswords()
@@ -116,6 +118,11 @@ class KeystoneAPISpec(ServiceSpec, frozen=True, kw_only=True):
         ),
     ] = False
 
+    @property
+    def region_name(self) -> str:
+        """The region that endpoints are registered in."""
+        return self.region or REGION
+
 
 class KeystoneAPIStatus(ServiceStatus, frozen=True, kw_only=True):
     """How far Keystone is, and where it is."""
@@ -146,6 +153,7 @@ class KeystoneAPI(CustomResource, frozen=True, kw_only=True):
         "TLSInputReady",
         "ServiceConfigReady",
         "NetworkAttachmentsReady",
+        "ServiceAccountReady",
         "DBSyncReady",
         "CreateServiceReady",
         "BootstrapReady",

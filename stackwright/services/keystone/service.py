@@ -62,7 +62,7 @@ def bootstrap_environment(resource: KeystoneAPI, facts: KeystoneFacts) -> dict[s
         "OS_BOOTSTRAP_PROJECT_NAME": resource.spec.adminProject,
         "OS_BOOTSTRAP_ROLE_NAME": "admin",
         "OS_BOOTSTRAP_SERVICE_NAME": OWN_NAME,
-        "OS_BOOTSTRAP_REGION_ID": resource.spec.region,
+        "OS_BOOTSTRAP_REGION_ID": resource.spec.region_name,
         "OS_BOOTSTRAP_PUBLIC_URL": facts.endpoints.public,
         "OS_BOOTSTRAP_INTERNAL_URL": facts.endpoints.internal,
     }
@@ -87,12 +87,12 @@ def tell(resource: KeystoneAPI, facts: KeystoneFacts | None, look: Look) -> Told
     status = resource.status
     if resource.spec.externalKeystoneAPI:
         found = {name: entry.endpointURL or "" for name, entry in resource.spec.override.service.items()}
-        return Told(msgspec.structs.replace(status, apiEndpoints=found, region=resource.spec.region))
+        return Told(msgspec.structs.replace(status, apiEndpoints=found, region=resource.spec.region_name))
     if facts is None:
         return Told(status)
     bus = facts.notifications.secret if facts.notifications is not None else ""
     told = apis.tell(resource, facts, look).status
-    return Told(msgspec.structs.replace(told, region=resource.spec.region, transportURLSecret=bus))
+    return Told(msgspec.structs.replace(told, region=resource.spec.region_name, transportURLSecret=bus))
 
 
 def offer(resource: KeystoneAPI) -> IdentityServer:
@@ -104,7 +104,7 @@ def offer(resource: KeystoneAPI) -> IdentityServer:
         "secret": spec.secret,
         "key": spec.passwordSelectors.admin,
     }
-    return IdentityServer(resource.status.apiEndpoints, resource.status.region or spec.region, administrator)
+    return IdentityServer(resource.status.apiEndpoints, resource.status.region or spec.region_name, administrator)
 
 
 def claims(resource: KeystoneAPI) -> Iterable[Claim]:

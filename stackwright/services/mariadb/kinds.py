@@ -23,6 +23,7 @@ from stackwright.api.exposure import SimpleTls
 from stackwright.api.forms import ObjectName
 from stackwright.api.mariadb import GROUP
 from stackwright.api.naming import STATEFUL_NAME
+from stackwright.api.pods import PodOverride
 from stackwright.api.service import InfrastructureSpec, WorkloadStatus
 from stackwright.api.snippets import SnippetFormat
 from stackwright.api.storage import StorageRequest
@@ -41,12 +42,6 @@ class GaleraExternal(Value, frozen=True, kw_only=True):
     ]
 
 
-_WITHOUT_TLS = (
-    "!has(self.tls) || (!has(self.tls.secretName) && "
-    "(!has(self.tls.caBundleSecretName) || size(self.tls.caBundleSecretName) == 0))"
-)
-
-
 class GaleraSpec(InfrastructureSpec, frozen=True, kw_only=True):
     """How many nodes, on which storage, and how they are configured; or which server stands for them."""
 
@@ -56,7 +51,6 @@ class GaleraSpec(InfrastructureSpec, frozen=True, kw_only=True):
             message="storageClass and storageRequest are needed, unless external names a server that runs already",
             reason="FieldValueRequired",
         ),
-        rule(_WITHOUT_TLS, message="tls is not supported yet; leave it out", reason="FieldValueForbidden"),
         rule(
             "has(self.external) == has(oldSelf.external)",
             message="a Galera cannot change between external and deployed; make another one and move the data",
@@ -107,14 +101,9 @@ class GaleraSpec(InfrastructureSpec, frozen=True, kw_only=True):
         bool, describe("Whether clients may write to every node; otherwise all clients use one node.")
     ] = False
     logToDisk: Annotated[bool, describe("Whether the nodes write their logs to their volumes too.")] = False
+    override: PodOverride = PodOverride()
     tls: SimpleTls = SimpleTls()
-    disableNonTLSListeners: Annotated[
-        bool,
-        rule(
-            "!self", message="disableNonTLSListeners is not supported yet; leave it out", reason="FieldValueForbidden"
-        ),
-        describe("Whether the server refuses all connections without TLS."),
-    ] = False
+    disableNonTLSListeners: Annotated[bool, describe("Whether the server refuses all connections without TLS.")] = False
 
 
 class GaleraAttributes(Value, frozen=True, kw_only=True):
@@ -162,8 +151,12 @@ class Galera(CustomResource, frozen=True, kw_only=True):
         "InputReady",
         "TLSInputReady",
         "ServiceConfigReady",
+        "ServiceAccountReady",
+        "RoleReady",
+        "RoleBindingReady",
         "CreateServiceReady",
         "DeploymentReady",
+        "PDBReady",
     )
     validations: ClassVar[tuple[Rule, ...]] = STATEFUL_NAME
 

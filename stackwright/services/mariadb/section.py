@@ -19,5 +19,4 @@ SECTION = Section(
         HandedDown("topologyRef"),
     ),
     external="external",
-    unsupported=("disableNonTLSListeners",),
 )

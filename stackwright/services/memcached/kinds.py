@@ -71,6 +71,7 @@ class Memcached(CustomResource, frozen=True, kw_only=True):
         "ServiceConfigReady",
         "CreateServiceReady",
         "DeploymentReady",
+        "PDBReady",
     )
     validations: ClassVar[tuple[Rule, ...]] = STATEFUL_NAME
 

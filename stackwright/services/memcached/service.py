@@ -46,10 +46,7 @@ def tell(resource: Memcached, facts: Facts | None, look: Look) -> Told[Memcached
 
 
 def problems(resource: Memcached, look: Look) -> Iterable[tuple[str, str]]:
-    """Yield what cannot be yet."""
-    tls = resource.spec.tls
-    if tls.secretName or tls.caBundleSecretName or tls.mtls is not None:
-        yield "spec.tls", "TLS is not supported yet; remove it"
+    """Yield what cannot be."""
     most = amount(resource.spec.resources.limits.get("memory"))
     if most is not None and most <= resource.spec.cacheSize * MEGABYTE:
         sentence = f"is too little for a cache of {resource.spec.cacheSize} MB; raise it, or lower cacheSize"

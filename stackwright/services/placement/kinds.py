@@ -82,6 +82,7 @@ class PlacementAPI(CustomResource, frozen=True, kw_only=True):
         "TLSInputReady",
         "ServiceConfigReady",
         "NetworkAttachmentsReady",
+        "ServiceAccountReady",
         "DBSyncReady",
         "CreateServiceReady",
         "KeystoneServiceReady",

@@ -11,8 +11,7 @@ PORT = 5672
 DEFAULT_USER = "default_user"
 # What a node loads at each start, where its default user has to be told to it.
 DEFINITIONS = "definitions.json"
-# What the broker calls the types of queues; mirrored ones are classic queues, which it no longer mirrors.
-QUEUE_TYPES = {"Quorum": "quorum", "Mirrored": "classic", "": "quorum"}
+QUORUM, MIRRORED = "Quorum", "Mirrored"
 
 _PLACE = "/etc/rabbitmq"
 
@@ -55,11 +54,11 @@ def files(resource: RabbitMq, renewed: Mapping[str, str] | None = None) -> Itera
     `renewed` is the content of a Secret with the default user that took the place of a lost one.
     """
     wanted = resource.spec.rabbitmq
-    queue_type = QUEUE_TYPES[resource.spec.queueType]
-    own = f"cluster_name = {resource.metadata.name}\ndefault_queue_type = {queue_type}\n{_LINES}"
+    wanted_type = queue_type(resource)
+    own = f"cluster_name = {resource.metadata.name}\ndefault_queue_type = {wanted_type}\n{_LINES}"
     if renewed is not None:
         own += f"load_definitions = {_PLACE}/{DEFINITIONS}\n"
-        yield ConfigFile(DEFINITIONS, definitions(renewed, queue_type), f"{_PLACE}/{DEFINITIONS}")
+        yield ConfigFile(DEFINITIONS, definitions(renewed, wanted_type), f"{_PLACE}/{DEFINITIONS}")
     plugins = dict.fromkeys((*_PLUGINS, *wanted.additionalPlugins))
     yield ConfigFile("rabbitmq.conf", own, f"{_PLACE}/conf.d/10-rabbitmq.conf")
     yield ConfigFile("enabled_plugins", f"[{','.join(plugins)}].\n", f"{_PLACE}/enabled_plugins")
@@ -74,20 +73,30 @@ def files(resource: RabbitMq, renewed: Mapping[str, str] | None = None) -> Itera
             yield ConfigFile(key, text if text.endswith("\n") else f"{text}\n", f"{_PLACE}/{place}")
 
 
-def definitions(user: Mapping[str, str], queue_type: str) -> str:
+def definitions(user: Mapping[str, str], kind_of_queue: str) -> str:
     """Return what gives the default user the password of its Secret whenever a node starts.
 
     A broker makes its default user at its first start, and knows that password from then on. One that begins without
     data makes none where it has definitions to load, so these say all that it would make.
     """
     name = user.get("username", DEFAULT_USER)
-    metadata = {"description": "Default virtual host", "tags": [], "default_queue_type": queue_type}
+    metadata = {"description": "Default virtual host", "tags": [], "default_queue_type": kind_of_queue}
     said = {
         "users": [{"name": name, "password": user.get("password", ""), "tags": ["administrator"]}],
-        "vhosts": [{"name": "/", "default_queue_type": queue_type, "metadata": metadata}],
+        "vhosts": [{"name": "/", "default_queue_type": kind_of_queue, "metadata": metadata}],
         "permissions": [{"user": name, "vhost": "/", "configure": ".*", "write": ".*", "read": ".*"}],
     }
     return f"{json.dumps(said, indent=2)}\n"
+
+
+def queue_type(resource: RabbitMq) -> str:
+    """Return what the broker calls the type of queues that is wanted.
+
+    Mirrored ones ended with RabbitMQ 4: there a queue without mirrors would be lost with its node, which nobody asked
+    for. An older broker that runs elsewhere still has them, under the name of classic queues.
+    """
+    spec = resource.spec
+    return "classic" if spec.external is not None and spec.queueType == MIRRORED else "quorum"
 
 
 def conf_problem(text: str) -> str:

@@ -130,12 +130,6 @@ class BrokerExternal(Value, frozen=True, kw_only=True):
     ]
 
 
-_WITHOUT_TLS = (
-    "!has(self.tls) || ((!has(self.tls.secretName) || size(self.tls.secretName) == 0) && "
-    "(!has(self.tls.caSecretName) || size(self.tls.caSecretName) == 0) && "
-    "(!has(self.tls.disableNonTLSListeners) || !self.tls.disableNonTLSListeners))"
-)
-
 _RESOURCES = ResourceRequirements(limits={"cpu": "2000m", "memory": "2Gi"}, requests={"cpu": "1000m", "memory": "2Gi"})
 
 
@@ -143,7 +137,6 @@ class RabbitMqSpec(InfrastructureSpec, frozen=True, kw_only=True):
     """How many nodes, on which storage, and how they are configured; or which broker stands for them."""
 
     validations: ClassVar[tuple[Rule, ...]] = (
-        rule(_WITHOUT_TLS, message="tls is not supported yet; leave it out", reason="FieldValueForbidden"),
         rule(
             "has(self.external) == has(oldSelf.external)",
             message="a RabbitMq cannot change between external and deployed; make another one",
@@ -155,16 +148,13 @@ class RabbitMqSpec(InfrastructureSpec, frozen=True, kw_only=True):
         int,
         minimum(0),
         maximum(31),
-        rule(
-            "self == 0 || self % 2 == 1",
-            message="replicas must be odd, so that there can always be a majority; use 1 or 3 (0 stops the broker)",
-        ),
-        describe("How many nodes: one, or an odd number, so that there can always be a majority; 0 stops them."),
+        describe("How many nodes; 0 stops them. An even number survives no more losses than the odd one below it."),
     ] = 1
     queueType: Annotated[
         Literal["Quorum", "Mirrored", ""],
         describe(
-            "How queues survive the loss of a node: replicated to a majority (Quorum), or mirrored (the older way)."
+            "How queues survive the loss of a node: replicated to a majority (Quorum). Mirrored means the same here, "
+            "because mirrored queues ended with RabbitMQ 4."
         ),
     ] = "Quorum"
     resources: ResourceRequirements = _RESOURCES
@@ -256,9 +246,13 @@ class RabbitMq(CustomResource, frozen=True, kw_only=True):
     conditions: ClassVar[tuple[str, ...]] = (
         "TLSInputReady",
         "ServiceConfigReady",
+        "ServiceAccountReady",
+        "RoleReady",
+        "RoleBindingReady",
         "CreateServiceReady",
         "ClusterAvailable",
         "DeploymentReady",
+        "PDBReady",
     )
     validations: ClassVar[tuple[Rule, ...]] = (
         *STATEFUL_NAME,

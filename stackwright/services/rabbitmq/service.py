@@ -10,7 +10,7 @@ from stackwright.blueprint.look import Look
 from stackwright.blueprint.network import Listen, Network
 from stackwright.blueprint.providers import BROKER, BrokerServer, Provides
 from stackwright.blueprint.service import Component, ConfigFile, Generated, Service, Told
-from stackwright.blueprint.value_types import WORKLOAD, client_service, closed, described
+from stackwright.blueprint.value_types import client_service, closed, described
 from stackwright.blueprint.workloads import Port
 from stackwright.kube.builtin import StorageClass
 from stackwright.services.rabbitmq import configuration
@@ -22,8 +22,6 @@ MANAGEMENT = 15672
 ALIVE: JsonObject = {"tcpSocket": {"port": "distribution"}, "timeoutSeconds": 5}
 READY = ["python3", "/var/lib/stackwright/scripts/ready.py"]
 OWN_VALUES = {
-    # None, or an odd number: of an even one, neither half knows whether it is the larger.
-    "replicas": {**WORKLOAD["replicas"], "anyOf": [{"const": 0}, {"not": {"multipleOf": 2}}]},
     "tolerations": described(
         "Taints of nodes that the pods put up with.", {"type": "array", "items": {"type": "object"}}
     ),
@@ -83,8 +81,6 @@ def problems(resource: RabbitMq, look: Look) -> Iterable[tuple[str, str]]:
     spec = resource.spec
     if spec.external is not None:
         return
-    if spec.queueType == "Mirrored":
-        yield "spec.queueType", "mirrored queues ended with RabbitMQ 4; use Quorum"
     if problem := configuration.conf_problem(spec.rabbitmq.additionalConfig):
         yield "spec.rabbitmq.additionalConfig", problem
     if problem := configuration.terms_problem(spec.rabbitmq.advancedConfig):
@@ -93,6 +89,19 @@ def problems(resource: RabbitMq, look: Look) -> Iterable[tuple[str, str]]:
     if name and look(StorageClass, name) is None:
         sentence = f"StorageClass {name} does not exist; create it, or make another RabbitMq"
         yield "spec.persistence.storageClassName", sentence
+
+
+def advice(resource: RabbitMq) -> Iterable[tuple[str, str]]:
+    """Yield what is taken, and what its author should know of it."""
+    spec = resource.spec
+    if spec.external is None and spec.queueType == configuration.MIRRORED:
+        yield (
+            "spec.queueType",
+            "mirrored queues ended with RabbitMQ 4; queues are replicated as by Quorum",
+        )
+    if spec.external is None and spec.replicas and spec.replicas % 2 == 0:
+        fewer = spec.replicas - 1
+        yield "spec.replicas", f"{spec.replicas} nodes survive the loss of no more nodes than {fewer}; use {fewer}"
 
 
 def tell(resource: RabbitMq, facts: Facts | None, look: Look) -> Told[RabbitMq]:
@@ -109,7 +118,7 @@ def tell(resource: RabbitMq, facts: Facts | None, look: Look) -> Told[RabbitMq]:
         resource.status,
         hostnames=configuration.hostnames(resource),
         port=configuration.PORT,
-        queueType=resource.spec.queueType,
+        queueType=configuration.QUORUM,
         defaultUser=DefaultUser(
             secretReference=secret, serviceReference=ServiceReference(name=name, namespace=namespace)
         ),
@@ -185,8 +194,17 @@ SERVICE = Service(
         **client_service("ClusterIP", "NodePort", "LoadBalancer"),
     },
     problems=problems,
+    advice=advice,
     elsewhere=lambda resource: resource.spec.external is not None,
     tell=tell,
-    unread=("targetVersion", "podOverride", "service", "secretBackend", "skipPostDeploySteps", "topologyRef"),
+    unread=(
+        "targetVersion",
+        "podOverride",
+        "service",
+        "secretBackend",
+        "skipPostDeploySteps",
+        "topologyRef",
+        "override.statefulSet",
+    ),
     parts=("nodes", "scripts"),
 )

@@ -212,9 +212,9 @@ async def test_what_is_not_supported_yet_is_said_and_changes_nothing(cloud: Umbr
     await cloud.ask({"memcached": {}})
     await cloud.there("Memcached", "memcached")
 
-    await cloud.ask({"tls": {}})
+    await cloud.ask({"tls": {"podLevel": {"enabled": False}}})
     found = await cloud.condition("InputReady", "False", "NotSupported")
-    assert found.message == "spec.tls: TLS is not supported yet; leave it out"
+    assert found.message == "spec.tls.ingress.enabled: TLS is not supported yet; set it to false"
     await cloud.there("Memcached", "memcached")
 
     await cloud.ask({})

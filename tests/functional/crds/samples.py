@@ -28,7 +28,7 @@ LEAST: dict[str, JsonObject] = {
         "passwordSelector": "GlancePassword",
     },
     "MariaDBAccount": {"userName": "glance_1a2b", "secret": "glance-db-secret"},
-    "MariaDBDatabase": {"name": "glance"},
+    "MariaDBDatabase": {},
     "OpenStackControlPlane": {"secret": "osp-secret", "storageClass": "local"},
     "TransportURL": {"rabbitmqClusterName": "rabbitmq"},
 }

@@ -7,7 +7,7 @@ from stackwright.kube.builtin import Deployment, Secret
 from tests.functional.services.case import FERNET_KEY, ServiceCase
 from tests.functional.services.cases.barbican import CASES
 from tests.functional.services.place import Place
-from tests.functional.watching import eventually
+from tests.functional.watching import eventually, is_ready
 
 KEY = "BarbicanSimpleCryptoKEK"
 NOTE = "key-simplecryptokek"
@@ -31,6 +31,32 @@ async def test_its_parts_call_each_other_through_the_broker_and_encrypt_with_the
     assert (bus.metadata.name, bus.spec.rabbitmqClusterName) == ("barbican-messaging", "rabbitmq")
     config = await standing.decoded("barbican-config-data")
     assert f"kek = {FERNET_KEY}" in config["01-barbican.conf"]
+
+
+async def test_its_listener_comes_and_goes_and_each_component_has_its_condition(standing: Place) -> None:
+    client, namespace = standing.client, standing.namespace
+    await standing.ask(barbicanKeystoneListener={"replicas": 1})
+    ready = await standing.up()
+    assert ready.status.readyCount == 3
+    said = {condition.type: condition.status for condition in ready.status.conditions}
+    for name in ("BarbicanAPIReady", "BarbicanWorkerReady", "BarbicanKeystoneListenerReady", "ServiceAccountReady"):
+        assert said[name] == "True"
+    listener = await client.get(Deployment, "barbican-keystone-listener", namespace)
+    config = await standing.decoded("barbican-config-data")
+    assert "pool_name = barbican-listener" in config["keystone-listener-01-barbican.conf"]
+    assert listener.spec["replicas"] == 1
+    before = await client.get(Deployment, "barbican", namespace)
+    await standing.ask()
+    await eventually(
+        client,
+        standing.case.kind,
+        "barbican",
+        namespace,
+        lambda seen: is_ready(seen) and seen.status.readyCount == 2,
+    )
+    assert await client.find(Deployment, "barbican-keystone-listener", namespace) is None
+    after = await client.get(Deployment, "barbican", namespace)
+    assert after.spec["template"] == before.spec["template"]
 
 
 async def test_only_the_part_that_reads_a_snippet_is_rolled(standing: Place) -> None:

@@ -34,6 +34,7 @@ def wrong(kind: type[CustomResource], spec: JsonObject) -> list[str]:
         pytest.param("0 0 31 2 mon", id="a-weekday-comes-anyway"),
         pytest.param("5/10 ? * ? ?", id="a-step-from-a-number"),
         pytest.param("@daily", id="a-word"),
+        pytest.param("@every 1h30m", id="a-time-between"),
         pytest.param("07 009 * * *", id="leading-zeros"),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 
 from stackwright.blueprint import serving
 from stackwright.blueprint.service import ConfigFile
-from stackwright.services.barbican.service import PROGRAMS
+from stackwright.services.barbican.settings import PROGRAMS
 from stackwright.services.glance.settings import ASK
 from stackwright.services.keystone.settings import PREPARE
 
@@ -19,7 +19,7 @@ from stackwright.services.keystone.settings import PREPARE
         serving.application("glance", "glance.wsgi.api", ASK),
         *PROGRAMS.values(),
     ],
-    ids=["keystone", "placement", "glance", "barbican", "barbican-worker"],
+    ids=["keystone", "placement", "glance", "barbican", "barbican-worker", "barbican-keystone-listener"],
 )
 def test_each_is_a_program_that_checks_before_it_serves(file: ConfigFile) -> None:
     tree = ast.parse(file.content)

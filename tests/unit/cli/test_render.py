@@ -179,7 +179,7 @@ def test_the_charts_jobs_make_the_database_where_the_resource_says_so(tmp_path: 
         ),
         pytest.param(
             KEYSTONE.replace("  secret:", "  tls: {caBundleSecretName: ca}\n  secret:"),
-            "spec.tls: TLS is not supported yet",
+            "spec.tls.caBundleSecretName: TLS is not supported yet",
             id="what-is-not-supported-yet",
         ),
         pytest.param(

@@ -44,6 +44,18 @@ def test_a_schema_of_the_server_itself_is_refused(name: str) -> None:
     assert said == {"spec.name": f"{name} is a schema of the server itself; choose another name"}
 
 
+@pytest.mark.parametrize(("name", "schema"), [("nova-cell1", "nova_cell1"), ("a.b", "a_b"), ("x" * 70, "x" * 64)])
+def test_a_schema_that_is_not_named_is_called_like_its_resource(name: str, schema: str) -> None:
+    assert msgspec.convert({"metadata": {"name": name}}, MariaDBDatabase).schema == schema
+    assert msgspec.convert({"metadata": {"name": name}, "spec": {"name": "own"}}, MariaDBDatabase).schema == "own"
+    assert refused(made(MariaDBDatabase, "mysql", {})).keys() == {"spec.name"}
+
+
+def test_an_account_of_the_server_is_refused_when_it_is_written() -> None:
+    said = refused(made(MariaDBAccount, "one", {"userName": "a", "secret": "s", "accountType": "System"}))
+    assert said["spec.accountType"].startswith("System is not supported yet")
+
+
 @pytest.mark.parametrize("name", ["root", "root ", "ROOT", "'root'", "mysql", "mariadb.sys", "public"])
 def test_a_user_of_the_server_itself_is_refused(name: str) -> None:
     said = refused(made(MariaDBAccount, "one", {"userName": name, "secret": "s"}))

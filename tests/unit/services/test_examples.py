@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stackwright.services.barbican import service as barbican
+from stackwright.services.barbican import settings as barbican
 from stackwright.services.glance import settings as glance
 from stackwright.services.keystone import settings as keystone
 from stackwright.services.placement import service as placement

@@ -12,6 +12,7 @@ from stackwright.api.service import ServiceSpec, ServiceTemplate
 from stackwright.blueprint import configuration, ini, values
 from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Endpoints, IdentityFacts
 from stackwright.blueprint.images import ComponentImage
+from stackwright.blueprint.needs import Notifications
 from stackwright.controllers.service.decide import Seen, decide
 from stackwright.controllers.service.environment import Environment
 from stackwright.kube.builtin import Deployment, PersistentVolumeClaim, StorageClass
@@ -232,12 +233,12 @@ PROBLEMS: dict[str, tuple[dict[str, Any], str]] = {
         {"glanceAPIs": {"default": {"override": {"service": {"public": {"endpointURL": "http://image/v2"}}}}}},
         "spec.glanceAPIs[default].override.service.public.endpointURL: is no URL that a path can be added to",
     ),
+    "a name that nobody knows": (
+        {"glanceAPIs": {"default": {"customServiceConfig": "[a]\nb = {{ .Nobody }}"}}},
+        "spec.glanceAPIs[default].customServiceConfig: {{ .Nobody }} is not known here; write the value itself",
+    ),
     "a cache of images": ({"imageCache": {"size": "10G"}}, "spec.imageCache: a cache of images is not supported yet"),
     "quotas": ({"quotas": {"imageCountTotal": 5}}, "spec.quotas: quotas are not supported yet"),
-    "certificates": (
-        {"glanceAPIs": {"default": {"tls": {"caBundleSecretName": "ca"}}}},
-        "spec.glanceAPIs[default].tls: TLS is not supported yet",
-    ),
     "an application credential": (
         {"glanceAPIs": {"default": {"auth": {"applicationCredentialSecret": "ac"}}}},
         "application credentials are not supported yet",
@@ -254,6 +255,11 @@ def test_what_cannot_be_is_refused_with_a_sentence(spec: dict[str, Any], sentenc
 
 GOOD: dict[str, dict[str, Any]] = {
     "the least": {},
+    "no cache and no quotas, as exports say it": {
+        "imageCache": {"size": "", "prunerScheduler": "1 0 * * *"},
+        "quotas": {"imageCountTotal": 0},
+        "glanceAPIs": {"default": {"imageCache": {"size": "", "cleanerScheduler": "*/30 * * * *"}, "apiTimeout": 0}},
+    },
     "two replicas on a volume that all can write": {
         "storage": {"accessMode": "ReadWriteMany"},
         "glanceAPIs": {"default": {"replicas": 2}},
@@ -264,6 +270,39 @@ GOOD: dict[str, dict[str, Any]] = {
     },
     "an edge beside": {"glanceAPIs": EDGE, "keystoneEndpoint": "default"},
 }
+
+
+def test_names_in_a_snippet_are_filled_in() -> None:
+    said = "[a]\nurl = {{ .KeystoneInternalURL }}\nkey = {{.ServicePassword}}\nuser = {{ .ServiceUser }}"
+    known = facts().identity
+    filled = f"[a]\nurl = {known.url}\nkey = {known.password}\nuser = {known.user}"
+    api = {"default": {"type": "single", "customServiceConfig": said}}
+    data = configuration.secret_data(SERVICE, glance(customServiceConfig=said, glanceAPIs=api), facts())
+    for name in ("default-02-glance-override.conf", "default-03-glance-api-override.conf", "02-glance-override.conf"):
+        assert data[name] == filled
+
+
+def test_an_api_may_have_an_image_of_its_own_and_leaves_its_time_to_the_whole() -> None:
+    resource = glance(
+        apiTimeout=5, glanceAPIs={"default": {"type": "single", "containerImage": "a:1", "apiTimeout": 0}}
+    )
+    assert SERVICE.asked_image(resource) == "a:1"
+    assert values.values(SERVICE, resource, facts())["components"]["default"]["image"] == "a:1"
+    assert "--socket-timeout 5 " in configuration.secret_data(SERVICE, resource, facts())["default.json"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "cluster"),
+    [
+        pytest.param({}, "", id="nobody-listens"),
+        pytest.param({"notificationBusInstance": ""}, "", id="nobody-shall"),
+        pytest.param({"notificationBusInstance": "older"}, "older", id="by-the-older-field"),
+        pytest.param({"notificationBusInstance": "older", "notificationsBus": {"cluster": "new"}}, "new", id="by-both"),
+    ],
+)
+def test_the_broker_of_notifications_is_named_by_either_field(spec: dict[str, Any], cluster: str) -> None:
+    (need,) = (need for need in SERVICE.needs if isinstance(need, Notifications))
+    assert need.provided_by(glance(**spec)) == cluster
 
 
 @pytest.mark.parametrize("spec", [pytest.param(spec, id=name) for name, spec in GOOD.items()])

@@ -24,6 +24,11 @@ FACTS = KeystoneFacts(
 )
 
 
+def test_an_empty_region_is_the_usual_one() -> None:
+    for said, expected in (("", "regionOne"), ("north", "north")):
+        assert keystone(region=said).spec.region_name == expected
+
+
 def keystone(**spec: Any) -> KeystoneAPI:
     said = {"databaseInstance": "openstack", "secret": "osp-secret", **spec}
     return KeystoneAPI(metadata=ObjectMeta(name="keystone"), spec=msgspec.convert(said, KeystoneAPISpec))

@@ -78,7 +78,6 @@ def test_no_secret_is_among_the_values() -> None:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
-    "certificates": ({"tls": {"caBundleSecretName": "ca"}}, "spec.tls", "TLS is not supported yet"),
     "an application credential": (
         {"auth": {"applicationCredentialSecret": "ac"}},
         "spec.auth.applicationCredentialSecret",

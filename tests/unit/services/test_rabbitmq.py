@@ -3,14 +3,37 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from stackwright.kube.resource import ObjectMeta, R
 from stackwright.services.rabbitmq import configuration
 from stackwright.services.rabbitmq.kinds import BrokerExternal, Configuration, RabbitMq, RabbitMqSpec
-from stackwright.services.rabbitmq.service import problems
+from stackwright.services.rabbitmq.service import SERVICE, problems
 
 METADATA = ObjectMeta(name="rabbitmq", namespace="openstack")
+OUTSIDE = {"hostname": "rabbit.example.org", "managementURL": "http://rabbit.example.org:15672", "secret": "admin"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "path"),
+    [
+        pytest.param({}, [], id="nothing-to-say"),
+        pytest.param({"queueType": "Mirrored"}, ["spec.queueType"], id="queues-that-are-no-more"),
+        pytest.param({"replicas": 4}, ["spec.replicas"], id="an-even-number"),
+        pytest.param({"replicas": 0}, [], id="none"),
+        pytest.param({"queueType": "Mirrored", "replicas": 2, "external": OUTSIDE}, [], id="a-broker-elsewhere"),
+    ],
+)
+def test_the_author_of_an_odd_choice_is_told(spec: dict[str, Any], path: list[str]) -> None:
+    resource = RabbitMq(spec=msgspec.convert(spec, RabbitMqSpec))
+    assert [at for at, _ in SERVICE.advice(resource)] == path
+
+
+def test_mirrored_queues_are_those_of_an_older_broker_elsewhere() -> None:
+    for external, expected in ((OUTSIDE, "classic"), (None, "quorum")):
+        spec = {"queueType": "Mirrored", **({"external": external} if external else {})}
+        assert configuration.queue_type(RabbitMq(spec=msgspec.convert(spec, RabbitMqSpec))) == expected
 
 
 def files(spec: RabbitMqSpec) -> dict[str, tuple[str, str]]:
@@ -32,7 +55,8 @@ def test_plugins_of_the_user_come_beside_ours() -> None:
 
 def test_the_type_of_queues_is_set() -> None:
     assert "default_queue_type = quorum\n" in files(RabbitMqSpec())["rabbitmq.conf"][1]
-    assert "default_queue_type = classic\n" in files(RabbitMqSpec(queueType="Mirrored"))["rabbitmq.conf"][1]
+    # Without mirrors a classic queue would be lost with its node.
+    assert "default_queue_type = quorum\n" in files(RabbitMqSpec(queueType="Mirrored"))["rabbitmq.conf"][1]
 
 
 def test_the_configuration_does_not_depend_on_the_number_of_nodes() -> None:

@@ -7,6 +7,7 @@ CASES = (
     ServiceCase(
         blueprint=SERVICE,
         name="barbican",
+        least={"databaseInstance": "openstack"},
         ports={"public": 9311, "internal": 9311},
         listed="key-manager",
         jobs=frozenset({"db-sync"}),

@@ -41,7 +41,79 @@ def test_a_change_of_one_that_is_there_is_not_a_second_one() -> None:
 def test_what_is_not_supported_is_refused_by_its_field() -> None:
     errors = checked({"tls": {}}).errors
 
-    assert [error.field for error in errors] == ["spec.tls"]
+    assert [error.field for error in errors] == ["spec.tls.ingress.enabled", "spec.tls.podLevel.enabled"]
+
+
+def test_a_section_to_come_is_taken_and_its_author_is_warned() -> None:
+    found = checked({"nova": {"template": {"secret": "osp-secret"}}, "heat": {"enabled": False}, "manila": {}})
+
+    assert found.errors == ()
+    (warning,) = found.warnings
+    assert warning == "spec.nova is kept, but this release does not deploy it: Nova, the compute service"
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        pytest.param(
+            {"keystone": {"apiOverride": {"route": {"metadata": {"annotations": {"timeout": "60s"}}}}}},
+            "spec.keystone.apiOverride.route has no effect: there are no Routes",
+            id="a-route",
+        ),
+        pytest.param(
+            {"glance": {"apiOverrides": {"default": {"route": {"spec": {"host": "image"}}}}}},
+            "spec.glance.apiOverrides[default].route has no effect",
+            id="the-route-of-one-of-several-apis",
+        ),
+        pytest.param(
+            {"placement": {"applicationCredential": {"enabled": True}}},
+            "spec.placement.applicationCredential has no effect: there are no application credentials yet",
+            id="an-application-credential",
+        ),
+        pytest.param(
+            {"glance": {"uniquePodNames": True}}, "spec.glance.uniquePodNames has no effect", id="a-name-of-pods"
+        ),
+        pytest.param(
+            {"glance": {"serviceName": "glance-1a2b3"}}, "spec.glance.serviceName has no effect", id="another-name"
+        ),
+        pytest.param(
+            {"keystone": {"template": {"topologyRef": {"name": "spread"}}}},
+            "spec.keystone.template.topologyRef has no effect: there are no Topology resources yet",
+            id="a-field-of-a-template",
+        ),
+        pytest.param(
+            {"topologyRef": {"name": "spread"}, "keystone": {}, "galera": {}},
+            "spec.topologyRef has no effect: there are no Topology resources yet",
+            id="a-field-of-the-whole-that-is-handed-down",
+        ),
+        pytest.param(
+            {"rabbitmq": {"templates": {"rabbitmq": {"queueType": "Mirrored"}}}},
+            "spec.rabbitmq.templates[rabbitmq].queueType: mirrored queues ended with RabbitMQ 4",
+            id="a-value-that-means-something-else",
+        ),
+    ],
+)
+def test_what_changes_nothing_is_taken_and_its_author_is_warned(spec: JsonObject, words: str) -> None:
+    found = checked(spec)
+
+    assert found.errors == ()
+    assert [words in warning for warning in found.warnings] == [True]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param({"keystone": {"apiOverride": {"route": {"metadata": {}}}}}, id="a-route-that-says-nothing"),
+        pytest.param(
+            {"keystone": {"enabled": False, "apiOverride": {"route": {"spec": {"host": "a"}}}}}, id="disabled"
+        ),
+        pytest.param({"glance": {"uniquePodNames": False, "serviceName": ""}}, id="the-defaults-of-a-section"),
+        pytest.param({"galera": {"templates": {"db": {"logToDisk": False}}}}, id="a-default-of-a-template"),
+        pytest.param({"redis": {"enabled": False}, "nova": {"enabled": False}, "dns": None}, id="sections-to-come"),
+    ],
+)
+def test_nobody_is_warned_of_what_says_nothing(spec: JsonObject) -> None:
+    assert checked(spec) == Findings()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from stackwright.controllers.controlplane.controller import Facts, children, sta
 from stackwright.controllers.controlplane.passwords import SecretKeys
 from stackwright.kube.conditions import Finding
 from stackwright.kube.errors import Blocked
+from stackwright.kube.resource import Condition
 from stackwright.kube.shapes.composite import Child
 from tests.unit.controllers.controlplane.umbrellas import facts, resource, umbrella
 
@@ -90,10 +91,10 @@ def test_infrastructure_is_ready_when_all_of_it_is(seen: Facts, status: str, mes
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        pytest.param({"tls": {}}, "spec.tls: TLS is not supported yet", id="tls-of-the-whole"),
+        pytest.param({"tls": {}}, "spec.tls.ingress.enabled: TLS is not supported yet", id="tls-of-the-whole"),
         pytest.param(
             {"keystone": {"template": {"tls": {"caBundleSecretName": "ca"}}}},
-            "spec.keystone.template.tls: TLS is not supported yet",
+            "spec.keystone.template.tls.caBundleSecretName: TLS is not supported yet",
             id="tls-of-a-service",
         ),
         pytest.param(
@@ -103,28 +104,18 @@ def test_infrastructure_is_ready_when_all_of_it_is(seen: Facts, status: str, mes
         ),
         pytest.param(
             {"keystone": {"apiOverride": {"tls": {"secretName": "cert"}}}},
-            "spec.keystone.apiOverride.tls: TLS is not supported yet",
+            "spec.keystone.apiOverride.tls.secretName: TLS is not supported yet",
             id="tls-of-an-endpoint",
         ),
         pytest.param(
-            {"keystone": {"enabled": False, "apiOverride": {"route": {"spec": {"host": "a"}}}}},
-            "spec.keystone.apiOverride.route: Routes are not supported; set apiOverride.service",
-            id="a-route",
-        ),
-        pytest.param(
             {"barbican": {"template": {"barbicanAPI": {"tls": {"caBundleSecretName": "ca"}}}}},
-            r"spec.barbican.template.barbicanAPI.tls: TLS is not supported yet",
+            r"spec.barbican.template.barbicanAPI.tls.caBundleSecretName: TLS is not supported yet",
             id="certificates-of-an-api-that-is-a-component",
         ),
         pytest.param(
             {"glance": {"apiOverrides": {"far": {"tls": {"secretName": "cert"}}}}},
-            r"spec.glance.apiOverrides\[far\].tls: TLS is not supported yet",
+            r"spec.glance.apiOverrides\[far\].tls.secretName: TLS is not supported yet",
             id="tls-of-one-of-several-apis",
-        ),
-        pytest.param(
-            {"keystone": {"applicationCredential": {"enabled": True}}},
-            "spec.keystone.applicationCredential: application credentials are not supported yet",
-            id="an-application-credential",
         ),
     ],
 )
@@ -140,10 +131,90 @@ def test_what_is_not_supported_is_refused_with_its_path(spec: JsonObject, words:
     [
         pytest.param({"keystone": {"template": {"tls": {}}}}, id="tls-that-says-nothing"),
         pytest.param({"keystone": {"applicationCredential": {"enabled": False}}}, id="no-application-credential"),
+        pytest.param({"keystone": {"template": {"tls": {"api": {"public": {}, "internal": {}}}}}}, id="empty-forms"),
+        pytest.param(
+            {"keystone": {}, "tls": {"ingress": {"enabled": False}, "podLevel": {"enabled": False}}},
+            id="tls-that-is-switched-off",
+        ),
+        pytest.param(
+            {"keystone": {}, "barbican": {"enabled": False, "apiOverride": {"tls": {"secretName": "cert"}}}},
+            id="tls-of-a-section-that-is-disabled",
+        ),
+        pytest.param(
+            {
+                "keystone": {
+                    "apiOverride": {"route": {"spec": {"host": "a"}}},
+                    "applicationCredential": {"enabled": True},
+                }
+            },
+            id="what-changes-nothing",
+        ),
     ],
 )
 def test_what_says_nothing_is_not_refused(spec: JsonObject) -> None:
     assert made(spec, facts())
+
+
+def test_what_changes_nothing_is_named_in_a_condition_that_holds() -> None:
+    found = findings({"keystone": {"apiOverride": {"route": {"spec": {"host": "a"}}}}}, facts())["InputReady"]
+
+    assert found.status == "True"
+    assert found.message.endswith("these fields have no effect in this release: spec.keystone.apiOverride.route")
+
+
+@pytest.mark.parametrize(
+    ("spec", "conditions", "status"),
+    [
+        pytest.param({}, None, "True", id="not-asked-for"),
+        pytest.param({"keystone": {}}, None, "False", id="not-there-yet"),
+        pytest.param({"keystone": {}}, [], "False", id="not-looked-at-yet"),
+        pytest.param({"keystone": {}}, [("CreateServiceReady", "False")], "False", id="no-services-yet"),
+        pytest.param({"keystone": {}}, [("Ready", "True")], "True", id="ready-with-less-to-tell"),
+        # Its Services may be there long before its pods.
+        pytest.param(
+            {"keystone": {}}, [("CreateServiceReady", "True"), ("Ready", "False")], "True", id="with-services"
+        ),
+    ],
+)
+def test_an_api_is_exposed_when_its_own_resource_has_its_services(
+    spec: JsonObject, conditions: list[tuple[str, str]] | None, status: str
+) -> None:
+    there = resource("KeystoneAPI", "keystone")
+    said = tuple(
+        Condition(type=name, status=found, reason="Pods", message="m", lastTransitionTime="2026-11-16T00:00:00Z")
+        for name, found in conditions or ()
+    )
+    status_of = msgspec.structs.replace(there.status, conditions=said, observedGeneration=1)
+    there = msgspec.structs.replace(there, status=status_of)
+    seen = facts(there) if conditions is not None else facts()
+    found = findings({"memcached": {}, **spec}, seen)["OpenStackControlPlaneExposeKeystoneAPIReady"]
+
+    assert found.status == status
+
+
+WHOLE = facts(
+    resource("KeystoneAPI", "keystone", ready=True),
+    resource("Galera", "openstack", ready=True),
+    resource("Memcached", "memcached", ready=True),
+)
+
+
+@pytest.mark.parametrize(
+    ("spec", "seen", "expected"),
+    [
+        pytest.param({"cinder": {"enabled": False}, "heat": {}}, facts(), ("True", ""), id="not-asked-for"),
+        # Until the rest is there, that is what a user waits for.
+        pytest.param({"cinder": {}}, facts(), ("False", "Info"), id="asked-for-while-the-rest-is-on-its-way"),
+        pytest.param({"cinder": {}}, WHOLE, ("False", "Warning"), id="all-that-is-missing"),
+        pytest.param({"heat": {"enabled": True}}, WHOLE, ("False", "Warning"), id="one-that-upstream-leaves-out"),
+    ],
+)
+def test_a_section_to_come_that_is_asked_for_is_named(spec: JsonObject, seen: Facts, expected: tuple[str, str]) -> None:
+    found = findings({"keystone": {}, **spec}, seen)["OpenStackControlPlaneSectionsReady"]
+
+    assert (found.status, found.severity) == expected
+    if found.status == "False":
+        assert f"This release does not deploy spec.{min(spec)}; everything else is deployed" in found.message
 
 
 def test_the_second_of_two_waits_for_the_first() -> None:

@@ -53,6 +53,15 @@ def test_resources(spec: JsonObject, expected: set[str]) -> None:
     assert set(instances(spec)) == expected
 
 
+def test_an_empty_name_in_a_template_is_one_that_the_umbrella_fills() -> None:
+    found = instances({"glance": {"template": {"secret": "", "databaseInstance": "", "storage": {"storageClass": ""}}}})
+
+    said = found["Glance glance"].spec
+    assert (said["secret"], said["databaseInstance"]) == ("osp-secret", "openstack")
+    # An empty class is one of its own: the cluster's default.
+    assert said["storage"]["storageClass"] == ""
+
+
 def test_it_is_said_what_was_not_asked_for_and_who_needs_it() -> None:
     found = instances({"keystone": {}, "memcached": {}})
 

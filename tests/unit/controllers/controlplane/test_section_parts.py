@@ -94,7 +94,6 @@ NETWORK = Section(
                 HandedDown("cells.*.database", value=lambda cell: f"openstack-{cell}"),
                 HandedDown("cells.*.bus", value=lambda cell: f"rabbitmq-{cell}", unless="cells.*.olderBus"),
             ),
-            unsupported=("cells.*.tls",),
         ),
         Part(kind=Controller, field="controller", instance="controller", when="nics"),
     ),
@@ -179,15 +178,15 @@ def test_a_default_may_depend_on_the_key_of_an_entry() -> None:
 
 def test_what_is_not_supported_is_told_where_it_stands() -> None:
     template = {
-        "cluster": {"nb": {"tls": {"a": "b"}}},
-        "northd": {"cells": {"cell1": {"tls": {"a": "b"}}, "cell2": {}}},
+        "cluster": {"nb": {"tls": {"secretName": "b"}}},
+        "northd": {"cells": {"cell1": {"tls": {"secretName": "b"}}, "cell2": {"tls": {"secretName": ""}}}},
     }
 
-    found = refusals(spec_of({"template": template}), (NETWORK,))
+    found = refusals(spec_of({"template": template}))
 
     assert [refusal.field for refusal in found] == [
-        "spec.network.template.cluster[nb].tls",
-        "spec.network.template.northd.cells.cell1.tls",
+        "spec.network.template.cluster[nb].tls.secretName",
+        "spec.network.template.northd.cells[cell1].tls.secretName",
     ]
 
 

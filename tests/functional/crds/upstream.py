@@ -1,0 +1,396 @@
+"""What people bring from openstack-k8s-operators, in our own words: samples, patches, and exports with all defaults.
+
+Each row says what becomes of it: which fields it is refused for, and which its author is warned of. The page
+docs/coming-from-upstream.md names each of these fields.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from stackwright.kube.resource import JsonObject
+
+LOAD_BALANCER = {"metadata": {"annotations": {"metallb.universe.tf/address-pool": "internalapi"}}}
+OVERRIDE = {"service": {"internal": {**LOAD_BALANCER, "spec": {"type": "LoadBalancer"}}}}
+NO_TLS: JsonObject = {"api": {"internal": {}, "public": {}}}
+# What upstream's webhook writes into every section with an API.
+ROUTE = {"route": {"metadata": {"annotations": {"haproxy.router.openshift.io/timeout": "60s"}}}}
+# What lifetimes a control plane gets by default.
+LIFETIMES = {"ca": {"duration": "87600h0m0s"}, "cert": {"duration": "43800h0m0s"}}
+POD_LEVEL = {"internal": LIFETIMES, "libvirt": LIFETIMES, "ovn": LIFETIMES}
+TLS_OFF = {"ingress": {"enabled": False, **LIFETIMES}, "podLevel": {"enabled": False, **POD_LEVEL}}
+
+KEYSTONE: JsonObject = {
+    "adminProject": "admin",
+    "adminUser": "admin",
+    "apiTimeout": 60,
+    "databaseAccount": "keystone",
+    "databaseInstance": "openstack",
+    "enableSecureRBAC": True,
+    "fernetMaxActiveKeys": 5,
+    "fernetRotationDays": 1,
+    "httpdCustomization": {"processNumber": 3},
+    "memcachedInstance": "memcached",
+    "override": OVERRIDE,
+    "passwordSelectors": {"admin": "AdminPassword"},
+    "preserveJobs": False,
+    "rabbitMqClusterName": "rabbitmq",
+    "region": "regionOne",
+    "replicas": 1,
+    "resources": {},
+    "secret": "osp-secret",
+    "tls": NO_TLS,
+    "trustFlushArgs": "",
+    "trustFlushSchedule": "1 * * * *",
+    "trustFlushSuspend": False,
+}
+PLACEMENT: JsonObject = {
+    "apiTimeout": 60,
+    "customServiceConfig": "",
+    "databaseAccount": "placement",
+    "databaseInstance": "openstack",
+    "override": OVERRIDE,
+    "passwordSelectors": {"service": "PlacementPassword"},
+    "preserveJobs": False,
+    "replicas": 1,
+    "resources": {},
+    "secret": "osp-secret",
+    "serviceUser": "placement",
+    "tls": NO_TLS,
+}
+GLANCE: JsonObject = {
+    "apiTimeout": 60,
+    "databaseAccount": "glance",
+    "databaseInstance": "openstack",
+    "dbPurge": {"age": 30, "schedule": "1 0 * * *"},
+    "glanceAPIs": {
+        "default": {
+            "apiTimeout": 60,
+            "containerImage": "registry.example.org/openstack-glance-api:current",
+            "imageCache": {"cleanerScheduler": "*/30 * * * *", "prunerScheduler": "1 0 * * *", "size": ""},
+            "override": OVERRIDE,
+            "replicas": 1,
+            "resources": {},
+            "storage": {},
+            "tls": NO_TLS,
+            "type": "single",
+        }
+    },
+    "imageCache": {"cleanerScheduler": "", "prunerScheduler": "", "size": ""},
+    "keystoneEndpoint": "default",
+    "memcachedInstance": "memcached",
+    "passwordSelectors": {"service": "GlancePassword"},
+    "preserveJobs": False,
+    "quotas": {"imageCountTotal": 0, "imageCountUpload": 0, "imageSizeTotal": 0, "imageStageTotal": 0},
+    "serviceUser": "glance",
+    "storage": {"storageClass": "nfs", "storageRequest": "10G"},
+}
+BARBICAN: JsonObject = {
+    "apiTimeout": 90,
+    "barbicanAPI": {
+        "apiTimeout": 0,
+        "enableSecureRBAC": True,
+        "override": OVERRIDE,
+        "replicas": 1,
+        "resources": {},
+        "tls": NO_TLS,
+    },
+    "barbicanKeystoneListener": {"replicas": 1, "resources": {}},
+    "barbicanWorker": {"replicas": 1, "resources": {}},
+    "databaseAccount": "barbican",
+    "databaseInstance": "openstack",
+    "globalDefaultSecretStore": "simple_crypto",
+    "passwordSelectors": {
+        "pkcs11pin": "PKCS11Pin",
+        "service": "BarbicanPassword",
+        "simplecryptokek": "BarbicanSimpleCryptoKEK",
+    },
+    "preserveJobs": False,
+    "rabbitMqClusterName": "rabbitmq",
+    "secret": "osp-secret",
+    "serviceAccount": "",
+    "serviceUser": "barbican",
+    "simpleCryptoBackendSecret": "osp-secret",
+}
+GALERA: JsonObject = {
+    "logToDisk": False,
+    "replicas": 1,
+    "secret": "osp-secret",
+    "storageClass": "nfs",
+    "storageRequest": "500M",
+    "tls": {},
+}
+RABBITMQ: JsonObject = {
+    "delayStartSeconds": 30,
+    "override": {"service": {**LOAD_BALANCER, "spec": {"type": "LoadBalancer"}}},
+    "persistence": {"storage": "10Gi"},
+    "queueType": "Quorum",
+    "rabbitmq": {},
+    "replicas": 1,
+    "resources": {"limits": {"cpu": "2", "memory": "2Gi"}, "requests": {"cpu": "1", "memory": "2Gi"}},
+    "secretBackend": {"externalSecret": {}},
+    "service": {"type": "ClusterIP"},
+    "terminationGracePeriodSeconds": 604800,
+    "tls": {},
+}
+MEMCACHED: JsonObject = {"cacheSize": 9932, "maxConn": 8192, "replicas": 1, "tls": {"mtls": {"authCertSecret": {}}}}
+
+# Sections of services that are to come, as an export has them: with fields that only those services know.
+TO_COME: JsonObject = {
+    "applicationCredential": {"enabled": False, "expirationDays": 730, "gracePeriodDays": 364},
+    "cinder": {
+        "apiOverride": ROUTE,
+        "enabled": True,
+        "template": {
+            "cinderVolumes": {"nfs": {"replicas": 1, "networkAttachments": ["storage"]}},
+            "secret": "osp-secret",
+        },
+        "uniquePodNames": False,
+    },
+    "designate": {"enabled": False, "template": {"designateBackendbind9": {"storageRequest": "10G"}}},
+    "dns": {"enabled": True, "template": {"options": [{"key": "server", "values": ["192.0.2.1"]}], "replicas": 1}},
+    "heat": {"cnfAPIOverride": ROUTE, "enabled": False, "template": {"heatEngine": {"replicas": 1}}},
+    "horizon": {"apiOverride": {"route": {}}, "enabled": True, "template": {"extraMounts": [], "replicas": 1}},
+    "ironic": {"enabled": False, "inspectorOverride": ROUTE, "template": {"ironicConductors": [{"replicas": 1}]}},
+    "manila": {"enabled": False, "template": {"manilaShares": {"share1": {"replicas": 1}}}},
+    "neutron": {"apiOverride": ROUTE, "enabled": True, "template": {"ml2MechanismDrivers": ["ovn"]}},
+    "nova": {
+        "apiOverride": {"route": {}},
+        "cellOverride": {"cell1": {"noVNCProxy": {"route": {}}}},
+        "enabled": True,
+        "template": {"cellTemplates": {"cell0": {"hasAPIAccess": True}, "cell1": {"hasAPIAccess": True}}},
+    },
+    "octavia": {"enabled": False, "template": {"lbMgmtNetwork": {"manageLbMgmtNetworks": True}}},
+    "openstackclient": {"template": {"openStackConfigMap": "openstack-config"}},
+    "ovn": {"enabled": True, "template": {"ovnDBCluster": {"ovndbcluster-nb": {"dbType": "NB"}}}},
+    "redis": {"enabled": False, "templates": {"designate-redis": {"replicas": 1}}},
+    "swift": {"enabled": True, "proxyOverride": {"route": {}}, "template": {"swiftRing": {"ringReplicas": 1}}},
+    "telemetry": {"aodhApiOverride": ROUTE, "enabled": True, "template": {"ceilometer": {"enabled": True}}},
+    "watcher": {"enabled": False, "template": {"apiServiceTemplate": {"replicas": 1}}},
+}
+# Of those above, the ones that are asked for.
+ENABLED = ("cinder", "dns", "horizon", "neutron", "nova", "openstackclient", "ovn", "swift", "telemetry")
+TURNED_OFF: JsonObject = {name: {**said, "enabled": False} for name, said in TO_COME.items()}
+
+EXPORTED: JsonObject = {
+    "secret": "osp-secret",
+    "storageClass": "nfs",
+    "tls": TLS_OFF,
+    "barbican": {"apiOverride": ROUTE, "enabled": True, "template": BARBICAN},
+    "galera": {"enabled": True, "templates": {"openstack": GALERA, "openstack-cell1": GALERA}},
+    "glance": {
+        "apiOverrides": {"default": ROUTE},
+        "enabled": True,
+        # The umbrella fills an empty one.
+        "template": {**GLANCE, "secret": ""},
+        "uniquePodNames": False,
+    },
+    "keystone": {"apiOverride": ROUTE, "enabled": True, "template": KEYSTONE},
+    "memcached": {"enabled": True, "templates": {"memcached": MEMCACHED}},
+    "placement": {"apiOverride": {"route": {}}, "enabled": True, "template": PLACEMENT},
+    "rabbitmq": {"enabled": True, "templates": {"rabbitmq": RABBITMQ, "rabbitmq-cell1": RABBITMQ}},
+}
+ROUTES = (
+    "spec.barbican.apiOverride.route",
+    "spec.glance.apiOverrides[default].route",
+    "spec.keystone.apiOverride.route",
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A resource that is valid upstream, and what becomes of it here: the fields that are refused or warned of."""
+
+    kind: str
+    spec: JsonObject
+    refused: tuple[str, ...] = ()
+    warned: tuple[str, ...] = ()
+    name: str = ""
+
+
+def _plane(**said: Any) -> JsonObject:
+    return {"secret": "osp-secret", "storageClass": "local-storage", **said}
+
+
+def _service(**said: Any) -> JsonObject:
+    return {"databaseInstance": "openstack", "secret": "osp-secret", **said}
+
+
+def _galera(**said: Any) -> JsonObject:
+    return {"storageClass": "local-storage", "storageRequest": "500M", **said}
+
+
+ROWS: dict[str, Row] = {
+    # Control planes.
+    "an export without sections to come": Row("OpenStackControlPlane", EXPORTED, warned=ROUTES),
+    "an export": Row(
+        "OpenStackControlPlane",
+        {**EXPORTED, **TO_COME},
+        warned=(*(f"spec.{name}" for name in ENABLED), *ROUTES),
+    ),
+    "an export with all of those turned off": Row("OpenStackControlPlane", {**EXPORTED, **TURNED_OFF}, warned=ROUTES),
+    "an export of a cloud with TLS": Row(
+        "OpenStackControlPlane",
+        {**EXPORTED, "tls": {"ingress": {"enabled": True, **LIFETIMES}, "podLevel": {"enabled": True, **POD_LEVEL}}},
+        refused=("spec.tls.ingress.enabled", "spec.tls.podLevel.enabled"),
+    ),
+    "sections that only say that they are off": Row(
+        "OpenStackControlPlane", _plane(**{name: {"enabled": False} for name in TO_COME})
+    ),
+    "a control plane with defaults alone": Row("OpenStackControlPlane", _plane(keystone={"template": {}})),
+    "brokers for all": Row(
+        "OpenStackControlPlane",
+        _plane(
+            messagingBus={"cluster": "rabbitmq"},
+            notificationsBus={"cluster": "rabbitmq-notifications", "user": "notifier"},
+            notificationsBusInstance="rabbitmq-notifications",
+            barbican={"template": {"barbicanKeystoneListener": {"replicas": 0}}},
+        ),
+    ),
+    "application credentials": Row(
+        "OpenStackControlPlane",
+        _plane(applicationCredential={"enabled": True}, barbican={"applicationCredential": {"enabled": True}}),
+        warned=("spec.applicationCredential", "spec.barbican.applicationCredential"),
+    ),
+    "a certificate of a public endpoint": Row(
+        "OpenStackControlPlane",
+        _plane(keystone={"apiOverride": {"tls": {"secretName": "cert"}}}),
+        refused=("spec.keystone.apiOverride.tls.secretName",),
+    ),
+    "names of Glance's pods": Row(
+        "OpenStackControlPlane",
+        _plane(glance={"uniquePodNames": True, "serviceName": "glance-1a2b3"}),
+        warned=("spec.glance.uniquePodNames", "spec.glance.serviceName"),
+    ),
+    # Services.
+    "an exported Keystone": Row("KeystoneAPI", KEYSTONE),
+    "a Keystone with certificates": Row(
+        "KeystoneAPI",
+        {**KEYSTONE, "tls": {"api": {"public": {"secretName": "cert"}}, "caBundleSecretName": "combined-ca-bundle"}},
+        refused=("spec.tls.api.public.secretName", "spec.tls.caBundleSecretName"),
+    ),
+    "a Keystone without a region": Row("KeystoneAPI", _service(region="")),
+    "trusts that are flushed each hour": Row("KeystoneAPI", _service(trustFlushSchedule="@every 1h30m")),
+    "federation": Row("KeystoneAPI", _service(federatedRealmConfig="realms"), refused=("spec.federatedRealmConfig",)),
+    "snippets for a web server": Row(
+        "KeystoneAPI",
+        _service(httpdCustomization={"customConfigSecret": "httpd"}),
+        refused=("spec.httpdCustomization.customConfigSecret",),
+    ),
+    "where pods go": Row(
+        "KeystoneAPI",
+        _service(topologyRef={"name": "spread"}, networkAttachments=["internalapi"]),
+        warned=("spec.networkAttachments", "spec.topologyRef"),
+    ),
+    "an exported Placement": Row("PlacementAPI", PLACEMENT),
+    "an application credential of a service": Row(
+        "PlacementAPI",
+        _service(auth={"applicationCredentialSecret": "ac-placement-secret"}),
+        refused=("spec.auth.applicationCredentialSecret",),
+    ),
+    "an exported Glance": Row("Glance", {**GLANCE, "secret": "osp-secret"}),
+    "a Glance that notifies": Row("Glance", _service(notificationBusInstance="rabbitmq", apiTimeout=5)),
+    "a Glance that does not": Row(
+        "Glance", _service(notificationBusInstance="", glanceAPIs={"1st": {"apiTimeout": 0}})
+    ),
+    "a cache of images": Row(
+        "Glance",
+        _service(glanceAPIs={"default": {"imageCache": {"size": "10G"}}}),
+        refused=("spec.glanceAPIs[default].imageCache",),
+    ),
+    "a store whose login is filled in": Row(
+        "Glance",
+        _service(customServiceConfig="[swift]\nauth = {{ .KeystoneInternalURL }}\nkey = {{ .ServicePassword }}\n"),
+    ),
+    "a name that nobody knows": Row(
+        "Glance",
+        _service(customServiceConfig="[swift]\nkey = {{ .Nobody }}\n"),
+        refused=("spec.customServiceConfig",),
+    ),
+    "quotas of images": Row("Glance", _service(quotas={"imageCountTotal": 10}), refused=("spec.quotas",)),
+    "an exported Barbican": Row("Barbican", BARBICAN),
+    "a Barbican as a sample has it": Row(
+        "Barbican",
+        {
+            "databaseInstance": "openstack",
+            "serviceAccount": "barbican",
+            "barbicanAPI": {"customServiceConfigSecrets": ["api-secrets"]},
+            "barbicanWorker": {"containerImage": "registry.example.org/worker:1"},
+            "barbicanKeystoneListener": {"defaultConfigOverwrite": {"policy.yaml": "{}"}, "replicas": 2},
+            "enabledSecretStores": ["simple_crypto"],
+            "extraMounts": [],
+            "notificationsBus": {"cluster": "rabbitmq"},
+            "passwordSelectors": {"simplecryptoadditionalkeks": ["OldKEK"]},
+        },
+        warned=("spec.serviceAccount",),
+    ),
+    "a hardware security module": Row(
+        "Barbican",
+        _service(
+            pkcs11={"loginSecret": "hsm-login", "clientDataSecret": "hsm-data", "clientDataPath": "/etc/hsm-client"},
+            enabledSecretStores=["pkcs11"],
+            globalDefaultSecretStore="pkcs11",
+        ),
+        refused=("spec.enabledSecretStores", "spec.globalDefaultSecretStore", "spec.pkcs11"),
+    ),
+    # What services stand on.
+    "an exported Galera": Row("Galera", GALERA),
+    "a Galera with probes of its own": Row(
+        "Galera",
+        _galera(override={"probes": {"livenessProbes": {"periodSeconds": 30}}}, logToDisk=True),
+        warned=("spec.logToDisk",),
+    ),
+    "a Galera of two": Row("Galera", _galera(replicas=2), refused=("spec.replicas",)),
+    "a Galera with an account for root": Row(
+        "Galera", _galera(rootDatabaseAccount="root"), refused=("spec.rootDatabaseAccount",)
+    ),
+    "a Galera with TLS": Row("Galera", _galera(tls={"secretName": "cert"}), refused=("spec.tls.secretName",)),
+    "a Galera with TLS alone": Row(
+        "Galera", _galera(disableNonTLSListeners=True), refused=("spec.disableNonTLSListeners",)
+    ),
+    "a database without a name": Row("MariaDBDatabase", {}, name="nova-cell1"),
+    "an account with TLS": Row(
+        "MariaDBAccount", {"userName": "a", "secret": "a", "requireTLS": True}, refused=("spec.requireTLS",)
+    ),
+    "an account of the server": Row(
+        "MariaDBAccount", {"userName": "a", "secret": "a", "accountType": "System"}, refused=("spec.accountType",)
+    ),
+    "an exported broker": Row("RabbitMq", RABBITMQ),
+    "a broker of before RabbitMQ 4": Row("RabbitMq", {"queueType": "Mirrored"}, warned=("spec.queueType",)),
+    "a broker of two": Row("RabbitMq", {"replicas": 2}, warned=("spec.replicas",)),
+    "a broker with what we do not read": Row(
+        "RabbitMq",
+        {
+            "targetVersion": "4.2",
+            "podOverride": {"services": [LOAD_BALANCER]},
+            "override": {"statefulSet": {"spec": {"template": {"spec": {"hostNetwork": True}}}}},
+            "skipPostDeploySteps": True,
+            "service": {"type": "LoadBalancer"},
+            "secretBackend": {"externalSecret": {"name": "mine"}},
+        },
+        warned=(
+            "spec.targetVersion",
+            "spec.podOverride",
+            "spec.service",
+            "spec.secretBackend",
+            "spec.skipPostDeploySteps",
+            "spec.override.statefulSet",
+        ),
+    ),
+    "a broker with a long name": Row("RabbitMq", {}, name="a" * 46, refused=("metadata.name",)),
+    "a broker with a dot in its name": Row("RabbitMq", {}, name="rabbitmq.cell1", refused=("metadata.name",)),
+    "a user of another kind": Row(
+        "TransportURL", {"rabbitmqClusterName": "rabbitmq", "userRef": "nova"}, refused=("spec.userRef",)
+    ),
+    "an exported cache": Row("Memcached", MEMCACHED),
+    "a cache without a size": Row("Memcached", {"cacheSize": 0}, refused=("spec.cacheSize",)),
+    "a cache with certificates for clients": Row(
+        "Memcached",
+        {"tls": {"secretName": "cert", "mtls": {"sslVerifyMode": "Require"}}},
+        refused=("spec.tls.secretName", "spec.tls.mtls.sslVerifyMode"),
+    ),
+    "an endpoint of no interface": Row(
+        "KeystoneEndpoint",
+        {"serviceName": "image", "endpoints": {"other": "http://image.example.org"}},
+        refused=("spec.endpoints",),
+    ),
+}
