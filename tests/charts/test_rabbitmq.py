@@ -55,8 +55,9 @@ def test_a_booting_or_paused_node_is_not_killed(render: Render) -> None:
         assert container[probe]["tcpSocket"] == {"port": "distribution"}
 
 
-def test_an_even_number_of_nodes_is_refused(refuse: Refuse) -> None:
-    assert "components.server.replicas" in refuse("rabbitmq", "--set", "components.server.replicas=2").replace("/", ".")
+def test_a_number_of_nodes_that_is_none_is_refused(refuse: Refuse) -> None:
+    said = refuse("rabbitmq", "--set", "components.server.replicas=-1").replace("/", ".")
+    assert "components.server.replicas" in said
 
 
 def test_an_unknown_value_is_refused(refuse: Refuse) -> None:
