@@ -316,6 +316,8 @@ def test_the_workers_of_a_run_share_a_server_that_dies_with_it(tmp_path: Path) -
     (ring / "test_ring.py").write_text(textwrap.dedent(RING))
     command = [sys.executable, "-m", "pytest", "-q", "-n2", "-p", "no:cacheprovider", f"--basetemp={tmp_path}/base"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    # The fixtures of this ring are found from the root of the checkout.
+    environment["PYTHONPATH"] = str(Path(__file__).parents[2])
     with subprocess.Popen(
         [*command, "-o", "asyncio_mode=auto", "."], cwd=ring, env=environment | {"REPORTS": str(reports)}
     ) as run:

@@ -61,7 +61,7 @@ from stackwright.kube.predicates import asked_differently
 from stackwright.kube.resource import Key, Resource
 from stackwright.kube.shapes import pausing
 from stackwright.kube.shapes.belonging import FOREIGN_SECONDS
-from stackwright.kube.shapes.children import Child, Children, Outcome
+from stackwright.kube.shapes.children import Child, Children, Outcome, mark_of, was_applied
 from stackwright.kube.shapes.report import report
 
 C = TypeVar("C", bound=CustomResource)
@@ -229,10 +229,18 @@ class ServiceController(Generic[C, F]):
     ) -> tuple[tuple[Child, ...], tuple[Wait, ...]]:
         """Return all that a resource stands for, but for what has to be tried first, and the waits for that."""
         bodies = rendered.objects if rendered is not None else ()
-        held = trials.hold_back(self.service, resource, bodies, intent.children, look)
         mine = await self._speaking_pods(resource, context)
-        listed = objects.children_of(self.service, resource, held.bodies, intent.children, mine, look)
-        return (*intent.children, *listed, *held.trials), held.waits
+        listed = tuple(objects.children_of(self.service, resource, bodies, intent.children, mine, look))
+        # What was asked for before is not asked for anew: a field that somebody else set since is theirs.
+        sets = (item for item in listed if item.of is StatefulSet)
+        asked = {
+            item.key.name for item in sets if was_applied(item, look(StatefulSet, item.key.name), mark_of(context))
+        }
+        changed = [body for body in bodies if body["metadata"]["name"] not in asked]
+        held = trials.hold_back(self.service, resource, changed, intent.children, look)
+        back = {body["metadata"]["name"] for body in changed if body not in held.bodies}
+        applied = (item for item in listed if item.of is not StatefulSet or item.key.name not in back)
+        return (*intent.children, *applied, *held.trials), held.waits
 
     async def _hold(self, resource: C, refused: holding.Refused, look: Looker, context: Context) -> Result | None:
         """Keep the last recorded release of a service whose resource is refused, and say why it is refused."""

@@ -91,7 +91,12 @@ def hold_back(
 
 
 def is_risky(component: Component[Any, Any], present: StatefulSet, wanted: JsonObject) -> bool:
-    """Return whether pods serve that would be replaced by pods which start with something else."""
+    """Return whether pods serve that would be replaced by pods which start with something else.
+
+    What keeps no data is soon there again: a cache is not tried.
+    """
+    if not component.data:
+        return False
     serving = present.status.get("readyReplicas", 0) > 0 and wanted["spec"].get("replicas", 1) > 0
     return serving and _started_with(component, present.spec["template"]) != _started_with(
         component, wanted["spec"]["template"]

@@ -402,6 +402,11 @@ def mark_by(field_manager: str) -> str:
     return f"{field_manager}{conditions.MARK}"
 
 
+def was_applied(child: Child, present: Resource | None, mark: str) -> bool:
+    """Return whether a child was applied as it is now, whatever others have set on it since."""
+    return present is not None and present.metadata.annotations.get(mark) == fields.digest(child.body)
+
+
 async def apply_unforced(child: Child, parent: Resource, context: Context) -> Applied:
     """Apply a child, leaving out what others own of it; return it with what was left out."""
     refuse_elsewhere(str(child), child.body, parent)

@@ -126,11 +126,12 @@ async def test_each_missing_need_is_named_and_healed(place: Place) -> None:
     case, kinds = place.case, {word: offerer.kind for word, offerer in services.providers().items()}
     async with place.operated():
         await place.ask()
-        await place.told(f"Secret {case.spec['secret']}, which spec.secret names, does not exist", "InputReady")
+        secret = case.resource.spec.secret
+        await place.told(f"Secret {secret}, which spec.secret names, does not exist", "InputReady")
         for key in case.passwords:
-            await place.client.delete(Secret, case.spec["secret"], place.namespace)
+            await place.client.delete(Secret, secret, place.namespace)
             await place.give(**{other: word for other, word in case.passwords.items() if other != key})
-            await place.told(f"Secret {case.spec['secret']} has no value under the key {key}", "InputReady")
+            await place.told(f"Secret {secret} has no value under the key {key}", "InputReady")
         await place.give(**case.passwords)
         for word, name in case.providers.items():
             await place.told(f"{kinds[word].kind.name} {name} does not exist; create it, or name another one")

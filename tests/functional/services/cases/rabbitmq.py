@@ -17,6 +17,6 @@ CASES = (
                 "PersistentVolumeClaim data-rabbitmq-server-0",
             }
         ),
-        refused=(Refusal({"queueType": "Mirrored"}, "mirrored queues ended with RabbitMQ 4; use Quorum"),),
+        refused=(Refusal({"tls": {"secretName": "certificate"}}, "TLS is not supported yet"),),
     ),
 )
