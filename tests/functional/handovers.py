@@ -22,8 +22,14 @@ OBJECTS: list[tuple[type[Any], str]] = [
 ]
 
 
+def has_rolled(item: Deployment) -> bool:
+    """Return whether all pods of the present template were made, so that no other follows."""
+    seen = item.status.get("observedGeneration") == item.metadata.generation
+    return seen and item.status.get("updatedReplicas") == item.spec["replicas"]
+
+
 async def settled_pods(client: Client, namespace: str) -> set[str]:
-    await eventually(client, Deployment, "small", namespace, lambda item: item.status.get("replicas"))
+    await eventually(client, Deployment, "small", namespace, has_rolled)
     await eventually(client, Job, "small-once-abc", namespace, lambda item: item.status.get("active"))
     return await pods(client, namespace)
 
