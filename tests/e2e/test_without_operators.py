@@ -6,6 +6,9 @@ import subprocess
 import pytest
 
 from tests.e2e.cloud import NAMESPACE, OPERATORS, Cloud
+from tests.e2e.waiting import eventually
+
+GRACE = 700.0
 
 
 def pods(cloud: Cloud) -> dict[str, tuple[str, int]]:
@@ -35,5 +38,10 @@ def test_without_operators_the_cloud_goes_on_and_nothing_hangs(cloud: Cloud) -> 
     assert pods(cloud) == before
     # Resources can be written though nobody answers for the webhooks any more.
     cloud.kubectl("annotate", "keystoneapi/keystone", "example.org/touched=yes")
-    # Nobody is there who could let anything go.
-    cloud.kubectl("delete", "namespace", NAMESPACE, "--timeout=180s")
+    # Nobody is there who could let anything go. A pod of Glance has ten minutes to end what it has begun.
+    cloud.kubectl("delete", "namespace", NAMESPACE, "--wait=false")
+    eventually(lambda: is_gone(cloud), lambda: cloud.kubectl("get", "namespace", NAMESPACE, "--output=yaml"), GRACE)
+
+
+def is_gone(cloud: Cloud) -> bool:
+    return f"namespace/{NAMESPACE}" not in cloud.kubectl("get", "namespaces", "--output=name").split()
