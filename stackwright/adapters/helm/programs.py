@@ -9,7 +9,7 @@ import resource
 import shutil
 import signal
 from asyncio.subprocess import Process
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -92,22 +92,7 @@ async def run(
 
     Cancelling the task ends the program. If the operator itself is killed, the program ends by its limits.
     """
-    pipe = asyncio.subprocess.PIPE
-    # Go collects garbage before it asks for more memory than this, and uses no more threads than it needs.
-    settings = {"GOMEMLIMIT": str(bounds.memory * 3 // 4), "GOMAXPROCS": "2", "GOTRACEBACK": "none"}
-    try:
-        process = await asyncio.create_subprocess_exec(
-            program,
-            *words,
-            stdin=pipe,
-            stdout=pipe,
-            stderr=pipe,
-            env={**settings, **environment},
-            start_new_session=True,
-        )
-    except OSError as error:
-        message = f"{program} does not start: {error.strerror}; install helm 4, or name it in {PROGRAM}"
-        raise Unavailable(message) from error
+    process = await _start(program, words, environment, bounds)
     try:
         # Before it gets any input: the values come through its standard input.
         _bound(process.pid, bounds)
@@ -119,9 +104,53 @@ async def run(
     except TimeoutError:
         return Done(-signal.SIGKILL, exceeded=f"{bounds.seconds:g} s", late=True)
     finally:
-        await _end(process)
+        await _to_the_end(_end(process))
     memory = f"{_spoken(bounds.memory)} of memory" if code == 2 and _OUT_OF_MEMORY.search(complaint) else ""
     return Done(code, printed, complaint, memory)
+
+
+async def _start(program: Path, words: Sequence[str], environment: Mapping[str, str], bounds: Bounds) -> Process:
+    pipe = asyncio.subprocess.PIPE
+    # Go collects garbage before it asks for more memory than this, and uses no more threads than it needs.
+    settings = {"GOMEMLIMIT": str(bounds.memory * 3 // 4), "GOMAXPROCS": "2", "GOTRACEBACK": "none"}
+    starting = asyncio.create_subprocess_exec(
+        program,
+        *words,
+        stdin=pipe,
+        stdout=pipe,
+        stderr=pipe,
+        env={**settings, **environment},
+        start_new_session=True,
+    )
+    started: list[Process] = []
+
+    async def start() -> None:
+        started.append(await starting)
+
+    try:
+        # asyncio leaves the pipes of a process open, and all that it started, if its start is cancelled.
+        await _to_the_end(start())
+    except OSError as error:
+        message = f"{program} does not start: {error.strerror}; install helm 4, or name it in {PROGRAM}"
+        raise Unavailable(message) from error
+    except asyncio.CancelledError:
+        for process in started:
+            await _to_the_end(_end(process))
+        raise
+    return started[0]
+
+
+async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
+    """Wait for short work that must not stop in the middle; cancelling takes effect after it."""
+    task = asyncio.create_task(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
 
 
 def _bound(pid: int, bounds: Bounds) -> None:
@@ -190,7 +219,9 @@ async def _take_ends(stream: asyncio.StreamReader, most: int) -> str:
 
 async def _end(process: Process) -> None:
     """Kill a process and all that it started, if it has not ended: we were cancelled, or it exceeded a limit."""
-    if process.returncode is None:
+    assert process.stdout is not None  # noqa: S101  it is a pipe
+    # One that has ended may have printed what nobody has read: its pipe stays open until somebody has.
+    if process.returncode is None or not process.stdout.at_eof():
         _kill(process)
         # Only waiting would never end if it has printed more than a pipe holds.
         await process.communicate()

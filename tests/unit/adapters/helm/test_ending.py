@@ -1,8 +1,12 @@
 """A helm that takes too long is ended, whatever it has printed."""
 
 import asyncio
+import gc
 import sys
+import warnings
 from pathlib import Path
+
+import pytest
 
 from stackwright.adapters.helm import programs
 
@@ -43,6 +47,23 @@ def is_alive(pid: str) -> bool:
 async def test_one_that_prints_too_much_is_ended_at_once(tmp_path: Path) -> None:
     done = await programs.run(script(tmp_path, "exec yes"), (), PATH, programs.Bounds(printed=2**20))
     assert (done.exceeded, done.late, done.printed) == ("1 MiB of output", False, b"")
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_one_that_is_cancelled_at_its_start_leaves_nothing_behind(tmp_path: Path, times: int) -> None:
+    program = script(tmp_path, "head -c 1000000 /dev/zero; sleep 600")
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        for turns in range(12):
+            task = asyncio.create_task(programs.run(program, (), PATH, LARGE))
+            for _ in range(times):
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                task.cancel()
+            done, _ = await asyncio.wait([task], timeout=10.0)
+            assert [one.cancelled() for one in done] == [True]
+        gc.collect()
+    assert [str(one.message) for one in found] == []
 
 
 async def test_one_that_complains_without_end_is_heard_at_both_ends(tmp_path: Path) -> None:
