@@ -32,8 +32,9 @@ class Parent(CustomResource, frozen=True, kw_only=True):
     ("refusals", "child", "ports"),
     [
         pytest.param(0, Child(Service, ASKED, otherwise=PLAIN), [{"port": 1, "nodePort": 30500}], id="accepted"),
-        pytest.param(1, Child(Service, ASKED, otherwise=PLAIN), [{"port": 1}], id="refused"),
-        pytest.param(2, Child(Service, ASKED, otherwise=PLAIN), None, id="refused-in-both-ways"),
+        pytest.param(1, Child(Service, ASKED, otherwise=PLAIN), [{"port": 1, "nodePort": 30500}], id="given-back-late"),
+        pytest.param(2, Child(Service, ASKED, otherwise=PLAIN), [{"port": 1}], id="refused"),
+        pytest.param(3, Child(Service, ASKED, otherwise=PLAIN), None, id="refused-in-both-ways"),
         pytest.param(1, Child(Service, ASKED), None, id="without-another-way"),
     ],
 )

@@ -6,6 +6,7 @@ are not written (`belonging`), and a child that somebody changes back each time 
 """
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,6 +38,8 @@ from stackwright.kube.shapes.states import state_of
 
 # What refers to another object that the server looks at when it is applied.
 _LATE = frozenset({"RoleBinding", "ClusterRoleBinding"})
+# Seconds after which the address of a deleted object can be had again.
+_GIVEN_BACK = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +159,11 @@ def is_applied(present: Resource, child: Child, mark: str) -> bool:
     The mark (an annotation with the manifest's digest) notices what the parent no longer asks for, and speaks for
     the fields that the type does not know; the comparison notices what others changed.
     """
-    return present.metadata.annotations.get(mark) == fields.digest(child.body) and fields.covers(present, child.body)
+    return _is_marked(present, child, mark) and fields.covers(present, child.body)
+
+
+def _is_marked(present: Resource, child: Child, mark: str) -> bool:
+    return present.metadata.annotations.get(mark) == fields.digest(child.body)
 
 
 def fingerprint(present: Resource, child: Child) -> str:
@@ -370,7 +377,7 @@ async def _apply(child: Child, parent: Resource, context: Context) -> Applied:
         return await apply_unforced(child, parent, context)
     except Invalid:
         if child.otherwise is not None:
-            return await apply_unforced(replace(child, body=child.otherwise, otherwise=None), parent, context)
+            return await _apply_otherwise(child, child.otherwise, parent, context)
         if not child.once or (present := context.store(child.of).get(child.key)) is None:
             raise
     # A hand made it in another way, and it cannot be changed. What it does is not cut in the middle.
@@ -379,6 +386,15 @@ async def _apply(child: Child, parent: Resource, context: Context) -> Applied:
     raise Retry(
         f"{child} was created with other inputs; once it is done, it is created again", reason="Replacing", after=2.0
     )
+
+
+async def _apply_otherwise(child: Child, otherwise: JsonObject, parent: Resource, context: Context) -> Applied:
+    """Apply a child that the server refused: once more as it is, and then without its wish."""
+    # The server tells of a deletion before it gives the addresses of what was deleted back.
+    await asyncio.sleep(_GIVEN_BACK)
+    with contextlib.suppress(Invalid):
+        return await apply_unforced(child, parent, context)
+    return await apply_unforced(replace(child, body=otherwise, otherwise=None), parent, context)
 
 
 def status_of(parent: CustomResource) -> CompositeStatus:
@@ -402,9 +418,11 @@ def mark_by(field_manager: str) -> str:
     return f"{field_manager}{conditions.MARK}"
 
 
-def was_applied(child: Child, present: Resource | None, mark: str) -> bool:
-    """Return whether a child was applied as it is now, whatever others have set on it since."""
-    return present is not None and present.metadata.annotations.get(mark) == fields.digest(child.body)
+def was_asked_for(item: Child, parent: Resource, context: Context) -> bool:
+    """Return whether a child was applied as it is asked for now, whatever others have set on it since."""
+    placed = _placed(item, parent, context)
+    present = context.store(placed.of).get(placed.key)
+    return present is not None and _is_marked(present, placed, mark_of(context))
 
 
 async def apply_unforced(child: Child, parent: Resource, context: Context) -> Applied:
