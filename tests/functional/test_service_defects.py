@@ -272,6 +272,29 @@ async def test_an_image_that_does_not_exist_takes_no_pod_of_a_stateful_set_away(
         await some(client, Job, namespace, lambda jobs: not jobs)
 
 
+async def test_an_image_that_a_hand_set_on_a_stateful_set_is_theirs_and_is_not_tried(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    spec = {"persistence": {"storageClassName": "local"}}
+    await client.apply(StorageClass, storage_class("local"))
+    await client.apply(RabbitMq, {"metadata": {"name": "mq", "namespace": namespace}, "spec": spec})
+    async with cloud(client, namespace, (RABBITMQ,), environment(kubernetes)):
+        await eventually(client, RabbitMq, "mq", namespace, is_ready)
+        theirs = [{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "theirs:1"}]
+        await client.managing("hand").patch(StatefulSet, "mq-server", namespace, theirs)
+        await eventually(
+            client, Pod, "mq-server-0", namespace, lambda seen: seen.spec["containers"][0]["image"] == "theirs:1"
+        )
+        # Its pod serves again, and what was set is still listed.
+        listed = await eventually(client, RabbitMq, "mq", namespace, lambda seen: is_ready(seen) and _theirs(seen))
+        assert {entry.manager for entry in listed.status.overridden} == {"hand"}
+        assert await client.list(Job, namespace) == []
+
+
+def _theirs(seen: RabbitMq) -> bool:
+    return any(entry.field.endswith(".image") for entry in seen.status.overridden)
+
+
 def _input(resource: KeystoneAPI) -> str:
     return message(resource, "InputReady")
 

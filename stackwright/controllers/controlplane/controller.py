@@ -184,7 +184,7 @@ def _exposed(instances: Iterable[Instance], facts: Facts) -> Iterable[Finding]:
             # Whoever keeps it tells less of it; what is ready can be reached.
             yield Finding(condition, "True", READY, "")
         elif said is None:
-            yield Finding(condition, "False", "Requested", f"{instance} has no Services yet", "Info")
+            yield Finding(condition, "False", REQUESTED, f"{instance} has no Services yet", "Info")
         else:
             status = "True" if said.status == "True" else "False"
             yield Finding(condition, status, said.reason, f"{instance}: {said.message}", said.severity or "Info")

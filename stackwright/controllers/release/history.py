@@ -86,9 +86,7 @@ class Revision:
     @property
     def digest(self) -> str:
         """A short name for what it records."""
-        if noted := self.secret.metadata.annotations.get(DIGEST, ""):
-            return noted
-        return digest_of(self.record.manifest, self.record.values) if self.record is not None else ""
+        return self.secret.metadata.annotations.get(DIGEST, "") or self.content_digest
 
     @property
     def content_digest(self) -> str:

@@ -61,7 +61,7 @@ from stackwright.kube.predicates import asked_differently
 from stackwright.kube.resource import Key, Resource
 from stackwright.kube.shapes import pausing
 from stackwright.kube.shapes.belonging import FOREIGN_SECONDS
-from stackwright.kube.shapes.children import Child, Children, Outcome, mark_of, was_applied
+from stackwright.kube.shapes.children import Child, Children, Outcome, was_asked_for
 from stackwright.kube.shapes.report import report
 
 C = TypeVar("C", bound=CustomResource)
@@ -232,15 +232,10 @@ class ServiceController(Generic[C, F]):
         mine = await self._speaking_pods(resource, context)
         listed = tuple(objects.children_of(self.service, resource, bodies, intent.children, mine, look))
         # What was asked for before is not asked for anew: a field that somebody else set since is theirs.
-        sets = (item for item in listed if item.of is StatefulSet)
-        asked = {
-            item.key.name for item in sets if was_applied(item, look(StatefulSet, item.key.name), mark_of(context))
-        }
-        changed = [body for body in bodies if body["metadata"]["name"] not in asked]
-        held = trials.hold_back(self.service, resource, changed, intent.children, look)
-        back = {body["metadata"]["name"] for body in changed if body not in held.bodies}
-        applied = (item for item in listed if item.of is not StatefulSet or item.key.name not in back)
-        return (*intent.children, *applied, *held.trials), held.waits
+        anew = [item for item in listed if item.of is StatefulSet and not was_asked_for(item, resource, context)]
+        held = trials.hold_back(self.service, resource, (item.body for item in anew), intent.children, look)
+        back = [item for item in anew if item.body not in held.bodies]
+        return (*intent.children, *(item for item in listed if item not in back), *held.trials), held.waits
 
     async def _hold(self, resource: C, refused: holding.Refused, look: Looker, context: Context) -> Result | None:
         """Keep the last recorded release of a service whose resource is refused, and say why it is refused."""
@@ -304,7 +299,8 @@ class ServiceController(Generic[C, F]):
 
     async def _speaking_pods(self, resource: C, context: Context) -> list[Pod]:
         """Return the pods of a resource, with the last lines of containers that ended without a word."""
-        self.lines.forget(context.store(Pod).list())
+        if self.lines.known:
+            self.lines.forget(context.store(Pod).list())
         return await self.lines.add(self._pods(resource, context), context.client)
 
     async def _turn(

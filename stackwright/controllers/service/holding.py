@@ -9,12 +9,13 @@ only operators write, has noted it: nobody can have us create what we never rend
 """
 
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from stackwright.adapters.helm.records import DEPLOYED
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.service import Service
+from stackwright.blueprint.service_fields import status_of
 from stackwright.controllers import ownership, release
 from stackwright.controllers.service import labels, rings
 from stackwright.controllers.service.decide import Seen
@@ -55,8 +56,7 @@ def hold(service: Service[C, F], resource: C, seen: Seen) -> Held | None:
     newest = history[-1] if history else None
     if newest is None or newest.owner != metadata.uid or newest.status != DEPLOYED or not newest.ours:
         return None
-    status: Any = resource.status
-    if newest.content_digest != status.hash.get(RECORDED):
+    if newest.content_digest != status_of(resource).hash.get(RECORDED):
         return None
     lost: list[JsonObject] = []
     there: list[JsonObject] = []

@@ -22,7 +22,7 @@ from stackwright.blueprint.needs import (
 from stackwright.blueprint.service import DB_SYNC, Component, Endpoint, Job, RunJob, Service, Told
 from stackwright.blueprint.without_effect import says_something
 from stackwright.kube.builtin import Deployment
-from stackwright.kube.conditions import Finding
+from stackwright.kube.conditions import REQUESTED, Finding
 from stackwright.kube.shapes.states import state_of
 from stackwright.services.barbican.kinds import Barbican
 from stackwright.services.barbican.settings import (
@@ -102,7 +102,7 @@ def _runs(resource: Barbican, component: str, look: Look) -> Finding:
     name = f"{resource.metadata.name}{suffix}"
     deployment = look(Deployment, name)
     if deployment is None:
-        return Finding(READY_OF[component], "False", "Requested", f"Deployment {name} is being created", "Info")
+        return Finding(READY_OF[component], "False", REQUESTED, f"Deployment {name} is being created", "Info")
     return replace(state_of(deployment), condition=READY_OF[component])
 
 
