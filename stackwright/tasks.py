@@ -29,6 +29,20 @@ async def end(*started: asyncio.Task[Any]) -> None:
         await asyncio.wait(started)
 
 
+async def to_the_end(work: Awaitable[T]) -> T:
+    """Wait for short work that must not stop in the middle; a cancellation that comes meanwhile is raised after it."""
+    task = start(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    return task.result()
+
+
 async def _awaited(work: Awaitable[T]) -> T:
     return await work
 

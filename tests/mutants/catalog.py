@@ -417,8 +417,8 @@ FURTHER = (
     Mutant(
         "a release record that somebody forged is taken for ours",
         "stackwright/controllers/service/holding.py",
-        "newest.content_digest != status.hash.get(RECORDED)",
-        "newest.digest != status.hash.get(RECORDED)",
+        "newest.content_digest != status_of(",
+        "newest.digest != status_of(",
         ("tests/unit/controllers/test_service_holding.py::test_a_record_that_somebody_forged_creates_nothing",),
     ),
 )

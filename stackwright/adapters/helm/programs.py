@@ -9,11 +9,12 @@ import resource
 import shutil
 import signal
 from asyncio.subprocess import Process
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from stackwright import tasks
 from stackwright.adapters.errors import Unavailable
 
 # Names the program if it is not on the PATH.
@@ -104,7 +105,7 @@ async def run(
     except TimeoutError:
         return Done(-signal.SIGKILL, exceeded=f"{bounds.seconds:g} s", late=True)
     finally:
-        await _to_the_end(_end(process))
+        await tasks.to_the_end(_end(process))
     memory = f"{_spoken(bounds.memory)} of memory" if code == 2 and _OUT_OF_MEMORY.search(complaint) else ""
     return Done(code, printed, complaint, memory)
 
@@ -129,28 +130,15 @@ async def _start(program: Path, words: Sequence[str], environment: Mapping[str, 
 
     try:
         # asyncio leaves the pipes of a process open, and all that it started, if its start is cancelled.
-        await _to_the_end(start())
+        await tasks.to_the_end(start())
     except OSError as error:
         message = f"{program} does not start: {error.strerror}; install helm 4, or name it in {PROGRAM}"
         raise Unavailable(message) from error
     except asyncio.CancelledError:
         for process in started:
-            await _to_the_end(_end(process))
+            await tasks.to_the_end(_end(process))
         raise
     return started[0]
-
-
-async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
-    """Wait for short work that must not stop in the middle; cancelling takes effect after it."""
-    task = asyncio.create_task(work)
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is not None:
-        raise cancelled
 
 
 def _bound(pid: int, bounds: Bounds) -> None:
