@@ -27,11 +27,17 @@ from tests.chaos.fuzzing import watched
 from tests.chaos.fuzzing.fuzzer import Fuzzer
 from tests.chaos.fuzzing.operator import EVERY_SECONDS, NAME
 from tests.chaos.fuzzing.watched import Operator
-from tests.functional.conftest import kubernetes, private_apiserver, private_client, private_namespace
+from tests.functional.conftest import (
+    kubernetes,
+    private_apiserver,
+    private_client,
+    private_namespace,
+    second_apiserver,
+)
 from tests.functional.crds.samples import LEAST
 from tests.functional.definitions import defined
 
-__all__ = ["kubernetes", "private_apiserver", "private_client", "private_namespace"]
+__all__ = ["kubernetes", "private_apiserver", "private_client", "private_namespace", "second_apiserver"]
 
 OPERATIONS = int(os.environ.get("FUZZ_OPERATIONS", "1500"))
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "240"))

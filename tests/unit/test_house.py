@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -119,3 +121,20 @@ def test_tests_on_an_api_server_import_nothing_from_test_modules() -> None:
         if isinstance(node, ast.ImportFrom) and re.match(r"tests\.(.*\.)?test_", node.module or "")
     ]
     assert found == []
+
+
+def test_what_ci_does_not_run_can_still_be_set_up() -> None:
+    """A fixture that gets another name is noticed here, and not when somebody needs those tests."""
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--setup-plan",
+        "tests/chaos",
+        "tests/long",
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout[-3000:]
