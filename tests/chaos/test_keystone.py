@@ -162,12 +162,14 @@ def test_who_writes_does_not_wait_for_a_broker_that_is_away(cloud: Cloud, tell: 
 def test_keystone_is_taken_out_and_comes_back_with_its_data(cloud: Cloud) -> None:
     token = cloud.token()
     cloud.make_project(token, "kitchen")
+    # Its account may have been rotated.
+    account = cloud.kubectl.get("keystoneapi/keystone", "{.spec.databaseAccount}")
     cloud.ask(keystone={"enabled": False})
     cloud.kubectl("wait", "--for=delete", "keystoneapi/keystone", "--timeout=60s")
     cloud.kubectl("wait", "--for=delete", "deployment/keystone", "--timeout=120s")
     # What it stood on holds data, and stays until somebody says that it is not wanted.
     cloud.kubectl.wait("galera/openstack", "condition=Ready")
-    for kept in ("mariadbdatabase/keystone", "mariadbaccount/keystone", "secret/keystone-fernet-keys"):
+    for kept in ("mariadbdatabase/keystone", f"mariadbaccount/{account}", "secret/keystone-fernet-keys"):
         cloud.kubectl("get", kept)
     cloud.ask(keystone={"enabled": True})
     cloud.kubectl("wait", "--for=create", "keystoneapi/keystone", "--timeout=60s")
