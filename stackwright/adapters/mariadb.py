@@ -47,7 +47,7 @@ _TELLING = {1115, 1253, 1273, 1470}
 
 
 @dataclass(frozen=True)
-class Login:
+class ServerLogin:
     """Where a server is and who we are there."""
 
     host: str
@@ -114,7 +114,7 @@ class MariaDB(Protocol):
         """Delete the record of a schema's or a user's owner."""
 
 
-Connect = Callable[[Login], MariaDB]
+Connect = Callable[[ServerLogin], MariaDB]
 
 # Servers, by host, port and user, on which that user may not write marks. Only a try shows this, and a pass that tried
 # again each time would never be done.
@@ -126,7 +126,7 @@ _UNKEPT: Unkept = set()
 class SqlServer:
     """A real server; every call makes a connection of its own and closes it."""
 
-    login: Login
+    login: ServerLogin
     unkept: Unkept = field(default_factory=set, repr=False)
 
     @property
@@ -178,7 +178,7 @@ class SqlServer:
 
     async def accepts(self, user: str, password: str) -> bool:
         """Return whether the user can log in with this password."""
-        login = Login(self.login.host, self.login.port, user, password)
+        login = ServerLogin(self.login.host, self.login.port, user, password)
         try:
             await asyncio.to_thread(lambda: _open(login).close())
         except pymysql.MySQLError as error:
@@ -291,7 +291,7 @@ class SqlServer:
             raise _translate(error, self.login) from None
 
 
-def connect(login: Login) -> MariaDB:
+def connect(login: ServerLogin) -> MariaDB:
     """Return a way to the server; nothing is opened before something is asked."""
     return SqlServer(login, _UNKEPT)
 
@@ -313,7 +313,7 @@ def _listed(connection: _Connection, user: str, grant: Grant) -> Grant:
     return listed(grant, [(str(schema), str(privilege)) for schema, privilege in rows])
 
 
-def _open(login: Login) -> _Connection:
+def _open(login: ServerLogin) -> _Connection:
     return pymysql.connect(
         host=login.host,
         port=login.port,
@@ -377,7 +377,7 @@ def _code(error: pymysql.MySQLError) -> int:
     return error.args[0] if error.args and isinstance(error.args[0], int) else 0
 
 
-def _translate(error: pymysql.MySQLError, login: Login) -> AdapterError:
+def _translate(error: pymysql.MySQLError, login: ServerLogin) -> AdapterError:
     """Return our error for a foreign one, with nothing of the statement in it."""
     code = _code(error)
     where = f"MariaDB at {login.host}:{login.port}"

@@ -12,7 +12,7 @@ import msgspec
 from stackwright.api.snippets import SnippetFormat
 from stackwright.api.start import KollaConfig
 from stackwright.blueprint import ini, my_cnf, start, structs
-from stackwright.kube.admission.checks import FieldError, Findings
+from stackwright.kube.admission.checks import FieldError, Objections
 from stackwright.kube.resource import CustomResource, R
 
 # The fields in which a user brings configuration of his own.
@@ -39,11 +39,11 @@ def _misstarted(spec: object) -> Iterator[tuple[str, str]]:
             yield from ((f"{path}.{place}", sentence) for place, sentence in start.problems(said, names))
 
 
-def check(old: R | None, new: R) -> Findings:  # noqa: ARG001  the form of a webhook's function
+def check(old: R | None, new: R) -> Objections:  # noqa: ARG001  the form of a webhook's function
     """Return the problems as admission tells them; the text itself may hold a secret and is not repeated."""
     if not isinstance(new, CustomResource):
-        return Findings()
-    return Findings(errors=tuple(FieldError(path, sentence) for path, sentence in problems(new)))
+        return Objections()
+    return Objections(errors=tuple(FieldError(path, sentence) for path, sentence in problems(new)))
 
 
 def _problem(kind: SnippetFormat, text: str) -> ini.Problem | None:

@@ -25,8 +25,8 @@ _ALIKE = 0.8
 
 
 @dataclass(frozen=True)
-class Finding:
-    """A finding about an option: where, whether the service refuses it or does not know it, and a sentence."""
+class OptionFault:
+    """What is wrong with an option, and where; `refused` is False if the service just does not know the option."""
 
     path: str
     sentence: str
@@ -47,8 +47,8 @@ def problems(service: Service[Any, Any], resource: Any, image: ComponentImage | 
     """Return the path of every value that the service would refuse, and what it accepts; none if that is a guess."""
     if not certain(resource.spec, image):
         return ()
-    found = findings(service, "spec", resource.spec)
-    return tuple((finding.path, finding.sentence) for finding in found if finding.refused)
+    found = find_faults(service, "spec", resource.spec)
+    return tuple((fault.path, fault.sentence) for fault in found if fault.refused)
 
 
 def certain(spec: Any, image: ComponentImage | None) -> bool:
@@ -57,14 +57,14 @@ def certain(spec: Any, image: ComponentImage | None) -> bool:
     return image is not None and image.ours and not any(named)
 
 
-def findings(service: Service[Any, Any], path: str, spec: Any) -> Iterator[Finding]:
-    """Yield the findings for a spec, or for a template of one, at a path."""
+def find_faults(service: Service[Any, Any], path: str, spec: Any) -> Iterator[OptionFault]:
+    """Yield the faults of the options in a spec, or in a template of one, at a path."""
     known = of(service)
     if known is None:
         return
     for place, text in _texts(service, path, spec):
-        for finding in check(known, text):
-            yield Finding(place, finding.sentence, finding.refused)
+        for fault in check(known, text):
+            yield OptionFault(place, fault.sentence, fault.refused)
 
 
 def _texts(service: Service[Any, Any], path: str, spec: Any) -> Iterator[tuple[str, str]]:
@@ -80,18 +80,18 @@ def _texts(service: Service[Any, Any], path: str, spec: Any) -> Iterator[tuple[s
                 yield f"{place}[{name}]", text
 
 
-def check(known: Options, text: str) -> tuple[Finding, ...]:
-    """Return the findings for a text; a text that cannot be parsed is reported elsewhere."""
+def check(known: Options, text: str) -> tuple[OptionFault, ...]:
+    """Return the faults of the options in a text; a text that cannot be parsed is reported elsewhere."""
     read = ini.assignments(text)
     if isinstance(read, ini.Problem):
         return ()
     by_name: dict[tuple[str, str], list[Assignment]] = {}
     for each in read:
         by_name.setdefault((_section(each.section), each.option), []).append(each)
-    found = [
-        finding for (section, option), given in by_name.items() for finding in _judge(known, section, option, given)
-    ]
-    return tuple(Finding("", sentence, refused) for _, sentence, refused in sorted(found, key=lambda entry: entry[0]))
+    found = [fault for (section, option), given in by_name.items() for fault in _judge(known, section, option, given)]
+    return tuple(
+        OptionFault("", sentence, refused) for _, sentence, refused in sorted(found, key=lambda entry: entry[0])
+    )
 
 
 def _judge(known: Options, section: str, option: str, given: list[Assignment]) -> Iterator[tuple[int, str, bool]]:

@@ -12,31 +12,31 @@ from stackwright.blueprint import mounts, tls
 from stackwright.blueprint.images import ComponentImage
 from stackwright.controllers import database_names, doors, option_values, ownership
 from stackwright.controllers.known import Known
-from stackwright.kube.admission.checks import FieldError, Findings, Webhook
+from stackwright.kube.admission.checks import FieldError, Objections, Webhook
 from stackwright.kube.resource import CustomResource
 
 __all__ = ["CHECKS", "Check", "Known", "ratchet", "webhooks"]
 
 # Gets the resource as it was (None on a create), as it will be, and what else there is.
-Check = Callable[[CustomResource | None, CustomResource, Known], Findings]
+Check = Callable[[CustomResource | None, CustomResource, Known], Objections]
 
 
-def _snippets(old: CustomResource | None, new: CustomResource, _: Known) -> Findings:
+def _snippets(old: CustomResource | None, new: CustomResource, _: Known) -> Objections:
     return snippets.check(old, new)
 
 
-def _database_names(_: CustomResource | None, new: CustomResource, known: Known) -> Findings:
+def _database_names(_: CustomResource | None, new: CustomResource, known: Known) -> Objections:
     accounts = {account.metadata.name: account for account in known(MariaDBAccount, new.metadata.namespace)}
-    return Findings(tuple(FieldError(*problem) for problem in database_names.problems(new, accounts.get)))
+    return Objections(tuple(FieldError(*problem) for problem in database_names.problems(new, accounts.get)))
 
 
-def _mounts(_: CustomResource | None, new: CustomResource, __: Known) -> Findings:
-    return Findings(errors=tuple(FieldError(path, sentence) for path, sentence in mounts.problems(new)))
+def _mounts(_: CustomResource | None, new: CustomResource, __: Known) -> Objections:
+    return Objections(errors=tuple(FieldError(path, sentence) for path, sentence in mounts.problems(new)))
 
 
-def _tls(_: CustomResource | None, new: CustomResource, __: Known) -> Findings:
+def _tls(_: CustomResource | None, new: CustomResource, __: Known) -> Objections:
     found = tls.problems(getattr(new, "spec", None))
-    return Findings(errors=tuple(FieldError(path, sentence, "FieldValueForbidden") for path, sentence in found))
+    return Objections(errors=tuple(FieldError(path, sentence, "FieldValueForbidden") for path, sentence in found))
 
 
 # What every kind is checked for, in the order in which it is told.
@@ -54,7 +54,7 @@ def webhooks(
     `images` are what the services run: of those that we build, every option is known.
     """
 
-    def values(_: CustomResource | None, new: CustomResource, __: Known) -> Findings:
+    def values(_: CustomResource | None, new: CustomResource, __: Known) -> Objections:
         return option_values.check(new, images or {})
 
     special = further or {}
@@ -63,10 +63,10 @@ def webhooks(
 
 
 def _webhook(kind: type[CustomResource], checks: tuple[Check, ...], known: Known) -> Webhook[Any]:
-    def find(old: CustomResource | None, new: CustomResource) -> Findings:
-        return sum((check(old, new, known) for check in checks), Findings())
+    def find(old: CustomResource | None, new: CustomResource) -> Objections:
+        return sum((check(old, new, known) for check in checks), Objections())
 
-    def validate(old: CustomResource | None, new: CustomResource) -> Findings:
+    def validate(old: CustomResource | None, new: CustomResource) -> Objections:
         found = find(old, new)
         if old is None or not found.errors:
             return found
@@ -75,7 +75,7 @@ def _webhook(kind: type[CustomResource], checks: tuple[Check, ...], known: Known
     return Webhook(kind, validate=validate)
 
 
-def ratchet(before: Findings, after: Findings) -> Findings:
+def ratchet(before: Objections, after: Objections) -> Objections:
     """Return what a change brings: a fault that a stored resource had already is a warning and refuses nothing.
 
     Otherwise a resource that became invalid by a newer version of the checks could not be changed for the better,
@@ -83,4 +83,4 @@ def ratchet(before: Findings, after: Findings) -> Findings:
     """
     fresh = tuple(error for error in after.errors if error not in before.errors)
     stale = tuple(f"{error.field}: {error.cause.message}" for error in after.errors if error in before.errors)
-    return Findings(fresh, (*after.warnings, *stale))
+    return Objections(fresh, (*after.warnings, *stale))

@@ -18,14 +18,14 @@ from stackwright.blueprint.look import Look
 from stackwright.controllers.controlplane.resolution import Instance, resolve
 from stackwright.controllers.known import Known
 from stackwright.kube import builtin
-from stackwright.kube.admission.checks import FieldError, Findings
+from stackwright.kube.admission.checks import FieldError, Objections
 from stackwright.kube.builtin import StorageClass
 from stackwright.kube.resource import CustomResource, ObjectMeta, R, Resource
 
 Problem = tuple[str, str]
 
 
-def check(_: CustomResource | None, new: CustomResource, known: Known) -> Findings:
+def check(_: CustomResource | None, new: CustomResource, known: Known) -> Objections:
     """Return every value that cannot be, wherever it stands; and a warning for each that changes nothing."""
     made = tuple(_resources(new))
     further = ((each.place(path), sentence) for each in made for path, sentence in _of(each.resource, known))
@@ -37,7 +37,7 @@ def check(_: CustomResource | None, new: CustomResource, known: Known) -> Findin
         # What an umbrella hands down is its own field, and told once.
         if paths.find(each.said, path.removeprefix("spec.")) is not None
     )
-    return Findings(
+    return Objections(
         errors=tuple(FieldError(path, sentence) for path, sentence in found), warnings=tuple(dict.fromkeys(told))
     )
 

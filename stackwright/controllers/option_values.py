@@ -9,23 +9,23 @@ from stackwright.blueprint import options
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.service import Service
 from stackwright.blueprint.service_fields import spec_of
-from stackwright.kube.admission.checks import FieldError, Findings
+from stackwright.kube.admission.checks import FieldError, Objections
 from stackwright.kube.resource import CustomResource
 
 
-def check(resource: CustomResource, images: Mapping[str, ComponentImage]) -> Findings:
+def check(resource: CustomResource, images: Mapping[str, ComponentImage]) -> Objections:
     """Return errors for values that a service refuses, warnings for what its list of options only makes likely."""
     errors: list[FieldError] = []
     warnings: list[str] = []
     for service, path, spec in _specs(resource):
         certain = options.certain(spec, images.get(service.image_name))
-        for found in options.findings(service, path, spec):
+        for found in options.find_faults(service, path, spec):
             if found.refused and certain:
                 errors.append(FieldError(found.path, found.sentence))
             else:
                 guess = "" if certain else " (by the options of the image that Stackwright builds)"
                 warnings.append(f"{found.path}: {found.sentence}{guess}")
-    return Findings(tuple(errors), tuple(warnings))
+    return Objections(tuple(errors), tuple(warnings))
 
 
 def _specs(resource: CustomResource) -> Iterator[tuple[Service[Any, Any], str, Any]]:

@@ -19,8 +19,8 @@ NOTHING = "nothing"
 
 
 @dataclass(frozen=True)
-class Change:
-    """A field that somebody set, with what it is now and what the operator makes of it, as texts."""
+class Override:
+    """A field of ours that somebody else set: its present value, and the one that the operator would set, as texts."""
 
     entry: Overridden
     now: str
@@ -33,26 +33,26 @@ def entries_of(resource: CustomResource) -> tuple[Overridden, ...]:
     return found
 
 
-async def read(client: Client, resource: CustomResource) -> list[Change]:
+async def read(client: Client, resource: CustomResource) -> list[Override]:
     """Return what others set on the objects of a resource, with the present values."""
     entries = entries_of(resource)
     labels = sorted({entry.resource for entry in entries})
     found = await asyncio.gather(*(_body(client, label, resource.metadata.namespace) for label in labels))
     bodies = dict(zip(labels, found, strict=True))
-    return [change_of(entry, bodies[entry.resource]) for entry in entries]
+    return [override_of(entry, bodies[entry.resource]) for entry in entries]
 
 
-def change_of(entry: Overridden, body: JsonObject | None) -> Change:
-    """Return an entry with what its object has there now. What is in a Secret is not told. Pure."""
+def override_of(entry: Overridden, body: JsonObject | None) -> Override:
+    """Return an entry with the present value of its field. Values in a Secret are not shown. Pure."""
     if entry.resource.startswith(f"{Secret.kind.name}/") and entry.field != release.WHOLE:
-        return Change(entry, UNKNOWN, UNKNOWN)
+        return Override(entry, UNKNOWN, UNKNOWN)
     if entry.field == release.WHOLE:
-        return Change(entry, NOTHING if body is None else release.MADE, entry.wanted or NOTHING)
+        return Override(entry, NOTHING if body is None else release.MADE, entry.wanted or NOTHING)
     try:
         now = fields.shown(fields.value_at(body or {}, entry.field))
     except KeyError:
         now = NOTHING
-    return Change(entry, now, entry.wanted or NOTHING)
+    return Override(entry, now, entry.wanted or NOTHING)
 
 
 async def _body(client: Client, label: str, namespace: str) -> JsonObject | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from stackwright.adapters.errors import Refused, Rejected, Unavailable
-from stackwright.adapters.identity import Credentials, Endpoint, Grant, Keystone, Service, Session
+from stackwright.adapters.identity import Credentials, Endpoint, Keystone, RoleAssignment, Service, Session
 
 REGION = "regionOne"
 
@@ -185,14 +185,14 @@ class IdentityContract:
         user, project = await keystone.find_user(login.user), await keystone.find_project(name)
         assert user is not None
         assert project is not None
-        grant = Grant(user.id, (await keystone.roles())[role])
-        assert await keystone.grants(project.id) == frozenset()
-        await keystone.grant(project.id, grant)
-        await keystone.grant(project.id, grant)
-        assert await keystone.grants(project.id) == {grant}
-        await keystone.revoke(project.id, grant)
-        assert await keystone.grants(project.id) == frozenset()
-        await keystone.delete_role(grant.role_id)
+        assignment = RoleAssignment(user.id, (await keystone.roles())[role])
+        assert await keystone.assignments(project.id) == frozenset()
+        await keystone.grant(project.id, assignment)
+        await keystone.grant(project.id, assignment)
+        assert await keystone.assignments(project.id) == {assignment}
+        await keystone.revoke(project.id, assignment)
+        assert await keystone.assignments(project.id) == frozenset()
+        await keystone.delete_role(assignment.role_id)
         await keystone.delete_project(project.id)
 
     async def test_a_wrong_password_is_refused_once_and_not_tried_again(self, where: Where) -> None:
@@ -208,7 +208,7 @@ class IdentityContract:
         assert found is not None
         project, role = await keystone.find_project(where.credentials.project), (await keystone.roles())["reader"]
         assert project is not None
-        await keystone.grant(project.id, Grant(found.id, role))
+        await keystone.grant(project.id, RoleAssignment(found.id, role))
         somebody = Keystone(where.session(replace(login, project=where.credentials.project)))
         with pytest.raises(Refused, match="403"):
             await somebody.create_role(fresh("role"))

@@ -161,4 +161,4 @@ async def held(keystone: Keystone) -> set[tuple[str, str]]:
     """Who holds which role in the project of all services."""
     project = await keystone.find_project("service")
     assert project is not None
-    return {(grant.user_id, grant.role_id) for grant in await keystone.grants(project.id)}
+    return {(held.user_id, held.role_id) for held in await keystone.assignments(project.id)}

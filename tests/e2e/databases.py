@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pymysql
 
-from stackwright.adapters.mariadb import Login
+from stackwright.adapters.mariadb import ServerLogin
 from stackwright.kube.resource import JsonObject
 from stackwright.local import binaries, programs
 from tests.e2e.clusters import Kubectl
@@ -93,11 +93,11 @@ class Database:
         return done.stdout.strip()
 
     @property
-    def login(self) -> Login:
+    def login(self) -> ServerLogin:
         """How a client on this machine logs in."""
         secret = self.kubectl.get(f"secret/{NAME}-mariadb-root", "{.data.DatabasePassword}")
         address = self.kubectl.get(f"service/{NAME}", "{.spec.clusterIP}")
-        return Login(address, 3306, "root", base64.b64decode(secret).decode())
+        return ServerLogin(address, 3306, "root", base64.b64decode(secret).decode())
 
     def kill(self) -> int:
         """Kill the mariadbd of every node at once, as the kernel would; return how many there were."""
@@ -131,7 +131,7 @@ def _servers_in(container: str) -> list[int]:
 class Writer:
     """A client that inserts rows one by one, and remembers those whose commit was acknowledged."""
 
-    login: Login
+    login: ServerLogin
     acknowledged: list[int] = field(default_factory=list)
     failures: int = 0
     longest: float = 0.0

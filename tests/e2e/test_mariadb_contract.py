@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from stackwright.adapters import mariadb
-from stackwright.adapters.mariadb import Login, MariaDB
+from stackwright.adapters.mariadb import MariaDB, ServerLogin
 from stackwright.adapters.mariadb_grants import pattern
 from tests.contracts.mariadb import Everything, MariaDBContract
 from tests.e2e import cloud as clouds
@@ -27,26 +27,26 @@ WAY = {
 
 
 @pytest.fixture(scope="module")
-def login(cloud: Cloud) -> Iterator[Login]:
+def login(cloud: Cloud) -> Iterator[ServerLogin]:
     """How the root user logs in, by the address of the Service."""
     address = cloud.kubectl.get("service/openstack", "{.spec.clusterIP}")
     cloud.kubectl.apply(WAY)
     eventually(lambda: clouds.answers(address, 3306), "the database answers")
-    yield Login(address, 3306, "root", clouds.secret(cloud.kubectl, "openstack-mariadb-root", "DatabasePassword"))
+    yield ServerLogin(address, 3306, "root", clouds.secret(cloud.kubectl, "openstack-mariadb-root", "DatabasePassword"))
     cloud.kubectl("delete", "networkpolicy/database-from-outside")
 
 
 class TestReal(MariaDBContract):
     @pytest.fixture
-    def server(self, login: Login) -> MariaDB:
+    def server(self, login: ServerLogin) -> MariaDB:
         return mariadb.connect(login)
 
     @pytest.fixture
-    def wrong(self, login: Login) -> MariaDB:
-        return mariadb.connect(Login(login.host, login.port, login.user, "wrong-password"))
+    def wrong(self, login: ServerLogin) -> MariaDB:
+        return mariadb.connect(ServerLogin(login.host, login.port, login.user, "wrong-password"))
 
     @pytest.fixture
-    def everything(self, login: Login) -> Everything:
+    def everything(self, login: ServerLogin) -> Everything:
         def give(user: str, schema: str) -> None:
             with Writer(login).connect() as connection, connection.cursor() as cursor:
                 cursor.execute(f"GRANT ALL PRIVILEGES ON {pattern(schema)}.* TO %s@'%%'", (user,))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from stackwright.adapters.errors import Refused, Rejected, Unavailable
-from stackwright.adapters.mariadb import Login, MariaDB, Schema, digest
+from stackwright.adapters.mariadb import MariaDB, Schema, ServerLogin, digest
 from stackwright.adapters.mariadb_grants import Grant, needed_in
 from stackwright.adapters.mariadb_marks import UNMARKED, Mark, Thing
 from stackwright.adapters.mariadb_names import schema_problem, user_problem
@@ -35,7 +35,7 @@ class FakeMariaDB:
     calls: list[str] = field(default_factory=list)
     marks: dict[tuple[str, str], Mark] | None = field(default_factory=dict)
 
-    def connect(self, login: Login) -> MariaDB:
+    def connect(self, login: ServerLogin) -> MariaDB:
         """Return a way to this server, whatever host is dialled."""
         return _Session(self, login)
 
@@ -43,7 +43,7 @@ class FakeMariaDB:
 @dataclass(frozen=True)
 class _Session:
     server: FakeMariaDB
-    login: Login
+    login: ServerLogin
 
     def _enter(self, change: str = "") -> None:
         if self.server.down:

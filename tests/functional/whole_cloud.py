@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stackwright import services
-from stackwright.adapters.mariadb import Login, MariaDB
+from stackwright.adapters.mariadb import MariaDB, ServerLogin
 from stackwright.blueprint.service import Service
 from stackwright.controllers import database
 from stackwright.controllers.controlplane import controller as umbrella
@@ -45,7 +45,7 @@ class World:
         self.server = FakeMariaDB(password=self._password)
         self._servers: dict[str, FakeMariaDB] = {}
 
-    def connect(self, login: Login) -> MariaDB:
+    def connect(self, login: ServerLogin) -> MariaDB:
         """Return a way to the server of a host: each cloud has its own, and the first one is `server`."""
         if login.host not in self._servers:
             self._servers[login.host] = FakeMariaDB(password=self._password) if self._servers else self.server

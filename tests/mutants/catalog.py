@@ -330,7 +330,7 @@ FURTHER = (
     Mutant(
         "the password of a person in Keystone is changed",
         "stackwright/controllers/identity/service.py",
-        "return seen.login is Login.DIFFERS or",
+        "return seen.login is PasswordState.DIFFERS or",
         "return False and",
         (f"{SWEEPING}::test_a_person_keeps_the_password",),
     ),

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from stackwright.kube.admission.checks import FieldError, Findings, Webhook
+from stackwright.kube.admission.checks import FieldError, Objections, Webhook
 from stackwright.kube.resource import JsonObject, Kind, Resource, Value
 
 
@@ -30,7 +30,7 @@ def fill_in(body: JsonObject) -> JsonObject:
     return body
 
 
-def check(old: Widget | None, new: Widget) -> Findings:
+def check(old: Widget | None, new: Widget) -> Objections:
     """Refuse what is too big, what changed and must not, and divide by zero when told to."""
     errors: list[FieldError] = []
     warnings: list[str] = []
@@ -44,7 +44,7 @@ def check(old: Widget | None, new: Widget) -> Findings:
         errors.append(FieldError("spec.mode", "cannot change", value=new.spec.mode))
     if new.spec.size == 0:
         warnings.append("spec.size: a widget of size 0 cannot be seen")
-    return Findings(tuple(errors), tuple(warnings))
+    return Objections(tuple(errors), tuple(warnings))
 
 
 WEBHOOK = Webhook(Widget, mutate=fill_in, validate=check)

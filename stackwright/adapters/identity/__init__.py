@@ -10,6 +10,6 @@ No secret stands in an error, a `repr` or a log line of this package.
 
 from stackwright.adapters.identity.keystone import Keystone
 from stackwright.adapters.identity.session import Session
-from stackwright.adapters.identity.values import Credentials, Endpoint, Grant, Project, Service, Token, User
+from stackwright.adapters.identity.values import Credentials, Endpoint, Project, RoleAssignment, Service, Token, User
 
-__all__ = ["Credentials", "Endpoint", "Grant", "Keystone", "Project", "Service", "Session", "Token", "User"]
+__all__ = ["Credentials", "Endpoint", "Keystone", "Project", "RoleAssignment", "Service", "Session", "Token", "User"]

@@ -10,8 +10,8 @@ from stackwright.adapters.identity.values import (
     DOMAIN,
     Credentials,
     Endpoint,
-    Grant,
     Project,
+    RoleAssignment,
     Service,
     Token,
     User,
@@ -145,20 +145,22 @@ class Keystone:
         """Delete a role."""
         await self._delete(f"/roles/{role_id}")
 
-    async def grants(self, project_id: str) -> frozenset[Grant]:
+    async def assignments(self, project_id: str) -> frozenset[RoleAssignment]:
         """Return who has which role on a project directly, not through a group."""
         found = await self._read("/role_assignments", {"scope.project.id": project_id})
         return frozenset(
-            Grant(entry["user"]["id"], entry["role"]["id"]) for entry in found["role_assignments"] if "user" in entry
+            RoleAssignment(entry["user"]["id"], entry["role"]["id"])
+            for entry in found["role_assignments"]
+            if "user" in entry
         )
 
-    async def grant(self, project_id: str, grant: Grant) -> None:
+    async def grant(self, project_id: str, assignment: RoleAssignment) -> None:
         """Give a user a role on a project."""
-        await self._write("PUT", f"/projects/{project_id}/users/{grant.user_id}/roles/{grant.role_id}")
+        await self._write("PUT", f"/projects/{project_id}/users/{assignment.user_id}/roles/{assignment.role_id}")
 
-    async def revoke(self, project_id: str, grant: Grant) -> None:
+    async def revoke(self, project_id: str, assignment: RoleAssignment) -> None:
         """Take a role on a project from a user."""
-        await self._delete(f"/projects/{project_id}/users/{grant.user_id}/roles/{grant.role_id}")
+        await self._delete(f"/projects/{project_id}/users/{assignment.user_id}/roles/{assignment.role_id}")
 
     # Logging in.
 

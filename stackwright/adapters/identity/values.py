@@ -69,7 +69,7 @@ class User:
 
 
 @dataclass(frozen=True)
-class Grant:
+class RoleAssignment:
     """A role that a user holds on a project."""
 
     user_id: str

@@ -16,11 +16,11 @@ from stackwright.blueprint.images import ComponentImage
 from stackwright.cli import artifacts, manifests, resource_names
 from stackwright.cli.commands.crds import OLDEST_KUBERNETES
 from stackwright.cli.connection import Where, client_on, cloud_options, connection_of
-from stackwright.cli.printing import findings_report
+from stackwright.cli.printing import check_report
 from stackwright.foresight.checks import cluster_state, images, imagined_cloud, suite
 from stackwright.foresight.checks.cluster_state import ClusterState
-from stackwright.foresight.checks.findings import Finding, Level
 from stackwright.foresight.checks.imagined_cloud import Means
+from stackwright.foresight.checks.results import CheckResult, Level
 from stackwright.kube.errors import ConfigError
 from stackwright.kube.resource import JsonObject, Resource
 
@@ -47,15 +47,13 @@ def check(*, where: Where, files: tuple[Path, ...], output: str) -> None:
     lists what it cannot check. The exit code is 0 if there is no problem, and 1 if there is one.
     """
     namespace, found = asyncio.run(_check(where, files))
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else findings_report.ENDLESS
-    click.echo(
-        findings_report.report(namespace, found) if output == JSON else "\n".join(findings_report.lines(found, width))
-    )
-    if code := findings_report.code_of(found):
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else check_report.ENDLESS
+    click.echo(check_report.report(namespace, found) if output == JSON else "\n".join(check_report.lines(found, width)))
+    if code := check_report.code_of(found):
         raise click.exceptions.Exit(code)
 
 
-async def _check(where: Where, files: tuple[Path, ...]) -> tuple[str, tuple[Finding, ...]]:
+async def _check(where: Where, files: tuple[Path, ...]) -> tuple[str, tuple[CheckResult, ...]]:
     given, bodies, invalid = read(files)
     try:
         connection = connection_of(where)
@@ -76,12 +74,12 @@ async def _check(where: Where, files: tuple[Path, ...]) -> tuple[str, tuple[Find
         state = replace(state, objects=await cluster_state.read_objects(client, namespace, rendered))
         tried = await suite.try_manifests(client, state, bodies)
     of_cluster = suite.check_cluster(cloud, state, OLDEST_KUBERNETES)
-    return namespace, (*of_cluster, *invalid, *cloud.findings, *tried, *unsure, *suite.check_cloud(cloud, state))
+    return namespace, (*of_cluster, *invalid, *cloud.results, *tried, *unsure, *suite.check_cloud(cloud, state))
 
 
 async def _offline(
-    asked: str, given: tuple[Resource, ...], invalid: tuple[Finding, ...]
-) -> tuple[str, tuple[Finding, ...]]:
+    asked: str, given: tuple[Resource, ...], invalid: tuple[CheckResult, ...]
+) -> tuple[str, tuple[CheckResult, ...]]:
     """Return what can be said of files without a cluster."""
     namespace = asked or _namespace_of(given) or resource_names.DEFAULT_NAMESPACE
     planes = tuple(item for item in given if isinstance(item, OpenStackControlPlane))
@@ -92,10 +90,10 @@ async def _offline(
 
 def read(
     files: Iterable[Path],
-) -> tuple[tuple[Resource, ...], tuple[tuple[Resource, JsonObject], ...], tuple[Finding, ...]]:
+) -> tuple[tuple[Resource, ...], tuple[tuple[Resource, JsonObject], ...], tuple[CheckResult, ...]]:
     """Return what files have: as resources, each with its manifest, and what is wrong with them."""
     found: list[tuple[Resource, JsonObject]] = []
-    wrong: list[Finding] = []
+    wrong: list[CheckResult] = []
     for path in files:
         try:
             text = manifests.text_of(path)
@@ -103,16 +101,16 @@ def read(
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             where = f" (line {mark.line + 1})" if mark else ""
-            wrong.append(Finding(Level.PROBLEM, TOPIC, f"{path} is not YAML{where}; correct it."))
+            wrong.append(CheckResult(Level.PROBLEM, TOPIC, f"{path} is not YAML{where}; correct it."))
             continue
         except manifests.BadManifest as error:
-            wrong.append(Finding(Level.PROBLEM, TOPIC, error.message))
+            wrong.append(CheckResult(Level.PROBLEM, TOPIC, error.message))
             continue
         for body in documents:
             try:
                 found += [(item, body) for item in manifests.parse(yaml.safe_dump(body), str(path))]
             except manifests.BadManifest as error:
-                wrong.append(Finding(Level.PROBLEM, TOPIC, error.message))
+                wrong.append(CheckResult(Level.PROBLEM, TOPIC, error.message))
     return tuple(item for item, _ in found), tuple(found), tuple(wrong)
 
 
@@ -121,7 +119,7 @@ def _namespace_of(given: Iterable[Resource]) -> str:
     return next((item.metadata.namespace for item in given if item.metadata.namespace), "")
 
 
-def _images(state: ClusterState | None) -> tuple[dict[str, ComponentImage], tuple[Finding, ...]]:
+def _images(state: ClusterState | None) -> tuple[dict[str, ComponentImage], tuple[CheckResult, ...]]:
     """Return which images would be run: those that the cluster's operators say, else those of this checkout."""
     stated = cluster_state.images_of(state) if state is not None else None
     if stated is not None:
@@ -129,7 +127,7 @@ def _images(state: ClusterState | None) -> tuple[dict[str, ComponentImage], tupl
     try:
         return artifacts.component_images(), ()
     except ConfigError as error:
-        return {}, (Finding(Level.UNKNOWN, images.TOPIC, str(error)),)
+        return {}, (CheckResult(Level.UNKNOWN, images.TOPIC, str(error)),)
 
 
 def _means(known: dict[str, ComponentImage]) -> Means:

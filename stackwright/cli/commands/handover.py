@@ -17,7 +17,7 @@ from stackwright.cli.waits import Late, wait_until
 from stackwright.controllers import release
 from stackwright.foresight import overrides
 from stackwright.foresight.kinds import service_kinds
-from stackwright.foresight.overrides import Change
+from stackwright.foresight.overrides import Override
 from stackwright.kube import conditions
 from stackwright.kube.builtin import Secret
 from stackwright.kube.client import Client
@@ -159,9 +159,11 @@ async def _take_release(client: Client, resource: CustomResource, timeout: float
     return taken
 
 
-async def _take_fields(client: Client, resource: CustomResource, found: list[Change], timeout: float) -> CustomResource:
+async def _take_fields(
+    client: Client, resource: CustomResource, found: list[Override], timeout: float
+) -> CustomResource:
     await take_back(client, resource, found)
-    gone = {(change.entry.resource, change.entry.field, change.entry.manager) for change in found}
+    gone = {(override.entry.resource, override.entry.field, override.entry.manager) for override in found}
 
     def is_taken(seen: CustomResource) -> bool:
         return not gone & {(entry.resource, entry.field, entry.manager) for entry in overrides.entries_of(seen)}
@@ -169,18 +171,18 @@ async def _take_fields(client: Client, resource: CustomResource, found: list[Cha
     return await wait_until(client, resource, is_taken, timeout)
 
 
-async def take_back(client: Client, resource: CustomResource, found: Iterable[Change]) -> None:
+async def take_back(client: Client, resource: CustomResource, found: Iterable[Override]) -> None:
     """Take fields from those who set them: the operator makes them its own with its next apply."""
     by_label: dict[str, list[tuple[str, str]]] = {}
-    for change in found:
-        by_label.setdefault(change.entry.resource, []).append((change.entry.manager, change.entry.field))
+    for override in found:
+        by_label.setdefault(override.entry.resource, []).append((override.entry.manager, override.entry.field))
     for label, entries in by_label.items():
         kind, name = overrides.kind_and_name(label)
         which = (kind, Key(resource.metadata.namespace if kind.namespaced else "", name))
         await release.take_fields(client, which, entries, APPLIER)
 
 
-def _show(resource: CustomResource, found: list[Change]) -> None:
+def _show(resource: CustomResource, found: list[Override]) -> None:
     label = f"{resource.kind.name} {resource.metadata.name}"
     if is_helms(resource):
         click.echo(f"{label}: {message_of(resource).partition(';')[0]}")

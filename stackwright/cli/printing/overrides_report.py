@@ -3,17 +3,17 @@
 from collections.abc import Iterable
 
 from stackwright.controllers import release
-from stackwright.foresight.overrides import Change
+from stackwright.foresight.overrides import Override
 
 
-def lines(found: Iterable[Change]) -> list[str]:
-    """Return changes as people read them. Pure."""
+def lines(found: Iterable[Override]) -> list[str]:
+    """Return overrides as people read them. Pure."""
     result: list[str] = []
-    for change in found:
-        what = "as a whole" if change.entry.field == release.WHOLE else change.entry.field
+    for override in found:
+        what = "as a whole" if override.entry.field == release.WHOLE else override.entry.field
         result += [
-            f"  {change.entry.resource} {what}, by {change.entry.manager}",
-            f"    now:   {change.now}",
-            f"    after: {change.after}",
+            f"  {override.entry.resource} {what}, by {override.entry.manager}",
+            f"    now:   {override.now}",
+            f"    after: {override.after}",
         ]
     return result

@@ -16,7 +16,7 @@ from stackwright.controllers.broker.broker import URL_READY, Broker, find_broker
 from stackwright.controllers.broker.steps import (
     Admit,
     BrokerStep,
-    Grant,
+    GrantVhost,
     KeepPassword,
     PutVhost,
     Retire,
@@ -250,7 +250,7 @@ async def _change(step: BrokerStep, management: Management) -> None:
         case Admit():
             await management.put_user(step.user, digest_of(step.password), step.tags)
             await management.put_permission(step.vhost, step.user, EVERYTHING)
-        case Grant():
+        case GrantVhost():
             await management.put_permission(step.vhost, step.user, EVERYTHING)
 
 

@@ -41,7 +41,7 @@ class Admit(BrokerStep):
 
 
 @dataclass(frozen=True)
-class Grant(BrokerStep):
+class GrantVhost(BrokerStep):
     """Let a user do everything in a virtual host."""
 
     user: str

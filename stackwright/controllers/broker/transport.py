@@ -9,7 +9,7 @@ from stackwright.api.rabbitmq import TransportURL, TransportURLStatus
 from stackwright.controllers.broker import secrets
 from stackwright.controllers.broker.broker import URL_READY, Broker
 from stackwright.controllers.broker.secrets import Url
-from stackwright.controllers.broker.steps import Admit, Grant, KeepPassword, PutVhost, Retire, WriteUrl
+from stackwright.controllers.broker.steps import Admit, GrantVhost, KeepPassword, PutVhost, Retire, WriteUrl
 from stackwright.controllers.outside import Absent
 from stackwright.controllers.ownership import ANOTHER_NAME, TAKEN
 from stackwright.kube.errors import Blocked
@@ -176,7 +176,7 @@ def _account(seen: Seen, broker: Broker, kept: Kept) -> tuple[Step, ...]:
         admit = Admit(broker, seen.user, seen.vhost, kept.password, tags, reason="CreatingUser", condition=URL_READY)
         return (admit,)
     if seen.permission != EVERYTHING:
-        return (Grant(broker, seen.user, seen.vhost, reason="Granting", condition=URL_READY),)
+        return (GrantVhost(broker, seen.user, seen.vhost, reason="Granting", condition=URL_READY),)
     return ()
 
 

@@ -5,11 +5,11 @@ from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.api.sections_to_come import asked_for
 from stackwright.controllers.controlplane.refusals import without_effect
 from stackwright.controllers.known import Known
-from stackwright.kube.admission.checks import FieldError, Findings
+from stackwright.kube.admission.checks import FieldError, Objections
 from stackwright.kube.resource import CustomResource
 
 
-def check(old: CustomResource | None, new: CustomResource, known: Known) -> Findings:
+def check(old: CustomResource | None, new: CustomResource, known: Known) -> Objections:
     """Return what is wrong with a control plane beyond what is checked in every kind."""
     assert isinstance(new, OpenStackControlPlane)  # noqa: S101  it is registered for that kind alone
     to_come = (
@@ -17,17 +17,17 @@ def check(old: CustomResource | None, new: CustomResource, known: Known) -> Find
         for section in asked_for(new.spec)
     )
     ignored = (f"{path} has no effect: {why}" for path, why in without_effect(new.spec, services.sections()))
-    return Findings(warnings=(*to_come, *ignored)) + (_alone(new, known) if old is None else Findings())
+    return Objections(warnings=(*to_come, *ignored)) + (_alone(new, known) if old is None else Objections())
 
 
-def _alone(new: OpenStackControlPlane, known: Known) -> Findings:
+def _alone(new: OpenStackControlPlane, known: Known) -> Objections:
     namespace = new.metadata.namespace
     present = (other.metadata.name for other in known(services.control_plane(), namespace))
     names = sorted(name for name in present if name != new.metadata.name)
     if not names:
-        return Findings()
+        return Objections()
     message = (
         f"namespace {namespace} has OpenStackControlPlane {names[0]} already, and a namespace has at most one: "
         "change that one, or use another namespace"
     )
-    return Findings(errors=(FieldError("metadata.namespace", message, reason="FieldValueForbidden"),))
+    return Objections(errors=(FieldError("metadata.namespace", message, reason="FieldValueForbidden"),))

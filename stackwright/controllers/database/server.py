@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from stackwright.adapters.errors import AdapterError
-from stackwright.adapters.mariadb import Connect, Login, MariaDB
+from stackwright.adapters.mariadb import Connect, MariaDB, ServerLogin
 from stackwright.adapters.mariadb_marks import Thing
 from stackwright.blueprint.secret_values import read_value
 from stackwright.controllers import ownership
@@ -58,7 +58,7 @@ class World:
             host = await self.dialler.address(server.host)
         except Retry as error:
             raise Retry(str(error), reason=error.reason, condition=SERVER_READY) from error
-        return self.connect(Login(host, server.port, server.user, server.password))
+        return self.connect(ServerLogin(host, server.port, server.user, server.password))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from stackwright.adapters.identity import Credentials, Keystone, Token, User
 from stackwright.kube.resource import Key
 
 
-class Login(Enum):
+class PasswordState(Enum):
     """What is known of a password."""
 
     WORKS = "works"
@@ -46,13 +46,13 @@ class Passwords:
         self._key = secrets.token_bytes(32)
         self._known: dict[Key, _Memory] = {}
 
-    async def state(self, of: Key, keystone: Keystone, user: User, password: str) -> Login:
+    async def state(self, of: Key, keystone: Keystone, user: User, password: str) -> PasswordState:
         """Return whether the user can log in with the password."""
         memory = self._memory(of, user.id, password)
         waited = self._clock() - memory.at
         if memory.token is not None and (waited < self._often or await keystone.is_good(memory.token)):
             memory.at = memory.at if waited < self._often else self._clock()
-            return Login.WORKS
+            return PasswordState.WORKS
         if memory.token is None and memory.at and waited < self._seldom:
             return _failed(memory)
         memory.token = await keystone.login(Credentials(user.name, password))
@@ -60,7 +60,7 @@ class Passwords:
         if memory.token is None:
             return _failed(memory)
         memory.given = False
-        return Login.WORKS
+        return PasswordState.WORKS
 
     def gave(self, of: Key, user_id: str, password: str, now: str) -> None:
         """Take note that the user got this password just now."""
@@ -84,5 +84,5 @@ class Passwords:
         return memory
 
 
-def _failed(memory: _Memory) -> Login:
-    return Login.FUTILE if memory.given else Login.DIFFERS
+def _failed(memory: _Memory) -> PasswordState:
+    return PasswordState.FUTILE if memory.given else PasswordState.DIFFERS

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from stackwright.adapters.errors import AdapterError
-from stackwright.adapters.identity import Grant, Keystone, Project, Service, User
+from stackwright.adapters.identity import Keystone, Project, RoleAssignment, Service, User
 from stackwright.api.annotations import PAUSED
 from stackwright.api.keystone import KeystoneService, KeystoneServiceStatus
 from stackwright.blueprint.name_folding import fold_name
 from stackwright.blueprint.needs.catalog_entry import is_own_type
 from stackwright.blueprint.secret_values import read_value
 from stackwright.controllers.identity.access import Access, find_keystone, not_ready
-from stackwright.controllers.identity.passwords import Login
+from stackwright.controllers.identity.passwords import PasswordState
 from stackwright.controllers.identity.registration import Made, known, made_service, made_user, mark_of, works_as
 from stackwright.controllers.identity.service_steps import (
     PROJECT,
@@ -64,7 +64,7 @@ class Seen:
     project: Project | None = None
     roles: Mapping[str, str] = field(default_factory=dict)
     held: frozenset[str] = frozenset()
-    login: Login = Login.UNKNOWN
+    login: PasswordState = PasswordState.UNKNOWN
     changed: str = ""
 
 
@@ -107,8 +107,8 @@ async def _look(service: KeystoneService, seen: Seen, keystone: Keystone, world:
     asked = keystone.services(), keystone.find_user(service.spec.serviceUser)
     services, user, project, roles = await asyncio.gather(*asked, keystone.find_project(PROJECT), keystone.roles())
     alike = await keystone.find_alike(service.spec.serviceUser) if user is None else None
-    grants = await keystone.grants(project.id) if project is not None else frozenset()
-    held = frozenset(role for role in ROLES if user and Grant(user.id, roles.get(role, "")) in grants)
+    assignments = await keystone.assignments(project.id) if project is not None else frozenset()
+    held = frozenset(role for role in ROLES if user and RoleAssignment(user.id, roles.get(role, "")) in assignments)
     there = {role: roles[role] for role in ROLES if role in roles}
     seen = replace(seen, services=services, user=user, alike=alike, project=project, roles=there, held=held)
     if user is not None and user.enabled and isinstance(seen.password, str) and not _refusal(service, seen):
@@ -125,7 +125,7 @@ def decide(service: KeystoneService, seen: Seen) -> Plan:
     access = seen.keystone
     steps = (*_catalog(service, seen, access), *_project(service, seen, access), *_user(service, seen, access))
     waits = (seen.password,) if isinstance(seen.password, Wait) else ()
-    if not steps and not waits and seen.login is Login.FUTILE:
+    if not steps and not waits and seen.login is PasswordState.FUTILE:
         raise Blocked(
             f"Keystone accepted the new password of user {service.spec.serviceUser}, but refuses its login: see "
             "whether the account is locked there, or choose another password",
@@ -175,7 +175,12 @@ def _is_our_user(service: KeystoneService, seen: Seen) -> bool:
     Whoever knows the user's password may have it.
     """
     user = seen.user
-    if user is None or seen.held or seen.login in (Login.WORKS, Login.FUTILE) or user.id == service.status.userID:
+    if (
+        user is None
+        or seen.held
+        or seen.login in (PasswordState.WORKS, PasswordState.FUTILE)
+        or user.id == service.status.userID
+    ):
         return True
     # Not what is noted: anybody may have written the note.
     if user.made_for:
@@ -185,7 +190,7 @@ def _is_our_user(service: KeystoneService, seen: Seen) -> bool:
 
 def _is_shut(seen: Seen) -> bool:
     """Return whether it is known that the user does not let us in as it is."""
-    return seen.login is Login.DIFFERS or (seen.user is not None and not seen.user.enabled)
+    return seen.login is PasswordState.DIFFERS or (seen.user is not None and not seen.user.enabled)
 
 
 def _is_same_user(one: str, other: str) -> bool:
@@ -272,7 +277,7 @@ def _user(service: KeystoneService, seen: Seen, access: Access) -> Iterator[Keys
     if not user.enabled:
         message = f"User {name} is disabled and is enabled"
         yield EnableUser(access, service, user, reason="EnablingUser", message=message, condition=USER_READY, told=True)
-    if seen.login is Login.DIFFERS and isinstance(seen.password, str):
+    if seen.login is PasswordState.DIFFERS and isinstance(seen.password, str):
         message = f"The password of user {name} is not that of Secret {service.spec.secret} and is changed in Keystone"
         yield SetPassword(
             access, service, user, seen.password, reason="ChangingPassword", message=message, condition=USER_READY,
@@ -282,10 +287,10 @@ def _user(service: KeystoneService, seen: Seen, access: Access) -> Iterator[Keys
         return
     for role in ROLES:
         if role in seen.roles and role not in seen.held:
-            grant = Grant(user.id, seen.roles[role])
+            assignment = RoleAssignment(user.id, seen.roles[role])
             message = f"User {name} does not have the role {role} in project {PROJECT} and gets it"
             yield GrantRole(
-                access, service, seen.project.id, grant, reason="Granting", message=message, condition=USER_READY,
+                access, service, seen.project.id, assignment, reason="Granting", message=message, condition=USER_READY,
                 told=again,
             )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from stackwright.adapters.identity import Grant, Keystone, Project, Service, User
+from stackwright.adapters.identity import Keystone, Project, RoleAssignment, Service, User
 from stackwright.controllers.identity.registration import mark_of, works_as
 from stackwright.controllers.identity.world import KeystoneStep, World
 from stackwright.kube import clock
@@ -74,7 +74,7 @@ class GrantRole(KeystoneStep):
     """Let the user hold a role in the project."""
 
     project_id: str
-    grant: Grant
+    assignment: RoleAssignment
 
 
 async def take(step: KeystoneStep, keystone: Keystone, world: World) -> None:
@@ -93,7 +93,7 @@ async def take(step: KeystoneStep, keystone: Keystone, world: World) -> None:
         case CreateRole():
             await keystone.create_role(step.role)
         case GrantRole():
-            await keystone.grant(step.project_id, step.grant)
+            await keystone.grant(step.project_id, step.assignment)
         case _:
             await _take_user(step, keystone, world)
 

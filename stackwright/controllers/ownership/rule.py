@@ -18,7 +18,7 @@ from stackwright.controllers.known import Known
 from stackwright.controllers.ownership import users
 from stackwright.controllers.ownership.claims import Around, claiming, claims
 from stackwright.controllers.ownership.standing import TAKEN, is_refused
-from stackwright.kube.admission.checks import FieldError, Findings
+from stackwright.kube.admission.checks import FieldError, Objections
 from stackwright.kube.builtin import Secret
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked
@@ -68,7 +68,7 @@ def taken(resource: CustomResource, known: Known) -> tuple[Taken, ...]:
     return found or tuple(_kept_for_others(resource, mine, around))
 
 
-def check(old: CustomResource | None, new: CustomResource, known: Known) -> Findings:
+def check(old: CustomResource | None, new: CustomResource, known: Known) -> Objections:
     """Refuse what would claim the thing of another; what a resource claimed before is no matter of a change."""
     around = Around(known, new.metadata.namespace)
     before = set(claims(old, around)) if old is not None else set()
@@ -76,7 +76,7 @@ def check(old: CustomResource | None, new: CustomResource, known: Known) -> Find
     found = tuple(_rivalled(new, fresh, around, newcomer=True)) or tuple(_kept_for_others(new, fresh, around))
     if old is None and users.is_unmarked(new):
         found += tuple(_in_the_way(new, around))
-    return Findings(errors=tuple(FieldError(each.claim.path, each.sentence) for each in found))
+    return Objections(errors=tuple(FieldError(each.claim.path, each.sentence) for each in found))
 
 
 def refusal(resource: CustomResource, context: Context, conditions: Mapping[str, str]) -> Blocked | None:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from stackwright.controllers.service import labels
 from stackwright.foresight.checks.cluster_state import ClusterState
-from stackwright.foresight.checks.findings import Finding, Level
 from stackwright.foresight.checks.imagined_cloud import ImaginedCloud, pods_of
 from stackwright.foresight.checks.quantities import amount, cpus, memory
+from stackwright.foresight.checks.results import CheckResult, Level
 from stackwright.kube.builtin import Node, Pod
 from stackwright.kube.resource import JsonObject
 
@@ -108,16 +108,16 @@ def _is_ready(node: Node) -> bool:
     return any(one.get("type") == "Ready" and one.get("status") == "True" for one in stated)
 
 
-def capacity(cloud: ImaginedCloud, state: ClusterState) -> Iterable[Finding]:
+def capacity(cloud: ImaginedCloud, state: ClusterState) -> Iterable[CheckResult]:
     """Yield whether all pods find a place, tried out with the largest first."""
     if not cloud.releases:
         return
     if state.nodes is None or state.pods is None:
-        yield Finding(Level.UNKNOWN, TOPIC, "You have no right to read the nodes and all pods.")
+        yield CheckResult(Level.UNKNOWN, TOPIC, "You have no right to read the nodes and all pods.")
         return
     left = free(state.nodes, state.pods, cloud)
     if not left:
-        yield Finding(Level.PROBLEM, TOPIC, "No node is ready; see why: kubectl describe nodes.")
+        yield CheckResult(Level.PROBLEM, TOPIC, "No node is ready; see why: kubectl describe nodes.")
         return
     every = list_wanted(cloud, len(left))
     total, there = sum((room for _, room in every), Room()), sum(left.values(), Room())
@@ -126,10 +126,10 @@ def capacity(cloud: ImaginedCloud, state: ClusterState) -> Iterable[Finding]:
         place = next((name for name, rest in left.items() if rest.fits(room)), None)
         if place is None:
             message = f"{sentence}. No place is left for a pod of {label} ({room}); add a node, or ask for less."
-            yield Finding(Level.PROBLEM, TOPIC, message)
+            yield CheckResult(Level.PROBLEM, TOPIC, message)
             return
         left[place] -= room
-    yield Finding(Level.OK, TOPIC, f"{sentence}.")
+    yield CheckResult(Level.OK, TOPIC, f"{sentence}.")
 
 
 def _nodes(number: int) -> str:

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from stackwright.blueprint.images import REFERENCE
 from stackwright.controllers.service.references import containers_of
 from stackwright.foresight.checks.cluster_state import ClusterState
-from stackwright.foresight.checks.findings import Finding, Level
 from stackwright.foresight.checks.imagined_cloud import NO_IMAGE, ImaginedCloud, pods_of
+from stackwright.foresight.checks.results import CheckResult, Level
 
 TOPIC = "images"
 # How many images a node tells of, unless it was told otherwise.
@@ -25,7 +25,7 @@ def references(cloud: ImaginedCloud) -> dict[str, str]:
     return found
 
 
-def images(cloud: ImaginedCloud, state: ClusterState | None) -> Iterable[Finding]:
+def images(cloud: ImaginedCloud, state: ClusterState | None) -> Iterable[CheckResult]:
     """Yield which images are there, which cannot be, and of which nobody knows."""
     wanted = references(cloud)
     nodes = (state.nodes if state else None) or ()
@@ -34,22 +34,22 @@ def images(cloud: ImaginedCloud, state: ClusterState | None) -> Iterable[Finding
     unknown: list[str] = []
     for reference, label in sorted(wanted.items()):
         if reference == NO_IMAGE:
-            yield Finding(Level.UNKNOWN, TOPIC, f"{label}: its image is not known here.")
+            yield CheckResult(Level.UNKNOWN, TOPIC, f"{label}: its image is not known here.")
         elif not REFERENCE.fullmatch(reference):
             message = f'{label}: "{reference}" is not an image reference; correct spec.containerImage.'
-            yield Finding(Level.PROBLEM, TOPIC, message)
+            yield CheckResult(Level.PROBLEM, TOPIC, message)
         elif reference in present:
             continue
         elif reference.startswith(LOCAL) and complete:
             message = f"{label}: no node has {reference}, and no registry has it; load it: stackwright image load."
-            yield Finding(Level.PROBLEM, TOPIC, message)
+            yield CheckResult(Level.PROBLEM, TOPIC, message)
         else:
             unknown.append(reference)
     if seen := present & wanted.keys():
-        yield Finding(Level.OK, TOPIC, f"{len(seen)} of {len(wanted)} images are on a node already.")
+        yield CheckResult(Level.OK, TOPIC, f"{len(seen)} of {len(wanted)} images are on a node already.")
     if unknown:
         message = f"Whether these can be pulled; registries are not asked: {', '.join(unknown)}."
-        yield Finding(Level.UNKNOWN, TOPIC, message)
+        yield CheckResult(Level.UNKNOWN, TOPIC, message)
 
 
 def names_on(status: dict[str, object]) -> Iterable[str]:

@@ -29,7 +29,7 @@ from stackwright.controllers.controlplane.resolution import Instance
 from stackwright.controllers.service import Environment
 from stackwright.controllers.translation import translated
 from stackwright.foresight import imagined_release
-from stackwright.foresight.checks.findings import Finding, Level
+from stackwright.foresight.checks.results import CheckResult, Level
 from stackwright.foresight.imagined_release import Missing, Outcome
 from stackwright.foresight.imagined_world import ImaginedWorld
 from stackwright.foresight.kinds import service_kinds
@@ -69,7 +69,7 @@ class ImaginedCloud:
     planes: tuple[OpenStackControlPlane, ...] = ()
     instances: tuple[Instance, ...] = ()
     releases: tuple[Release, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    results: tuple[CheckResult, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,31 +83,31 @@ class Means:
 
 def instances_of(
     planes: Iterable[OpenStackControlPlane], foreign: Iterable[ResourceName]
-) -> tuple[tuple[Instance, ...], tuple[Finding, ...]]:
+) -> tuple[tuple[Instance, ...], tuple[CheckResult, ...]]:
     """Return what control planes stand for, and what of it they cannot have. Pure."""
     found: list[Instance] = []
-    told: list[Finding] = []
+    told: list[CheckResult] = []
     for plane in planes:
         instances = resolution.resolve(plane.spec, services.sections(), frozenset(foreign))
         found += [instance for instance in instances if not instance.foreign]
         sentences = [*map(str, refusals(plane.spec))]
         sentences += [sentence for instance in instances for sentence in instance.unmet]
-        told += [Finding(Level.PROBLEM, TOPIC, f"{_label(plane)}: {sentence}.") for sentence in sentences]
+        told += [CheckResult(Level.PROBLEM, TOPIC, f"{_label(plane)}: {sentence}.") for sentence in sentences]
     return tuple(found), tuple(told)
 
 
 def resources_of(
     instances: Iterable[Instance], given: Iterable[Resource]
-) -> tuple[tuple[CustomResource, ...], tuple[Finding, ...]]:
+) -> tuple[tuple[CustomResource, ...], tuple[CheckResult, ...]]:
     """Return the services that would be deployed: those of control planes, and those that the files have. Pure."""
     found = [item for item in given if isinstance(item, CustomResource) and type(item) in service_kinds()]
-    told: list[Finding] = []
+    told: list[CheckResult] = []
     for instance in instances:
         body = {"metadata": {"name": instance.name}, "spec": instance.spec}
         try:
             found.append(msgspec.convert(body, instance.part.kind))
         except msgspec.ValidationError as error:
-            told.append(Finding(Level.PROBLEM, TOPIC, f"{instance}: {error}."))
+            told.append(CheckResult(Level.PROBLEM, TOPIC, f"{instance}: {error}."))
     return tuple(found), tuple(told)
 
 
@@ -125,13 +125,13 @@ async def imagine(
     made = (_releases_of(one, _world_around(one, (*given, *placed), namespace), means) for one in placed)
     # A bug in one of them is told when the others are done: helm is not left in the middle of its work.
     outcomes = await asyncio.gather(*made, return_exceptions=True)
-    found: list[Release | Finding] = []
+    found: list[Release | CheckResult] = []
     for outcome in outcomes:
         if isinstance(outcome, BaseException):
             raise outcome
         found += outcome
     releases = tuple(item for item in found if isinstance(item, Release))
-    told = tuple(item for item in found if isinstance(item, Finding))
+    told = tuple(item for item in found if isinstance(item, CheckResult))
     return ImaginedCloud(namespace, given, planes, instances, releases, (*refused, *invalid, *told))
 
 
@@ -143,7 +143,7 @@ def _world_around(resource: CustomResource, beside: Iterable[Resource], namespac
     return world
 
 
-async def _releases_of(resource: CustomResource, world: ImaginedWorld, means: Means) -> list[Release | Finding]:
+async def _releases_of(resource: CustomResource, world: ImaginedWorld, means: Means) -> list[Release | CheckResult]:
     """Return what a service would become, and what its children would; or why it would not, or why nobody knows."""
     outcome = outcome_of(resource, world, means)
     if not isinstance(outcome, Outcome):
@@ -154,13 +154,13 @@ async def _releases_of(resource: CustomResource, world: ImaginedWorld, means: Me
     return found
 
 
-def outcome_of(resource: CustomResource, world: ImaginedWorld, means: Means) -> Outcome | Finding | None:
+def outcome_of(resource: CustomResource, world: ImaginedWorld, means: Means) -> Outcome | CheckResult | None:
     """Return what one resource would become, or why it would not, or why nobody knows. Pure."""
     blueprint = world.blueprint_of(type(resource))
     if blueprint is None or blueprint.elsewhere(resource):
         return None
     if wrong := wrong_with(blueprint, resource, means.images.get(blueprint.image_name)):
-        return Finding(Level.PROBLEM, TOPIC, f"{_label(resource)}: {wrong}.")
+        return CheckResult(Level.PROBLEM, TOPIC, f"{_label(resource)}: {wrong}.")
     known = means.images.get(blueprint.image_name, ComponentImage(NO_IMAGE)).reference
     environment = Environment({blueprint.image_name: ComponentImage(known)}, means.charts)
     for login in _logins(blueprint, resource, world):
@@ -169,17 +169,17 @@ def outcome_of(resource: CustomResource, world: ImaginedWorld, means: Means) -> 
         return imagined_release.imagine(blueprint, with_urls(resource), world, environment)
     except Missing as error:
         said = f"{_label(resource)}: its objects cannot be determined here: {error}"
-        return Finding(Level.UNKNOWN, TOPIC, said)
+        return CheckResult(Level.UNKNOWN, TOPIC, said)
 
 
-async def _render(outcome: Outcome, namespace: str, means: Means) -> Release | Finding:
+async def _render(outcome: Outcome, namespace: str, means: Means) -> Release | CheckResult:
     resource = outcome.resource
     try:
         with translated():
             chart = means.charts / outcome.service.chart_name
             rendered = await means.renderer.render(chart, resource.metadata.name, namespace, outcome.values)
     except (Blocked, Retry) as error:
-        return Finding(Level.PROBLEM, TOPIC, f"{_label(resource)}: {error}.")
+        return CheckResult(Level.PROBLEM, TOPIC, f"{_label(resource)}: {error}.")
     names = {body["metadata"]["name"] for body in (*outcome.objects, *rendered.objects)} | set(outcome.generated)
     # The one with the passwords is the user's to bring, or the umbrella's to make; here it was only imagined.
     names.discard(getattr(resource.spec, "secret", ""))

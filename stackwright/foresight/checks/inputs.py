@@ -12,31 +12,31 @@ from stackwright.controllers.controlplane.passwords import SecretKeys
 from stackwright.controllers.controlplane.resolution import Instance
 from stackwright.controllers.service.references import OF_KUBERNETES, Reference, pull_secrets, referenced
 from stackwright.foresight.checks.cluster_state import ClusterState
-from stackwright.foresight.checks.findings import Finding, Level
 from stackwright.foresight.checks.imagined_cloud import ImaginedCloud, pods_of
+from stackwright.foresight.checks.results import CheckResult, Level
 from stackwright.kube.builtin import ConfigMap, Secret
 
 TOPIC = "passwords"
 
 
-def umbrella(cloud: ImaginedCloud, state: ClusterState) -> Iterable[Finding]:
+def umbrella(cloud: ImaginedCloud, state: ClusterState) -> Iterable[CheckResult]:
     """Yield whether the Secret of a control plane has the passwords of all services."""
     for plane in cloud.planes:
         name = plane.spec.secret
         if state.secrets is None and not any(isinstance(item, Secret) for item in cloud.given):
-            yield Finding(Level.UNKNOWN, TOPIC, f"You have no right to read Secret {name}.")
+            yield CheckResult(Level.UNKNOWN, TOPIC, f"You have no right to read Secret {name}.")
             continue
         found = passwords.read_keys(_secret(name, cloud, state))
         if (new := passwords.decide(plane, cloud.instances, found)) is not None:
-            yield Finding(Level.OK, TOPIC, f"{', '.join(new.keys)}: will be created in Secret {name}.")
+            yield CheckResult(Level.OK, TOPIC, f"{', '.join(new.keys)}: will be created in Secret {name}.")
             found = SecretKeys((found.keys if found else frozenset()) | set(new.keys), generated=True, version="")
         if (complaint := passwords.complaint(plane, cloud.instances, found)) is not None:
-            yield Finding(Level.PROBLEM, TOPIC, complaint.message)
+            yield CheckResult(Level.PROBLEM, TOPIC, complaint.message)
         elif new is None:
-            yield Finding(Level.OK, TOPIC, f"Secret {name} has all keys that the services need.")
+            yield CheckResult(Level.OK, TOPIC, f"Secret {name} has all keys that the services need.")
 
 
-def own_passwords(cloud: ImaginedCloud, state: ClusterState) -> Iterable[Finding]:
+def own_passwords(cloud: ImaginedCloud, state: ClusterState) -> Iterable[CheckResult]:
     """Yield whether services that no control plane makes have the passwords that they name."""
     if state.secrets is None:
         return
@@ -56,7 +56,7 @@ def own_passwords(cloud: ImaginedCloud, state: ClusterState) -> Iterable[Finding
         if missing:
             what = "lacks" if found else "does not exist; create it with"
             message = f"{release.label}: Secret {name}, which spec.secret names, {what} {', '.join(missing)}."
-            yield Finding(Level.PROBLEM, TOPIC, message)
+            yield CheckResult(Level.PROBLEM, TOPIC, message)
 
 
 def _secret(name: str, cloud: ImaginedCloud, state: ClusterState) -> Secret | None:
@@ -69,7 +69,7 @@ def _secret(name: str, cloud: ImaginedCloud, state: ClusterState) -> Secret | No
     return Secret(metadata=there.metadata if there else given[-1].metadata, data=data)
 
 
-def references(cloud: ImaginedCloud, state: ClusterState | None) -> Iterable[Finding]:
+def references(cloud: ImaginedCloud, state: ClusterState | None) -> Iterable[CheckResult]:
     """Yield the Secrets and ConfigMaps that pods read and that nobody makes."""
     made = {name for release in cloud.releases for name in release.made}
     made |= {plane.spec.secret for plane in cloud.planes} | {OF_KUBERNETES}
@@ -86,21 +86,25 @@ def references(cloud: ImaginedCloud, state: ClusterState | None) -> Iterable[Fin
     yield from told
     if wanted and not told:
         message = f"Everything that pods read and you provide exists: {', '.join(sorted(map(str, wanted)))}."
-        yield Finding(Level.OK, "references", message)
+        yield CheckResult(Level.OK, "references", message)
 
 
 def _missing(
     wanted: Reference, label: str, there: Mapping[tuple[str, str], set[str]], *, unknown: bool
-) -> Finding | None:
+) -> CheckResult | None:
     keys = there.get((wanted.kind, wanted.name))
     if keys is None and unknown:
         message = f"{label} reads {wanted}; whether it exists is not known."
-        return Finding(Level.UNKNOWN, "references", message)
+        return CheckResult(Level.UNKNOWN, "references", message)
     if keys is None:
         key = f" with the key {wanted.key}" if wanted.key else ""
-        return Finding(Level.PROBLEM, "references", f"{label} reads {wanted}, which does not exist; create it{key}.")
+        return CheckResult(
+            Level.PROBLEM, "references", f"{label} reads {wanted}, which does not exist; create it{key}."
+        )
     if wanted.key and wanted.key not in keys:
-        return Finding(Level.PROBLEM, "references", f"{label} reads {wanted.key} of {wanted}, which lacks it; add it.")
+        return CheckResult(
+            Level.PROBLEM, "references", f"{label} reads {wanted.key} of {wanted}, which lacks it; add it."
+        )
     return None
 
 

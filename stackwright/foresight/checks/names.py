@@ -8,8 +8,8 @@ from stackwright.controllers.release.history import history_of
 from stackwright.controllers.release.ownership import Owner, belongs, release_of, who_owns, why_contested
 from stackwright.controllers.service import labels
 from stackwright.foresight.checks.cluster_state import ClusterState
-from stackwright.foresight.checks.findings import Finding, Level
 from stackwright.foresight.checks.imagined_cloud import ImaginedCloud, Release
+from stackwright.foresight.checks.results import CheckResult, Level
 from stackwright.kube.resource import Resource
 
 TOPIC = "names"
@@ -17,7 +17,7 @@ TOPIC = "names"
 LONGEST = {"StatefulSet": 52, "CronJob": 52, "Deployment": 63, "DaemonSet": 63, "Job": 63, "Service": 63}
 
 
-def planes(cloud: ImaginedCloud, state: ClusterState) -> Iterable[Finding]:
+def planes(cloud: ImaginedCloud, state: ClusterState) -> Iterable[CheckResult]:
     """Yield what keeps a namespace from having this control plane: it can have one."""
     there = {item.metadata.name for item in state.planes}
     wanted = {plane.metadata.name for plane in cloud.planes}
@@ -26,13 +26,13 @@ def planes(cloud: ImaginedCloud, state: ClusterState) -> Iterable[Finding]:
             f"Namespace {cloud.namespace} has OpenStackControlPlane {others[0]} already, and can have one; "
             "change that one, or use another namespace."
         )
-        yield Finding(Level.PROBLEM, TOPIC, message)
+        yield CheckResult(Level.PROBLEM, TOPIC, message)
     if len(wanted) > 1:
         message = f"{', '.join(sorted(wanted))}: a namespace has one OpenStackControlPlane at most; leave one of them."
-        yield Finding(Level.PROBLEM, TOPIC, message)
+        yield CheckResult(Level.PROBLEM, TOPIC, message)
 
 
-def lengths(cloud: ImaginedCloud) -> Iterable[Finding]:
+def lengths(cloud: ImaginedCloud) -> Iterable[CheckResult]:
     """Yield the names that are too long."""
     for release in cloud.releases:
         for body in release.rendered.objects:
@@ -42,10 +42,10 @@ def lengths(cloud: ImaginedCloud) -> Iterable[Finding]:
                     f"{body['kind']} {name} has {len(name)} characters, and may have {most}; "
                     f"give {release.label} a shorter name."
                 )
-                yield Finding(Level.PROBLEM, TOPIC, message)
+                yield CheckResult(Level.PROBLEM, TOPIC, message)
 
 
-def objects(cloud: ImaginedCloud, state: ClusterState) -> Iterable[Finding]:
+def objects(cloud: ImaginedCloud, state: ClusterState) -> Iterable[CheckResult]:
     """Yield the objects of others that have names which we would use, and say so where all are free or ours."""
     count, bad = 0, False
     for release in cloud.releases:
@@ -55,7 +55,7 @@ def objects(cloud: ImaginedCloud, state: ClusterState) -> Iterable[Finding]:
         history = history_of(state.secrets or (), release.resource.metadata.name)
         if who_owns(owner, history, there) is Owner.CONTESTED:
             bad = True
-            yield Finding(Level.PROBLEM, TOPIC, f"{release.label}: {why_contested(owner, history, there)}.")
+            yield CheckResult(Level.PROBLEM, TOPIC, f"{release.label}: {why_contested(owner, history, there)}.")
             continue
         foreign = [item for item in there if not _is_ours(item, release, owner)]
         for item in foreign:
@@ -64,16 +64,16 @@ def objects(cloud: ImaginedCloud, state: ClusterState) -> Iterable[Finding]:
                 f"{item.kind.name} {item.metadata.name}, which {release.label} would create, exists already and "
                 "belongs to something else; delete it, or use another name or namespace."
             )
-            yield Finding(Level.PROBLEM, TOPIC, message)
+            yield CheckResult(Level.PROBLEM, TOPIC, message)
     if count and not bad:
-        yield Finding(Level.OK, TOPIC, f"The names of all {count} objects are free, or belong to them already.")
+        yield CheckResult(Level.OK, TOPIC, f"The names of all {count} objects are free, or belong to them already.")
 
 
-def releases(cloud: ImaginedCloud, state: ClusterState) -> Iterable[Finding]:
+def releases(cloud: ImaginedCloud, state: ClusterState) -> Iterable[CheckResult]:
     """Yield which Helm releases are of another version, or were left in the middle."""
     topic = "releases"
     if state.secrets is None:
-        yield Finding(Level.UNKNOWN, topic, "You have no right to read Secrets, and therefore Helm's records.")
+        yield CheckResult(Level.UNKNOWN, topic, "You have no right to read Secrets, and therefore Helm's records.")
         return
     for release in cloud.releases:
         name = release.resource.metadata.name
@@ -87,10 +87,10 @@ def releases(cloud: ImaginedCloud, state: ClusterState) -> Iterable[Finding]:
             message = (
                 f"Helm release {name} is {last.status} at revision {last.version}; wait, or end it: helm rollback."
             )
-            yield Finding(Level.WARNING, topic, message)
+            yield CheckResult(Level.WARNING, topic, message)
         elif before != after:
             message = f"Helm release {name} has version {before} of its chart; {after} would upgrade it."
-            yield Finding(Level.WARNING, topic, message)
+            yield CheckResult(Level.WARNING, topic, message)
 
 
 def _there(release: Release, state: ClusterState) -> list[Resource]:

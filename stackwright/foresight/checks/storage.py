@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from stackwright.foresight.checks.cluster_state import ClusterState
-from stackwright.foresight.checks.findings import Finding, Level
 from stackwright.foresight.checks.imagined_cloud import ImaginedCloud
+from stackwright.foresight.checks.results import CheckResult, Level
 from stackwright.kube.resource import JsonObject
 
 TOPIC = "storage"
@@ -21,7 +21,7 @@ def claims(cloud: ImaginedCloud) -> Iterable[tuple[str, JsonObject]]:
                 yield release.label, template["spec"]
 
 
-def storage(cloud: ImaginedCloud, state: ClusterState) -> Iterable[Finding]:
+def storage(cloud: ImaginedCloud, state: ClusterState) -> Iterable[CheckResult]:
     """Yield for each storage class whether it is there; volumes that name none need a default."""
     wanted: dict[str, list[str]] = {}
     for label, spec in claims(cloud):
@@ -30,7 +30,7 @@ def storage(cloud: ImaginedCloud, state: ClusterState) -> Iterable[Finding]:
         return
     if state.classes is None:
         names = ", ".join(sorted(name or "the default one" for name in wanted))
-        yield Finding(Level.UNKNOWN, TOPIC, f"You have no right to read storage classes; needed: {names}.")
+        yield CheckResult(Level.UNKNOWN, TOPIC, f"You have no right to read storage classes; needed: {names}.")
         return
     there = sorted(item.metadata.name for item in state.classes)
     known = f"there {'is' if len(there) == 1 else 'are'} {', '.join(there)}" if there else "there is none at all"
@@ -38,12 +38,12 @@ def storage(cloud: ImaginedCloud, state: ClusterState) -> Iterable[Finding]:
     for name, labels in sorted(wanted.items()):
         users = ", ".join(dict.fromkeys(labels))
         if name in there:
-            yield Finding(Level.OK, TOPIC, f"StorageClass {name} exists, for {users}.")
+            yield CheckResult(Level.OK, TOPIC, f"StorageClass {name} exists, for {users}.")
         elif name:
             message = f"StorageClass {name}, which {users} needs, does not exist; create it, or name another ({known})."
-            yield Finding(Level.PROBLEM, TOPIC, message)
+            yield CheckResult(Level.PROBLEM, TOPIC, message)
         elif default:
-            yield Finding(Level.OK, TOPIC, f"{users}: volumes of the default StorageClass {default[0]}.")
+            yield CheckResult(Level.OK, TOPIC, f"{users}: volumes of the default StorageClass {default[0]}.")
         else:
             message = f"{users} names no storage class, and there is no default one; name one ({known})."
-            yield Finding(Level.PROBLEM, TOPIC, message)
+            yield CheckResult(Level.PROBLEM, TOPIC, message)

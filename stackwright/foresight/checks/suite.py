@@ -1,4 +1,4 @@
-"""All checks of a deployment, in the order in which their findings are told."""
+"""All checks of a deployment, in the order in which their results are printed."""
 
 import asyncio
 import importlib.metadata
@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.foresight.checks import capacity, cluster, cluster_state, images, inputs, names, storage
 from stackwright.foresight.checks.cluster_state import ClusterState
-from stackwright.foresight.checks.findings import Finding, Level
 from stackwright.foresight.checks.imagined_cloud import TOPIC, ImaginedCloud
+from stackwright.foresight.checks.results import CheckResult, Level
 from stackwright.foresight.pod_security import needed_profile
 from stackwright.kube import clock
 from stackwright.kube.client import Client
 from stackwright.kube.resource import CustomResource, JsonObject, Resource, ResourceName
 
 
-def check_cluster(cloud: ImaginedCloud, state: ClusterState, oldest: tuple[int, int]) -> Iterable[Finding]:
+def check_cluster(cloud: ImaginedCloud, state: ClusterState, oldest: tuple[int, int]) -> Iterable[CheckResult]:
     """Return what there is to say of a cluster for a deployment. Pure but for the version of this program."""
     version = importlib.metadata.version("stackwright")
     return (
@@ -26,7 +26,7 @@ def check_cluster(cloud: ImaginedCloud, state: ClusterState, oldest: tuple[int, 
     )
 
 
-def check_cloud(cloud: ImaginedCloud, state: ClusterState) -> Iterable[Finding]:
+def check_cloud(cloud: ImaginedCloud, state: ClusterState) -> Iterable[CheckResult]:
     """Return what there is to say of a deployment. Pure."""
     return (
         *names.planes(cloud, state),
@@ -43,14 +43,14 @@ def check_cloud(cloud: ImaginedCloud, state: ClusterState) -> Iterable[Finding]:
 
 
 def check_files(
-    given: Iterable[Resource], invalid: tuple[Finding, ...], cloud: ImaginedCloud, unsure: tuple[Finding, ...]
-) -> Iterable[Finding]:
+    given: Iterable[Resource], invalid: tuple[CheckResult, ...], cloud: ImaginedCloud, unsure: tuple[CheckResult, ...]
+) -> Iterable[CheckResult]:
     """Return what there is to say of files without a cluster; `unsure` is what is not known of images. Pure."""
     sentence = "No cluster is named, and none runs on this machine: only the files were checked."
     return (
-        Finding(Level.UNKNOWN, "cluster", sentence),
+        CheckResult(Level.UNKNOWN, "cluster", sentence),
         *(invalid or _valid(given)),
-        *cloud.findings,
+        *cloud.results,
         *unsure,
         *names.lengths(cloud),
         *images.images(cloud, None),
@@ -71,7 +71,7 @@ def find_foreign(state: ClusterState, planes: Iterable[OpenStackControlPlane]) -
 
 async def try_manifests(
     client: Client, state: ClusterState, bodies: Iterable[tuple[Resource, JsonObject]]
-) -> tuple[Finding, ...]:
+) -> tuple[CheckResult, ...]:
     """Return what the server says to the manifests, without keeping them."""
     every = [(item, body) for item, body in bodies]
     if not every:
@@ -82,20 +82,20 @@ async def try_manifests(
         lacks = f"namespace {state.namespace}" if state.here is None else "our kinds"
         labels = ", ".join(_label(item) for item, _ in every)
         sentence = f"{labels}: matches our kinds; the server is not asked, because it lacks {lacks}."
-        return (Finding(Level.UNKNOWN, TOPIC, sentence),)
+        return (CheckResult(Level.UNKNOWN, TOPIC, sentence),)
     answers = await asyncio.gather(*(cluster_state.try_out(client, state.namespace, *one) for one in every))
     refused = [
-        Finding(Level.PROBLEM, TOPIC, f"{_label(item)}: the server would refuse it: {answer}")
+        CheckResult(Level.PROBLEM, TOPIC, f"{_label(item)}: the server would refuse it: {answer}")
         for (item, _), answer in zip(every, answers, strict=True)
         if answer
     ]
     labels = ", ".join(_label(item) for item, _ in every)
-    return tuple(refused) or (Finding(Level.OK, TOPIC, f"{labels}: the server would accept it."),)
+    return tuple(refused) or (CheckResult(Level.OK, TOPIC, f"{labels}: the server would accept it."),)
 
 
-def _valid(given: Iterable[Resource]) -> tuple[Finding, ...]:
+def _valid(given: Iterable[Resource]) -> tuple[CheckResult, ...]:
     labels = ", ".join(_label(item) for item in given)
-    return (Finding(Level.OK, TOPIC, f"{labels}: matches our kinds."),) if labels else ()
+    return (CheckResult(Level.OK, TOPIC, f"{labels}: matches our kinds."),) if labels else ()
 
 
 def _label(resource: Resource) -> str:

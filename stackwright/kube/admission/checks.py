@@ -2,10 +2,10 @@
 
 SIZES = Webhook(Widget, mutate=fill_in, validate=check)
 
-def check(old: Widget | None, new: Widget) -> Findings:
+def check(old: Widget | None, new: Widget) -> Objections:
     if new.spec.size > 10:
-        return Findings(errors=(FieldError("spec.size", "must be at most 10", value=new.spec.size),))
-    return Findings()
+        return Objections(errors=(FieldError("spec.size", "must be at most 10", value=new.spec.size),))
+    return Objections()
 """
 
 from collections.abc import Callable
@@ -63,14 +63,14 @@ class FieldError:
 
 
 @dataclass(frozen=True)
-class Findings:
-    """What a validation found: errors refuse the object, warnings are shown to its author."""
+class Objections:
+    """What a validation objects to: errors refuse the object, warnings are shown to its author."""
 
     errors: tuple[FieldError, ...] = ()
     warnings: tuple[str, ...] = ()
 
-    def __add__(self, other: "Findings") -> "Findings":
-        return Findings(self.errors + other.errors, self.warnings + other.warnings)
+    def __add__(self, other: "Objections") -> "Objections":
+        return Objections(self.errors + other.errors, self.warnings + other.warnings)
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Webhook(Generic[R]):
 
     kind: type[R]
     mutate: Callable[[JsonObject], JsonObject] | None = None
-    validate: Callable[[R | None, R], Findings] | None = None
+    validate: Callable[[R | None, R], Objections] | None = None
     operations: tuple[Operation, ...] = ("CREATE", "UPDATE")
 
 

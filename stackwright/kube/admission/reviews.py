@@ -10,7 +10,7 @@ import msgspec
 import structlog
 
 from stackwright.kube.admission import json_patch
-from stackwright.kube.admission.checks import FieldError, Findings, Webhook, refusal
+from stackwright.kube.admission.checks import FieldError, Objections, Webhook, refusal
 from stackwright.kube.resource import JsonObject, R, Value
 
 _log = structlog.get_logger()
@@ -91,13 +91,13 @@ def validation(webhook: Webhook[R], request: AdmissionRequest) -> AdmissionRespo
     try:
         new = msgspec.json.decode(request.object, type=webhook.kind)
     except msgspec.ValidationError as error:
-        findings = Findings(errors=(_misfit(error),))
+        objections = Objections(errors=(_misfit(error),))
     else:
-        findings = webhook.validate(_old(webhook, request), new)
-    if not findings.errors:
-        return AdmissionResponse(uid=request.uid, allowed=True, warnings=findings.warnings)
-    status = refusal(webhook.kind.kind, request.name, findings.errors)
-    return AdmissionResponse(uid=request.uid, allowed=False, status=status, warnings=findings.warnings)
+        objections = webhook.validate(_old(webhook, request), new)
+    if not objections.errors:
+        return AdmissionResponse(uid=request.uid, allowed=True, warnings=objections.warnings)
+    status = refusal(webhook.kind.kind, request.name, objections.errors)
+    return AdmissionResponse(uid=request.uid, allowed=False, status=status, warnings=objections.warnings)
 
 
 def _said_something(request: AdmissionRequest) -> bool:

@@ -27,7 +27,7 @@ class _Installed(Plain, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class Change:
+class DefinitionChange:
     """What became of one definition."""
 
     name: str
@@ -44,7 +44,7 @@ class Change:
 
 async def install(
     client: Client, manifests: Iterable[JsonObject], *, owner: str = OWNER, timeout: float = 60.0
-) -> tuple[Change, ...]:
+) -> tuple[DefinitionChange, ...]:
     """Apply definitions and wait until the server serves them; return what changed.
 
     Raises Blocked, with nothing applied, when one of them exists already and is not `owner`'s.
@@ -60,12 +60,12 @@ async def install(
     return tuple(_change(before.get(definition.metadata.name), definition) for definition in after)
 
 
-def _change(before: _Installed | None, after: _Installed) -> Change:
+def _change(before: _Installed | None, after: _Installed) -> DefinitionChange:
     name = after.metadata.name
     if before is None:
-        return Change(name, "created")
+        return DefinitionChange(name, "created")
     fields = tuple(differences(before.spec, after.spec))
-    return Change(name, "updated" if fields else "unchanged", fields)
+    return DefinitionChange(name, "updated" if fields else "unchanged", fields)
 
 
 def differences(before: Any, after: Any, path: str = "") -> Iterator[str]:

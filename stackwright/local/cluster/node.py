@@ -26,7 +26,7 @@ def run(layout: Layout, settings: Settings, first: ProcessKey, *, connected: Cal
             hostname=settings.node.name,
             needed=_needed(layout, settings),
         )
-        parts = preparation.prepare(layout, settings)
+        programs = preparation.prepare(layout, settings)
     except LocalError as error:
         print(error, file=sys.stderr, flush=True)  # noqa: T201  standard error is our log
         # The process that connects us would not understand why we are gone; it reads our log when it is done.
@@ -34,7 +34,7 @@ def run(layout: Layout, settings: Settings, first: ProcessKey, *, connected: Cal
         return 1
     if not connected():
         return 1
-    asyncio.run(_run(Supervisor(layout, parts, first)))
+    asyncio.run(_run(Supervisor(layout, programs, first)))
     return 0
 
 

@@ -14,14 +14,14 @@ BRIDGE_FILTER = Path("/proc/sys/net/bridge")
 
 
 @dataclass(frozen=True)
-class Part:
+class ClusterProgram:
     """A program of the cluster, and those that must be ready before it is started."""
 
     launch: Launch
     needs: tuple[str, ...] = ()
 
 
-def prepare(layout: Layout, settings: Settings) -> list[Part]:
+def prepare(layout: Layout, settings: Settings) -> list[ClusterProgram]:
     """Return how each program is run, in the order of their listing; the last ones are ended first."""
     signed = credentials.sign(layout, settings)
     for folder in (layout.logs, layout.etcd):
@@ -37,7 +37,7 @@ def prepare(layout: Layout, settings: Settings) -> list[Part]:
         **dict.fromkeys(("kube-router", "volumes"), ("kube-apiserver", "kubelet")),
     }
     return [
-        Part(Launch(name, command, layout.log(name), questions[name]), needs.get(name, ()))
+        ClusterProgram(Launch(name, command, layout.log(name), questions[name]), needs.get(name, ()))
         for name, command in commands.items()
     ]
 

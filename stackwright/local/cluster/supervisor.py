@@ -12,7 +12,7 @@ from pathlib import Path
 
 from stackwright.local.cluster import reaping
 from stackwright.local.cluster.layout import Health, Layout, ProcessKey, ProgramState, State
-from stackwright.local.cluster.preparation import Part
+from stackwright.local.cluster.preparation import ClusterProgram
 from stackwright.local.errors import ProgramFailed
 from stackwright.local.running import Program
 
@@ -35,7 +35,7 @@ def pause(ends: int) -> float:
 class _Record:
     """One program, what we know of it, and whether others can rely on it."""
 
-    part: Part
+    wanted: ClusterProgram
     state: ProgramState
     program: Program
     ready: asyncio.Event = field(default_factory=asyncio.Event)
@@ -47,17 +47,22 @@ class Supervisor:
     """The programs of one node; the last one started is the first one ended."""
 
     def __init__(
-        self, layout: Layout, parts: Iterable[Part], first: ProcessKey, *, clock: Callable[[], float] = time.monotonic
+        self,
+        layout: Layout,
+        programs: Iterable[ClusterProgram],
+        first: ProcessKey,
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._layout = layout
         self._first = first
         self._clock = clock
-        self._records = {part.launch.name: self._record(part) for part in parts}
+        self._records = {wanted.launch.name: self._record(wanted) for wanted in programs}
 
-    def _record(self, part: Part) -> _Record:
-        name = part.launch.name
-        state = ProgramState(name, "waiting", str(part.launch.log))
-        return _Record(part, state, Program(part.launch, lambda _: self._records[name].ended.set()))
+    def _record(self, wanted: ClusterProgram) -> _Record:
+        name = wanted.launch.name
+        state = ProgramState(name, "waiting", str(wanted.launch.log))
+        return _Record(wanted, state, Program(wanted.launch, lambda _: self._records[name].ended.set()))
 
     async def run(self) -> None:
         """Keep all programs running until cancelled."""
@@ -77,9 +82,9 @@ class Supervisor:
     async def _keep(self, record: _Record) -> None:
         while True:
             self._tell(record, "waiting")
-            for name in record.part.needs:
+            for name in record.wanted.needs:
                 await self._records[name].ready.wait()
-            _begin_anew(record.part.launch.log)
+            _begin_anew(record.wanted.launch.log)
             began = self._clock()
             record.ended.clear()
             try:
@@ -98,7 +103,7 @@ class Supervisor:
     async def _watch(self, record: _Record) -> None:
         """Ask a program how it is, until it has ended."""
         while not record.ended.is_set():
-            well = await record.part.launch.ready()
+            well = await record.wanted.launch.ready()
             if well != record.ready.is_set() and not record.ended.is_set():
                 if well:
                     record.ready.set()

@@ -27,11 +27,13 @@ class Api:
         return self.template.type == "split"
 
     @property
-    def parts(self) -> "tuple[Part, ...]":
+    def components(self) -> "tuple[ApiComponent, ...]":
         """Its components; the one for clients comes first."""
         if self.split:
-            return Part(self, f"{self.name}-external"), Part(self, f"{self.name}-internal", shows_locations=True)
-        return (Part(self, self.name),)
+            return ApiComponent(self, f"{self.name}-external"), ApiComponent(
+                self, f"{self.name}-internal", shows_locations=True
+            )
+        return (ApiComponent(self, self.name),)
 
     @property
     def external(self) -> bool:
@@ -45,7 +47,7 @@ class Api:
 
 
 @dataclass(frozen=True)
-class Part:
+class ApiComponent:
     """A component of an API; that of services says where an image is, so that they can take it from there."""
 
     api: Api
@@ -64,9 +66,9 @@ def of(resource: Glance) -> tuple[Api, ...]:
     )
 
 
-def parts(resource: Glance) -> Iterable[Part]:
+def components(resource: Glance) -> Iterable[ApiComponent]:
     """Return the components of all APIs."""
-    return (part for api in of(resource) for part in api.parts)
+    return (component for api in of(resource) for component in api.components)
 
 
 def endpoints(resource: Glance) -> tuple[Endpoint, ...]:
@@ -75,8 +77,8 @@ def endpoints(resource: Glance) -> tuple[Endpoint, ...]:
         Endpoint(
             PORT,
             name=api.name,
-            public=api.parts[0].name,
-            internal=api.parts[-1].name,
+            public=api.components[0].name,
+            internal=api.components[-1].name,
             override=api.template.override.service,
             listed=api.listed,
         )

@@ -89,9 +89,9 @@ def _names(resource: Glance, found: tuple[Api, ...]) -> Problems:
     taken = {"db-sync", "db-purge", "load-metadefs", "db-create", "identity-create", "wait"}
     for api in found:
         path = f"spec.glanceAPIs[{api.name}]"
-        if clash := taken & {part.name for part in api.parts}:
+        if clash := taken & {component.name for component in api.components}:
             yield path, f"another part of Glance is called {min(clash)} already; give the API another name"
-        taken |= {part.name for part in api.parts}
+        taken |= {component.name for component in api.components}
         service = f"{resource.metadata.name}-{api.name}-internal"
         if len(service) > LONGEST:
             yield path, f"its Service would be called {service}, which is too long; give the API a shorter name"

@@ -17,7 +17,7 @@ from stackwright.blueprint.workloads import Port
 from stackwright.kube.builtin import Deployment
 from stackwright.kube.conditions import READY, Finding
 from stackwright.services.glance import apis
-from stackwright.services.glance.apis import Part
+from stackwright.services.glance.apis import ApiComponent
 from stackwright.services.glance.checks import problems
 from stackwright.services.glance.kinds import Glance
 from stackwright.services.glance.settings import GlanceFacts, files, manage_files, serve, snippet_secrets
@@ -47,20 +47,20 @@ def components(resource: Glance) -> tuple[Component[Glance, GlanceFacts], ...]:
     return tuple(
         replace(
             API,
-            name=part.name,
-            command=partial(lambda part, _: serve(part), part),
-            files=partial(files, part),
-            template=partial(lambda part, _: part.api.template, part),
-            values=partial(store, part),
+            name=component.name,
+            command=partial(lambda component, _: serve(component), component),
+            files=partial(files, component),
+            template=partial(lambda component, _: component.api.template, component),
+            values=partial(store, component),
         )
-        for part in apis.parts(resource)
+        for component in apis.components(resource)
     )
 
 
-def store(part: Part, resource: Glance, facts: GlanceFacts) -> JsonObject:
+def store(component: ApiComponent, resource: Glance, facts: GlanceFacts) -> JsonObject:
     """Return where the chart finds the volume of a component; without one, images are elsewhere."""
-    claim = {"claim": f"{facts.name}-{part.api.name}", "shared": part.api.shared}
-    return {} if part.api.external else {"volume": claim}
+    claim = {"claim": f"{facts.name}-{component.api.name}", "shared": component.api.shared}
+    return {} if component.api.external else {"volume": claim}
 
 
 def purge(resource: Glance) -> str:
@@ -70,7 +70,7 @@ def purge(resource: Glance) -> str:
 
 def tell(resource: Glance, facts: GlanceFacts | None, look: Look) -> Told[Glance]:
     """Return where Glance is, and how many pods of each API serve."""
-    ready = {api.name: [_ready(resource, part, look) for part in api.parts] for api in apis.of(resource)}
+    ready = {api.name: [_ready(resource, component, look) for component in api.components] for api in apis.of(resource)}
     registered = look(KeystoneService, resource.metadata.name)
     changes: JsonObject = {"glanceAPIReadyCounts": {name: sum(counts) for name, counts in ready.items()}}
     if registered is not None:
@@ -82,8 +82,8 @@ def tell(resource: Glance, facts: GlanceFacts | None, look: Look) -> Told[Glance
     return Told(msgspec.structs.replace(resource.status, **changes), (_served(resource, ready),))
 
 
-def _ready(resource: Glance, part: Part, look: Look) -> int:
-    deployment = look(Deployment, f"{resource.metadata.name}-{part.name}")
+def _ready(resource: Glance, component: ApiComponent, look: Look) -> int:
+    deployment = look(Deployment, f"{resource.metadata.name}-{component.name}")
     return int(deployment.status.get("readyReplicas", 0)) if deployment is not None else 0
 
 

@@ -9,7 +9,7 @@ from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, 
 from stackwright.blueprint.ini import Ini
 from stackwright.blueprint.service import ConfigFile
 from stackwright.services.glance import apis
-from stackwright.services.glance.apis import Part
+from stackwright.services.glance.apis import ApiComponent
 from stackwright.services.glance.kinds import Glance
 
 # Where the chart mounts the volume of an API, or a directory of the pod's own where images are elsewhere.
@@ -50,18 +50,18 @@ class GlanceFacts(Facts):
     snippets: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
 
 
-def settings(part: Part, facts: GlanceFacts) -> Ini:
+def settings(component: ApiComponent, facts: GlanceFacts) -> Ini:
     """Return what the pods of a component read."""
     return {
         "DEFAULT": {
             "use_stderr": True,
-            "show_image_direct_url": part.shows_locations,
-            "show_multiple_locations": part.shows_locations,
+            "show_image_direct_url": component.shows_locations,
+            "show_multiple_locations": component.shows_locations,
             # Where images are elsewhere, the user's snippet says in which stores.
-            "enabled_backends": None if part.api.external else "file:file",
+            "enabled_backends": None if component.api.external else "file:file",
         },
-        "glance_store": {"default_backend": None if part.api.external else "file"},
-        "file": {"filesystem_store_datadir": None if part.api.external else f"{DATA}/images"},
+        "glance_store": {"default_backend": None if component.api.external else "file"},
+        "file": {"filesystem_store_datadir": None if component.api.external else f"{DATA}/images"},
         # On the volume, so that any pod imports what another one has staged, also after a restart. Without a volume
         # each pod stages for itself: the chart then tells it the URL under which the others hand it the request.
         "os_glance_staging_store": {"filesystem_store_datadir": f"{DATA}/staging"},
@@ -76,15 +76,15 @@ def settings(part: Part, facts: GlanceFacts) -> Ini:
     }
 
 
-def files(part: Part, resource: Glance, facts: GlanceFacts) -> tuple[ConfigFile, ...]:
+def files(component: ApiComponent, resource: Glance, facts: GlanceFacts) -> tuple[ConfigFile, ...]:
     """Return the files of a component: ours, those for all APIs, and those for its own API last."""
-    template, before = part.api.template, f"{part.name}-"
+    template, before = component.api.template, f"{component.name}-"
     ours = oslo_files(
         "glance",
-        settings(part, facts),
+        settings(component, facts),
         custom=placeholders.fill(resource.spec.customServiceConfig, facts.identity),
         overwrite=template.defaultConfigOverwrite,
-        component=part.name,
+        component=component.name,
     )
     return (
         *ours,
@@ -115,9 +115,9 @@ def _snippet(name: str, content: str, before: str) -> ConfigFile:
     return ConfigFile(f"{before}{name}", content, f"{SNIPPETS}/{name}")
 
 
-def serve(part: Part) -> str:
+def serve(component: ApiComponent) -> str:
     """Return the command of a component."""
-    timeout = part.api.template.apiTimeout or 0
+    timeout = component.api.template.apiTimeout or 0
     return oslo.uwsgi(
         serving.place("glance"), apis.PORT, processes=PROCESSES, timeout=timeout, streams=True, imports=IMPORTS
     )

@@ -14,7 +14,7 @@ from typing import TextIO
 from prometheus_client import REGISTRY, write_to_textfile
 
 from stackwright.adapters.helm import Renderer
-from stackwright.adapters.mariadb import Login, MariaDB
+from stackwright.adapters.mariadb import MariaDB, ServerLogin
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.cli import log_lines
 from stackwright.cli.commands.crds import OLDEST_KUBERNETES
@@ -44,7 +44,7 @@ class Here(Dialler):
 class Trusting(FakeMariaDB):
     """Lets root in with whatever stands in the Secret: it was set up with that."""
 
-    def connect(self, login: Login) -> MariaDB:
+    def connect(self, login: ServerLogin) -> MariaDB:
         """Return a way to this server."""
         self.password = login.password
         return super().connect(login)

@@ -8,7 +8,7 @@ import pytest
 from stackwright.kube.builtin import CustomResourceDefinition, Plain
 from stackwright.kube.client import Client
 from stackwright.kube.crd import generate
-from stackwright.kube.crd.install import Change, install
+from stackwright.kube.crd.install import DefinitionChange, install
 from stackwright.kube.errors import Blocked, Retry
 from stackwright.kube.markers import Column, Definition, describe, minimum
 from stackwright.kube.resource import Condition, CustomResource, JsonObject, Kind, ObjectMeta, Status, Value
@@ -126,7 +126,7 @@ async def test_what_a_newer_version_wrote_stays_when_we_write(
 async def test_a_definition_is_upgraded_in_place(client: Client, namespace: str, group: str) -> None:
     older, newer = widget(group), widget(group, newer=True)
     name = newer.kind.crd_name
-    assert await install(client, [generate.manifest(older)]) == (Change(name, "created"),)
+    assert await install(client, [generate.manifest(older)]) == (DefinitionChange(name, "created"),)
     before = await client.get(CustomResourceDefinition, name)
     kept = {"metadata": {"name": "kept", "namespace": namespace}, "spec": {"size": 5}}
     created = await client.create(older, kept)
@@ -148,7 +148,7 @@ async def test_a_definition_that_is_there_already_is_left_alone(client: Client, 
     await install(client, [body])
     before = await client.get(CustomResourceDefinition, body["metadata"]["name"])
 
-    assert await install(client, [body]) == (Change(body["metadata"]["name"], "unchanged"),)
+    assert await install(client, [body]) == (DefinitionChange(body["metadata"]["name"], "unchanged"),)
 
     after = await client.get(CustomResourceDefinition, body["metadata"]["name"])
     assert after.metadata.resourceVersion == before.metadata.resourceVersion

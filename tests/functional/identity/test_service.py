@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from stackwright.adapters.identity import Credentials, Grant, Service
+from stackwright.adapters.identity import Credentials, RoleAssignment, Service
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.kube.conditions import find
 from tests.functional.identity.cloud import ADMIN, FIRST, SECOND, Cloud
@@ -29,8 +29,8 @@ async def test_a_service_is_registered_with_its_user(cloud: Cloud) -> None:
     assert project is not None
     assert (user.id, resource.status.keystoneInstance) == (resource.status.userID, "keystone")
     roles = await cloud.keystone.roles()
-    held = {Grant(user.id, roles[role]) for role in ("admin", "service")}
-    assert await cloud.keystone.grants(project.id) == held
+    held = {RoleAssignment(user.id, roles[role]) for role in ("admin", "service")}
+    assert await cloud.keystone.assignments(project.id) == held
     assert await cloud.can_log_in(FIRST)
 
 
@@ -115,10 +115,10 @@ async def test_what_was_changed_behind_our_back_is_repaired(cloud: Cloud) -> Non
     user, project = await cloud.keystone.find_user("glance"), await cloud.keystone.find_project("service")
     assert user is not None
     assert project is not None
-    grants = await cloud.keystone.grants(project.id)
-    for grant in grants:
-        await cloud.keystone.revoke(project.id, grant)
-    await until(lambda: cloud.keystone.grants(project.id), lambda found: found == grants)
+    assignments = await cloud.keystone.assignments(project.id)
+    for assignment in assignments:
+        await cloud.keystone.revoke(project.id, assignment)
+    await until(lambda: cloud.keystone.assignments(project.id), lambda found: found == assignments)
 
     await cloud.keystone.update_user(user.id, enabled=False)
     await until(lambda: cloud.can_log_in(FIRST))

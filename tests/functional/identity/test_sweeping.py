@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters.identity import Grant, Service
+from stackwright.adapters.identity import RoleAssignment, Service
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.controllers.identity.registration import Registration, made_user
 from stackwright.controllers.identity.upgrade import FINALIZERS
@@ -129,7 +129,7 @@ async def works_as_a_service(cloud: Cloud, password: str) -> None:
     user, project = await cloud.keystone.find_user("glance"), await cloud.keystone.find_project("service")
     assert user is not None
     assert project is not None
-    await cloud.keystone.grant(project.id, Grant(user.id, (await cloud.keystone.roles())["service"]))
+    await cloud.keystone.grant(project.id, RoleAssignment(user.id, (await cloud.keystone.roles())["service"]))
 
 
 async def test_a_person_keeps_the_password(cloud: Cloud) -> None:

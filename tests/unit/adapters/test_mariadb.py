@@ -8,13 +8,13 @@ import pytest
 
 from stackwright.adapters import mariadb
 from stackwright.adapters.errors import AdapterError, Refused, Rejected, Unavailable
-from stackwright.adapters.mariadb import Login, MariaDB
+from stackwright.adapters.mariadb import MariaDB, ServerLogin
 from stackwright.adapters.mariadb_grants import ALL_IN_SCHEMA, Grant, listed, parse_grants, takings
 from stackwright.adapters.mariadb_marks import SCHEMA, UNMARKED, Mark, Thing
 from tests.contracts.mariadb import Everything, MariaDBContract
 from tests.fakes.mariadb import FakeMariaDB
 
-LOGIN = Login("db.example", 3306, "root", "the-password")
+LOGIN = ServerLogin("db.example", 3306, "root", "the-password")
 
 
 class TestFake(MariaDBContract):
@@ -24,11 +24,11 @@ class TestFake(MariaDBContract):
 
     @pytest.fixture
     def server(self, fake: FakeMariaDB) -> MariaDB:
-        return fake.connect(Login("fake", 3306, "root", fake.password))
+        return fake.connect(ServerLogin("fake", 3306, "root", fake.password))
 
     @pytest.fixture
     def wrong(self, fake: FakeMariaDB) -> MariaDB:
-        return fake.connect(Login("fake", 3306, "root", "wrong-password"))
+        return fake.connect(ServerLogin("fake", 3306, "root", "wrong-password"))
 
     @pytest.fixture
     def everything(self, fake: FakeMariaDB) -> Everything:
@@ -213,7 +213,7 @@ async def test_marks_that_may_not_be_written_are_none(
     await mariadb.connect(LOGIN).set_mark(thing, Mark("cloud/nova", made=True))
     # Each pass has a session of its own, and none plans what cannot be done.
     assert await mariadb.connect(LOGIN).mark(thing) is None
-    assert await mariadb.connect(Login("other.example", 3306, "root", "p")).mark(thing) == UNMARKED
+    assert await mariadb.connect(ServerLogin("other.example", 3306, "root", "p")).mark(thing) == UNMARKED
 
 
 async def test_marks_of_others_count_where_none_may_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,7 +236,7 @@ async def test_a_port_where_nobody_listens_is_unavailable() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-    server = mariadb.connect(Login("127.0.0.1", port, "root", "the-password"))
+    server = mariadb.connect(ServerLogin("127.0.0.1", port, "root", "the-password"))
     with pytest.raises(Unavailable, match="does not answer"):
         await server.schema("nova")
     with pytest.raises(Unavailable, match="does not answer"):

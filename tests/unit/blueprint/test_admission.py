@@ -6,7 +6,7 @@ from stackwright.api.base import CustomResource, Kind, ObjectMeta, Value, descri
 from stackwright.api.service import ServiceTemplate
 from stackwright.api.snippets import SnippetFormat
 from stackwright.blueprint import admission
-from stackwright.kube.admission.checks import FieldError, Findings
+from stackwright.kube.admission.checks import FieldError, Objections
 from stackwright.services.keystone.kinds import KeystoneAPI, KeystoneAPISpec
 from stackwright.services.mariadb.kinds import Galera, GaleraSpec
 
@@ -59,5 +59,5 @@ def test_admission_refuses_without_repeating_the_snippet() -> None:
     spec = KeystoneAPISpec(secret="s", databaseInstance="openstack", customServiceConfig=text)
     found = admission.check(None, KeystoneAPI(spec=spec))
     error = FieldError("spec.customServiceConfig", 'line 3: "oops" is neither a section nor option = value')
-    assert found == Findings(errors=(error,))
+    assert found == Objections(errors=(error,))
     assert "secret" not in error.cause.message

@@ -4,14 +4,14 @@ import msgspec
 
 from stackwright import services
 from stackwright.controllers import admission
-from stackwright.kube.admission.checks import FieldError, Findings
+from stackwright.kube.admission.checks import FieldError, Objections
 from stackwright.services.keystone.kinds import KeystoneAPI, KeystoneAPISpec
 from tests.known import nothing_known
 
 BROKEN, WORSE = "[token]\noops\n", "[token]\nexpiration = 1\noops\n"
 
 
-def checked(old: str | None, new: str) -> Findings:
+def checked(old: str | None, new: str) -> Objections:
     (webhook,) = admission.webhooks((KeystoneAPI,), nothing_known)
     assert webhook.validate is not None
     before, after = (None if text is None else keystone(text) for text in (old, new))
@@ -41,7 +41,7 @@ def test_a_change_that_brings_another_fault_is_refused() -> None:
 
 def test_each_fault_is_weighed_alone() -> None:
     old, new = FieldError("spec.a", "is wrong"), FieldError("spec.b", "is wrong")
-    assert admission.ratchet(Findings((old,)), Findings((old, new), ("w",))) == Findings(
+    assert admission.ratchet(Objections((old,)), Objections((old, new), ("w",))) == Objections(
         (new,), ("w", "spec.a: Invalid value: is wrong")
     )
 

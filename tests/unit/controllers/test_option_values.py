@@ -8,7 +8,7 @@ import pytest
 from stackwright import services
 from stackwright.blueprint.images import ComponentImage
 from stackwright.controllers import admission, option_values
-from stackwright.kube.admission.checks import Findings
+from stackwright.kube.admission.checks import Objections
 from stackwright.services.keystone.kinds import KeystoneAPI
 from tests.known import nothing_known
 
@@ -68,7 +68,7 @@ def test_of_an_image_that_is_not_ours_it_is_only_a_guess(resource: Any, images: 
 
 def test_an_unknown_option_is_a_warning() -> None:
     found = option_values.check(keystone(customServiceConfig="[token]\nexpire = 1\n"), OURS)
-    assert found == Findings(
+    assert found == Objections(
         (), ("spec.customServiceConfig: line 2: [token] expire is not an option that the service knows",)
     )
 

@@ -15,7 +15,7 @@ from stackwright.cli.commands.render import select, values_text
 from stackwright.controllers.service import Environment
 from stackwright.foresight import imagined_release
 from stackwright.foresight.checks import imagined_cloud
-from stackwright.foresight.checks.findings import Finding, Level
+from stackwright.foresight.checks.results import CheckResult, Level
 from stackwright.foresight.imagined_release import Missing, Outcome
 from stackwright.foresight.imagined_world import ImaginedWorld
 from tests.unit.foresight.families import FORESEEN, INN, SERVICES, TAVERN, TavernCell, tavern
@@ -110,10 +110,10 @@ def test_a_check_judges_children() -> None:
 
 def test_a_child_whose_secret_is_not_there_is_told_by_its_own_name() -> None:
     cell = msgspec.convert({"metadata": {"name": "alone"}, "spec": {"secret": "nowhere"}}, TavernCell)
-    finding = imagined_cloud.outcome_of(cell, world(), means())
-    assert isinstance(finding, Finding)
-    assert finding.level is Level.UNKNOWN
-    assert finding.message.startswith("TavernCell alone: ")
+    result = imagined_cloud.outcome_of(cell, world(), means())
+    assert isinstance(result, CheckResult)
+    assert result.level is Level.UNKNOWN
+    assert result.message.startswith("TavernCell alone: ")
     with pytest.raises(Missing, match="Secret nowhere, which "):
         imagined_release.imagine_all(SERVICES[TavernCell], cell, world(), Environment(IMAGES, CHARTS))
 

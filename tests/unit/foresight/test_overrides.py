@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from stackwright.cli.printing.overrides_report import lines
-from stackwright.foresight.overrides import change_of
+from stackwright.foresight.overrides import override_of
 from stackwright.kube.resource import Overridden
 
 BODY: dict[str, Any] = {"spec": {"replicas": 3}, "data": {"password": "c2VjcmV0"}}
@@ -27,13 +27,13 @@ def entry(field: str = ".spec.replicas", wanted: str = "1", resource: str = "Dep
     ],
 )
 def test_what_is_and_what_comes(asked: Overridden, body: dict[str, Any] | None, now: str, after: str) -> None:
-    change = change_of(asked, body)
-    assert (change.now, change.after) == (now, after)
-    assert "c2VjcmV0" not in "".join(lines([change]))
+    override = override_of(asked, body)
+    assert (override.now, override.after) == (now, after)
+    assert "c2VjcmV0" not in "".join(lines([override]))
 
 
-def test_a_change_is_three_lines() -> None:
-    assert lines([change_of(entry(), BODY)]) == [
+def test_an_override_is_three_lines() -> None:
+    assert lines([override_of(entry(), BODY)]) == [
         "  Deployment/api .spec.replicas, by kubectl",
         "    now:   3",
         "    after: 1",

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from stackwright.kube.crd import install
-from stackwright.kube.crd.install import Change
+from stackwright.kube.crd.install import DefinitionChange
 
 
 @pytest.mark.parametrize(
@@ -32,16 +32,16 @@ def test_differences_are_told_by_path(before: Any, after: Any, paths: list[str])
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        pytest.param(Change("a.b", "created"), "a.b created", id="a-new-one"),
-        pytest.param(Change("a.b", "updated", ("x", "y")), "a.b updated: x, y", id="a-changed-one"),
+        pytest.param(DefinitionChange("a.b", "created"), "a.b created", id="a-new-one"),
+        pytest.param(DefinitionChange("a.b", "updated", ("x", "y")), "a.b updated: x, y", id="a-changed-one"),
         pytest.param(
-            Change("a.b", "updated", tuple("abcdefghijklmn")),
+            DefinitionChange("a.b", "updated", tuple("abcdefghijklmn")),
             "a.b updated: a, b, c, d, e, f, g, h, i, j, k, l and 2 more",
             id="one-with-many-changes",
         ),
     ],
 )
-def test_a_change_reads_as_a_line(change: Change, sentence: str) -> None:
+def test_a_change_reads_as_a_line(change: DefinitionChange, sentence: str) -> None:
     assert str(change) == sentence
 
 

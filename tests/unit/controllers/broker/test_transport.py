@@ -9,7 +9,7 @@ from stackwright.api.rabbitmq import TransportURL, TransportURLSpec
 from stackwright.controllers.broker import secrets
 from stackwright.controllers.broker.broker import Broker
 from stackwright.controllers.broker.secrets import Url
-from stackwright.controllers.broker.steps import Admit, Grant, KeepPassword, PutVhost, Retire, WriteUrl
+from stackwright.controllers.broker.steps import Admit, GrantVhost, KeepPassword, PutVhost, Retire, WriteUrl
 from stackwright.controllers.broker.transport import Former, Kept, Seen, decide, remove, tell
 from stackwright.controllers.outside import Absent
 from stackwright.kube.errors import Blocked
@@ -62,8 +62,8 @@ RESOURCE = TransportURL(
             [],
             id="the-queue-type-of-somebody-else-s-vhost-is-left-alone",
         ),
-        pytest.param(replace(GOOD, permission=Permission(read="^$")), [Grant], id="a-changed-permission"),
-        pytest.param(replace(GOOD, permission=None), [Grant], id="a-missing-permission"),
+        pytest.param(replace(GOOD, permission=Permission(read="^$")), [GrantVhost], id="a-changed-permission"),
+        pytest.param(replace(GOOD, permission=None), [GrantVhost], id="a-missing-permission"),
         pytest.param(replace(GOOD, urls=()), [WriteUrl], id="a-missing-secret"),
         pytest.param(
             replace(GOOD, broker=replace(BROKER, hosts=HOSTS[:1])), [WriteUrl], id="fewer-nodes-give-another-url"

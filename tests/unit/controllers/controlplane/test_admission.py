@@ -6,12 +6,12 @@ from stackwright import services
 from stackwright.api.base import JsonObject
 from stackwright.controllers import admission
 from stackwright.controllers.controlplane import check
-from stackwright.kube.admission.checks import Findings
+from stackwright.kube.admission.checks import Objections
 from tests.known import listing
 from tests.unit.controllers.controlplane.umbrellas import umbrella
 
 
-def checked(spec: JsonObject, *others: str, update: bool = False) -> Findings:
+def checked(spec: JsonObject, *others: str, update: bool = False) -> Objections:
     kind = services.control_plane()
     present = [umbrella(name=name) for name in others]
     known = listing(*present)
@@ -23,7 +23,7 @@ def checked(spec: JsonObject, *others: str, update: bool = False) -> Findings:
 
 
 def test_the_first_control_plane_of_a_namespace_is_accepted() -> None:
-    assert checked({"keystone": {}}) == Findings()
+    assert checked({"keystone": {}}) == Objections()
 
 
 def test_a_second_one_is_refused_and_the_first_is_named() -> None:
@@ -34,8 +34,8 @@ def test_a_second_one_is_refused_and_the_first_is_named() -> None:
 
 
 def test_a_change_of_one_that_is_there_is_not_a_second_one() -> None:
-    assert checked({"keystone": {}}, "cloud", "older", update=True) == Findings()
-    assert checked({"keystone": {}}, "cloud") == Findings()
+    assert checked({"keystone": {}}, "cloud", "older", update=True) == Objections()
+    assert checked({"keystone": {}}, "cloud") == Objections()
 
 
 def test_what_is_not_supported_is_refused_by_its_field() -> None:
@@ -113,7 +113,7 @@ def test_what_changes_nothing_is_taken_and_its_author_is_warned(spec: JsonObject
     ],
 )
 def test_nobody_is_warned_of_what_says_nothing(spec: JsonObject) -> None:
-    assert checked(spec) == Findings()
+    assert checked(spec) == Objections()
 
 
 @pytest.mark.parametrize(
@@ -141,5 +141,5 @@ def test_a_broken_snippet_in_a_template_is_refused_with_its_line(spec: JsonObjec
 def test_a_snippet_is_read_in_the_format_of_its_service() -> None:
     flag = "[mysqld]\nskip-name-resolve"
 
-    assert checked({"galera": {"templates": {"db": {"customServiceConfig": flag}}}}) == Findings()
+    assert checked({"galera": {"templates": {"db": {"customServiceConfig": flag}}}}) == Objections()
     assert checked({"keystone": {"template": {"customServiceConfig": flag}}}).errors

@@ -5,10 +5,10 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from stackwright.adapters.identity import Credentials, Grant, Project, Service, User
+from stackwright.adapters.identity import Credentials, Project, RoleAssignment, Service, User
 from stackwright.api.keystone import KeystoneService, KeystoneServiceSpec, KeystoneServiceStatus
 from stackwright.controllers.identity.access import Access
-from stackwright.controllers.identity.passwords import Login
+from stackwright.controllers.identity.passwords import PasswordState
 from stackwright.controllers.identity.registration import Made, made_service, made_user, together
 from stackwright.controllers.identity.service import Seen, current, decide, tell
 from stackwright.controllers.identity.service_steps import DeleteService, GrantRole, SetPassword, UpdateService
@@ -46,10 +46,10 @@ THERE = Seen(
     project=Project("p1", "service"),
     roles=ROLES,
     held=frozenset(ROLES),
-    login=Login.WORKS,
+    login=PasswordState.WORKS,
 )
 # A person's user: it works in no project of services, and has a password of its own.
-STRANGE = replace(THERE, user=User("u1", "glance"), held=frozenset(), login=Login.DIFFERS)
+STRANGE = replace(THERE, user=User("u1", "glance"), held=frozenset(), login=PasswordState.DIFFERS)
 WAIT = Wait("KeystoneNotReady", "KeystoneAPI keystone is not ready yet", "KeystoneAPIReady")
 
 
@@ -77,13 +77,15 @@ WAIT = Wait("KeystoneNotReady", "KeystoneAPI keystone is not ready yet", "Keysto
         pytest.param(replace(THERE, roles={"admin": "r1"}, held=frozenset({"admin"})), ["CreatingRole"], id="no-role"),
         pytest.param(replace(THERE, held=frozenset({"admin"})), ["Granting"], id="a-role-is-not-held"),
         pytest.param(
-            replace(THERE, user=replace(USER, enabled=False), login=Login.UNKNOWN),
+            replace(THERE, user=replace(USER, enabled=False), login=PasswordState.UNKNOWN),
             ["EnablingUser"],
             id="a-disabled-user",
         ),
-        pytest.param(replace(THERE, login=Login.DIFFERS), ["ChangingPassword"], id="another-password"),
+        pytest.param(replace(THERE, login=PasswordState.DIFFERS), ["ChangingPassword"], id="another-password"),
         pytest.param(
-            replace(THERE, user=None, held=frozenset(), login=Login.UNKNOWN), ["CreatingUser"], id="the-user-is-gone"
+            replace(THERE, user=None, held=frozenset(), login=PasswordState.UNKNOWN),
+            ["CreatingUser"],
+            id="the-user-is-gone",
         ),
     ],
 )
@@ -95,14 +97,16 @@ def test_what_is_missing_is_made(seen: Seen, steps: list[str]) -> None:
 
 
 def test_what_is_done_is_done_to_the_right_thing() -> None:
-    seen = replace(THERE, services=(replace(ENTRY, name="renamed"),), held=frozenset({"admin"}), login=Login.DIFFERS)
+    seen = replace(
+        THERE, services=(replace(ENTRY, name="renamed"),), held=frozenset({"admin"}), login=PasswordState.DIFFERS
+    )
     update, password, grant = decide(REGISTERED, seen).steps
     assert isinstance(update, UpdateService)
     assert isinstance(password, SetPassword)
     assert isinstance(grant, GrantRole)
     assert update.service == ENTRY
     assert (password.user, password.password) == (USER, "glance-secret")
-    assert (grant.project_id, grant.grant) == ("p1", Grant("u1", "r2"))
+    assert (grant.project_id, grant.assignment) == ("p1", RoleAssignment("u1", "r2"))
 
 
 def test_a_missing_password_does_not_hold_up_the_catalog() -> None:
@@ -130,10 +134,10 @@ def test_without_a_keystone_it_waits() -> None:
             "UserReserved",
             id="the-administrator-in-another-spelling",
         ),
-        pytest.param(replace(THERE, login=Login.FUTILE), "LoginRefused", id="a-password-that-does-not-help"),
+        pytest.param(replace(THERE, login=PasswordState.FUTILE), "LoginRefused", id="a-password-that-does-not-help"),
         pytest.param(STRANGE, "UserNotOurs", id="a-user-that-nobody-of-ours-made"),
         pytest.param(
-            replace(STRANGE, user=User("u1", "glance", enabled=False), login=Login.UNKNOWN),
+            replace(STRANGE, user=User("u1", "glance", enabled=False), login=PasswordState.UNKNOWN),
             "UserNotOurs",
             id="a-disabled-user-that-nobody-of-ours-made",
         ),
@@ -152,7 +156,7 @@ def test_a_note_that_somebody_forged_makes_no_user_ours() -> None:
 
 
 def test_a_user_that_nobody_of_ours_made_is_not_touched_before_its_password_is_known() -> None:
-    seen = replace(STRANGE, password=WAIT, login=Login.UNKNOWN)
+    seen = replace(STRANGE, password=WAIT, login=PasswordState.UNKNOWN)
     assert decide(GLANCE, seen) == Plan(waits=(WAIT,))
     assert tell(GLANCE, seen).userID == ""
 
@@ -268,7 +272,7 @@ def test_keystones_own_entry_is_never_taken_whatever_the_status_says() -> None:
 
 def test_a_name_that_keystone_takes_for_anothers_is_refused_with_the_owner() -> None:
     accented = msgspec.structs.replace(GLANCE, spec=msgspec.structs.replace(GLANCE.spec, serviceUser="glancé"))
-    seen = replace(THERE, user=None, alike=USER, held=frozenset(), login=Login.UNKNOWN)
+    seen = replace(THERE, user=None, alike=USER, held=frozenset(), login=PasswordState.UNKNOWN)
     with pytest.raises(Blocked) as blocked:
         decide(accented, seen)
     assert str(blocked.value) == (

@@ -9,13 +9,13 @@ import pytest
 
 from stackwright import services
 from stackwright.adapters.helm import records
-from stackwright.cli.printing import findings_report
+from stackwright.cli.printing import check_report
 from stackwright.controllers.controlplane.resolution import Instance
 from stackwright.controllers.service import references
 from stackwright.foresight.checks import capacity, cluster, images, inputs, names, storage
 from stackwright.foresight.checks.cluster_state import Definition
-from stackwright.foresight.checks.findings import Finding, Level
 from stackwright.foresight.checks.quantities import amount, cpus, memory
+from stackwright.foresight.checks.results import CheckResult, Level
 from stackwright.kube.builtin import Deployment, Lease, Namespace, Pod, Secret, Service, StorageClass
 from stackwright.kube.crd import generate
 from stackwright.kube.version import ServerVersion
@@ -439,33 +439,33 @@ def test_a_namespace_has_to_allow_what_services_declare(enforced: str, level: Le
 
 
 FOUND = (
-    Finding(Level.OK, "storage", "It is there."),
-    Finding(Level.PROBLEM, "images", "It is not."),
-    Finding(Level.UNKNOWN, "capacity", "You have no right to read."),
+    CheckResult(Level.OK, "storage", "It is there."),
+    CheckResult(Level.PROBLEM, "images", "It is not."),
+    CheckResult(Level.UNKNOWN, "capacity", "You have no right to read."),
 )
 
 
 def test_findings_as_a_table_and_as_json() -> None:
-    assert findings_report.lines(FOUND) == [
+    assert check_report.lines(FOUND) == [
         "OK           storage   It is there.",
         "Problem      images    It is not.",
         "Not checked  capacity  You have no right to read.",
         "",
         "1 problem, 1 not checked.",
     ]
-    report = json.loads(findings_report.report("openstack", FOUND))
+    report = json.loads(check_report.report("openstack", FOUND))
     assert (report["namespace"], report["problems"], report["warnings"]) == ("openstack", 1, 0)
     assert report["findings"][1] == {"level": "Problem", "topic": "images", "message": "It is not."}
 
 
 def test_a_terminal_folds_sentences_below_themselves() -> None:
-    long = Finding(Level.OK, "names", "one two three " * 10)
-    lines = findings_report.lines([long], 60)
+    long = CheckResult(Level.OK, "names", "one two three " * 10)
+    lines = check_report.lines([long], 60)
     assert all(len(line) <= 60 for line in lines)
     assert lines[1].startswith(" " * len("OK  names  ") + "t")
 
 
 def test_only_problems_end_it_with_an_error() -> None:
-    assert findings_report.code_of(FOUND) == 1
-    assert findings_report.code_of([Finding(Level.WARNING, "x", "y"), FOUND[2]]) == 0
-    assert findings_report.lines(FOUND[:1])[-1] == "No problems found."
+    assert check_report.code_of(FOUND) == 1
+    assert check_report.code_of([CheckResult(Level.WARNING, "x", "y"), FOUND[2]]) == 0
+    assert check_report.lines(FOUND[:1])[-1] == "No problems found."

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.kube.admission.checks import FieldError, Findings, refusal
+from stackwright.kube.admission.checks import FieldError, Objections, refusal
 from stackwright.kube.resource import Kind
 
 WIDGET = Kind("example.org", "v1", "Widget", "widgets")
@@ -85,6 +85,6 @@ def test_a_sentence_that_is_found_twice_is_said_once() -> None:
 
 
 def test_findings_add_up() -> None:
-    first = Findings(errors=(FieldError("a", "x"),), warnings=("one",))
-    second: Any = Findings(warnings=("two",))
-    assert first + second == Findings(errors=(FieldError("a", "x"),), warnings=("one", "two"))
+    first = Objections(errors=(FieldError("a", "x"),), warnings=("one",))
+    second: Any = Objections(warnings=("two",))
+    assert first + second == Objections(errors=(FieldError("a", "x"),), warnings=("one", "two"))

@@ -3,7 +3,7 @@
 import base64
 from typing import ClassVar
 
-from stackwright.kube.admission.checks import Findings, Webhook
+from stackwright.kube.admission.checks import Objections, Webhook
 from stackwright.kube.admission.registration import (
     ServiceTarget,
     Settings,
@@ -27,8 +27,8 @@ def same(body: JsonObject) -> JsonObject:
     return body
 
 
-def fine(_old: Widget | None, _new: Widget) -> Findings:
-    return Findings()
+def fine(_old: Widget | None, _new: Widget) -> Objections:
+    return Objections()
 
 
 WEBHOOKS = (Webhook(Widget, mutate=same, validate=fine), Webhook(Shelf, mutate=same, operations=("CREATE",)))

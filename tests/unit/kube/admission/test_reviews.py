@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from stackwright.kube.admission import reviews
-from stackwright.kube.admission.checks import FieldError, Findings, Webhook
+from stackwright.kube.admission.checks import FieldError, Objections, Webhook
 from stackwright.kube.admission.reviews import AdmissionResponse
 from stackwright.kube.resource import JsonObject, Kind, Resource, Value
 
@@ -24,13 +24,13 @@ class Widget(Resource, frozen=True, kw_only=True):
     spec: WidgetSpec = WidgetSpec()
 
 
-def check(old: Widget | None, new: Widget) -> Findings:
+def check(old: Widget | None, new: Widget) -> Objections:
     errors: tuple[FieldError, ...] = ()
     if new.spec.size > 10:
         errors += (FieldError("spec.size", "too big", value=new.spec.size),)
     if old is not None and old.spec.mode != new.spec.mode:
         errors += (FieldError("spec.mode", "cannot change", reason="FieldValueForbidden"),)
-    return Findings(errors, warnings=("mode is old",) if new.spec.mode else ())
+    return Objections(errors, warnings=("mode is old",) if new.spec.mode else ())
 
 
 def fill_in(body: JsonObject) -> JsonObject:

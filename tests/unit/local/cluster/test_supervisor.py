@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stackwright.local.cluster.layout import Layout, ProcessKey, ProgramState
-from stackwright.local.cluster.preparation import Part
+from stackwright.local.cluster.preparation import ClusterProgram
 from stackwright.local.cluster.supervisor import Supervisor, pause
 from stackwright.local.running import Launch
 
@@ -29,18 +29,18 @@ def test_the_pause_grows_with_every_end(ends: int, seconds: float) -> None:
     assert pause(ends) == pytest.approx(seconds)
 
 
-def part(
+def program(
     place: Layout, name: str, *command: str, needs: tuple[str, ...] = (), ready: asyncio.Event | None = None
-) -> Part:
+) -> ClusterProgram:
     async def question() -> bool:
         return ready is None or ready.is_set()
 
-    return Part(Launch(name, list(command), place.directory / f"{name}.log", question), needs)
+    return ClusterProgram(Launch(name, list(command), place.directory / f"{name}.log", question), needs)
 
 
 @contextlib.asynccontextmanager
-async def running(place: Layout, *parts: Part) -> AsyncIterator[None]:
-    supervisor = Supervisor(place, parts, ProcessKey(os.getpid(), 0))
+async def running(place: Layout, *programs: ClusterProgram) -> AsyncIterator[None]:
+    supervisor = Supervisor(place, programs, ProcessKey(os.getpid(), 0))
     task = asyncio.create_task(supervisor.run())
     try:
         yield
@@ -65,8 +65,8 @@ async def told(place: Layout, question: Callable[[dict[str, ProgramState]], bool
 
 async def test_a_program_waits_for_what_it_needs(tmp_path: Path) -> None:
     place, sign = Layout(tmp_path), asyncio.Event()
-    first = part(place, "first", "sleep", "60", ready=sign)
-    second = part(place, "second", "sleep", "60", needs=("first",))
+    first = program(place, "first", "sleep", "60", ready=sign)
+    second = program(place, "second", "sleep", "60", needs=("first",))
     async with running(place, first, second):
         found = await told(place, lambda programs: programs["first"].state == "starting")
         assert found["second"].state == "waiting"
@@ -77,7 +77,7 @@ async def test_a_program_waits_for_what_it_needs(tmp_path: Path) -> None:
 
 async def test_a_program_that_is_killed_is_started_again(tmp_path: Path) -> None:
     place = Layout(tmp_path)
-    async with running(place, part(place, "one", "sleep", "60")):
+    async with running(place, program(place, "one", "sleep", "60")):
         before = (await told(place, lambda programs: programs["one"].state == "ready"))["one"]
         os.kill(before.pid, signal.SIGKILL)
         after = (await told(place, lambda programs: programs["one"].pid not in (0, before.pid)))["one"]
@@ -87,7 +87,7 @@ async def test_a_program_that_is_killed_is_started_again(tmp_path: Path) -> None
 
 async def test_a_program_that_cannot_be_started_says_why(tmp_path: Path) -> None:
     place = Layout(tmp_path)
-    async with running(place, part(place, "one", "/nowhere/program")):
+    async with running(place, program(place, "one", "/nowhere/program")):
         found = await told(place, lambda programs: programs["one"].restarts > 1)
         assert "one cannot be started" in found["one"].trouble
 
@@ -96,7 +96,7 @@ async def test_a_large_log_begins_anew(tmp_path: Path) -> None:
     place = Layout(tmp_path)
     with (tmp_path / "one.log").open("wb") as log:
         log.truncate(65 << 20)
-    async with running(place, part(place, "one", "sh", "-c", "echo fresh; sleep 60")):
+    async with running(place, program(place, "one", "sh", "-c", "echo fresh; sleep 60")):
         await told(place, lambda programs: programs["one"].state == "ready")
         async with asyncio.timeout(PATIENCE):
             while (tmp_path / "one.log").read_bytes() != b"fresh\n":

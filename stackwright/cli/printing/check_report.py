@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import msgspec
 
 from stackwright.cli import exit_codes
-from stackwright.foresight.checks.findings import Finding, Level, count
+from stackwright.foresight.checks.results import CheckResult, Level, count
 
 # So wide that nobody folds it: for what is no terminal.
 ENDLESS = 10_000
@@ -18,22 +18,22 @@ class Report(msgspec.Struct, frozen=True, rename="camel"):
     namespace: str
     problems: int
     warnings: int
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckResult, ...]
 
 
-def report(namespace: str, found: tuple[Finding, ...]) -> str:
-    """Return findings as JSON."""
+def report(namespace: str, found: tuple[CheckResult, ...]) -> str:
+    """Return the results of checks as JSON."""
     said = Report(namespace, count(found, Level.PROBLEM), count(found, Level.WARNING), found)
     return msgspec.json.format(msgspec.json.encode(said)).decode()
 
 
-def code_of(found: Iterable[Finding]) -> int:
+def code_of(found: Iterable[CheckResult]) -> int:
     """Return how the command ends."""
     return exit_codes.FAILED if count(found, Level.PROBLEM) else exit_codes.DONE
 
 
-def lines(found: Iterable[Finding], width: int = ENDLESS) -> list[str]:
-    """Return findings as a table for a terminal of that width, with what they come to at the end."""
+def lines(found: Iterable[CheckResult], width: int = ENDLESS) -> list[str]:
+    """Return the results as a table for a terminal of that width, with a summary at the end."""
     every = list(found)
     level, topic = (max(map(len, column), default=0) for column in (_levels(every), _topics(every)))
     rows = [
@@ -58,9 +58,9 @@ def _fold(first: str, message: str, indent: int, width: int) -> list[str]:
     return [f"{first if not number else ' ' * indent}{part}" for number, part in enumerate(parts)]
 
 
-def _levels(found: list[Finding]) -> list[str]:
+def _levels(found: list[CheckResult]) -> list[str]:
     return [str(one.level) for one in found]
 
 
-def _topics(found: list[Finding]) -> list[str]:
+def _topics(found: list[CheckResult]) -> list[str]:
     return [one.topic for one in found]
