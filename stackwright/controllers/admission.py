@@ -1,6 +1,6 @@
-"""What admission checks in the resources of every kind: one list of checks, each a pure function.
+"""The checks of admission for resources of every kind: one list, each check a pure function.
 
-Every check is asked again where a resource is reconciled: a webhook may have been down when it was written.
+Every check runs again when a resource is reconciled, because the webhook may have been down when it was written.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -17,7 +17,7 @@ from stackwright.kube.resource import CustomResource
 
 __all__ = ["CHECKS", "Check", "Known", "ratchet", "webhooks"]
 
-# Gets the resource as it was (None on a create), as it will be, and what else there is.
+# Gets the old resource (None on a create), the new one, and a way to read the others.
 Check = Callable[[CustomResource | None, CustomResource, Known], Objections]
 
 
@@ -39,7 +39,7 @@ def _tls(_: CustomResource | None, new: CustomResource, __: Known) -> Objections
     return Objections(errors=tuple(FieldError(path, sentence, "FieldValueForbidden") for path, sentence in found))
 
 
-# What every kind is checked for, in the order in which it is told.
+# The checks for every kind, in the order in which their results are shown.
 CHECKS: tuple[Check, ...] = (_snippets, _database_names, _mounts, _tls, doors.check, ownership.check)
 
 
@@ -49,9 +49,9 @@ def webhooks(
     further: Mapping[type[CustomResource], tuple[Check, ...]] | None = None,
     images: Mapping[str, ComponentImage] | None = None,
 ) -> tuple[Webhook[Any], ...]:
-    """Return one webhook for each kind; `further` has the checks that only some kinds have.
+    """Return one webhook for each kind; `further` has the checks for only some kinds.
 
-    `images` are what the services run: of those that we build, every option is known.
+    `images` are the images that the services run; we know every option of those that we build.
     """
 
     def values(_: CustomResource | None, new: CustomResource, __: Known) -> Objections:
@@ -76,10 +76,9 @@ def _webhook(kind: type[CustomResource], checks: tuple[Check, ...], known: Known
 
 
 def ratchet(before: Objections, after: Objections) -> Objections:
-    """Return what a change brings: a fault that a stored resource had already is a warning and refuses nothing.
+    """Return the objections to a change: an error that the stored resource already had becomes a warning.
 
-    Otherwise a resource that became invalid by a newer version of the checks could not be changed for the better,
-    one field at a time.
+    Otherwise a resource that newer checks find invalid could not be repaired one field at a time.
     """
     fresh = tuple(error for error in after.errors if error not in before.errors)
     stale = tuple(f"{error.field}: {error.cause.message}" for error in after.errors if error in before.errors)

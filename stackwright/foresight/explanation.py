@@ -129,7 +129,7 @@ class _Explainer:
         yield from (reasons.of_pod(pod, self.snapshot) for pod in pods if not _is_well(pod))
 
     def _explain_refusal(self, owner: Resource) -> Reason | None:
-        """Return why the API server lets an object make no pod: a quota, a profile, an account that is missing."""
+        """Return why the API server refuses an object's pods: a quota, a security profile, a missing account."""
         told = next(iter(self.snapshot.about(owner, "FailedCreate")), None)
         if told is None:
             return None
@@ -142,17 +142,17 @@ class _Explainer:
 
 
 def find_newest(sets: Iterable[ReplicaSet], deployment: Deployment) -> list[ReplicaSet]:
-    """Return the ReplicaSet of a Deployment's present template, if it is there."""
+    """Return the ReplicaSet of a Deployment's present template, if it exists."""
     own = [one for one in sets if any(owner.uid == deployment.metadata.uid for owner in one.metadata.ownerReferences)]
     own.sort(key=lambda one: int(one.metadata.annotations.get(_REVISION, "0") or "0"))
     return own[-1:]
 
 
 def group(found: Iterable[Reason]) -> Iterable[Reason]:
-    """Return reasons of which those that say the same of several pods stand once; those with a log go first."""
+    """Return the reasons, with equal ones of several pods merged into one; warnings and errors come first."""
     by_text: dict[tuple[str, str, str], list[Reason]] = {}
     for reason in found:
-        # What is said of a pod names it, and a claim of a pod has its number.
+        # Messages name the pod or its volume claim, so the name is left out of the comparison.
         text = reason.message.replace(reason.name, "")
         by_text.setdefault((reason.kind, reason.reason, text), []).append(reason)
     first = [msgspec.structs.replace(same[0], likewise=len(same) - 1) for same in by_text.values()]
@@ -160,16 +160,16 @@ def group(found: Iterable[Reason]) -> Iterable[Reason]:
 
 
 def _only_waits(reason: Reason) -> bool:
-    """Return whether nothing is amiss below; what somebody can do something about goes first."""
+    """Return whether a reason and all below it only wait: there is nothing for a user to do."""
     return not any(entry.to_do for entry in reasons.flatten(reason))
 
 
 def merge_repeats(reason: Reason, before: dict[tuple[str, str], str]) -> Reason:
-    """Return a tree in which what one pod has told is not told again by another, be it of another workload."""
+    """Return a tree in which a problem of one pod is not repeated for another, even one of another workload."""
     text = (reason.reason, reason.message.replace(reason.name, ""))
     if reason.kind == Pod.kind.name and reason.to_do:
         if text in before:
-            message = f"the same as of Pod {before[text]}"
+            message = f"has the same problem as Pod {before[text]}"
             return msgspec.structs.replace(reason, message=message, to_do="", log=None, waits_for=())
         before[text] = reason.name
     below = tuple(merge_repeats(entry, before) for entry in reason.waits_for)
@@ -179,7 +179,7 @@ def merge_repeats(reason: Reason, before: dict[tuple[str, str], str]) -> Reason:
 def _absent(target: ResourceName, node: Node | None) -> Reason:
     kind, name = target
     message = node.message if node is not None and node.message else "is not there"
-    # What a control plane speaks of it makes itself, and so does a service with its database or account.
+    # A control plane creates what its status names, and a service creates its database and account.
     if node is not None or kind not in {part.kind_name for section in services.sections() for part in section.parts}:
         return Reason(kind, name, State.WAITING, reason="Missing", message=message)
     to_do = f"Create {kind} {name}, or name another one where it is needed."
@@ -187,7 +187,7 @@ def _absent(target: ResourceName, node: Node | None) -> Reason:
 
 
 def _condition_behind(resource: CustomResource) -> Condition | None:
-    """Return the condition that the summary repeats, or the first that does not hold."""
+    """Return the condition that Ready repeats, or the first one that is not True."""
     stated = resource.status.conditions
     ready = conditions.find(stated, conditions.READY)
     unmet = [

@@ -1,4 +1,4 @@
-"""Which kinds there are: those of services, those of workloads, and all that a tree of a cloud is made of. Pure."""
+"""The kinds of services, the kinds of workloads, and all kinds that appear in the tree of a cloud. Pure."""
 
 from functools import cache
 
@@ -19,11 +19,11 @@ def service_kinds() -> tuple[type[CustomResource], ...]:
 
 
 def chart_of(kind: type[CustomResource]) -> str:
-    """Return the name of the chart whose objects are the resource's, which is the name of its folder."""
+    """Return the name of the chart of a kind, which is the name of its folder."""
     blueprint = services.blueprint_of(kind)
     return blueprint.name if blueprint is not None else kind.__module__.split(".")[-2]
 
 
 def tree_kinds() -> tuple[type[Resource], ...]:
-    """Return the kinds that stand in a tree."""
+    """Return the kinds that appear in a tree."""
     return (*services.kinds(), *WORKLOADS)

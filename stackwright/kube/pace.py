@@ -1,11 +1,11 @@
-"""When a status is written: at once where somebody waits for it, after a short pause where it only moves on.
+"""When a status is written: at once if somebody waits for it, otherwise after a short pause.
 
-On the way to Ready a status changes many times within a second, and each write wakes the parents, which write too. So a
-pass that has nothing urgent to say puts its write off, and its key is looked at again when the pause is over. The
-resource that a user wrote, and looks at, has a pause of a few seconds, longer where the way to Ready is long. What a
-parent made speaks up only when it takes its time. Nothing is lost by that: the next pass, be it of another process,
-compares the status with the world and not with what an earlier pass meant to write. What is remembered here is only
-since when.
+On the way to Ready a status changes many times within a second, and each write wakes the parents, which write too. A
+pass that has nothing urgent to report therefore puts its write off, and its key is reconciled again when the pause is
+over. A resource that a user wrote, and watches, has a pause of a few seconds, which grows if the way to Ready is long.
+A resource that a parent made reports only if it takes long. Nothing is lost by waiting: the next pass, even that of
+another process, compares the status with the world, and not with what an earlier pass meant to write. All that is
+remembered here is since when a write has been put off.
 """
 
 import time
@@ -19,14 +19,14 @@ from stackwright.kube import conditions
 from stackwright.kube.conditions import READY, REQUESTED
 from stackwright.kube.resource import Condition, CustomResource, Status
 
-# A status is written when it has been the same for so many seconds, or for as long as the way was until it moved: who
-# waits for minutes need not know of every second.
+# A status is written when it has not changed for so many seconds, or for as long as it took until it last changed:
+# somebody who waits for minutes need not see every second.
 PAUSE = 3.0
-# What looks wrong may pass, and is told when it has lasted for so long.
+# What looks wrong may pass; it is reported when it has lasted this many seconds.
 TROUBLE = 5.0
-# A status of a user's own resource is put off for so long at most, however much it moves.
+# The status of a user's own resource is put off for this many seconds at most, however often it changes.
 OWN = 10.0
-# The same for one that a parent made; it is also its pause.
+# The same for a resource that a parent made; it is also its pause.
 QUIET = 15.0
 # Nothing is put off for longer: that something below has said nothing is told when it should have.
 LONGEST = QUIET + PAUSE

@@ -349,13 +349,13 @@ async def test_a_second_way_to_a_server_gets_nothing_of_what_is_on_it(cloud: Dat
     await cloud.secret("evil-secret", DatabasePassword="evil-password")
     spec = {"name": "keystone", "deletionPolicy": "Delete"}
     await cloud.put(MariaDBDatabase, "second", {"dbName": "alias"}, spec=spec)
-    sentence = f"was made on this server by MariaDBDatabase keystone in namespace {cloud.namespace}"
+    sentence = f"on this server belongs to MariaDBDatabase keystone in namespace {cloud.namespace}"
     await cloud.says(MariaDBDatabase, "MariaDBDatabaseReady", sentence, "second")
     await cloud.gone(MariaDBDatabase, "second")
     await cloud.put(MariaDBDatabase, "evil", {"dbName": "alias"}, spec={"name": "evil"})
     said = {"userName": "keystone", "secret": "evil-secret", "deletionPolicy": "Delete"}
     await cloud.put(MariaDBAccount, "evil", {"mariaDBDatabaseName": "evil"}, spec=said)
-    await cloud.says(MariaDBAccount, "MariaDBAccountReady", "by MariaDBAccount keystone in namespace", "evil")
+    await cloud.says(MariaDBAccount, "MariaDBAccountReady", "belongs to MariaDBAccount keystone in namespace", "evil")
     await cloud.gone(MariaDBAccount, "evil")
     assert "keystone" in fake.schemas
     assert fake.users["keystone"] == before["keystone"]

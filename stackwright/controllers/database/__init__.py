@@ -1,7 +1,7 @@
-"""Schemas and accounts on MariaDB, kept by SQL in process.
+"""Schemas and accounts on MariaDB: the operator itself keeps them in order, with SQL.
 
-The rule of this folder: what a schema or a user should be is decided from what the server says it is; passwords are
-read from Secrets at each pass and stand nowhere else.
+The rule of this folder: every decision compares the resource with what the server reports. Passwords are read from
+Secrets at each pass and are stored nowhere else.
 """
 
 from stackwright.controllers.database.controllers import controllers

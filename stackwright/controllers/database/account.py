@@ -1,4 +1,4 @@
-"""MariaDBAccount: a user that may do what a service needs in one schema, and nothing else."""
+"""MariaDBAccount: a user with the rights that a service needs in one schema, and no others."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -38,12 +38,12 @@ from stackwright.kube.shapes.external import external
 
 ACCOUNT_READY = "MariaDBAccountReady"
 FINALIZER = "openstack.org/mariadbaccount"
-PASSWORD_KEY = "DatabasePassword"  # noqa: S105  the name of a key, not what stands under it
+PASSWORD_KEY = "DatabasePassword"  # noqa: S105  the name of a key, not a password
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What there is of an account. `server` is None where the resource names none."""
+    """What was seen of an account. `server` is None if the resource names no server."""
 
     server: Server | Absent | None
     waits: tuple[Wait, ...] = ()
@@ -57,7 +57,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class UserStep(Step):
-    """Something to do with the user."""
+    """A step that concerns the user."""
 
     server: Server
     user: str
@@ -65,7 +65,7 @@ class UserStep(Step):
 
 @dataclass(frozen=True)
 class CreateUser(UserStep):
-    """Make the user, as that of `owner`; without one the server keeps no marks for us."""
+    """Create the user for `owner`, which is empty if the server keeps no marks for us."""
 
     password: str = field(repr=False)
     owner: str = ""
@@ -73,7 +73,7 @@ class CreateUser(UserStep):
 
 @dataclass(frozen=True)
 class MarkUser(UserStep):
-    """Write down on the server whose the user is."""
+    """Record on the server which resource owns the user."""
 
     mark: Mark
 
@@ -87,14 +87,14 @@ class SetPassword(UserStep):
 
 @dataclass(frozen=True)
 class GrantSchema(UserStep):
-    """Let the user do what a service needs in the schema."""
+    """Give the user the rights that a service needs in the schema."""
 
     schema: str
 
 
 @dataclass(frozen=True)
 class Revoke(UserStep):
-    """Take away what the user should not be able to do."""
+    """Take away rights that the user should not have."""
 
     grant: Grant
 
@@ -122,7 +122,7 @@ async def observe(account: MariaDBAccount, world: World) -> Seen:
 
 
 def _inputs(account: MariaDBAccount, look: Looker, foreign: Blocked | None) -> Seen:
-    """Read from the caches what the account needs; what is missing is a wait."""
+    """Read what the account needs from the caches; whatever is missing becomes a wait."""
     label = account.metadata.labels.get(DATABASE_LABEL, "")
     database = look(MariaDBDatabase, label) if label else None
     name = _server_name(account, database)
@@ -147,7 +147,7 @@ def _inputs(account: MariaDBAccount, look: Looker, foreign: Blocked | None) -> S
 
 
 def _server_name(account: MariaDBAccount, database: MariaDBDatabase | None) -> str:
-    """Return which Galera has the user; when its MariaDBDatabase has gone, the one where it was made."""
+    """Return the Galera that has the user; if its MariaDBDatabase is gone, the Galera on which the user was created."""
     named = database.metadata.labels.get(SERVER_LABEL, "") if database is not None else ""
     return named or account.status.server
 
@@ -158,7 +158,7 @@ def _missing(database: str, condition: str) -> Wait:
 
 
 def decide(account: MariaDBAccount, seen: Seen) -> Plan:
-    """Return what brings the user to what the resource says: it can log in, may what it should, and no more."""
+    """Return the steps that give the user its password and exactly the rights that it needs."""
     _check(account, seen)
     if isinstance(seen.server, Absent):
         return Plan(waits=(seen.server.wait, *seen.waits))
@@ -180,13 +180,13 @@ def decide(account: MariaDBAccount, seen: Seen) -> Plan:
         steps.append(GrantSchema(server, user, seen.schema, reason="Granting", condition=ACCOUNT_READY))
     if steps:
         return _do(*steps)
-    # What it may do beside that goes last, so that it is never without what it needs.
+    # Excess rights are revoked last, so that the user never lacks the rights that it needs.
     excess = (grant.beyond(wanted) if grant.scope == wanted.scope else grant for grant in seen.grants)
     return _revoking(server, user, (grant for grant in excess if grant is not None))
 
 
 def _out_of_reach(account: MariaDBAccount, server: Server, seen: Seen) -> Plan:
-    """Take away what a version of before gave in a schema of the server itself; then refuse."""
+    """Revoke rights that an earlier version gave in one of the server's own schemas; then refuse."""
     if seen.grants:
         return _revoking(server, account.spec.userName, seen.grants)
     label = account.metadata.labels.get(DATABASE_LABEL, "")
@@ -203,7 +203,7 @@ def _do(*steps: Step) -> Plan:
 
 
 def _check(account: MariaDBAccount, seen: Seen) -> None:
-    """Refuse what only the user can mend."""
+    """Refuse what only the author of the resource can fix."""
     spec = account.spec
     if spec.accountType == "System":
         raise Blocked(f"spec.accountType: {SYSTEM}", reason="NotSupported", condition=ACCOUNT_READY)
@@ -229,12 +229,12 @@ def _check(account: MariaDBAccount, seen: Seen) -> None:
 
 
 def _is_anothers(account: MariaDBAccount, seen: Seen) -> bool:
-    """Return whether another resource made the user, perhaps by another way to the same server."""
+    """Return whether another resource owns the user, perhaps through another Galera for the same server."""
     return seen.grants is not None and marks.is_anothers(account, seen.holding)
 
 
 def _reserved(account: MariaDBAccount, seen: Seen) -> str:
-    """Return why the user is not ours to work on: it is the server's own, or an administrator that we did not make."""
+    """Return why we must not touch the user: it is the server's own, or an administrator that we did not create."""
     name = account.spec.userName
     if problem := user_problem(name):
         return problem.partition(";")[0]
@@ -244,25 +244,26 @@ def _reserved(account: MariaDBAccount, seen: Seen) -> str:
         return f"{name} exists on the server, was not created for this resource and has rights beyond schemas"
     if _is_a_strangers(account, seen):
         return (
-            f"{name} exists on the server, was not created for this resource, works in other schemas too and has "
-            f"another password than Secret {account.spec.secret}; put its own password there"
+            f"{name} exists on the server, was not created for this resource, has rights in other schemas too, and its "
+            f"password is not the one in Secret {account.spec.secret}; put its password there"
         )
     return ""
 
 
 def _is_a_strangers(account: MariaDBAccount, seen: Seen) -> bool:
-    """Return whether somebody else made the user: the status knows ours, and a status can be lost with its resource.
+    """Return whether somebody else created the user.
 
-    So one that takes our password, or may work in no other schema, is taken for one that came back with a backup.
+    The status names the users that we created, but a status is lost if the resource is deleted. A user that accepts our
+    password, or that has rights in no other schema, is therefore taken for ours, restored from a backup.
     """
-    # A mark says more: it names the owner.
+    # If another resource owns the user, the mark says so, and that refusal names the owner.
     if account.status.server or seen.grants is None or seen.accepted or _is_anothers(account, seen):
         return False
     return any(grant.scope != needed_in(seen.schema).scope for grant in seen.grants)
 
 
 def remove(account: MariaDBAccount, seen: Seen) -> Plan:
-    """Return what is left to do before the resource may go: its user goes first, where there still is a server."""
+    """Return what is left to do before the resource can be deleted: its user is dropped, if the server still exists."""
     ours = (
         takes_along(account)
         and account.spec.accountType == "User"
@@ -280,7 +281,7 @@ def remove(account: MariaDBAccount, seen: Seen) -> Plan:
 
 
 def tell(account: MariaDBAccount, seen: Seen) -> MariaDBAccountStatus:
-    """Return the status with what was seen of the user."""
+    """Return the status, updated with what was seen of the user."""
     if not isinstance(seen.server, Server) or seen.grants is None or _is_refused(account, seen):
         return account.status
     current = account.spec.secret if seen.accepted else account.status.currentSecret
@@ -293,7 +294,7 @@ def _is_refused(account: MariaDBAccount, seen: Seen) -> bool:
 
 
 def takes_along(account: MariaDBAccount) -> bool:
-    """Return whether the user goes with its resource; else the resource can go without anybody's help."""
+    """Return whether the user is dropped with its resource; otherwise the resource needs no finalizer."""
     return account.spec.deletionPolicy == "Delete"
 
 
@@ -314,7 +315,7 @@ async def accounts(step: UserStep, world: World) -> None:
     try:
         match step:
             case CreateUser():
-                # The mark first: whoever is killed in between finds no user, and marks and makes it again.
+                # The mark comes first: if we are killed in between, the next pass finds no user, and does both again.
                 if step.owner:
                     await session.set_mark(thing, Mark(step.owner, made=True, galera=step.server.uid))
                 await session.create_user(step.user, step.password)

@@ -1,4 +1,4 @@
-"""The controllers of schemas and accounts, with what wakes them."""
+"""The controllers of schemas and accounts, and the kinds that they watch."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from stackwright.kube.builtin import Secret
 from stackwright.kube.controller import Controller
 from stackwright.services.mariadb.kinds import Galera
 
-# Seconds after which a server is looked at again, because nobody tells us when somebody changed it.
+# Seconds after which a server is checked again, because a server does not report changes.
 EVERY = 45.0
 
 

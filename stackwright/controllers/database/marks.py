@@ -1,11 +1,12 @@
-"""Whose a schema or a user is, by the mark that it has on its server, and whether a resource may have it. Pure.
+"""Which resource owns a schema or a user: the server keeps a mark for each that names its owner. Pure.
 
-Two Galera resources may lead to one server without anybody knowing it here, so what other resources claim is not all
-that counts: what another resource has marked is left alone, and never dropped.
+Two Galera resources may lead to the same server, and nothing in the cluster tells us. Comparing the claims of resources
+is therefore not enough: a schema or a user that another resource has marked is left alone, and never dropped.
 
-The two may be of two clusters, with resources of equal names in them. So a mark tells of the Galera too: on an external
-server, one of another Galera is another's, unless the status knows that Galera as our own of before. On a server that
-we deploy, the name is enough: its volumes may outlive its Galera.
+The two Galeras may even be in two clusters, in which resources have equal names. A mark therefore contains the uid of
+the Galera too. On an external server, a mark with another Galera's uid belongs to somebody else, unless our status
+knows that uid as our own earlier Galera. On a server that we deploy, the name is enough, because the volumes may
+outlive their Galera.
 """
 
 from dataclasses import dataclass, replace
@@ -21,10 +22,10 @@ Marking: TypeAlias = MariaDBDatabase | MariaDBAccount
 
 @dataclass(frozen=True)
 class Holding:
-    """The mark of a thing as a pass saw it. `mark` is None where the server keeps none for us.
+    """The mark of a schema or a user, as a pass saw it. `mark` is None if the server keeps no marks for us.
 
-    `gone` says that the owner's name is one of the namespace of the pass, and that no resource has it there. `galera`
-    is the uid of the Galera by which the pass looks; an `external` one leads to a server that others may use too.
+    `gone` says that the owner belongs to the namespace of the resource, and no longer exists there. `galera` is the uid
+    of the Galera through which the pass reads; if it is `external`, others may use its server too.
     """
 
     mark: Mark | None = UNMARKED
@@ -34,22 +35,22 @@ class Holding:
 
     @property
     def has_no_owner_left(self) -> bool:
-        """Whether the owner is gone; of the resources of another cluster nobody here knows that."""
+        """Whether the owner is known to be gone; we cannot know this of an owner in another cluster."""
         galera = self.mark.galera if self.mark is not None else ""
         return self.gone and (galera == self.galera or not (galera or self.external))
 
 
-# What nobody has marked yet, and what nobody can mark.
+# A thing that nobody has marked yet, and a thing on a server that keeps no marks.
 FREE, UNKEPT = Holding(), Holding(mark=None)
 
 
 def owner_of(resource: Marking) -> str:
-    """Return how a mark names a resource."""
+    """Return the name that a mark has for a resource."""
     return f"{resource.metadata.namespace}/{resource.metadata.name}"
 
 
 def _is_own(resource: Marking, holding: Holding) -> bool:
-    """Return whether the mark is that of this resource, and of no other one of its name."""
+    """Return whether the mark is this resource's, and not that of another resource with the same name."""
     mark = holding.mark
     if mark is None or mark.owner != owner_of(resource):
         return False
@@ -57,28 +58,30 @@ def _is_own(resource: Marking, holding: Holding) -> bool:
 
 
 def is_anothers(resource: Marking, holding: Holding) -> bool:
-    """Return whether another resource has a thing."""
+    """Return whether another resource owns the thing."""
     owner = holding.mark.owner if holding.mark is not None else ""
     return bool(owner) and not _is_own(resource, holding) and not holding.has_no_owner_left
 
 
 def refusal(resource: Marking, thing: Thing, holding: Holding, path: str, condition: str) -> Blocked:
-    """Return what to tell of a thing that another resource has, and the ways out."""
+    """Return the error for a thing that another resource owns; its message says how to resolve the conflict."""
     owner = holding.mark.owner if holding.mark is not None else ""
     namespace, _, name = owner.partition("/")
-    cluster = " of another cluster, or of a Galera that was deleted since" if owner == owner_of(resource) else ""
+    cluster = (
+        " (in another cluster, or with a Galera that has since been deleted)" if owner == owner_of(resource) else ""
+    )
     message = (
-        f"{path}: {thing.sort} {thing.name} was made on this server by {resource.kind.name} {name} in namespace "
-        f"{namespace}{cluster}, which has it, by this Galera or by another one that leads to the same server; use "
-        f"another name. If that resource is gone for good, run on the server: {way_out(thing)}"
+        f"{path}: {thing.sort} {thing.name} on this server belongs to {resource.kind.name} {name} in namespace "
+        f"{namespace}{cluster}, which uses this Galera or another one for the same server; use another name. If that "
+        f"resource is gone for good, run on the server: {way_out(thing)}"
     )
     return Blocked(message, reason=ownership.TAKEN, condition=condition)
 
 
 def adopted(resource: Marking, holding: Holding, *, known: bool) -> Mark | None:
-    """Return the mark to set on a thing that is there, None where none is.
+    """Return the mark to set on a thing that exists; None if there is none to set.
 
-    `known` says that the status of the resource tells of the thing: a version before there were marks made it.
+    `known` says that the status of the resource names the thing: then a version that had no marks yet created it.
     """
     mark = holding.mark
     if mark is None or mark.fixed:
@@ -89,7 +92,7 @@ def adopted(resource: Marking, holding: Holding, *, known: bool) -> Mark | None:
 
 
 def may_drop(resource: Marking, holding: Holding, *, known: bool) -> bool:
-    """Return whether a thing goes with its resource: only what the resource itself has made, as far as marks tell."""
+    """Return whether a thing is dropped with its resource: only if, by its mark, that resource created it."""
     mark = holding.mark
     if mark is None:
         return True
@@ -97,6 +100,6 @@ def may_drop(resource: Marking, holding: Holding, *, known: bool) -> bool:
 
 
 def noted(resource: Marking, holding: Holding) -> dict[str, str]:
-    """Return what the status keeps of the mark, so that the mark is known again when the Galera is made again."""
+    """Return what the status keeps of the mark: it recognizes the mark even if the Galera is created again."""
     mark = holding.mark
     return {GALERA_KEY: mark.galera} if mark is not None and mark.galera and _is_own(resource, holding) else {}

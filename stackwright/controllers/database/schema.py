@@ -1,4 +1,4 @@
-"""MariaDBDatabase: a schema on a server, with the character set that it should have."""
+"""MariaDBDatabase: a schema on a server, and its character set."""
 
 import secrets
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ from stackwright.kube.shapes.external import external
 
 DATABASE_READY = "MariaDBDatabaseReady"
 FINALIZER = "openstack.org/mariadbdatabase"
-# Bytes of what tells a schema from one of the same name that was there before.
+# Bytes of the random identity that tells a schema from an earlier one of the same name.
 IDENTITY = 8
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What there is of a schema. `server` is None where the resource names none, or nobody asks it."""
+    """What was seen of a schema. `server` is None if the resource names no server, or if nothing was asked of it."""
 
     server: Server | Absent | None
     wanted: Schema | None = None
@@ -38,9 +38,9 @@ class Seen:
 
 @dataclass(frozen=True)
 class CreateSchema(Step):
-    """Make the schema, as that of `owner`; without one the server keeps no marks for us.
+    """Create the schema for `owner`, which is empty if the server keeps no marks for us.
 
-    `again` says that there was one before: what was done in that one has to be done again.
+    `again` says that the schema existed before and was lost: whatever was done in it has to be done again.
     """
 
     server: Server
@@ -51,7 +51,7 @@ class CreateSchema(Step):
 
 @dataclass(frozen=True)
 class MarkSchema(Step):
-    """Write down on the server whose the schema is."""
+    """Record on the server which resource owns the schema."""
 
     server: Server
     schema: Schema
@@ -97,7 +97,7 @@ async def observe(database: MariaDBDatabase, world: World) -> Seen:
 
 
 def decide(database: MariaDBDatabase, seen: Seen) -> Plan:
-    """Return what brings the schema to what the resource says."""
+    """Return the steps that make the schema what the resource asks for."""
     if problem := schema_problem(database.schema):
         raise Blocked(f"spec.name: {problem}", reason="SchemaReserved", condition=DATABASE_READY)
     if seen.server is None:
@@ -126,10 +126,10 @@ def decide(database: MariaDBDatabase, seen: Seen) -> Plan:
 
 
 def remove(database: MariaDBDatabase, seen: Seen) -> Plan:
-    """Return what is left to do before the resource may go: nothing, unless it takes the schema with it.
+    """Return what is left to do before the resource can be deleted: nothing, unless its schema is dropped with it.
 
-    A schema of the server itself stays, also where a version of before took the resource for good; and so does one that
-    this resource has not made.
+    One of the server's own schemas stays, even if an earlier version accepted the resource. So does a schema that this
+    resource did not create.
     """
     if database.spec.deletionPolicy == "Retain" or seen.server is None or seen.foreign:
         return Plan()
@@ -145,7 +145,7 @@ def remove(database: MariaDBDatabase, seen: Seen) -> Plan:
 
 
 def tell(database: MariaDBDatabase, seen: Seen) -> MariaDBDatabaseStatus:
-    """Return the status with what was seen of the schema."""
+    """Return the status, updated with what was seen of the schema."""
     if schema_problem(database.schema):
         return msgspec.structs.replace(database.status, completed=False)
     if not isinstance(seen.server, Server) or seen.foreign:
@@ -157,13 +157,13 @@ def tell(database: MariaDBDatabase, seen: Seen) -> MariaDBDatabaseStatus:
         database.status,
         completed=ours and seen.found == seen.wanted,
         enableMultiMaster=seen.server.multi_master,
-        # While it is away, this tells that there was one.
+        # While the schema is missing, this says that there was one.
         hash={IDENTITY_KEY: identity or FIRST, **galera} if ours else database.status.hash,
     )
 
 
 def takes_along(database: MariaDBDatabase) -> bool:
-    """Return whether the schema goes with its resource; else the resource can go without anybody's help."""
+    """Return whether the schema is dropped with its resource; otherwise the resource needs no finalizer."""
     return database.spec.deletionPolicy == "Delete"
 
 
@@ -184,7 +184,7 @@ async def databases(step: CreateSchema | MarkSchema | AlterSchema | DropSchema, 
     try:
         match step:
             case CreateSchema(schema=schema, owner=owner, again=again):
-                # The mark first: whoever is killed in between finds no schema, and marks and makes it again.
+                # The mark comes first: if we are killed in between, the next pass finds no schema, and does both again.
                 if owner:
                     identity = secrets.token_hex(IDENTITY) if again else ""
                     mark = Mark(owner, made=True, identity=identity, galera=step.server.uid)
@@ -197,7 +197,7 @@ async def databases(step: CreateSchema | MarkSchema | AlterSchema | DropSchema, 
             case DropSchema(schema=schema):
                 await session.drop_schema(schema.name)
                 if step.marked:
-                    # Whoever makes it again makes another one.
+                    # A schema that is created later under this name is a new one.
                     await session.set_mark(thing, DROPPED)
     except AdapterError as error:
         raise step.server.explain(error, DATABASE_READY) from error

@@ -1,4 +1,4 @@
-"""Which server a schema or an account is on, and how its operator logs in there."""
+"""The server that has a schema or an account, and how the operator logs in there."""
 
 from dataclasses import dataclass, field
 
@@ -21,7 +21,7 @@ from stackwright.services.mariadb.service import root_secret
 
 SERVER_READY = "MariaDBServerReady"
 
-# Seconds after which a server that did not answer is asked again.
+# Seconds after which a server that did not answer is tried again.
 TRY_AGAIN = 1.0
 ROOT = "root"
 PORT = 3306
@@ -37,15 +37,15 @@ class World:
     interests: Interests
 
     def looker(self, resource: CustomResource) -> Looker:
-        """Return what a pass over a resource looks with; ask it for everything before the first await."""
+        """Return the looker for a pass over a resource; use it for every read before the first await."""
         return self.interests.begin(resource, self.context)
 
     def foreign(self, resource: CustomResource, condition: str) -> Blocked | None:
-        """Return why a schema or a user is another resource's, None where it is not."""
+        """Return the error if another resource owns the schema or the user; None if none does."""
         return ownership.refusal(resource, self.context, {"spec.name": condition, "spec.userName": condition})
 
     async def holding(self, resource: CustomResource, session: MariaDB, server: "Server", thing: Thing) -> Holding:
-        """Return whose a schema or a user is on its server."""
+        """Return who owns a schema or a user, as its server records it."""
         mark = await session.mark(thing)
         namespace, _, name = mark.owner.partition("/") if mark is not None else ("", "", "")
         here = namespace == resource.metadata.namespace
@@ -53,7 +53,7 @@ class World:
         return Holding(mark, gone=gone, galera=server.uid, external=server.external)
 
     async def session(self, server: "Server") -> MariaDB:
-        """Return a way to the server, from where this program runs."""
+        """Return a session with the server, reached from where this program runs."""
         try:
             host = await self.dialler.address(server.host)
         except Retry as error:
@@ -72,18 +72,18 @@ class Server:
     password: str = field(repr=False)
     source: str = ""
     multi_master: bool = False
-    # Of the Galera; an external server may be that of several clusters.
+    # The uid of the Galera; several clusters may use the same external server.
     uid: str = ""
     external: bool = False
 
     def explain(self, error: AdapterError, condition: str = SERVER_READY) -> Exception:
-        """Return an adapter's error as a reconcile raises it."""
+        """Return the error that a reconcile raises for an adapter's error."""
         source = f"Galera {self.name} takes it from {self.source}"
         return explained(error, condition, login=SERVER_READY, source=source, again=TRY_AGAIN)
 
 
 def find_server(name: str, look: Looker) -> Server | Absent:
-    """Return the server of a Galera in the namespace of the pass, or why there is none."""
+    """Return the server of a Galera in the namespace of the resource, or why there is none."""
     galera = look(Galera, name)
     if galera is None:
         message = f"Galera {name} does not exist; create it, or correct the label that names it"

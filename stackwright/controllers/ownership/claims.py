@@ -1,7 +1,7 @@
-"""What a resource makes and keeps, each thing as a value: two resources that claim the same thing collide. Pure.
+"""What a resource creates and keeps, each thing as a value: two resources that claim the same thing collide. Pure.
 
-Only makers claim. What a resource merely reads (the Secret with all passwords, the server that a schema is on) it does
-not claim, and a resource does not claim itself: an account that a user made is used by the service that names it.
+Only the creator of a thing claims it. A resource does not claim what it merely reads, such as the Secret with all
+passwords or the server of its schema. Nor does a resource claim itself: a service may use an account that a user made.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,13 +29,13 @@ from stackwright.services.keystone.service import OWN_NAME
 
 R = TypeVar("R", bound=Resource)
 
-# The sorts of claims that stand for the names of all objects of a release.
+# The sorts of claims that cover the names of all objects of a release.
 RELEASE, OBJECT_NAME = "Helm release", "name"
 NAMES = frozenset({RELEASE, OBJECT_NAME})
 
 
 class Around:
-    """What else there is in a namespace, each kind listed once."""
+    """The other resources of a namespace; each kind is listed once."""
 
     def __init__(self, known: Known, namespace: str) -> None:
         self._known = known
@@ -48,16 +48,16 @@ class Around:
 
     @cached_property
     def sight(self) -> Sight:
-        """What needs see of it."""
+        """The same resources, as needs see them."""
         return needs.sight(self.named)
 
     def named(self, kind: type[R], name: str, *, namespace: str = "") -> R | None:
-        """Return the object of a name, None if there is none; nothing is known here of other namespaces."""
+        """Return the object with a name, or None; objects of other namespaces are not known here."""
         return self._of(kind).get(name) if namespace in ("", self._namespace) else None
 
     @cached_property
     def keystones(self) -> tuple[str, ...]:
-        """The names of the KeystoneAPIs that are there to stay and were not refused."""
+        """The names of the KeystoneAPIs that are not being deleted and were not refused."""
         return tuple(keystone.metadata.name for keystone in serving(self.all(KeystoneAPI)))
 
     def _of(self, kind: type[R]) -> dict[str, R]:
@@ -67,7 +67,7 @@ class Around:
 
 
 def claims(resource: CustomResource, around: Around) -> tuple[Claim, ...]:
-    """Return all that a resource makes; the umbrella makes nothing but resources that claim for themselves."""
+    """Return everything that a resource creates; the umbrella creates only resources, which claim for themselves."""
     match resource:
         case MariaDBDatabase() | MariaDBAccount():
             return tuple(_on_server(resource, around))
@@ -88,9 +88,9 @@ def claiming() -> tuple[type[CustomResource], ...]:
 
 
 def _made(service: Service[Any, Any], resource: Any, around: Around) -> Iterator[Claim]:
-    """Yield what a service makes: its release, its Secrets and volumes, and what its needs ask for."""
+    """Yield what a service creates: its release, its Secrets and volumes, and what its needs ask for."""
     for kind, name in service.fixed:
-        yield claim_object(kind, name, advice="use another namespace, which has one of them", owned=True)
+        yield claim_object(kind, name, advice="use another namespace, because each has only one of them", owned=True)
     yield from service.claims(resource)
     if service.elsewhere(resource):
         return
@@ -111,7 +111,7 @@ def _made(service: Service[Any, Any], resource: Any, around: Around) -> Iterator
 
 
 def _parts(service: Service[Any, Any], resource: Any) -> Iterator[str]:
-    """Yield what stands behind the release's name in those of its objects; Jobs have a hash behind it."""
+    """Yield the suffixes of the release's name in the names of its objects; Jobs have a hash after theirs."""
     yield ""
     yield from (component.name for component in service.components_of(resource))
     yield from (job.name for job in service.jobs_of(resource))
@@ -157,7 +157,7 @@ def _endpoints(resource: KeystoneEndpoint, around: Around) -> tuple[Claim, ...]:
 
 
 def _is_keystones_own(service: str, around: Around) -> bool:
-    """Return whether endpoints of a service would be Keystone's own, by its type or, before it is there, its name."""
+    """Return whether a service is Keystone itself: by its type or, as long as it does not exist, by its name."""
     there = around.named(KeystoneService, service)
     if there is not None:
         return catalog_entry.is_own_type(there.spec.serviceType)
@@ -165,7 +165,7 @@ def _is_keystones_own(service: str, around: Around) -> bool:
 
 
 def _server_of(account: MariaDBAccount, around: Around) -> str:
-    """Return which Galera has the user of an account; "" where nothing says it."""
+    """Return the Galera that has the user of an account; "" if nothing names it."""
     label = account.metadata.labels.get(DATABASE_LABEL, "")
     database = around.named(MariaDBDatabase, label) if label else None
     named = database.metadata.labels.get(SERVER_LABEL, "") if database is not None else ""
@@ -177,7 +177,7 @@ def _server(name: str, around: Around) -> Provider:
 
 
 def _keystone(named: str, before: str, around: Around) -> str:
-    """Return which Keystone is meant: the one that is named, the one that was used before, or the only one."""
+    """Return the Keystone to use: the one that is named, the one that was used before, or the only one."""
     there = around.keystones
     chosen = named or (before if before in there else "") or (there[0] if len(there) == 1 else "")
     return f"KeystoneAPI {chosen}" if chosen else "Keystone"

@@ -1,9 +1,13 @@
-"""One rule of ownership: what a resource claims and another one has, the other one keeps. Pure.
+"""The rule of ownership: a thing that one resource owns is not taken by another that claims it too. Pure.
 
-Of two resources that claim the same thing, the one whose mark is on it has the better right, then the one that was seen
-with its present spec and was not refused (one that was refused comes last), then the older one. Before all of them goes
-the one that the thing is a part of, as its own entry is of a Keystone. Both sides come to the same answer, so one of
-the two always goes on, and the other one touches nothing.
+Which of two resources owns a thing that both claim is decided in this order:
+
+1. the one that the thing is a part of, as the catalog entry of a Keystone is a part of that Keystone;
+2. the one whose mark is on the thing;
+3. the one that an operator has seen with its present spec and has not refused; one that was refused comes last;
+4. the older one.
+
+Both resources get the same answer, so one of them always continues, and the other one touches nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,19 +29,19 @@ from stackwright.kube.errors import Blocked
 from stackwright.kube.resource import CustomResource, R, Resource
 from stackwright.kube.shapes.belonging import MADE_FOR, maker_of, spoken
 
-# The kinds that services make for themselves, and users by hand.
+# The kinds of resources that services create for themselves, and that users may also create by hand.
 _PARTS = frozenset({MariaDBDatabase, MariaDBAccount, TransportURL, KeystoneService, KeystoneEndpoint})
-# How a resource stands with the operators, the best first.
+# What the operators think of a resource, the best first.
 _ACCEPTED, _UNSEEN, _REFUSED = range(3)
-# Later than every time at which something was made.
+# Sorts after every creation time.
 _LATER = "~"
 
 
 @dataclass(frozen=True)
 class Taken:
-    """A thing that a resource claims and another resource owns; `rival` is None if that one no longer exists.
+    """A thing that a resource claims and another resource, the `rival`, owns.
 
-    `owner` is empty where a user made the thing.
+    `rival` is None if the owner no longer exists. `owner` is empty if a user made the thing.
     """
 
     claim: Claim
@@ -61,7 +65,7 @@ class Taken:
 
 
 def taken(resource: CustomResource, known: Known) -> tuple[Taken, ...]:
-    """Return what a resource claims and may not have, because another one has the better right."""
+    """Return what a resource claims but cannot have, because another one has the better right."""
     around = Around(known, resource.metadata.namespace)
     mine = claims(resource, around)
     found = tuple(_rivalled(resource, mine, around, newcomer=False))
@@ -69,7 +73,7 @@ def taken(resource: CustomResource, known: Known) -> tuple[Taken, ...]:
 
 
 def check(old: CustomResource | None, new: CustomResource, known: Known) -> Objections:
-    """Refuse what would claim the thing of another; what a resource claimed before is no matter of a change."""
+    """Refuse claims on what another resource owns; on a change, only claims that are new are checked."""
     around = Around(known, new.metadata.namespace)
     before = set(claims(old, around)) if old is not None else set()
     fresh = [claim for claim in claims(new, around) if claim not in before]
@@ -80,9 +84,9 @@ def check(old: CustomResource | None, new: CustomResource, known: Known) -> Obje
 
 
 def refusal(resource: CustomResource, context: Context, conditions: Mapping[str, str]) -> Blocked | None:
-    """Return why a resource may not do its work, from the caches; None where all is its own.
+    """Return the error if something that a resource claims is taken, by what the caches say; None if nothing is.
 
-    `conditions` are those that tell of it, by the field that named the thing.
+    `conditions` has the condition that reports it, by the path of the field that names the thing.
     """
     found = taken(resource, caches(context))
     return blocked(found, conditions.get(found[0].claim.path, "")) if found else None
@@ -95,7 +99,7 @@ def blocked(found: Iterable[Taken], condition: str = "") -> Blocked | None:
 
 
 def caches(context: Context) -> Known:
-    """Return what lists the objects of a namespace from the caches; none of a kind that nobody follows."""
+    """Return a function that lists a namespace's objects from the caches; a kind without a cache has none."""
 
     def known(kind: type[R], namespace: str | None) -> list[R]:
         try:
@@ -107,7 +111,7 @@ def caches(context: Context) -> Known:
 
 
 def _rivalled(resource: CustomResource, mine: Iterable[Claim], around: Around, *, newcomer: bool) -> Iterator[Taken]:
-    """Yield what others claim too and have the better right to, each thing once."""
+    """Yield the things that others claim too with a better right, each thing once."""
     by_claim = {claim: claim for claim in mine}
     losses: dict[Claim, tuple[tuple[object, ...], Taken]] = {}
     for rival, shared in _rivals(resource, by_claim, around):
@@ -123,12 +127,12 @@ def _rivalled(resource: CustomResource, mine: Iterable[Claim], around: Around, *
 
 
 def _innate(shared: Iterable[Claim]) -> int:
-    """Return how good a right is by what its holder is; it goes before every other, and the smallest is the best."""
+    """Return the right to things that are a part of the resource; it is compared first, the smallest is the best."""
     return -sum(claim.innate for claim in shared)
 
 
 def _told(found: Iterable[Taken]) -> Iterator[Taken]:
-    """Yield one of those that a rival has by the same field: the rest follows from it."""
+    """Yield one thing for each owner and field: the others follow from it."""
     seen: set[tuple[str, str]] = set()
     for each in found:
         if (each.claim.path, each.owner) not in seen:
@@ -139,7 +143,7 @@ def _told(found: Iterable[Taken]) -> Iterator[Taken]:
 def _rivals(
     resource: CustomResource, mine: dict[Claim, Claim], around: Around
 ) -> Iterator[tuple[CustomResource, list[Claim]]]:
-    """Yield the other resources that claim the same things, with these; a resource and its parts are no rivals."""
+    """Yield each other resource that claims the same things, and those things; its own parts are no rivals."""
     if not mine:
         return
     for kind in claiming():
@@ -153,14 +157,14 @@ def _rivals(
 
 
 def _is_part(resource: Resource, of: Iterable[Claim]) -> bool:
-    """Return whether a resource is one of the objects that another one makes or uses."""
+    """Return whether a resource is one of the objects that another one creates or uses, by that one's claims."""
     return any(claim.of is type(resource) and claim.name == resource.metadata.name for claim in of)
 
 
 def _right(
     resource: CustomResource, shared: list[Claim], around: Around, *, newcomer: bool = False
 ) -> tuple[int, int, str, str, str]:
-    """Return how good a resource's right to things is; the smallest is the best."""
+    """Return a resource's right to things as a value to compare; the smallest is the best."""
     marked = sum(_is_marked(resource, claim, around) for claim in shared)
     name = resource.kind.name, resource.metadata.name
     parents = [parent.metadata.creationTimestamp for parent in _parents(resource, around)]
@@ -171,7 +175,7 @@ def _right(
 
 
 def _parents(resource: CustomResource, around: Around) -> Iterator[CustomResource]:
-    """Yield the services that a resource is a part of: it counts as old as they are."""
+    """Yield the services that a resource is a part of; it counts as being as old as they are."""
     if type(resource) not in _PARTS:
         return
     for kind in claiming():
@@ -183,9 +187,9 @@ def _parents(resource: CustomResource, around: Around) -> Iterator[CustomResourc
 
 
 def _standing(resource: CustomResource) -> int:
-    """Return whether a resource was accepted with its present spec, was not looked at with it yet, or was refused.
+    """Return whether a resource's present spec was accepted, has not been seen by an operator yet, or was refused.
 
-    One that was refused stays so while it, or the one that has the thing, is changed and not looked at yet.
+    A refused resource stays refused until an operator has seen its change, or that of the one that owns the thing.
     """
     if is_refused(resource):
         return _REFUSED
@@ -193,7 +197,7 @@ def _standing(resource: CustomResource) -> int:
 
 
 def _is_marked(resource: CustomResource, claim: Claim, around: Around) -> bool:
-    """Return whether a thing says that it was made for a resource."""
+    """Return whether a thing has the mark of a resource, or is owned by it."""
     present = around.named(claim.of, claim.name) if claim.of is not None else None
     if present is None:
         return False
@@ -204,7 +208,7 @@ def _is_marked(resource: CustomResource, claim: Claim, around: Around) -> bool:
 
 
 def _kept_for_others(resource: CustomResource, mine: Iterable[Claim], around: Around) -> Iterator[Taken]:
-    """Yield the things that are kept for a resource that no longer exists, or does not ask for them now."""
+    """Yield the things that are kept for a resource that no longer exists, or that does not ask for them any more."""
     for claim in mine:
         present = around.named(claim.of, claim.name) if claim.of is not None else None
         maker = users.maker_named_on(present) if present is not None else ""
@@ -215,13 +219,13 @@ def _kept_for_others(resource: CustomResource, mine: Iterable[Claim], around: Ar
 
 
 def _is_in_the_way(present: Resource, resource: CustomResource, around: Around) -> bool:
-    """Return whether a user made an object that a resource would own, and does not hand it over."""
+    """Return whether a user made an object that a resource would own, and has not handed it over."""
     handed = type(present) not in _PARTS and users.hands_over(resource, around.all(Secret))
     return users.is_a_users(present, resource) and not handed
 
 
 def _in_the_way(new: CustomResource, around: Around) -> Iterator[Taken]:
-    """Yield the services that make an object of this kind and name, and own it."""
+    """Yield the claims of services that create and own an object of this kind and name."""
     for parent in _parents(new, around):
         for claim in claims(parent, around):
             if claim.owned and _is_part(new, (claim,)):

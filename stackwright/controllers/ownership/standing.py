@@ -1,4 +1,4 @@
-"""Whether a resource was refused because it would make what is another's, as its conditions say. Pure."""
+"""Whether a resource was refused, by its conditions, because it claims what another one owns. Pure."""
 
 from collections.abc import Iterable
 from typing import TypeVar
@@ -7,7 +7,7 @@ from stackwright.kube.resource import CustomResource
 
 C = TypeVar("C", bound=CustomResource)
 
-# The reason of a condition that says so.
+# The reason of such a condition.
 TAKEN = "BelongsToAnother"
 
 
@@ -17,9 +17,9 @@ def is_refused(resource: CustomResource) -> bool:
 
 
 def serving(resources: Iterable[C]) -> list[C]:
-    """Return those of one kind that can be meant where none is named: not one that goes, nor one that was refused.
+    """Return the resources to choose from if none is named: those that are not being deleted and were not refused.
 
-    Where all were refused, one that something is in the way of today may still serve.
+    If all were refused, all count: one of them may still serve, although something is in its way now.
     """
     staying = [resource for resource in resources if not resource.deleting]
     return [resource for resource in staying if not is_refused(resource)] or staying

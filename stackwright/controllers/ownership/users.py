@@ -1,7 +1,7 @@
-"""What a user made under a name that we would use: it is left alone, and the resource says so. Pure.
+"""Objects that a user made under names that we would use: they are left alone, and the resource says so. Pure.
 
-What a resource owns goes with it. An object that nobody of ours made must therefore not get an owner: it would be
-changed, and deleted with the resource. An installation by hand is no exception before the user hands it over.
+What a resource owns is deleted with it. An object that we did not create must therefore not get an owner: it would be
+changed, and deleted with the resource. This also holds for an installation by hand, until the user hands it over.
 """
 
 from collections.abc import Iterable
@@ -16,27 +16,27 @@ from stackwright.kube.resource import CustomResource, Resource
 from stackwright.kube.shapes.belonging import FOREIGN_SECONDS, MADE_FOR, maker_of
 from stackwright.kube.shapes.children import mark_by
 
-# Under which name all operators write.
+# The field manager of all operators.
 FIELD_MANAGER = "stackwright"
 
 
 class MadeByUser(Retry):
-    """An object that a user made is in the way; it has no owner, and wakes nobody when it goes."""
+    """An object that a user made is in the way; it has no owner, so nothing wakes us when it is deleted."""
 
 
 def maker_named_on(present: Resource) -> str:
-    """Return for which resource an object says that it was made; empty where it says none."""
+    """Return the resource that an object was made for, by its annotations; empty if they name none."""
     annotations = present.metadata.annotations
     return annotations.get(MADE_FOR) or annotations.get(GENERATED_FOR, "")
 
 
 def is_unmarked(present: Resource) -> bool:
-    """Return whether an object has no owner, and no operator ever applied it."""
+    """Return whether an object has no owner, and was never applied by an operator."""
     return present.metadata.controller is None and mark_by(FIELD_MANAGER) not in present.metadata.annotations
 
 
 def is_a_users(present: Resource, resource: Resource) -> bool:
-    """Return whether nothing on an object says that it was made for a resource, by an operator or by its chart."""
+    """Return whether nothing on an object says that an operator or the chart made it for the resource."""
     return (
         is_unmarked(present)
         and maker_named_on(present) != maker_of(resource)
@@ -45,9 +45,9 @@ def is_a_users(present: Resource, resource: Resource) -> bool:
 
 
 def hands_over(resource: CustomResource, secrets: Iterable[Secret]) -> bool:
-    """Return whether a user hands an installation by hand over, or is asked to, by the release that helm made.
+    """Return whether a user hands an installation by hand over, or is asked to because helm recorded a release.
 
-    `stackwright render` of a version before this one left no mark on the Secrets of such an installation.
+    In earlier versions, `stackwright render` left no mark on the Secrets of such an installation.
     """
     if resource.metadata.annotations.get(RELEASE_OWNER) == release.Owner.OPERATOR.value:
         return True
@@ -57,12 +57,12 @@ def hands_over(resource: CustomResource, secrets: Iterable[Secret]) -> bool:
 
 
 def sentence(what: str, advice: str, *, release: bool) -> str:
-    """Return what is wrong with an object that a user made, and what to do; one of a `release` can be handed over."""
+    """Return what is wrong with an object of a user, and what to do; an object of a `release` can be handed over."""
     if not release:
         return f"{what} exists and was not created for this resource; {advice}, or delete it"
     return (
         f"{what} exists, was not created for this resource and is left alone; rename or delete it, or {advice}. If it "
-        f"is of an installation of this service by hand, set the annotation {RELEASE_OWNER}: operator to hand it over"
+        f"is part of a manual installation of the service, set the annotation {RELEASE_OWNER}: operator to hand it over"
     )
 
 
@@ -71,7 +71,7 @@ def refuse_users(
 ) -> None:
     """Refuse objects of a release that are `there` already and that a user made.
 
-    Whose those of other Helm releases are, is asked where releases change hands.
+    Objects of other Helm releases are checked where releases are handed over.
     """
     found = [present for present in there if is_a_users(present, resource) and not release.release_of(present)]
     if found and not hands_over(resource, secrets):

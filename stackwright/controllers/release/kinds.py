@@ -1,4 +1,4 @@
-"""The kinds that a release may hold: what our charts render."""
+"""The kinds that a release may contain: those that our charts render."""
 
 from stackwright.kube.builtin import (
     ConfigMap,
@@ -42,7 +42,7 @@ _BY_NAME = {(kind.kind.api_version, kind.kind.name): kind for kind in KINDS}
 
 
 def type_of(body: JsonObject) -> type[Resource]:
-    """Return the type of a rendered object; raise Blocked for a kind that a release of ours does not hold."""
+    """Return the type of a rendered object; raise Blocked for a kind that our releases do not contain."""
     name = (body.get("apiVersion", ""), body.get("kind", ""))
     if name not in _BY_NAME:
         raise Blocked(f"the chart renders a {name[1]} of {name[0]}, which the operator does not apply; remove it")
@@ -50,5 +50,5 @@ def type_of(body: JsonObject) -> type[Resource]:
 
 
 def is_known(body: JsonObject) -> bool:
-    """Return whether an object is of a kind that a release of ours may hold."""
+    """Return whether an object is of a kind that our releases may contain."""
     return (body.get("apiVersion", ""), body.get("kind", "")) in _BY_NAME

@@ -1,11 +1,11 @@
-"""What is kept of a service whose resource is refused: what was recorded last, and nothing of the refused spec. Pure.
+"""What is kept of a service whose resource is refused: its last recorded release, and nothing of the new spec. Pure.
 
-A spec that cannot be must not freeze what runs by the one before it: what somebody deletes comes back as the newest
-record of the release has it, and keys are turned when they are due. What is there is not changed: it may be newer than
-the record. Jobs are deeds that were done, and are not done again.
+An invalid spec must not stop us from looking after what runs by the previous spec. Deleted objects are created again
+from the newest record of the release, and keys are rotated when they are due. Objects that exist are not changed,
+because they may be newer than the record. Jobs have done their work and do not run again.
 
-A record is a Secret, and others than we may write Secrets. So it only counts where the status of the resource, which
-only operators write, has noted it: nobody can have us create what we never rendered.
+A record is a Secret, and we are not the only ones who write Secrets. A record therefore counts only if its digest is in
+the status of the resource, which only operators write: nobody can make us create objects that we never rendered.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from stackwright.controllers.service.rings import Turn
 from stackwright.kube.builtin import Job, Secret
 from stackwright.kube.errors import Blocked, Retry
 
-# Under which word a status notes the record of what was applied last.
+# The key of a status's hash with the digest of the last applied record.
 RECORDED = "release"
 
 C = TypeVar("C", bound=CustomResource)
@@ -31,7 +31,7 @@ F = TypeVar("F", bound=Facts)
 
 
 class Refused(Exception):
-    """A resource is refused, by `error`, before anything of its spec was applied."""
+    """A resource was refused with `error`, before anything of its spec was applied."""
 
     def __init__(self, error: Blocked | Retry, seen: Seen) -> None:
         super().__init__(str(error))
@@ -41,7 +41,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Held:
-    """Objects of the recorded release that are `lost`, those that are `there`, and the rings that are due."""
+    """Objects of the recorded release that are `lost`, those that are `there`, and the key rings that are due."""
 
     lost: tuple[JsonObject, ...]
     there: tuple[JsonObject, ...]
@@ -50,7 +50,7 @@ class Held:
 
 
 def hold(service: Service[C, F], resource: C, seen: Seen) -> Held | None:
-    """Return what to keep of a service that is refused; None where nothing is recorded that is provably its own."""
+    """Return what to keep of a refused service; None if it has no record that is provably its own."""
     metadata = resource.metadata
     history = release.history_of(seen.known(Secret, metadata.namespace), metadata.name)
     newest = history[-1] if history else None
@@ -60,7 +60,7 @@ def hold(service: Service[C, F], resource: C, seen: Seen) -> Held | None:
         return None
     lost: list[JsonObject] = []
     there: list[JsonObject] = []
-    # Where another one has the names of its objects, a lost one cannot be told from one that is the other's to make.
+    # If another resource owns these names, a missing object may be one that the other has yet to create.
     named = any(each.claim.sort in ownership.NAMES for each in ownership.taken(resource, seen.known))
     for body in filter(release.is_known, newest.objects):
         of = release.type_of(body)

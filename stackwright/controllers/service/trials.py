@@ -1,9 +1,9 @@
-"""A trial of what a StatefulSet's pods would start with, before the pods that serve are given up for it. Pure.
+"""Trials of a StatefulSet's new image and configuration, before they replace pods that serve. Pure.
 
-A Deployment starts a new pod beside the old one, and keeps the old one where the new one does not come up. A
-StatefulSet cannot: a volume is of one pod. So while its pods serve, another image, or configuration that can be tried
-without the data, first runs in a Job: if the image cannot be pulled, or the program refuses its configuration, the
-StatefulSet stays as it is.
+A Deployment starts a new pod beside the old one, and keeps the old one if the new one does not come up. A StatefulSet
+cannot do this, because each volume belongs to one pod. While its pods serve, a new image, or new configuration that can
+be tried without the data, therefore runs in a Job first. If the image cannot be pulled, or the program refuses its
+configuration, the StatefulSet stays as it is.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,13 +24,13 @@ from stackwright.kube.resource import Resource
 from stackwright.kube.shapes.children import Child
 from stackwright.kube.shapes.states import STUCK, state_of
 
-# What the pods of trials are to the labels; no Service and no StatefulSet selects them.
+# The component in the labels of trial pods; no Service and no StatefulSet selects it.
 COMPONENT = "trial"
-# What a program needs that only reads its configuration.
+# Enough for a program that only reads its configuration.
 _RESOURCES: JsonObject = {"requests": {"cpu": "10m", "memory": "64Mi"}}
-# What a pod on trial has of a container.
+# The fields of a container that a trial copies.
 _KEPT = ("name", "image", "imagePullPolicy", "env", "envFrom", "securityContext", "volumeMounts")
-# What it has of the pod: the same node could run it, with the same rights.
+# The fields of the pod that it copies, so that it can run on the same nodes with the same rights.
 _POD = (
     "automountServiceAccountToken",
     "enableServiceLinks",
@@ -46,7 +46,7 @@ _POD = (
 
 @dataclass(frozen=True)
 class Held:
-    """The objects that may be applied, the Jobs that try what is held back, and what is waited for."""
+    """The objects that may be applied, the Jobs that try those that are held back, and the waits."""
 
     bodies: tuple[JsonObject, ...]
     trials: tuple[Child, ...] = ()
@@ -60,9 +60,9 @@ def hold_back(
     beside_it: Iterable[Child],
     look: Looker,
 ) -> Held:
-    """Return the objects of a release, but for those whose change is not tried yet.
+    """Return the objects of a release, except those whose change has not been tried yet.
 
-    `beside_it` is what else the resource stands for; the configuration is there.
+    `beside_it` are the other children of the resource; the configuration is among them.
     """
     components = {component.name: component for component in service.components_of(resource)}
     written = _is_written(resource, beside_it, look)
@@ -78,7 +78,7 @@ def hold_back(
         trial = job_of(component, resource, body)
         done = look(Job, trial["metadata"]["name"])
         if done is not None and state_of(done).status == "True":
-            # The Job stays until the StatefulSet is what was tried.
+            # The Job stays until the StatefulSet has the tried image and configuration.
             applied.append(body)
         else:
             condition = declared(resource, "DeploymentReady")
@@ -91,9 +91,9 @@ def hold_back(
 
 
 def is_risky(component: Component[Any, Any], present: StatefulSet, wanted: JsonObject) -> bool:
-    """Return whether pods serve that would be replaced by pods which start with something else.
+    """Return whether a change would replace pods that serve by pods with another image or configuration.
 
-    What keeps no data is soon there again: a cache is not tried.
+    A component without data, such as a cache, is not tried, because it recovers quickly.
     """
     if not component.data:
         return False
@@ -104,7 +104,7 @@ def is_risky(component: Component[Any, Any], present: StatefulSet, wanted: JsonO
 
 
 def _started_with(component: Component[Any, Any], template: Mapping[str, Any]) -> JsonObject:
-    """Return what a trial can tell of pods: their images, and which configuration they read, if it can be tried."""
+    """Return what a trial can test of pods: their images, and the hash of their configuration if it can be tried."""
     spec = template["spec"]
     images = [entry.get("image", "") for entry in (*(spec.get("initContainers") or ()), *spec["containers"])]
     annotations = (template.get("metadata") or {}).get("annotations") or {}
@@ -113,7 +113,7 @@ def _started_with(component: Component[Any, Any], template: Mapping[str, Any]) -
 
 
 def job_of(component: Component[Any, Any], resource: CustomResource, wanted: JsonObject) -> JsonObject:
-    """Return the Job that tries what the pods of a StatefulSet would start with."""
+    """Return the Job that tries the image and configuration of a StatefulSet's new pods."""
     template = wanted["spec"]["template"]
     named = digest({"of": _started_with(component, template), "trial": component.trial})
     spec = template["spec"]
@@ -139,7 +139,7 @@ def job_of(component: Component[Any, Any], resource: CustomResource, wanted: Jso
 
 
 def _each_image(spec: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Return a container for each image, the first one of the pod first."""
+    """Return one container for each image, beginning with the pod's first container."""
     found: dict[str, Mapping[str, Any]] = {}
     for entry in (*spec["containers"], *(spec.get("initContainers") or ())):
         found.setdefault(entry.get("image", ""), entry)
@@ -148,7 +148,7 @@ def _each_image(spec: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 def _container(entry: Mapping[str, Any], command: str) -> JsonObject:
     kept = {name: entry[name] for name in _KEPT if name in entry}
-    # What it says at its end stands in the pod's status then, and in the condition.
+    # The last lines of its output then appear in the pod's status, and in the condition.
     return {
         **kept,
         "command": ["sh", "-c", command],
@@ -158,7 +158,7 @@ def _container(entry: Mapping[str, Any], command: str) -> JsonObject:
 
 
 def _is_written(resource: CustomResource, beside_it: Iterable[Child], look: Looker) -> bool:
-    """Return whether the configuration that is to be tried is there: a pod reads what it finds."""
+    """Return whether the Secret already has the configuration to be tried; a pod reads whatever it has."""
     name = configuration.secret_name(resource)
     wanted = next((item.body["data"] for item in beside_it if item.of is Secret and item.key.name == name), None)
     present = look(Secret, name)

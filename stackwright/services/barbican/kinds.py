@@ -43,22 +43,22 @@ GROUP = "barbican.openstack.org"
 
 
 class BarbicanPasswords(Value, frozen=True, kw_only=True):
-    """Under which keys of the Secret the password and the keys stand."""
+    """The keys of the Secret under which the password and the encryption keys are stored."""
 
     service: Annotated[str, min_length(1), describe("The key of the password of Barbican's user.")] = "BarbicanPassword"
     simplecryptokek: Annotated[
         str,
         min_length(1),
         describe(
-            "The key in that Secret of the encryption key for the projects' keys. Without it no stored "
-            "secret can be read."
+            "The key under which the Secret has the encryption key for the projects' keys. If that encryption key is "
+            "lost, no stored secret can be read."
         ),
     ] = "BarbicanSimpleCryptoKEK"
     simplecryptoadditionalkeks: Annotated[
         tuple[str, ...],
         list_set,
         max_items(16),
-        describe("Keys in that Secret of earlier encryption keys: what was stored with them can still be read."),
+        describe("The keys under which the Secret has earlier encryption keys. What they encrypted can still be read."),
     ] = ()
     pkcs11pin: Annotated[str, describe("The key of the PIN of a hardware security module. Not supported yet.")] = (
         "PKCS11Pin"
@@ -66,7 +66,7 @@ class BarbicanPasswords(Value, frozen=True, kw_only=True):
 
 
 class BarbicanComponent(ServiceTemplate, frozen=True, kw_only=True):
-    """What a user may set for each component; what is absent, the whole says."""
+    """Settings of one component; if a field is absent, that of the whole Barbican applies."""
 
     containerImage: ContainerImage = ""
     customServiceConfigSecrets: SnippetSecrets = ()
@@ -78,7 +78,10 @@ class BarbicanAPITemplate(BarbicanComponent, frozen=True, kw_only=True):
     """The pods that serve the API."""
 
     apiTimeout: Annotated[
-        int | None, minimum(0), INT32, describe("Seconds that a request may take; 0 for apiTimeout of the whole.")
+        int | None,
+        minimum(0),
+        INT32,
+        describe("Seconds that a request may take; if 0 or absent, Barbican's own apiTimeout."),
     ] = None
     enableSecureRBAC: Annotated[
         bool, describe("Whether the newer default policies apply: scopes, and the roles reader, member and admin.")
@@ -88,15 +91,15 @@ class BarbicanAPITemplate(BarbicanComponent, frozen=True, kw_only=True):
 
 
 class BarbicanWorkerTemplate(BarbicanComponent, frozen=True, kw_only=True):
-    """The pods that carry out orders: they generate the keys that somebody asked for."""
+    """The pods that carry out orders: they generate the keys that users order."""
 
 
 class BarbicanKeystoneListenerTemplate(BarbicanComponent, frozen=True, kw_only=True):
-    """The pods that hear from Keystone which projects were deleted, and delete what those had stored."""
+    """The pods that listen to Keystone, and delete what deleted projects had stored."""
 
 
 class BarbicanSpec(Value, frozen=True, kw_only=True):
-    """What all parts of Barbican share: the database, the broker, the user in Keystone, the key; and the parts."""
+    """What all components of Barbican share (database, broker, user in Keystone, the key), and the components."""
 
     secret: Annotated[
         ObjectName, describe("The Secret with the password of Barbican's user and the encryption key.")
@@ -105,17 +108,17 @@ class BarbicanSpec(Value, frozen=True, kw_only=True):
         str,
         max_length(253),
         pattern(OPTIONAL_NAME),
-        describe("The Secret with the encryption keys, if it is another one than secret."),
+        describe("The Secret with the encryption keys, if it is not the one that secret names."),
     ] = ""
     enabledSecretStores: Annotated[
         tuple[Literal["simple_crypto", "pkcs11"], ...],
         list_set,
         max_items(2),
-        describe("What encrypts secrets. simple_crypto is what runs; pkcs11 is not supported yet."),
+        describe("The secret stores, which encrypt secrets. Only simple_crypto works; pkcs11 is not supported yet."),
     ] = ()
     globalDefaultSecretStore: Annotated[
         Literal["simple_crypto", "pkcs11"],
-        describe("Which of them is used where a project has not chosen one. pkcs11 is not supported yet."),
+        describe("The secret store of projects that have not chosen one. pkcs11 is not supported yet."),
     ] = "simple_crypto"
     pkcs11: Annotated[
         JsonObject, free_form, describe("A hardware security module. Not supported yet: refused unless it is empty.")
@@ -144,7 +147,7 @@ class BarbicanSpec(Value, frozen=True, kw_only=True):
     ] = None
     notificationsBus: Annotated[
         RabbitMqConfig | None,
-        describe("The broker at which the listener hears from Keystone; messagingBus by default."),
+        describe("The broker from which the listener gets Keystone's notifications; messagingBus by default."),
     ] = None
     keystoneInstance: Annotated[
         ObjectName, describe("The KeystoneAPI that lists Barbican in its catalog and validates tokens.")
@@ -162,7 +165,7 @@ class BarbicanSpec(Value, frozen=True, kw_only=True):
     barbicanKeystoneListener: Annotated[
         BarbicanKeystoneListenerTemplate | None,
         describe(
-            "The listener for Keystone's notifications. If absent, there is none, and what a project stored stays "
+            "The listener for Keystone's notifications. If absent, there is none, and what a project stored is kept "
             "after the project is deleted."
         ),
     ] = None
@@ -171,7 +174,7 @@ class BarbicanSpec(Value, frozen=True, kw_only=True):
     ] = ""
     extraMounts: ExtraMountsList = ()
     nodeSelector: Annotated[
-        Labels | None, describe("Labels of the nodes that run the pods, for components that select none.")
+        Labels | None, describe("Labels of the nodes that run the pods, for components without a nodeSelector.")
     ] = None
     topologyRef: Annotated[TopologyRef | None, describe("The Topology for components that name none.")] = None
     containerImage: ContainerImage = ""
@@ -184,7 +187,7 @@ class BarbicanSpec(Value, frozen=True, kw_only=True):
 
 
 class BarbicanStatus(ServiceStatus, frozen=True, kw_only=True):
-    """How far Barbican is, and where it is."""
+    """The state of Barbican, and where to reach it."""
 
     unhurried: ClassVar[frozenset[str]] = ServiceStatus.unhurried | {"databaseHostname", "transportURLSecret"}
 

@@ -47,13 +47,13 @@ DEFAULT = "default"
 
 
 class GlancePasswords(Value, frozen=True, kw_only=True):
-    """Under which keys of the Secret the passwords stand."""
+    """The keys of the Secret under which the passwords are stored."""
 
     service: Annotated[str, min_length(1), describe("The key of the password of Glance's user.")] = "GlancePassword"
 
 
 class GlanceStorage(Value, frozen=True, kw_only=True):
-    """Where images are kept; what an API leaves out, the whole says."""
+    """Where images are kept; if an API leaves a field out, that of the whole Glance applies."""
 
     storageClass: Annotated[str | None, describe("The StorageClass of the volumes for images.")] = None
     storageRequest: Annotated[
@@ -75,12 +75,12 @@ class GlanceStorage(Value, frozen=True, kw_only=True):
 
 
 class GlanceAPITemplate(ServiceTemplate, frozen=True, kw_only=True):
-    """A set of pods that serve images from a store of their own; what is absent, the whole says."""
+    """A set of pods with its own store; if a field is absent, that of the whole Glance applies."""
 
     type: Annotated[
         Literal["split", "single", "edge"],
         describe(
-            "split: pods for clients, which do not show where images are stored, and other pods for services,"
+            "split: pods for clients, which do not show where images are stored, and separate pods for services,"
             " which do. single: the same pods for both. edge: the same pods for both, and not in the catalog."
         ),
     ] = "split"
@@ -89,7 +89,10 @@ class GlanceAPITemplate(ServiceTemplate, frozen=True, kw_only=True):
     customServiceConfigSecrets: SnippetSecrets = ()
     defaultConfigOverwrite: DefaultConfigOverwrite = {}
     apiTimeout: Annotated[
-        int | None, minimum(0), INT32, describe("Seconds that a client may be silent; 0 for apiTimeout of the whole.")
+        int | None,
+        minimum(0),
+        INT32,
+        describe("Seconds that a client may be silent; if 0 or absent, Glance's own apiTimeout."),
     ] = None
     override: ApiOverride = ApiOverride()
     extraMounts: ExtraMountsList = ()
@@ -99,12 +102,12 @@ class GlanceAPITemplate(ServiceTemplate, frozen=True, kw_only=True):
 
 
 class GlanceDbPurge(Value, frozen=True, kw_only=True):
-    """When rows of deleted images leave the database."""
+    """When the rows of deleted images are removed from the database."""
 
     age: Annotated[
         int, minimum(1), maximum(20000), describe("Days after which the row of a deleted image is removed.")
     ] = 30
-    schedule: Annotated[Schedule, describe("When they are removed, as a cron expression.")] = "1 0 * * *"
+    schedule: Annotated[Schedule, describe("When the rows are removed, as a cron expression.")] = "1 0 * * *"
 
 
 _SEVERAL = rule(
@@ -116,13 +119,13 @@ _SEVERAL = rule(
 _KNOWN = rule(
     "!has(self.keystoneEndpoint) || self.keystoneEndpoint == '' || (has(self.glanceAPIs) && size(self.glanceAPIs) > 0"
     " ? self.keystoneEndpoint in self.glanceAPIs : self.keystoneEndpoint == 'default')",
-    message="keystoneEndpoint names none of the glanceAPIs; write the name of one that is there",
+    message="keystoneEndpoint names none of the glanceAPIs; use the name of one of them",
     field_path=".keystoneEndpoint",
 )
 
 
 class GlanceSpec(Value, frozen=True, kw_only=True):
-    """What all APIs of Glance share: the database, the user in Keystone, configuration, storage; and the APIs."""
+    """What all APIs of Glance share (database, user in Keystone, configuration, storage), and the APIs."""
 
     validations: ClassVar[tuple[Rule, ...]] = (_SEVERAL, _KNOWN)
 
@@ -149,7 +152,7 @@ class GlanceSpec(Value, frozen=True, kw_only=True):
         max_properties(16),
         rule(
             "self.all(name, name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$') && size(name) <= 50)",
-            message="the name of an API is a DNS label: lower case letters, digits and dashes, 50 at most",
+            message="the name of an API must be a DNS label: at most 50 lower case letters, digits and dashes",
         ),
         describe("The APIs by name, each with its own store. By default one, called default."),
     ] = {}
@@ -177,7 +180,7 @@ class GlanceSpec(Value, frozen=True, kw_only=True):
         describe("The name of the RabbitMq resource for notifications; empty for none."),
     ] = None
     nodeSelector: Annotated[
-        Labels | None, describe("Labels of the nodes that run the pods, for APIs that select none.")
+        Labels | None, describe("Labels of the nodes that run the pods, for APIs without a nodeSelector.")
     ] = None
     topologyRef: Annotated[TopologyRef | None, describe("The Topology for APIs that name none.")] = None
     extraMounts: ExtraMountsList = ()
@@ -193,7 +196,7 @@ class GlanceSpec(Value, frozen=True, kw_only=True):
 
 
 class GlanceStatus(ServiceStatus, frozen=True, kw_only=True):
-    """How far Glance is, and where it is."""
+    """The state of Glance, and where to reach it."""
 
     unhurried: ClassVar[frozenset[str]] = ServiceStatus.unhurried | {"databaseHostname", "glanceAPIReadyCounts"}
 

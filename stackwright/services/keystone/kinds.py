@@ -30,7 +30,7 @@ REGION = "regionOne"
 
 
 class KeystonePasswords(Value, frozen=True, kw_only=True):
-    """Under which keys of the Secret the passwords stand."""
+    """The keys of the Secret under which the passwords are stored."""
 
     admin: Annotated[str, min_length(1), describe("The key of the administrator's password.")] = "AdminPassword"
 
@@ -125,15 +125,15 @@ class KeystoneAPISpec(ServiceSpec, frozen=True, kw_only=True):
 
 
 class KeystoneAPIStatus(ServiceStatus, frozen=True, kw_only=True):
-    """How far Keystone is, and where it is."""
+    """The state of Keystone, and where to reach it."""
 
-    # Other services wait for `apiEndpoints`; the region is told with them.
+    # Other services wait for `apiEndpoints`; the region is written with them.
     unhurried: ClassVar[frozenset[str]] = ServiceStatus.unhurried | {"region", "databaseHostname", "transportURLSecret"}
 
     apiEndpoints: Annotated[dict[str, str], describe("The URLs of the endpoints: public, internal.")] = {}
     region: Annotated[str, describe("The region that endpoints are registered in.")] = ""
     databaseHostname: Annotated[str, describe("The host of the database.")] = ""
-    transportURLSecret: Annotated[str, describe("The Secret with the URL of the notifications' broker.")] = ""
+    transportURLSecret: Annotated[str, describe("The Secret with the URL of the broker for notifications.")] = ""
 
 
 class KeystoneAPI(CustomResource, frozen=True, kw_only=True):

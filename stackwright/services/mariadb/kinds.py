@@ -30,7 +30,7 @@ from stackwright.api.storage import StorageRequest
 
 
 class GaleraExternal(Value, frozen=True, kw_only=True):
-    """A MariaDB that runs already, outside of what we deploy."""
+    """A MariaDB that already runs and is not deployed by us."""
 
     hostname: Annotated[
         str, min_length(1), max_length(253), describe("The host name or address under which clients reach it.")
@@ -43,17 +43,17 @@ class GaleraExternal(Value, frozen=True, kw_only=True):
 
 
 class GaleraSpec(InfrastructureSpec, frozen=True, kw_only=True):
-    """How many nodes, on which storage, and how they are configured; or which server stands for them."""
+    """How many nodes there are, their storage and their configuration; or an existing server to use instead."""
 
     validations: ClassVar[tuple[Rule, ...]] = (
         rule(
             "has(self.external) || (has(self.storageClass) && has(self.storageRequest))",
-            message="storageClass and storageRequest are needed, unless external names a server that runs already",
+            message="storageClass and storageRequest are needed, unless external names an existing server",
             reason="FieldValueRequired",
         ),
         rule(
             "has(self.external) == has(oldSelf.external)",
-            message="a Galera cannot change between external and deployed; make another one and move the data",
+            message="a Galera cannot change between external and deployed; create another one and move the data",
         ),
     )
 
@@ -77,7 +77,7 @@ class GaleraSpec(InfrastructureSpec, frozen=True, kw_only=True):
     ] = ""
     storageClass: Annotated[
         str | None,
-        immutable("volumes cannot change their StorageClass; make another Galera and move the data"),
+        immutable("volumes cannot change their StorageClass; create another Galera and move the data"),
         describe("The StorageClass of the nodes' volumes."),
     ] = None
     storageRequest: Annotated[
@@ -107,7 +107,7 @@ class GaleraSpec(InfrastructureSpec, frozen=True, kw_only=True):
 
 
 class GaleraAttributes(Value, frozen=True, kw_only=True):
-    """What a node says of its data before the cluster forms."""
+    """What a node reports about its data before the cluster forms."""
 
     seqno: Annotated[str, describe("The last transaction in its data.")] = ""
     uuid: Annotated[str, describe("The cluster that its data belongs to.")] = ""
@@ -118,9 +118,9 @@ class GaleraAttributes(Value, frozen=True, kw_only=True):
 
 
 class GaleraStatus(WorkloadStatus, frozen=True, kw_only=True):
-    """How far the server is."""
+    """The state of the server, and where to reach it."""
 
-    # Clients wait for `bootstrapped`, and the nodes' own words are read where they wrote them.
+    # Clients wait only for `bootstrapped`; what the nodes report is read from their own ConfigMap.
     unhurried: ClassVar[frozenset[str]] = WorkloadStatus.unhurried | {
         "hostname",
         "port",
@@ -134,7 +134,7 @@ class GaleraStatus(WorkloadStatus, frozen=True, kw_only=True):
     bootstrapped: Annotated[bool, describe("Whether the cluster has formed and accepts clients.")] = False
     attributes: Annotated[dict[str, GaleraAttributes], describe("What the nodes report about their data, by pod.")] = {}
     safeToBootstrap: Annotated[str, describe("The pod that forms the cluster, because its data is the newest.")] = ""
-    stopRequired: Annotated[bool, describe("Whether all nodes stop before the next change takes effect.")] = False
+    stopRequired: Annotated[bool, describe("Whether all nodes must stop before the next change takes effect.")] = False
     clusterProperties: Annotated[dict[str, str], describe("Settings that all nodes must agree on.")] = {}
     rootDatabaseSecret: Annotated[str, describe("The Secret with the password that root has now.")] = ""
 

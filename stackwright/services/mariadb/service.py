@@ -19,15 +19,15 @@ from stackwright.services.mariadb.addresses import PORT, server_at
 from stackwright.services.mariadb.kinds import Galera, GaleraAttributes
 
 NODE = "python3 /var/lib/stackwright/node/node.py"
-# Where the chart's program has MariaDB read further settings, in the order of their names.
+# The folder with further settings of MariaDB; its files are read in the order of their names.
 SETTINGS = "/etc/mysql/stackwright.d"
-# The keys of the ConfigMap through which the nodes agree; all others are of one node each.
+# The shared keys of the ConfigMap through which the nodes agree; each other key belongs to one node.
 AGREED = frozenset({"choice", "active", "blocked", "force", "formed", "replicas", "waiting"})
-# The state of a node that serves, and what those do that are in another one.
+# The state of a node that serves, and what a node does in each of the other states.
 SYNCED = "Synced"
 STATES = {
-    "Recovering": "does not run and looks for where its data ends",
-    "Stopped": "does not run and waits for the cluster",
+    "Recovering": "is not running and looks for the last transaction in its data",
+    "Stopped": "is not running and waits for the cluster",
     "Bootstrapping": "forms the cluster",
     "Joining": "joins the cluster",
     "Disconnected": "has lost the other nodes",
@@ -40,7 +40,7 @@ ROOT_SECRET = {
     "name": described("The name of the Secret.", {"type": "string"}),
     "key": described("The key of the password in it.", {"type": "string", "minLength": 1}),
 }
-# The server reads its options, says which of them it refuses, and ends. Of a wrong value of InnoDB's it only tells.
+# The server reads its options, prints those that it refuses, and ends. A wrong value for InnoDB does not fail it.
 TRIAL = r"""
 cat /var/lib/openstack/config/*.cnf > /tmp/trial.cnf || exit 1
 mariadbd --defaults-file=/tmp/trial.cnf --verbose --help > /dev/null 2> /tmp/said
@@ -70,7 +70,7 @@ def root_secret(resource: Galera) -> tuple[str, str]:
 
 
 def offer(resource: Galera) -> DatabaseServer:
-    """Return what services learn of a server: where it is, and in which Secret its administrator is."""
+    """Return what services need to know about a server: its address, and the Secret of its administrator."""
     status, external = resource.status, resource.spec.external
     if external is None:
         secret, key = root_secret(resource)
@@ -82,7 +82,7 @@ def offer(resource: Galera) -> DatabaseServer:
 
 
 def values(resource: Galera, facts: Facts) -> JsonObject:
-    """Return what the chart needs to know besides its component."""
+    """Return the values of the chart beside those of its component."""
     name, key = root_secret(resource)
     return {
         "rootSecret": {"name": name, "key": key},
@@ -92,19 +92,22 @@ def values(resource: Galera, facts: Facts) -> JsonObject:
 
 
 def storage(resource: Galera, facts: Facts) -> JsonObject:
-    """Return what each node keeps its data on."""
+    """Return the storage of each node."""
     return {"storage": {"class": resource.spec.storageClass or "", "request": resource.spec.storageRequest}}
 
 
 def problems(resource: Galera, look: Look) -> Iterable[tuple[str, str]]:
-    """Yield what a Galera cannot be."""
+    """Yield the path of each field that a Galera cannot work with, and why."""
     spec = resource.spec
     if spec.external is not None:
         return
     if spec.replicas == 2:
         yield "spec.replicas", "two nodes cannot tell which of them is right if they lose each other; use one or three"
     if spec.storageClass and look(StorageClass, spec.storageClass) is None:
-        yield "spec.storageClass", f"StorageClass {spec.storageClass} does not exist; create it, or make another Galera"
+        yield (
+            "spec.storageClass",
+            f"StorageClass {spec.storageClass} does not exist; create it, or create another Galera",
+        )
 
 
 def tell(resource: Galera, facts: Facts | None, look: Look) -> Told[Galera]:
@@ -122,7 +125,7 @@ def tell(resource: Galera, facts: Facts | None, look: Look) -> Told[Galera]:
         resource.status,
         hostname=f"{name}.{resource.metadata.namespace}.svc",
         port=PORT,
-        # A node is ready a moment before its label leads clients to it.
+        # A node is ready a moment before its label directs clients to it.
         bootstrapped=nodes is not None and nodes.status.get("readyReplicas", 0) > 0 and bool(said.get("active")),
         attributes=attributes(said),
         safeToBootstrap=_chosen(said),
@@ -132,7 +135,7 @@ def tell(resource: Galera, facts: Facts | None, look: Look) -> Told[Galera]:
 
 
 def findings(resource: Galera, said: Mapping[str, str]) -> Iterable[Finding]:
-    """Yield what keeps a Galera from being ready, as its nodes tell it: at once, and not when probes have failed."""
+    """Yield what keeps a Galera from being ready, as its nodes report it; this is sooner than the probes fail."""
     if blocked := said.get("blocked", ""):
         yield Finding("DeploymentReady", "False", "RecoveryBlocked", blocked, "Error")
     nodes = [f"{resource.metadata.name}-galera-{number}" for number in range(resource.spec.replicas)]
@@ -141,7 +144,7 @@ def findings(resource: Galera, said: Mapping[str, str]) -> Iterable[Finding]:
     if broken:
         yield Finding("DeploymentReady", "False", "SystemTablesBroken", _way_out(broken, nodes), "Error")
     if away := [sentence for pod in nodes if (sentence := _away(pod, records))]:
-        # Of a cluster that has formed, whoever is gone goes before how many pods are ready.
+        # Once the cluster has formed, a missing node matters more than the number of ready pods.
         severity = "Warning" if said.get("formed") else "Info"
         yield Finding("DeploymentReady", "False", "ServerNotReady", "; ".join(away), severity)
 
@@ -159,7 +162,7 @@ def _way_out(broken: Mapping[str, str], nodes: Sequence[str]) -> str:
 
 
 def _away(pod: str, records: Mapping[str, JsonObject]) -> str:
-    """Return what a node does instead of serving; "" if it serves, or if that is not known yet."""
+    """Return what a node does instead of serving; "" if it serves, or if its state is not known yet."""
     state = records[pod].get("state", "")
     if state in STATES:
         return f"{pod} {STATES[state]}"
@@ -170,7 +173,7 @@ def _away(pod: str, records: Mapping[str, JsonObject]) -> str:
 
 
 def attributes(said: Mapping[str, str]) -> dict[str, GaleraAttributes]:
-    """Return what the nodes say of where their data ends."""
+    """Return what the nodes report about the last transaction in their data."""
     found = {}
     for pod, text in sorted(said.items()):
         record = _record(text) if pod not in AGREED else {}
@@ -221,14 +224,14 @@ SERVICE = Service(
                 Port("sst", 4444),
                 Port("status", 8080, probed=True),
             ),
-            # A node that takes data from another, or recovers, is alive for as long as that takes, and not ready.
+            # A node that copies data from another, or recovers, is alive but not ready for as long as that takes.
             probes={
                 "startup": {**LIVE, "periodSeconds": 1, "failureThreshold": 120},
                 "liveness": {**LIVE, "periodSeconds": 20, "timeoutSeconds": 15, "failureThreshold": 6},
                 "readiness": {**READY, "periodSeconds": 2, "failureThreshold": 2},
             },
             data="/var/lib/mysql",
-            # For the server to write what it holds in memory; one that is killed recovers, and takes longer.
+            # Time for the server to write its memory to disk; a killed server has to recover, which takes longer.
             finish=115,
             requests={"cpu": "100m", "memory": "512Mi"},
             own_values={"replicas": {**WORKLOAD["replicas"], "maximum": 3}},
@@ -240,21 +243,19 @@ SERVICE = Service(
             name=lambda resource: root_secret(resource)[0],
             content=_password,
             wanted=lambda resource: not resource.spec.secret and resource.spec.external is None,
-            # The node that clients talk to gives root whatever password the Secret has.
+            # The node that clients use sets root's password to the one in the Secret.
             renewable=True,
         ),
     ),
     provides=Provides(DATABASE, offer),
-    # The nodes copy from each other, and agree through a ConfigMap.
+    # The nodes copy data from each other, and agree through a ConfigMap.
     network=Network(listens=(Listen(PORT, by="database"),), peers=True, kubernetes=True),
     values=values,
     own_values={
         "rootSecret": described("The Secret with root's password.", closed(ROOT_SECRET)),
-        "sst": described(
-            "How a node gets all data from another one when it joins.", {"enum": ["rsync", "mariabackup"]}
-        ),
+        "sst": described("How a joining node copies all data from another one.", {"enum": ["rsync", "mariabackup"]}),
         "enableMultiMaster": described(
-            "Whether clients are spread over all nodes; else all of them talk to one.", {"type": "boolean"}
+            "Whether clients are spread over all nodes; otherwise all of them use one node.", {"type": "boolean"}
         ),
         **client_service("ClusterIP", "NodePort", "LoadBalancer"),
     },

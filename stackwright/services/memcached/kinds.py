@@ -24,7 +24,7 @@ GROUP = "memcached.openstack.org"
 
 
 class ClientCertificates(Value, frozen=True, kw_only=True):
-    """Whether clients show a certificate."""
+    """Whether clients must present a certificate, and which one our services present."""
 
     sslVerifyMode: Annotated[
         Literal["None", "Request", "Require"] | None,
@@ -34,13 +34,13 @@ class ClientCertificates(Value, frozen=True, kw_only=True):
 
 
 class MemcachedTls(SimpleTls, frozen=True, kw_only=True):
-    """The certificate of the cache, and whether clients show one."""
+    """The certificate of the cache, and whether clients present one."""
 
     mtls: Annotated[ClientCertificates | None, describe("Whether clients present a certificate.")] = None
 
 
 class MemcachedSpec(InfrastructureSpec, frozen=True, kw_only=True):
-    """How many nodes and how large."""
+    """How many nodes the cache has, and how large they are."""
 
     replicas: Annotated[int, minimum(1), maximum(32), describe("How many nodes; each holds a part of the cache.")] = 1
     cacheSize: Annotated[int, minimum(1), maximum(1048576), describe("How much each node caches, in megabytes.")] = 1024

@@ -24,7 +24,7 @@ GROUP = "placement.openstack.org"
 
 
 class PlacementPasswords(Value, frozen=True, kw_only=True):
-    """Under which keys of the Secret the passwords stand."""
+    """The keys of the Secret under which the passwords are stored."""
 
     service: Annotated[str, min_length(1), describe("The key of the password of Placement's user.")] = (
         "PlacementPassword"
@@ -59,7 +59,7 @@ class PlacementAPISpec(ServiceSpec, frozen=True, kw_only=True):
 
 
 class PlacementAPIStatus(ServiceStatus, frozen=True, kw_only=True):
-    """How far Placement is, and where it is."""
+    """The state of Placement, and where to reach it."""
 
     unhurried: ClassVar[frozenset[str]] = ServiceStatus.unhurried | {"databaseHostname"}
 
@@ -68,7 +68,7 @@ class PlacementAPIStatus(ServiceStatus, frozen=True, kw_only=True):
 
 
 class PlacementAPI(CustomResource, frozen=True, kw_only=True):
-    """Placement: what resources there are, and who has taken what of them."""
+    """Placement: which resources exist, and who has claimed how much of them."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "PlacementAPI", "placementapis")
     definition: ClassVar[Definition] = shown(

@@ -1,4 +1,4 @@
-"""What a broker's configuration says, as the chart `rabbitmq` wants it, and where its nodes are. Pure."""
+"""The configuration files of a broker, as the chart `rabbitmq` expects them, and the addresses of its nodes. Pure."""
 
 import json
 import re
@@ -9,13 +9,13 @@ from stackwright.services.rabbitmq.kinds import RabbitMq
 
 PORT = 5672
 DEFAULT_USER = "default_user"
-# What a node loads at each start, where its default user has to be told to it.
+# The file that a node loads at each start, if its default user was renewed.
 DEFINITIONS = "definitions.json"
 QUORUM, MIRRORED = "Quorum", "Mirrored"
 
 _PLACE = "/etc/rabbitmq"
 
-# What the broker cannot do without: the operator and the readiness probe ask the management API.
+# Always enabled: the operator and the readiness probe use the management API.
 _PLUGINS = ("rabbitmq_management",)
 
 _LINES = """\
@@ -49,9 +49,9 @@ log.file = false
 
 
 def files(resource: RabbitMq, renewed: Mapping[str, str] | None = None) -> Iterable[ConfigFile]:
-    """Yield the files of a broker; the names in conf.d give their order, so what the user says wins.
+    """Yield the files of a broker; those in conf.d are read in the order of their names, so the user's settings win.
 
-    `renewed` is the content of a Secret with the default user that took the place of a lost one.
+    `renewed` is the content of the Secret with the default user, if it was generated again after a loss.
     """
     wanted = resource.spec.rabbitmq
     wanted_type = queue_type(resource)
@@ -74,10 +74,10 @@ def files(resource: RabbitMq, renewed: Mapping[str, str] | None = None) -> Itera
 
 
 def definitions(user: Mapping[str, str], kind_of_queue: str) -> str:
-    """Return what gives the default user the password of its Secret whenever a node starts.
+    """Return definitions that give the default user the password of its Secret whenever a node starts.
 
-    A broker makes its default user at its first start, and knows that password from then on. One that begins without
-    data makes none where it has definitions to load, so these say all that it would make.
+    A broker creates its default user at its first start, and keeps that password from then on. A broker without data
+    that has definitions to load creates no default user, so these contain everything that it would create.
     """
     name = user.get("username", DEFAULT_USER)
     metadata = {"description": "Default virtual host", "tags": [], "default_queue_type": kind_of_queue}
@@ -90,22 +90,22 @@ def definitions(user: Mapping[str, str], kind_of_queue: str) -> str:
 
 
 def queue_type(resource: RabbitMq) -> str:
-    """Return what the broker calls the type of queues that is wanted.
+    """Return the broker's own word for the type of queues that the user asks for.
 
-    Mirrored ones ended with RabbitMQ 4: there a queue without mirrors would be lost with its node, which nobody asked
-    for. An older broker that runs elsewhere still has them, under the name of classic queues.
+    RabbitMQ 4 has no mirrored queues, and a queue without mirrors would be lost with its node, so Mirrored becomes
+    quorum. An older broker that runs elsewhere still has mirrored queues; it calls them classic.
     """
     spec = resource.spec
     return "classic" if spec.external is not None and spec.queueType == MIRRORED else "quorum"
 
 
 def conf_problem(text: str) -> str:
-    """Return why a broker would not start with these lines for rabbitmq.conf, an empty text where it might."""
+    """Return why a broker would not start with these lines in rabbitmq.conf; empty if nothing is wrong."""
     inside = False
     for number, whole in enumerate(text.splitlines(), 1):
         line = whole.strip()
         if inside or not line or line.startswith("#"):
-            # A value in three quotes may have many lines.
+            # A value in triple quotes may span many lines.
             inside ^= line.count("'''") % 2 == 1
             continue
         name, sign, value = (part.strip() for part in line.partition("="))
@@ -115,20 +115,20 @@ def conf_problem(text: str) -> str:
     return ""
 
 
-# What is quoted, or a comment up to the end of its line: a sign of a comment may be quoted.
+# A quoted text, or a comment up to the end of its line; a quoted % does not begin a comment.
 _COMMENT = re.compile(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|%.*""")
 
 
 def terms_problem(text: str) -> str:
-    """Return why advanced.config cannot be what it should be: one list of Erlang, with a full stop behind it."""
+    """Return why a text cannot be an advanced.config, which is one Erlang list followed by a full stop."""
     code = _COMMENT.sub(r"\1", text).strip()
     if not code or (code.startswith("[") and code.endswith(".")):
         return ""
-    return "is no list of Erlang terms: it begins with [ and ends with ]. ; the broker would not start"
+    return "must be a list of Erlang terms, with [ at the beginning and ]. at the end; the broker would not start"
 
 
 def hostnames(resource: RabbitMq) -> tuple[str, ...]:
-    """Return the host names of the nodes: each by itself, so that clients go to another when one is away."""
+    """Return the host name of each node, so that clients can switch to another node when one is down."""
     if resource.spec.external is not None:
         return (resource.spec.external.hostname,)
     name, namespace = resource.metadata.name, resource.metadata.namespace
@@ -136,7 +136,7 @@ def hostnames(resource: RabbitMq) -> tuple[str, ...]:
 
 
 def default_user(resource: RabbitMq, password: str) -> dict[str, str]:
-    """Return the content of the Secret `<name>-default-user`: the user that the first start makes."""
+    """Return the content of the Secret `<name>-default-user`: the user that the broker creates at its first start."""
     return {
         "username": DEFAULT_USER,
         "password": password,

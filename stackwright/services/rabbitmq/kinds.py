@@ -42,14 +42,14 @@ class Persistence(Value, frozen=True, kw_only=True):
 
     storageClassName: Annotated[
         str | None,
-        immutable("volumes cannot change their StorageClass; make another RabbitMq"),
+        immutable("volumes cannot change their StorageClass; create another RabbitMq"),
         describe("The StorageClass of the volumes. If absent, the cluster's default."),
     ] = None
     storage: Annotated[StorageQuantity, describe("The size of each node's volume. It can grow.")] = "10Gi"
 
 
 class Configuration(Value, frozen=True, kw_only=True):
-    """Configuration in the broker's own formats; it is read after what we generate."""
+    """Configuration in the broker's own formats; it is read after the generated configuration."""
 
     additionalConfig: Annotated[str, max_length(100000), describe("Lines for rabbitmq.conf.")] = ""
     advancedConfig: Annotated[str, max_length(100000), describe("The file advanced.config, in Erlang terms.")] = ""
@@ -61,7 +61,7 @@ class Configuration(Value, frozen=True, kw_only=True):
 
 
 class BrokerTls(Value, frozen=True, kw_only=True):
-    """The certificate of the broker, and whom it trusts."""
+    """The certificate of the broker, and the authority that it trusts."""
 
     secretName: Annotated[str, describe("The Secret with the broker's tls.crt and tls.key.")] = ""
     caSecretName: Annotated[
@@ -112,7 +112,7 @@ class ServiceOptions(Value, frozen=True, kw_only=True):
 
 
 class BrokerExternal(Value, frozen=True, kw_only=True):
-    """A RabbitMQ that runs already, outside of what we deploy."""
+    """A RabbitMQ that already runs and is not deployed by us."""
 
     hostname: Annotated[
         str, min_length(1), max_length(253), describe("The host name or address under which clients reach it.")
@@ -134,12 +134,12 @@ _RESOURCES = ResourceRequirements(limits={"cpu": "2000m", "memory": "2Gi"}, requ
 
 
 class RabbitMqSpec(InfrastructureSpec, frozen=True, kw_only=True):
-    """How many nodes, on which storage, and how they are configured; or which broker stands for them."""
+    """How many nodes there are, their storage and their configuration; or an existing broker to use instead."""
 
     validations: ClassVar[tuple[Rule, ...]] = (
         rule(
             "has(self.external) == has(oldSelf.external)",
-            message="a RabbitMq cannot change between external and deployed; make another one",
+            message="a RabbitMq cannot change between external and deployed; create another one",
         ),
     )
 
@@ -154,7 +154,7 @@ class RabbitMqSpec(InfrastructureSpec, frozen=True, kw_only=True):
         Literal["Quorum", "Mirrored", ""],
         describe(
             "How queues survive the loss of a node: replicated to a majority (Quorum). Mirrored means the same here, "
-            "because mirrored queues ended with RabbitMQ 4."
+            "because RabbitMQ 4 has no mirrored queues."
         ),
     ] = "Quorum"
     resources: ResourceRequirements = _RESOURCES
@@ -175,7 +175,10 @@ class RabbitMqSpec(InfrastructureSpec, frozen=True, kw_only=True):
         tuple[Annotated[JsonObject, free_form], ...], atomic, describe("The pods' tolerations, as in a pod's spec.")
     ] = ()
     delayStartSeconds: Annotated[
-        int, minimum(0), maximum(86400), describe("Seconds that a node waits before it starts, until DNS knows it.")
+        int,
+        minimum(0),
+        maximum(86400),
+        describe("Seconds that a node waits before it starts, so that DNS knows its name by then."),
     ] = 30
     terminationGracePeriodSeconds: Annotated[
         int,
@@ -222,7 +225,7 @@ class DefaultUser(Value, frozen=True, kw_only=True):
 
 
 class RabbitMqStatus(WorkloadStatus, frozen=True, kw_only=True):
-    """How far the broker is."""
+    """The state of the broker, and where to reach it."""
 
     queueType: Annotated[str, describe("The type of queues that the broker creates.")] = ""
     defaultUser: Annotated[DefaultUser | None, describe("Where the default user's credentials are.")] = None

@@ -16,39 +16,39 @@ from stackwright.kube.builtin import StorageClass
 from stackwright.services.rabbitmq import configuration
 from stackwright.services.rabbitmq.kinds import DefaultUser, RabbitMq, SecretReference, ServiceReference
 
-# Where the operators keep users and virtual hosts.
+# The port of the management API, through which the operators manage users and virtual hosts.
 MANAGEMENT = 15672
-# Erlang listens here from its start, also while the broker boots, waits for others or has paused itself.
+# Erlang listens here from the start, even while the broker boots, waits for other nodes or has paused itself.
 ALIVE: JsonObject = {"tcpSocket": {"port": "distribution"}, "timeoutSeconds": 5}
 READY = ["python3", "/var/lib/stackwright/scripts/ready.py"]
 OWN_VALUES = {
-    "tolerations": described(
-        "Taints of nodes that the pods put up with.", {"type": "array", "items": {"type": "object"}}
-    ),
+    "tolerations": described("Taints of nodes that the pods tolerate.", {"type": "array", "items": {"type": "object"}}),
     "terminationGracePeriodSeconds": described(
         "Seconds that a node has to hand over its queues before it is killed.", {"type": "integer", "minimum": 1}
     ),
 }
 SECRETS = {
     "defaultUser": described(
-        "The Secret with default_user.conf: the user that the first start makes.", {"type": "string"}
+        "The Secret with default_user.conf: the user that the broker creates at its first start.", {"type": "string"}
     ),
-    "erlangCookie": described("The Secret with .erlang.cookie: what the nodes know each other by.", {"type": "string"}),
+    "erlangCookie": described(
+        "The Secret with .erlang.cookie, by which the nodes recognize each other.", {"type": "string"}
+    ),
 }
 
 
 def default_user(resource: RabbitMq) -> str:
-    """Return the name of the Secret with the user that the first start makes."""
+    """Return the name of the Secret with the user that the broker creates at its first start."""
     return f"{resource.metadata.name}-default-user"
 
 
 def files(resource: RabbitMq, facts: Facts) -> tuple[ConfigFile, ...]:
-    """Return what each node reads."""
+    """Return the files that each node reads."""
     return tuple(configuration.files(resource, facts.renewed.get(default_user(resource))))
 
 
 def storage(resource: RabbitMq, facts: Facts) -> JsonObject:
-    """Return what the chart needs to know of each node beside the usual."""
+    """Return the values of the chart for each node, in addition to the usual ones."""
     spec = resource.spec
     said: JsonObject = {
         "storage": {"class": spec.persistence.storageClassName or "", "request": str(spec.persistence.storage)},
@@ -59,7 +59,7 @@ def storage(resource: RabbitMq, facts: Facts) -> JsonObject:
 
 
 def values(resource: RabbitMq, facts: Facts) -> JsonObject:
-    """Return how the broker's Service is reached, where the user says so."""
+    """Return how the broker's Service is reached, if the user overrides it."""
     override = resource.spec.override.service
     if override is None:
         return {}
@@ -71,13 +71,13 @@ def values(resource: RabbitMq, facts: Facts) -> JsonObject:
 
 
 def exposed(resource: RabbitMq) -> bool:
-    """Return whether others than pods are led to the broker: nodes outside of the cluster, say."""
+    """Return whether clients that are not pods may reach the broker, such as machines outside the cluster."""
     override = resource.spec.override.service
     return override is not None and override.spec.get("type", "ClusterIP") != "ClusterIP"
 
 
 def problems(resource: RabbitMq, look: Look) -> Iterable[tuple[str, str]]:
-    """Yield what a broker cannot be."""
+    """Yield the path of each field that a broker cannot work with, and why."""
     spec = resource.spec
     if spec.external is not None:
         return
@@ -87,17 +87,17 @@ def problems(resource: RabbitMq, look: Look) -> Iterable[tuple[str, str]]:
         yield "spec.rabbitmq.advancedConfig", problem
     name = spec.persistence.storageClassName
     if name and look(StorageClass, name) is None:
-        sentence = f"StorageClass {name} does not exist; create it, or make another RabbitMq"
+        sentence = f"StorageClass {name} does not exist; create it, or create another RabbitMq"
         yield "spec.persistence.storageClassName", sentence
 
 
 def advice(resource: RabbitMq) -> Iterable[tuple[str, str]]:
-    """Yield what is taken, and what its author should know of it."""
+    """Yield the path of each field that is accepted with a warning, and the warning."""
     spec = resource.spec
     if spec.external is None and spec.queueType == configuration.MIRRORED:
         yield (
             "spec.queueType",
-            "mirrored queues ended with RabbitMQ 4; queues are replicated as by Quorum",
+            "RabbitMQ 4 has no mirrored queues; queues are replicated as with Quorum",
         )
     if spec.external is None and spec.replicas and spec.replicas % 2 == 0:
         fewer = spec.replicas - 1
@@ -178,7 +178,7 @@ SERVICE = Service(
         Generated(name=lambda resource: f"{resource.metadata.name}-erlang-cookie", content=_cookie, wanted=_deployed),
     ),
     provides=Provides(BROKER, lambda _: BrokerServer()),
-    # The nodes form a cluster, and ask the cluster how many they shall be.
+    # The nodes form a cluster, and ask Kubernetes how many nodes it should have.
     network=Network(
         listens=(Listen(configuration.PORT, by="broker"), Listen(MANAGEMENT, by="operators")),
         peers=True,
@@ -188,7 +188,7 @@ SERVICE = Service(
     values=values,
     own_values={
         "secrets": described(
-            "Secrets that are there before the pods; empty for the names that the operator gives them.",
+            "The names of Secrets that must exist before the pods start; if empty, those that the operator uses.",
             closed(SECRETS),
         ),
         **client_service("ClusterIP", "NodePort", "LoadBalancer"),

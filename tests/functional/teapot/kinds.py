@@ -41,7 +41,7 @@ class TeapotAPISpec(ServiceSpec, frozen=True, kw_only=True):
 
 
 class TeapotAPIStatus(ServiceStatus, frozen=True, kw_only=True):
-    """How far Teapot is, and where it is."""
+    """The state of Teapot, and where to reach it."""
 
     apiEndpoints: Annotated[dict[str, str], describe("The URLs of the endpoints: public, internal.")] = {}
     databaseHostname: Annotated[str, describe("The host of the database.")] = ""

@@ -116,7 +116,7 @@ def test_what_pods_of_several_workloads_have_in_common_is_told_once() -> None:
     first, second = [entry for entry in reasons.flatten(found) if entry.kind == "Pod"]
     assert (first.name, second.name) == ("sync-a", "keystone-1-a")
     assert first.to_do
-    assert (second.message, second.to_do) == ("the same as of Pod sync-a", "")
+    assert (second.message, second.to_do) == ("has the same problem as Pod sync-a", "")
 
 
 def test_pods_that_the_api_server_refuses_are_told_by_who_wanted_to_make_them() -> None:

@@ -1,4 +1,4 @@
-"""Certificates: signed by our authority, for who they say, and keys for their owner alone."""
+"""Certificates: signed by our authority, for the names that they contain, with keys that only their owner can read."""
 
 import datetime as dt
 import ssl

@@ -43,8 +43,8 @@ def test_servers_of_which_nobody_knows_yet_say_nothing() -> None:
 @pytest.mark.parametrize(
     ("state", "words"),
     [
-        ("Recovering", "does not run and looks for where its data ends"),
-        ("Stopped", "does not run and waits for the cluster"),
+        ("Recovering", "is not running and looks for the last transaction in its data"),
+        ("Stopped", "is not running and waits for the cluster"),
         ("Bootstrapping", "forms the cluster"),
         ("Joining", "joins the cluster"),
         ("Disconnected", "has lost the other nodes"),

@@ -88,7 +88,7 @@ def test_a_section_to_come_is_taken_and_its_author_is_warned() -> None:
         ),
         pytest.param(
             {"rabbitmq": {"templates": {"rabbitmq": {"queueType": "Mirrored"}}}},
-            "spec.rabbitmq.templates[rabbitmq].queueType: mirrored queues ended with RabbitMQ 4",
+            "spec.rabbitmq.templates[rabbitmq].queueType: RabbitMQ 4 has no mirrored queues",
             id="a-value-that-means-something-else",
         ),
     ],

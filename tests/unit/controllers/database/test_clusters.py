@@ -61,14 +61,14 @@ def marked(seen: schema.Seen, **status: Any) -> Mark:
 
 def test_a_schema_of_another_cluster_is_refused_and_stays() -> None:
     database, seen = a_database(completed=True), a_schema(THEIRS)
-    with pytest.raises(Blocked, match="of another cluster"):
+    with pytest.raises(Blocked, match="in another cluster"):
         schema.decide(database, seen)
     assert not schema.remove(database, seen).steps
     assert not schema.tell(database, seen).completed
 
 
 def test_a_user_of_another_cluster_is_refused_and_stays() -> None:
-    with pytest.raises(Blocked, match="of another cluster"):
+    with pytest.raises(Blocked, match="in another cluster"):
         account.decide(an_account(server="db"), a_user(THEIRS))
     assert not account.remove(an_account(server="db"), a_user(THEIRS)).steps
 
@@ -115,7 +115,7 @@ def test_only_of_our_own_it_is_believed_that_they_are_gone(galera: str, external
     if taken_over:
         assert marked(seen) == Mark("cloud/placement", made=False, galera="ours")
         return
-    with pytest.raises(Blocked, match="by MariaDBDatabase other"):
+    with pytest.raises(Blocked, match="belongs to MariaDBDatabase other"):
         schema.decide(a_database(), seen)
 
 

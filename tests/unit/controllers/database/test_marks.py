@@ -50,7 +50,7 @@ def a_user(mark: Mark | None, *, gone: bool = False) -> account.Seen:
 
 def test_a_schema_of_another_resource_is_refused_by_its_name_and_stays() -> None:
     database, seen = a_database(completed=True), a_schema(OWNER)
-    with pytest.raises(Blocked, match="by MariaDBDatabase placement in namespace cloud") as refused:
+    with pytest.raises(Blocked, match="belongs to MariaDBDatabase placement in namespace cloud") as refused:
         schema.decide(database, seen)
     assert refused.value.reason == "BelongsToAnother"
     assert "DELETE FROM stackwright_ledger.owners WHERE sort = 'schema' AND name = 'placement'" in str(refused.value)
@@ -60,7 +60,7 @@ def test_a_schema_of_another_resource_is_refused_by_its_name_and_stays() -> None
 
 def test_a_user_of_another_resource_keeps_its_password_and_stays() -> None:
     seen = a_user(OWNER)
-    with pytest.raises(Blocked, match="by MariaDBAccount placement in namespace cloud"):
+    with pytest.raises(Blocked, match="belongs to MariaDBAccount placement in namespace cloud"):
         account.decide(an_account(server="alias"), seen)
     assert not account.remove(an_account(server="alias"), seen).steps
     assert account.tell(an_account(), seen).server == ""

@@ -87,7 +87,9 @@ def test_an_administrator_that_somebody_else_made_is_not_taken_over(scope: str) 
 def test_a_user_of_others_that_has_another_password_is_not_taken_over() -> None:
     theirs, own = Grant("shop.*"), needed_in("keystone")
     seen = account.Seen(SERVER, schema="keystone", password="p", grants=(theirs,))
-    with pytest.raises(Blocked, match="works in other schemas too and has another password than Secret s; put its own"):
+    with pytest.raises(
+        Blocked, match="has rights in other schemas too, and its password is not the one in Secret s; put its"
+    ):
         account.decide(an_account("shop", made=False), seen)
     assert account.remove(an_account("shop", made=False), seen) == Plan()
     assert account.tell(an_account("shop", made=False), seen).server == ""
