@@ -102,7 +102,7 @@ class MariaDB(Protocol):
         """Take away what the grant gives, and nothing else in its scope."""
 
     async def drop_user(self, user: str) -> None:
-        """Delete the user where it is there."""
+        """Delete the user, if it exists."""
 
     async def mark(self, thing: Thing) -> Mark | None:
         """Return the owner of a schema or a user; None if this login may not read it."""
@@ -205,11 +205,11 @@ class SqlServer:
             await self._ask(f"REVOKE {words} FROM %s@'%%'", _user(user))
 
     async def drop_user(self, user: str) -> None:
-        """Delete the user where it is there."""
+        """Delete the user, if it exists."""
         await self._ask("DROP USER IF EXISTS %s@'%%'", _user(user))
 
     async def mark(self, thing: Thing) -> Mark | None:
-        """Return whose a schema or a user is; None where this login may not know."""
+        """Return the mark of a schema or a user; None if this login may not read it."""
 
         def work(connection: _Connection) -> Mark | None:
             try:
@@ -229,7 +229,7 @@ class SqlServer:
         return await self._with(work)
 
     async def set_mark(self, thing: Thing, mark: Mark) -> None:
-        """Write down whose a schema or a user is; nothing happens where this login may not."""
+        """Record which resource owns a schema or a user; without the right to do so, nothing happens."""
         row = (*thing.row, mark.written_owner, str(int(mark.made)), mark.identity)
 
         def write(connection: _Connection) -> None:
@@ -258,7 +258,7 @@ class SqlServer:
             self.unkept.add(self._place)
 
     async def remove_mark(self, thing: Thing) -> None:
-        """Strike out whose a schema or a user was."""
+        """Delete the mark of a schema or a user."""
 
         def work(connection: _Connection) -> None:
             try:

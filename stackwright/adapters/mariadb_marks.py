@@ -1,7 +1,7 @@
 """The owners of schemas and users, recorded on the server itself. Pure.
 
-Names differ: two Galera resources may lead to one server, from one namespace or from several. What is on the server is
-there once, so a table of a schema of our own says there which resource has it.
+Two Galera resources may lead to the same server under different names, from one namespace or from several. The server
+has each schema and user only once, so a table in a schema of our own records there which resource owns it.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from stackwright.adapters.mariadb_names import LEDGER
 
 TABLE = f"`{LEDGER}`.`owners`"
 SCHEMA, USER = "schema", "user"
-# Between a resource and the uid of its Galera; no name in Kubernetes has this sign.
+# Between a resource and the uid of its Galera; no name in Kubernetes contains this character.
 _BETWEEN = "#"
 
 MAKE_TABLE = (
@@ -27,25 +27,25 @@ REMOVE = f"DELETE FROM {TABLE} WHERE sort = %s AND name = %s"  # noqa: S608  lik
 
 @dataclass(frozen=True)
 class Thing:
-    """A schema or a user of a server, as its mark names it: some servers do not tell the case of a schema's name."""
+    """A schema or a user of a server, as its mark names it; some servers ignore case in the names of schemas."""
 
     sort: str
     name: str
 
     @property
     def row(self) -> tuple[str, str]:
-        """How the table names it."""
+        """The first two columns of its row in the table."""
         return self.sort, self.name.casefold() if self.sort == SCHEMA else self.name
 
 
 @dataclass(frozen=True)
 class Mark:
-    """Which resource has a thing, as namespace/name; "" where none is known.
+    """Which resource owns a thing, as namespace/name; "" if no owner is known.
 
-    `made` says that the resource made the thing and did not find it. `identity` is another one each time that a schema
-    is made again; the first one has none. `galera` is the uid of the Galera by which the resource came here: two
-    clusters may have resources of one name. Marks of versions before have none. `fixed` says that this login may read
-    the mark and not change it.
+    `made` says that the resource created the thing, and did not find it. `identity` is empty for the first schema of a
+    name, and changes each time the schema is created again. `galera` is the uid of the Galera through which the
+    resource uses the server, because resources of two clusters may have the same name; marks of earlier versions have
+    none. `fixed` says that this login may read the mark but not change it.
     """
 
     owner: str = ""
@@ -56,7 +56,7 @@ class Mark:
 
     @property
     def written_owner(self) -> str:
-        """How the table names the owner: in one column, so that a table of an older version needs no change."""
+        """The owner as the table stores it: in one column, so that the table of an older version needs no change."""
         return f"{self.owner}{_BETWEEN}{self.galera}" if self.galera else self.owner
 
 

@@ -167,7 +167,7 @@ def _accounts(everything: Iterable[Resource], parents: Mapping[ResourceName, Res
 
 
 def _find_by_labels(workload: Plain, everything: Iterable[Resource]) -> Resource | None:
-    """Return whose a workload without an owner is by its labels: so it is in a release that is in helm's hands."""
+    """Return the resource of a workload that has no owner, by its labels; releases given to helm have these."""
     for resource in everything:
         if isinstance(resource, CustomResource) and type(resource) in service_kinds():
             key = labels.instance_of(workload, chart_of(type(resource)))
@@ -278,7 +278,7 @@ def _pods(resource: Plain) -> Pods:
         return Pods(status.get("succeeded", 0), spec.get("completions", 1))
     if isinstance(resource, DaemonSet):
         return Pods(status.get("numberAvailable", 0), status.get("desiredNumberScheduled", 0))
-    # Those that serve, be they of before a change: whether it got through is told beside.
+    # All pods that serve, including those from before a change; whether the change succeeded is reported separately.
     wanted = spec.get("replicas", 1)
     return Pods(min(wanted, status.get("availableReplicas", 0)), wanted)
 

@@ -12,10 +12,11 @@ NAMESPACES, CLUSTER_WIDE = "namespaces", "clusterWide"
 
 
 def values(told: JsonObject, asked: Iterable[str], there: Collection[str], inhabited: Iterable[str]) -> JsonObject:
-    """Return what to tell the chart; nothing where somebody chose all namespaces. Pure.
+    """Return the values for the chart; none if somebody chose all namespaces. Pure.
 
-    A release that names none is of before: it worked on all, so none that is `inhabited` may lose its operator. One
-    that is not `there` any more is left out, because nobody can have a right in it.
+    A release that names no namespaces is of an earlier version, which worked on all of them: no namespace that is
+    `inhabited` may lose its operator. A namespace that is no longer `there` is left out, because rights in it cannot be
+    granted.
     """
     if told.get(CLUSTER_WIDE):
         return {}

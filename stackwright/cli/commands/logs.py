@@ -193,7 +193,7 @@ async def _print(client: Client, namespace: str, source: Source, prefix: str, wa
 
 
 def prefixes(chosen: Iterable[Source]) -> dict[Source, str]:
-    """Return what stands before the lines of each container: nothing where there is one, else what tells them apart."""
+    """Return the prefix of each container's lines: empty if there is only one, otherwise what distinguishes them."""
     every = list(chosen)
     if len(every) < 2:
         return dict.fromkeys(every, "")

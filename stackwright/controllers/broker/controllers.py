@@ -46,7 +46,7 @@ from stackwright.kube.shapes.external import external
 from stackwright.services.rabbitmq.kinds import RabbitMq
 
 FINALIZER = "openstack.org/transporturl"
-# Seconds after which a broker is looked at again, because nobody tells us when somebody changed it.
+# Seconds after which a broker is checked again, because a broker does not report changes.
 EVERY = 45.0
 
 Generate = Callable[[str], str]
@@ -182,12 +182,12 @@ def _foreign(resource: TransportURL, world: World, look: Looker) -> str:
 
 
 def _is_left(secret: Secret) -> bool:
-    """Return whether a Secret was made for a TransportURL, of before a restore, say, and has no owner any more."""
+    """Return whether a Secret was made for a TransportURL and has lost its owner, for example by a restore."""
     return secrets.USER in secret.metadata.annotations and secret.metadata.controller is None
 
 
 def _is_going(secret: Secret, resource: TransportURL) -> bool:
-    """Return whether a Secret goes with a resource of the same name that was deleted before this one was made."""
+    """Return whether a Secret is being deleted with an earlier resource of the same name."""
     owner = secret.metadata.controller
     return owner is not None and (owner.kind, owner.name) == (resource.kind.name, resource.metadata.name)
 

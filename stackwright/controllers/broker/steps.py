@@ -1,4 +1,4 @@
-"""What can be done for a TransportURL, as data."""
+"""The steps that are taken for a TransportURL, as data."""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +10,7 @@ from stackwright.kube.plan import Step
 
 @dataclass(frozen=True)
 class BrokerStep(Step):
-    """Something to do at the broker or with the Secrets of its users."""
+    """A step that concerns the broker or the Secrets of its users."""
 
     broker: Broker
 
@@ -25,14 +25,14 @@ class KeepPassword(BrokerStep):
 
 @dataclass(frozen=True)
 class PutVhost(BrokerStep):
-    """Make a virtual host, or set its default queue type."""
+    """Create a virtual host, or set its default queue type."""
 
     vhost: str
 
 
 @dataclass(frozen=True)
 class Admit(BrokerStep):
-    """Let a user in: with this password and these tags, and with all rights in a virtual host."""
+    """Create or update a user with this password, these tags and all rights in a virtual host."""
 
     user: str
     vhost: str
@@ -42,7 +42,7 @@ class Admit(BrokerStep):
 
 @dataclass(frozen=True)
 class GrantVhost(BrokerStep):
-    """Let a user do everything in a virtual host."""
+    """Give a user all rights in a virtual host."""
 
     user: str
     vhost: str
@@ -50,7 +50,7 @@ class GrantVhost(BrokerStep):
 
 @dataclass(frozen=True)
 class WriteUrl(BrokerStep):
-    """Write the Secret with the URL; it goes with its owner."""
+    """Write the Secret with the URL; it is deleted with its owner."""
 
     owner: TransportURL
     url: Url
@@ -58,9 +58,9 @@ class WriteUrl(BrokerStep):
 
 @dataclass(frozen=True)
 class Retire(BrokerStep):
-    """Delete a user that is not used any more, its password, and last of all the Secret with its URL.
+    """Delete a user that is not used any more, then its password, and finally the Secret with its URL.
 
-    That Secret is how a later pass knows that there was such a user, so it goes last. Empty names are left out.
+    That Secret tells a later pass that the user existed, so it is deleted last. Empty names are skipped.
     """
 
     user: str

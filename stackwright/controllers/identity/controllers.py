@@ -23,8 +23,8 @@ from stackwright.kube.predicates import any_of, deletion_began, generation_chang
 from stackwright.kube.resource import Key
 from stackwright.services.keystone.kinds import KeystoneAPI
 
-# Seconds after which Keystone is looked at again, because nobody tells us when somebody changed it, and for how many
-# an answer serves other resources as well; together they stay below the minute in which drift is repaired.
+# Seconds after which Keystone is checked again, because it does not report changes; and seconds for which an answer is
+# used for other resources as well. Together they stay below the minute in which drift is repaired.
 EVERY = 40.0
 REMEMBERED = 5.0
 

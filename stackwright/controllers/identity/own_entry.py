@@ -97,7 +97,7 @@ async def keep_own_entry(
             explained = access.explain(error)
             if isinstance(explained, Retry):
                 raise explained from error
-            message = f"Keystone's own entry in the catalog cannot be mended: {explained}"
+            message = f"Keystone's own entry in the catalog cannot be repaired: {explained}"
             context.events.event(keystone, "Warning", "CannotRepairCatalog", message)
     # Never all at once: the jitter spreads them over a fifth of the period.
     return Result(after=every * random.uniform(0.8, 1.0))  # noqa: S311  spreads load, guards nothing

@@ -30,9 +30,9 @@ from stackwright.services.keystone.kinds import KeystoneAPI
 
 KINDS: dict[str, type[Registered]] = {kind.kind.name: kind for kind in (KeystoneService, KeystoneEndpoint)}
 
-# Seconds after which a resource that another one has in hand is looked at again.
+# Seconds after which a resource that another pass is working on is checked again.
 BUSY_SECONDS = 1.0
-# Seconds after which what only a person can mend is tried again: nobody tells us when it was.
+# Seconds after which a problem that only a person can fix is tried again, because we do not hear of the fix.
 BLOCKED_SECONDS = 60.0
 
 
@@ -217,7 +217,7 @@ async def sweep(key: Key, context: Context, interests: Interests, keystones: Key
 
 
 async def _sweep(abandoned: Iterable[ConfigMap], resources: tuple[Registered, ...], one: Sweep) -> Result | None:
-    """Take one note after the other; one that a person must mend does not hold up the others."""
+    """Take one note after the other; one that only a person can fix does not hold up the others."""
     delays = []
     for note in abandoned:
         try:

@@ -1,7 +1,7 @@
-"""Helm releases that the operator keeps: whose a release is, and the records that helm reads.
+"""Helm releases that the operator keeps: who owns a release, and the records that helm reads.
 
 The rule of this folder: it never changes what runs. The caller applies objects, as children of the resource;
-here is decided whether they may be, who their fields belong to, and what `helm history` says of it.
+this folder decides whether they may be applied, who owns their fields, and what `helm history` shows.
 
     if release.is_given(resource):                          # the annotation says helm: apply, prune, record nothing
         await release.settle(resource, context)

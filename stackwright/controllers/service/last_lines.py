@@ -77,7 +77,7 @@ def telling(text: str) -> str:
 
 async def _read(pod: Pod, container: str, client: Client) -> str:
     running = next((status for status in _all(pod) if status.get("name") == container), {})
-    # Of one that waits for its next start, or has started again, the log of before is meant.
+    # If the container waits for its next start, or has started again, its previous log is the one to read.
     previous = not (running.get("state") or {}).get("terminated")
     text = bytearray()
     metadata = pod.metadata

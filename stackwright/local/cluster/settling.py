@@ -73,7 +73,7 @@ class _Settling:
             if state.programs and not waiting:
                 return
             self._tell(waiting, told)
-            # The supervisor speaks through a file, and nobody tells of its changes across the namespaces.
+            # The supervisor reports through a file, and its changes cannot be watched across namespaces.
             await asyncio.sleep(_ASKED)
 
     def _state(self) -> State:
