@@ -28,7 +28,7 @@ CASES = (
             Refusal({"glanceAPIs": {"a": {}, "b": {}}}, "there are several glanceAPIs", at_once=True),
             Refusal({"glanceAPIs": {"a": {}}, "keystoneEndpoint": "b"}, "names none of the glanceAPIs", at_once=True),
             Refusal({"keystoneEndpoint": "b"}, "names none of the glanceAPIs", at_once=True),
-            Refusal({"glanceAPIs": {"A_b": {}}}, "the name of an API is a DNS label", at_once=True),
+            Refusal({"glanceAPIs": {"A_b": {}}}, "the name of an API must be a DNS label", at_once=True),
         ),
     ),
 )
