@@ -19,6 +19,7 @@ class Form(Enum):
     ANNOTATIONS = "annotations"
     NODE_PORT = "a port of nodes"
     SIZE = "a size"
+    ACCOUNT = "the name of an account of a database"
 
 
 # How Kubernetes names objects.
@@ -29,7 +30,7 @@ OPTIONAL_NAME = f"^({_OBJECT})?$"
 # The name of another object, which could not exist under a name of another form.
 ObjectName = Annotated[str, min_length(1), max_length(253), pattern(OBJECT_NAME)]
 # The name of a database account; the user on the server has the same name.
-AccountName = Annotated[str, min_length(1), max_length(80), pattern(OBJECT_NAME)]
+AccountName = Annotated[str, min_length(1), max_length(80), pattern(OBJECT_NAME), Form.ACCOUNT]
 Labels = Annotated[dict[str, str], Form.LABELS]
 
 

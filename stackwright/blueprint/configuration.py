@@ -18,9 +18,10 @@ C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
 
 
-def secret_name(resource: CustomResource) -> str:
-    """Return the name of the Secret with a resource's configuration."""
-    return f"{resource.metadata.name}-config-data"
+def secret_name(resource: CustomResource, part: "Component[C, F] | Job[C, F] | Schedule[C, F] | None" = None) -> str:
+    """Return the name of the Secret with a resource's configuration; a job may have one of its own."""
+    own = part.secret if isinstance(part, Job) else ""
+    return f"{resource.metadata.name}-{own or 'config-data'}"
 
 
 def oslo_files(
@@ -81,21 +82,28 @@ def file_problem(name: str) -> str:
     return "is not a file name; use letters, digits, dots, dashes and underscores, and no directories"
 
 
-def secret_data(service: Service[C, F], resource: C, facts: F) -> dict[str, str]:
-    """Return the content of the configuration Secret: all files, and `<part>.json` for each component and job."""
-    data: dict[str, str] = {}
+def secrets(service: Service[C, F], resource: C, facts: F) -> dict[str, dict[str, str]]:
+    """Return the configuration Secrets by name: each has all files of its parts, and `<part>.json` for each of them."""
+    found: dict[str, dict[str, str]] = {}
     for component in service.components_of(resource):
         if component.command is None:
             continue
         files = tuple(component.files(resource, facts))
+        data = found.setdefault(secret_name(resource, component), {})
         data |= {file.key: file.content for file in files}
         data[f"{component.name}.json"] = _contract(service, component, resource, files)
     parts: tuple[Job[C, F] | Schedule[C, F], ...] = (*service.jobs_of(resource), *service.schedules)
     for part in parts:
         files = tuple(part.files(resource, facts))
+        data = found.setdefault(secret_name(resource, part), {})
         data |= {file.key: file.content for file in files}
         data[f"{part.name}.json"] = start.contract(part.command(resource), files, service.user)
-    return data
+    return found
+
+
+def secret_data(service: Service[C, F], resource: C, facts: F) -> dict[str, str]:
+    """Return the content of the Secret that a resource is configured by."""
+    return secrets(service, resource, facts).get(secret_name(resource), {})
 
 
 def component_hash(service: Service[C, F], component: Component[C, F], resource: C, facts: F) -> str:

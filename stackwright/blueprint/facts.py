@@ -100,3 +100,5 @@ class Facts:
     # The names of the jobs that are done, with the inputs that they have now; and the children that are ready, each as
     # Kind/name.
     done: frozenset[str] = frozenset()
+    # For how many seconds each of them has been done; what depends on it has to wake itself.
+    done_for: Mapping[str, float] = field(default_factory=dict)

@@ -27,11 +27,12 @@ class Network:
 
     `peers` says that they are nodes of one cluster, which talk to each other on any port; `kubernetes` that they ask
     the cluster's own API. `exposed` says of a resource that the user leads others than pods to it: its ports are then
-    open to anybody. `dials` are ports of hosts that the service's own users name, wherever they are.
+    open to anybody. `dials` are ports of hosts that the service's own users name, wherever they are; two numbers are
+    the first and the last port of a range.
     """
 
     listens: tuple[Listen, ...] = ()
     peers: bool = False
     kubernetes: bool = False
     exposed: Callable[[Any], bool] = _never
-    dials: tuple[int, ...] = ()
+    dials: tuple[int | tuple[int, int], ...] = ()

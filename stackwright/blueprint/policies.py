@@ -167,5 +167,7 @@ def _namespace(name: str) -> JsonObject:
     return {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}
 
 
-def _port(port: int, protocol: str = "TCP") -> JsonObject:
+def _port(port: int | tuple[int, int], protocol: str = "TCP") -> JsonObject:
+    if isinstance(port, tuple):
+        return {"port": port[0], "endPort": port[1], "protocol": protocol}
     return {"port": port, "protocol": protocol}

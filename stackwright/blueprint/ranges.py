@@ -44,7 +44,7 @@ def _of(marker: object, value: Any) -> Iterator[Problem]:
         case Keyword(name, bound) if name in _KEYWORDS:
             if sentence := _KEYWORDS[name](value, bound):
                 yield "", sentence
-        case Form():
+        case Form() if marker in _FORMS:
             yield from _FORMS[marker](value)
         case _:
             return

@@ -123,7 +123,8 @@ class Job(Generic[C, F]):
     `inputs` return what its name is the hash of, or None while that is not known; `values` are what the chart needs
     to know besides. It reads `files`, and starts when the jobs that `after` names are done. `key_rings` says whether it
     reads the service's keys. `password` is the variable of its environment that gets the password which the value
-    `passwordSecret` names.
+    `passwordSecret` names. `secret` is what stands behind the resource's name in that of the Secret with its files,
+    where it has one of its own.
     """
 
     name: str
@@ -136,6 +137,7 @@ class Job(Generic[C, F]):
     after: tuple[str, ...] = ()
     key_rings: bool = True
     password: str = ""
+    secret: str = ""
     own_values: Mapping[str, JsonObject] = field(default_factory=dict)
 
 
@@ -374,7 +376,8 @@ class Service(Generic[C, F]):
 
         Jobs that depend on the resource are run by actions that the service names itself.
         """
-        general: dict[str, Action] = {"restart": Restart()}
+        # What is only made of other resources has no pods of its own.
+        general: dict[str, Action] = {"restart": Restart()} if self.known_components else {}
         if not callable(self.jobs) and any(job.name == DB_SYNC for job in self.jobs):
             general["sync-database"] = RunJob(DB_SYNC)
         return general | dict(self.actions)

@@ -26,6 +26,7 @@ from stackwright.blueprint.value_types import (
     name_of,
     refer,
 )
+from stackwright.blueprint.values import API
 
 
 def schema(chart: str, services: Iterable[Service[Any, Any]]) -> JsonObject:
@@ -48,7 +49,10 @@ def schema(chart: str, services: Iterable[Service[Any, Any]]) -> JsonObject:
     if provision := _provision(found):
         properties["provision"] = described("What Jobs of the chart make elsewhere.", closed(provision))
     body = closed(properties)
-    definitions = {**DEFINITIONS, **({"service": _named_service()} if _are_named(found) else {})}
+    named = _are_named(found)
+    definitions = dict(DEFINITIONS)
+    if named or _may_be_named(found):
+        definitions["service"] = _named_service(required=named)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"Values of the chart {chart}",
@@ -92,8 +96,8 @@ def _component(component: Component[Any, Any]) -> JsonObject:
     serves = any(port.name == "api" for port in component.ports)
     if deployed:
         properties["stop"] = _stop(serves=serves)
-        if not serves:
-            properties |= _STARTED
+    if not serves and (deployed or not component.probes):
+        properties |= _STARTED
     properties |= component.own_values
     body = closed(properties, required=["config"] if deployed else [])
     return described(component.description, body) if component.description else body
@@ -162,10 +166,17 @@ def _are_named(services: Iterable[Service[Any, Any]]) -> bool:
     )
 
 
-def _named_service() -> JsonObject:
+def _may_be_named(services: Iterable[Service[Any, Any]]) -> bool:
+    """Return whether Services may say before which component they stand: one of them has no component `api`."""
+    exposed = (service for service in services if service.endpoints)
+    return any(all(each.name != API for each in service.known_components) for service in exposed)
+
+
+def _named_service(*, required: bool) -> JsonObject:
     before = described("The component that the Service stands before.", refer("label"))
     service = DEFINITIONS["service"]
-    return {**service, "required": ["component"], "properties": {"component": before, **service["properties"]}}
+    named = {**service, "properties": {"component": before, **service["properties"]}}
+    return {**named, "required": ["component"]} if required else named
 
 
 def _key_rings(services: Iterable[Service[Any, Any]]) -> JsonObject:

@@ -16,6 +16,8 @@ from stackwright.blueprint.service import IMAGE_FIELD, Component, Endpoint, Job,
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
 
+# The component that serves an API where the chart is told of no other.
+API = "api"
 # The keys of the probes in a chart, by the field in the resource.
 _PROBES = {"livenessProbes": "liveness", "readinessProbes": "readiness", "startupProbes": "startup"}
 
@@ -62,7 +64,7 @@ def job_values(job: Job[C, F], resource: C, facts: F) -> JsonObject | None:
     if inputs is None:
         return None
     result = {
-        "config": configuration.secret_name(resource),
+        "config": configuration.secret_name(resource, job),
         "hash": digest(
             {"image": facts.image, "command": job.command(resource), "provisioning": _provisioning(resource), **inputs}
         ),
@@ -120,8 +122,9 @@ def _services(endpoints: Iterable[Endpoint], resource: CustomResource) -> JsonOb
     for endpoint in endpoints:
         overrides = endpoint.overrides(resource)
         for interface in endpoint.interfaces:
+            component = endpoint.component(interface)
             # A chart with one API knows its component.
-            served = {"component": endpoint.component(interface)} if endpoint.name else {}
+            served = {"component": component} if endpoint.name or component != API else {}
             found[endpoint.key(interface)] = {**served, **_exposed(overrides.get(interface))}
     return found
 

@@ -5,14 +5,12 @@ Admission asks it early, and every controller asks again: a webhook may have bee
 
 from collections.abc import Callable, Iterator
 
+from stackwright import services
 from stackwright.adapters.mariadb_names import schema_problem, user_problem
+from stackwright.api.forms import Form
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
-from stackwright.blueprint import names
-from stackwright.blueprint.admission import fields_called
+from stackwright.blueprint import names, structs
 from stackwright.kube.resource import CustomResource
-
-# The field by which a service, or its template in another resource, names its account.
-ACCOUNT = "databaseAccount"
 
 # An account of this type is the server's own.
 SYSTEM = "System is not supported yet; root's password is in the Secret of the Galera"
@@ -33,12 +31,15 @@ def problems(resource: CustomResource, account: Account) -> Iterator[tuple[str, 
 
 
 def _of_service(resource: CustomResource, account: Account) -> Iterator[tuple[str, str]]:
-    spec = getattr(resource, "spec", None)
-    name = resource.metadata.name
-    if hasattr(spec, ACCOUNT) and name and (problem := schema_problem(names.schema(name))):
+    blueprint = services.blueprint_of(type(resource)) if resource.metadata.name else None
+    needs = blueprint.needs_of(resource) if blueprint is not None else ()
+    schemas = dict.fromkeys(schema for need in needs for schema in need.schemas(resource))
+    for problem in filter(None, map(schema_problem, schemas)):
         yield "metadata.name", f"the service's schema has the name of the resource, and {problem}"
-    for path, named in fields_called("spec", spec, ACCOUNT):
-        if not isinstance(named, str) or not named:
+    # A service, or its template in another resource, names its account in a field that is marked as such.
+    for field in structs.fields("spec", getattr(resource, "spec", None)):
+        path, named = field.path, field.value
+        if Form.ACCOUNT not in field.markers or not named:
             continue
         # An account that is there has the name of its user written down.
         there = account(named)

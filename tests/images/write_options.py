@@ -13,7 +13,7 @@ def main() -> None:
     with container("openstack") as openstack:
         for service in LISTED:
             assert service.options is not None
-            service.options.write_text(listed(openstack, PACKAGES[service.name]))
+            service.options.write_text(listed(openstack, PACKAGES[service.image_name]))
 
 
 if __name__ == "__main__":

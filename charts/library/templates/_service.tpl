@@ -5,7 +5,8 @@
 {{- with $own.nodePort }}
 {{- $_ := set (first $ports) "nodePort" . }}
 {{- end }}
-{{- $spec := dict "type" (.values.type | default "ClusterIP") "ports" $ports }}
+{{- $spec := dict "type" (.values.type | default "ClusterIP") }}
+{{- with $ports }}{{ $_ := set $spec "ports" . }}{{ end }}
 {{- $_ := set $spec "selector" (include "stackwright.selectorLabels" . | fromYaml) }}
 {{- $spec = mergeOverwrite $spec (deepCopy (.spec | default dict)) (omit $own "nodePort") -}}
 apiVersion: v1

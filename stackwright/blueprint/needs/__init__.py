@@ -1,27 +1,33 @@
 """What a service can need, one file for each: a database, a cache, a broker, a login, a place in the catalog."""
 
+from stackwright.blueprint.needs.account import Account
 from stackwright.blueprint.needs.api import Api
 from stackwright.blueprint.needs.broker import Messaging, Notifications
 from stackwright.blueprint.needs.cache import Cache
 from stackwright.blueprint.needs.catalog_entry import CatalogEntry
 from stackwright.blueprint.needs.database import Database
 from stackwright.blueprint.needs.given import Given
+from stackwright.blueprint.needs.given_login import GivenLogin
 from stackwright.blueprint.needs.login import Login
 from stackwright.blueprint.needs.need import Each, Need
 from stackwright.blueprint.needs.password import Password
+from stackwright.blueprint.needs.reported import Reported
 from stackwright.blueprint.needs.snippets import Snippets
 
 __all__ = [
+    "Account",
     "Api",
     "Cache",
     "CatalogEntry",
     "Database",
     "Each",
     "Given",
+    "GivenLogin",
     "Login",
     "Messaging",
     "Need",
     "Notifications",
     "Password",
+    "Reported",
     "Snippets",
 ]

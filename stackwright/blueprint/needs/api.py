@@ -14,11 +14,16 @@ from stackwright.kube.plan import Ends, Wait
 
 @dataclass(frozen=True, kw_only=True)
 class Api(Need):
-    """The API of a `type`; the field at `instance` names the resource that serves it, by default the `usual` one."""
+    """The API of a `type`; the field at `instance` names the resource that serves it, by default the `usual` one.
+
+    One that is `optional` is not waited for: the service finds it in the catalog when it calls it, and the fact is None
+    as long as nobody serves it here.
+    """
 
     type: str
     usual: str
     instance: str = ""
+    optional: bool = False
     condition: str = "InputReady"
 
     @property
@@ -34,6 +39,8 @@ class Api(Need):
         """Return the URLs of the API, once the other service says them."""
         other = sight.provider(self.type, self.provided_by(resource))
         offer: ApiServer | None = other.offer
+        if self.optional and (offer is None or INTERNAL not in offer.urls):
+            return Resolved(ready=True)
         if offer is None:
             advice = f", or name another one in spec.{self.instance}" if self.instance else ""
             message = f"{other} does not exist; create it{advice}"

@@ -1,6 +1,6 @@
 """A place in Keystone's catalog: the service with its user at once, its endpoints when they are known."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -24,7 +24,7 @@ class CatalogEntry(Need):
 
     `path` comes behind the URLs of the endpoints. `login` is the name of the service's Login: it says at which
     Keystone, and as whom. `urls` is the field of the status that has the URLs by interface: services that need this
-    API read it there.
+    API read it there. Where a child serves the API, `served_by` returns the endpoints that it reports.
     """
 
     owns: ClassVar[tuple[type[Resource], ...]] = (KeystoneService, KeystoneEndpoint)
@@ -36,6 +36,7 @@ class CatalogEntry(Need):
     instance: str = "keystoneInstance"
     user: str = "serviceUser"
     selector: str = "service"
+    served_by: Callable[[Any, Sight], Endpoints | None] | None = None
     urls: str = "apiEndpoints"
     registered: str = "KeystoneServiceReady"
     listed: str = "KeystoneEndpointReady"
@@ -76,9 +77,10 @@ class CatalogEntry(Need):
 
     def complete(self, resource: Any, facts: Facts, sight: Sight) -> Resolved:
         """Return the endpoints, once they are known: as a resource, or for the chart's Job."""
-        if not facts.endpoints:
+        served = self.served_by(resource, sight) if self.served_by is not None else facts.endpoints
+        if not served:
             return Resolved(ready=True)
-        urls = self._urls(facts.endpoints)
+        urls = self._urls(served)
         if resource.spec.provisioning == "Job":
             return Resolved(ready=True, values={"provision": {"identity": self._job(resource, facts, sight)}})
         name = resource.metadata.name

@@ -81,6 +81,10 @@ class Database(Need):
         named = str(paths.find(resource.spec, self.account) or "")
         return named or (self.usual_account(resource) if self.usual_account is not None else "")
 
+    def schemas(self, resource: Any) -> Iterator[str]:
+        """Yield the schema."""
+        yield names.schema(self.database(resource))
+
     def resolve(self, resource: Any, sight: Sight) -> Resolved:
         """Return the login, once schema and account were made."""
         return self._by_job(resource, sight) if self._is_by_job(resource) else self._by_operator(resource, sight)

@@ -4,15 +4,16 @@ A parent writes such Secrets for its children (`database_secret`, `broker_secret
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import quote
 
 from stackwright.api import paths
 from stackwright.blueprint.facts import BrokerFacts, DatabaseFacts
 from stackwright.blueprint.needs.need import Need, Places, Resolved
 from stackwright.blueprint.places import broker_places
 from stackwright.blueprint.providers import BROKER, DATABASE, Sight
-from stackwright.blueprint.secret_values import read_value, text_of
+from stackwright.blueprint.secret_values import has_value, read_value, text_of
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Ends, Wait
 
@@ -23,7 +24,10 @@ DATABASE_SERVER, BROKER_SERVER = "databaseServer", "brokerServer"
 
 @dataclass(frozen=True)
 class Connection:
-    """What a given Secret stands for: the keys that it must have, and how they become the fact that a need yields."""
+    """What a given Secret stands for: the keys that it must have, and how they become the fact that a need yields.
+
+    `optional` are further keys that it may have. `instead` are keys that it may have in place of `keys`.
+    """
 
     word: str
     pods: str
@@ -31,17 +35,22 @@ class Connection:
     server: str
     read: Callable[[Mapping[str, str], str], Any]
     places: Callable[[Any], Places]
+    optional: tuple[str, ...] = ()
+    instead: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Given(Need):
     """A connection in the Secret that the field at `secret` names: `of` says what kind of connection.
 
-    `prefix` stands before its keys, where one Secret has several connections.
+    `prefix` stands before its keys, where one Secret has several connections. `otherwise` is the field that names the
+    Secret where `secret` does not. One that is not `required` may be missing in the Secret, and is None then.
     """
 
     of: Connection
     secret: str = "secret"  # noqa: S105  the name of a field
+    otherwise: str = ""
+    required: bool = True
     prefix: str = ""
     condition: str = "InputReady"
 
@@ -52,32 +61,47 @@ class Given(Need):
 
     def resolve(self, resource: Any, sight: Sight) -> Resolved:
         """Return the connection, or what is missing in the Secret."""
-        name = str(paths.find(resource.spec, self.secret) or "")
+        name = self._secret_of(resource)
         secret = sight(Secret, name)
         if secret is None:
-            keys = ", ".join(f"{self.prefix}{key}" for key in self.of.keys)
-            message = f"Secret {name}, which spec.{self.secret} names, does not exist; create it with the keys {keys}"
+            wanted = ", ".join(f"{self.prefix}{key}" for key in self.of.keys)
+            message = f"Secret {name}, which spec.{self.secret} names, does not exist; create it with the keys {wanted}"
             return Resolved(ready=False, waits=(Wait("SecretMissing", message, self.condition, ends=Ends.BY_AUTHOR),))
-        read = {key: read_value(secret, name, f"{self.prefix}{key}", self.condition) for key in self.of.keys}
+        keys = self._keys_of(secret)
+        if not self.required and not any(has_value(secret, f"{self.prefix}{key}") for key in keys):
+            return Resolved(ready=True)
+        read = {key: read_value(secret, name, f"{self.prefix}{key}", self.condition) for key in keys}
         waits = tuple(value for value in read.values() if isinstance(value, Wait))
         if waits:
             return Resolved(ready=False, waits=waits)
-        texts = {key: text_of(secret, f"{self.prefix}{key}") or "" for key in (*self.of.keys, self.of.server)}
+        further = (*self.of.keys, *self.of.instead, *self.of.optional, self.of.server)
+        texts = {key: text_of(secret, f"{self.prefix}{key}") or "" for key in further}
         try:
             return Resolved(ready=True, fact=self.of.read(texts, name))
         except ValueError as error:
             wait = Wait("SecretInvalid", f"Secret {name}: {error}", self.condition, ends=Ends.BY_USER)
             return Resolved(ready=False, waits=(wait,))
 
+    def _secret_of(self, resource: Any) -> str:
+        """Return the name of the Secret: the first of the fields that says one."""
+        fields = (self.secret, *((self.otherwise,) if self.otherwise else ()))
+        return str(next(filter(None, (paths.find(resource.spec, field) for field in fields)), ""))
+
+    def _keys_of(self, secret: Secret) -> tuple[str, ...]:
+        """Return the keys that a Secret must have: the others only where it has begun with them."""
+        has_first = any(has_value(secret, f"{self.prefix}{key}") for key in self.of.keys)
+        has_others = any(has_value(secret, f"{self.prefix}{key}") for key in self.of.instead)
+        return self.of.instead if has_others and not has_first else self.of.keys
+
     def used(self, resource: Any, sight: Sight) -> Iterator[Secret]:
         """Yield the Secret that it reads."""
-        secret = sight(Secret, str(paths.find(resource.spec, self.secret) or ""))
+        secret = sight(Secret, self._secret_of(resource))
         if secret is not None:
             yield secret
 
     def server(self, resource: Any, fact: Any) -> str:
         """Return the server that the Secret names."""
-        return str(fact.server) if fact is not None else ""
+        return str(fact.server) if fact is not None and self.of.server else ""
 
     def places(self, fact: Any) -> Places:
         """Return where the server is."""
@@ -121,7 +145,18 @@ def broker_secret(fact: BrokerFacts) -> dict[str, str]:
 
 
 def _read_broker(texts: Mapping[str, str], secret: str) -> BrokerFacts:
-    return BrokerFacts(texts["transport_url"], texts["quorumqueues"] == "true", secret, texts[BROKER_SERVER])
+    queues = texts["quorumqueues"] or texts.get("quorum_queues")
+    return BrokerFacts(texts["transport_url"] or _url(texts), queues != "false", secret, texts[BROKER_SERVER])
+
+
+def _url(texts: Mapping[str, str]) -> str:
+    """Return the URL of a broker that is given by host, user and password."""
+    user, password, vhost = (quote(texts[key], safe="") for key in ("user", "password", "vhost"))
+    port = texts["port"] or "5672"
+    if not port.isdigit():
+        message = "the value of the key port is no number; correct it"
+        raise ValueError(message)
+    return f"rabbit://{user}:{password}@{texts['hostname']}:{port}/{vhost}"
 
 
 GIVEN_DATABASE = Connection(
@@ -139,4 +174,12 @@ GIVEN_BROKER = Connection(
     BROKER_SERVER,
     _read_broker,
     lambda fact: tuple(broker_places(fact.transport_url)),
+)
+# For a Secret that has no database: its parts would be taken for those of the broker.
+GIVEN_BROKER_ALONE = replace(
+    GIVEN_BROKER,
+    keys=("transport_url",),
+    # Quorum queues are what a broker has unless its Secret says otherwise; both spellings are upstream's.
+    optional=("port", "vhost", "quorumqueues", "quorum_queues"),
+    instead=("hostname", "user", "password"),
 )

@@ -118,11 +118,12 @@ class Need(ABC):
     `name` is the field of the service's facts that it fills, and `key` the entry, where that field is a map. `reads`
     are the kinds whose objects it looks at. `keeps` are those that it makes and that outlive the service, each with the
     verbs for it; `owns` are those that go with the service. `jobs` are the Jobs of the chart that do what the operator
-    does otherwise.
+    does otherwise. One that is `apart` stops nothing else while it is not met: its entry of the facts is missing then.
     """
 
     name: str = ""
     key: str = ""
+    apart: bool = False
     reads: ClassVar[tuple[type[Resource], ...]] = (Secret,)
     keeps: ClassVar[Mapping[type[Resource], frozenset[str]]] = {}
     owns: ClassVar[tuple[type[Resource], ...]] = ()
@@ -139,6 +140,10 @@ class Need(ABC):
 
     def passwords(self, resource: Any) -> Iterable[WantedPassword]:
         """Yield the passwords of spec.secret that it takes."""
+        return ()
+
+    def schemas(self, resource: Any) -> Iterable[str]:
+        """Yield the schemas that are made for it."""
         return ()
 
     @abstractmethod

@@ -99,6 +99,8 @@ def _made(service: Service[Any, Any], resource: Any, around: Around) -> Iterator
     for part in dict.fromkeys(_parts(service, resource)):
         yield Claim(OBJECT_NAME, f"{name}-{part}" if part else name)
     yield claim_object(Secret, configuration.secret_name(resource), owned=True)
+    for own in dict.fromkeys(job.secret for job in service.jobs_of(resource) if job.secret):
+        yield claim_object(Secret, f"{name}-{own}", owned=True)
     for ring in service.key_rings:
         yield claim_object(Secret, f"{name}-{ring.name}")
     for entry in service.secrets:

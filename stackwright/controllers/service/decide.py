@@ -99,7 +99,7 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
     missing = (*_generated(service, resource, seen.look), *rings.missing(service, resource, seen.look))
     input_ready = declared(resource, "InputReady") or declared(resource, "ServiceConfigReady")
     new = losses.accounted(service, resource, missing, input_ready)
-    gathered = inputs.gather((*(found for _, found in resolved), charts.resolve(resource, seen.look)))
+    gathered = inputs.gather_needs(resolved, charts.resolve(resource, seen.look))
     common = Intent[F](
         children=gathered.children,
         waits=gathered.waits,
@@ -123,7 +123,7 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
         waits=(*common.waits, *waits, *completed.waits),
         findings=(*common.findings, *completed.findings),
     )
-    facts = inputs.with_done(service, resource, facts, seen.look)
+    facts = inputs.with_done(service, resource, facts, seen.look, seen.now)
     further = paths.merge(gathered.values, completed.values)
     further |= _sudo(service, environment) | policies.values(service, resource, facts, environment.around)
     return _deployed(service, resource, seen, facts, replace(common, values=further))
@@ -153,13 +153,17 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
     restart = common.course.restart or traces.restarted(seen.workloads)
     chart_values = values.values(service, resource, facts, restart=restart) | (common.values or {})
     if common.course.jobs:
-        named = {"config": configuration.secret_name(resource)}
-        chart_values["actions"] = {name: {**job, **named} for name, job in common.course.jobs.items()}
+        by_name = {job.name: job for job in service.jobs_of(resource)}
+        chart_values["actions"] = {
+            name: {**job, "config": configuration.secret_name(resource, by_name.get(job["job"]))}
+            for name, job in common.course.jobs.items()
+        }
     due = rings.due(service, resource, facts, seen.look, common.course, seen.now)
-    data = encode(configuration.secret_data(service, resource, facts))
-    metadata = ObjectMeta(name=configuration.secret_name(resource))
     condition = declared(resource, "ServiceConfigReady")
-    config = (child(Secret(metadata=metadata, data=data), condition=condition),) if data else ()
+    config = (
+        child(Secret(metadata=ObjectMeta(name=name), data=encode(data)), condition=condition)
+        for name, data in configuration.secrets(service, resource, facts).items()
+    )
     further = service.resources(resource, facts) if service.resources else ()
     exported = service.exports(resource, facts) if service.exports else ()
     return Intent(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import datetime
 from functools import reduce
 from typing import Any, TypeVar
 
@@ -37,6 +38,12 @@ def gather(found: Iterable[Resolved]) -> Resolved:
     )
 
 
+def gather_needs(resolved: Iterable[tuple[Need, Resolved]], *further: Resolved) -> Resolved:
+    """Return what the needs of a resource come to; one that stands apart stops no other."""
+    tolerated = (replace(found, ready=True) if need.apart else found for need, found in resolved)
+    return gather((*tolerated, *further))
+
+
 def given(service: Service[C, F], resource: C, look: Look) -> tuple[Secret, ...]:
     """Return the Secrets of others by which the needs of a resource are met."""
     sight = needs.sight(look)
@@ -49,6 +56,8 @@ def facts_of(
     """Return the facts of a service: each need fills a field, or an entry of a field that is a map."""
     found: dict[str, Any] = {}
     for need, entry in resolved:
+        if need.apart and not entry.ready:
+            continue
         if need.key:
             found.setdefault(need.name, {})[need.key] = entry.fact
         elif need.name:
@@ -83,20 +92,23 @@ def with_urls(
     return facts, tuple(waits)
 
 
-def with_done(service: Service[C, F], resource: C, facts: F, look: Look) -> F:
+def with_done(service: Service[C, F], resource: C, facts: F, look: Look, now: datetime) -> F:
     """Return the facts with the jobs that are done and the children that are ready; a job may wait for either."""
-    facts = _with_jobs(service, resource, facts, look)
+    facts = _with_jobs(service, resource, facts, look, now)
     if service.children is None:
         return facts
     ready = find_ready(service.children(resource, facts), look)
-    return _with_jobs(service, resource, replace(facts, done=facts.done | ready), look)
+    return _with_jobs(service, resource, replace(facts, done=facts.done | ready), look, now)
 
 
-def _with_jobs(service: Service[C, F], resource: C, facts: F, look: Look) -> F:
+def _with_jobs(service: Service[C, F], resource: C, facts: F, look: Look, now: datetime) -> F:
     """Return the facts with the jobs that are done; one may have inputs only when another is."""
     for job in service.jobs_of(resource):
         wanted = values.job_values(job, resource, facts)
         present = look(Job, f"{facts.name}-{job.name}-{wanted['hash']}") if wanted is not None else None
         if present is not None and state_of(present).status == "True":
-            facts = replace(facts, done=facts.done | {job.name})
+            ended = present.status.get("completionTime")
+            seconds = (now - datetime.fromisoformat(ended)).total_seconds() if ended else 0.0
+            done_for = {**facts.done_for, job.name: max(seconds, 0.0)}
+            facts = replace(facts, done=facts.done | {job.name}, done_for=done_for)
     return facts

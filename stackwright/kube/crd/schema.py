@@ -252,6 +252,10 @@ def _default(value: Any) -> Any:
         fields = msgspec.structs.asdict(value)
         value = {name: _default(content) for name, content in fields.items()}
         value = {name: content for name, content in value.items() if content is not None}
+    elif isinstance(value, dict):
+        # An entry of a map stays, also one that says nothing.
+        value = {key: _default(entry) if _default(entry) is not None else entry for key, entry in value.items()}
+        value = {key: {} if isinstance(entry, msgspec.Struct) else entry for key, entry in value.items()}
     if isinstance(value, tuple | list):
         value = [msgspec.to_builtins(item) for item in value]
     return None if value in ("", {}, []) else value

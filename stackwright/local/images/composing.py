@@ -9,7 +9,7 @@ import msgspec
 from stackwright.local.errors import RecipeInvalid
 from stackwright.local.images.recipes import CONTAINERFILE, Recipe
 
-_EACH = re.compile(r"^# for each service\n(.*?)^# end\n", re.DOTALL | re.MULTILINE)
+_EACH = re.compile(r"^# for each service( that unpacks)?\n(.*?)^# end\n", re.DOTALL | re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
 
@@ -21,6 +21,8 @@ class ServicePackage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     uid: int
     further: tuple[str, ...] = ()
     """Packages that it needs and does not name itself: drivers, and its commands of the client."""
+    unpacks: tuple[str, ...] = ()
+    """Packages of the distribution whose files it needs, without what they depend on: web pages."""
     name: str = ""
     """Its folder's name; the file does not say it."""
 
@@ -32,7 +34,8 @@ def parse(text: bytes, name: str, label: str) -> ServicePackage:
     except msgspec.MsgspecError as error:
         raise RecipeInvalid(f"{label}: {error}") from error
     said = [(field, getattr(service, field)) for field in ("name", "package", "version")]
-    for field, word in (*said, *(("further", word) for word in service.further)):
+    several = ((field, word) for field in ("further", "unpacks") for word in getattr(service, field))
+    for field, word in (*said, *several):
         # They become part of a shell's command line.
         if not _WORD.fullmatch(word):
             raise RecipeInvalid(f'{label}: {name} has {field} "{word}", which is none.')
@@ -58,11 +61,15 @@ def services(root: Path, recipe: Recipe) -> tuple[ServicePackage, ...]:
 
 
 def compose(text: str, services: Iterable[ServicePackage]) -> str:
-    """Return a Containerfile in which the lines between `# for each service` and `# end` stand once for each."""
+    """Return a Containerfile in which the lines between `# for each service` and `# end` stand once for each.
+
+    Those after `# for each service that unpacks` stand once for each that does.
+    """
     listed = tuple(services)
 
     def written_out(section: re.Match[str]) -> str:
-        return "".join(_for_one(section.group(1), service) for service in listed)
+        chosen = (service for service in listed if service.unpacks) if section.group(1) else listed
+        return "".join(_for_one(section.group(2), service) for service in chosen)
 
     return _EACH.sub(written_out, text)
 
@@ -71,7 +78,7 @@ def _for_one(lines: str, service: ServicePackage) -> str:
     # Only these words: a Containerfile has braces of its own.
     for field in ("name", "package", "version", "uid"):
         lines = lines.replace(f"{{{field}}}", str(getattr(service, field)))
-    return lines
+    return lines.replace("{unpacks}", " ".join(service.unpacks))
 
 
 def containerfile(root: Path, recipe: Recipe) -> str:

@@ -1,6 +1,7 @@
 """What Glance's configuration says, beyond Glance's own defaults, and how its programs start."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from stackwright.blueprint import oslo, placeholders, serving
@@ -16,6 +17,8 @@ from stackwright.services.glance.kinds import Glance
 DATA = "/var/lib/glance"
 SNIPPETS = "/etc/glance/glance.conf.d"
 PROCESSES = 2
+# How a snippet names the stores.
+_STORES = re.compile(r"^\s*enabled_backends\s*[=:](.*)$", re.MULTILINE)
 IMPORTS = (
     "glance.common.wsgi_app",
     "glance.api.v2.router",
@@ -76,25 +79,40 @@ def settings(component: ApiComponent, facts: GlanceFacts) -> Ini:
     }
 
 
+def import_methods(component: ApiComponent, said: Iterable[str]) -> str | None:
+    """Return the ways to import an image: no copies between stores where there is one; None for Glance's defaults.
+
+    `said` is what the user's snippets say, the last one last.
+    """
+    stores = "" if component.api.external else "file:file"
+    for text in said:
+        for found in _STORES.finditer(text):
+            stores = found[1]
+    return None if "," in stores else "[glance-direct,web-download]"
+
+
 def files(component: ApiComponent, resource: Glance, facts: GlanceFacts) -> tuple[ConfigFile, ...]:
     """Return the files of a component: ours, those for all APIs, and those for its own API last."""
-    template, before = component.api.template, f"{component.name}-"
+    theirs = tuple(_theirs(component, resource, facts))
+    general = settings(component, facts)
+    methods = import_methods(component, (resource.spec.customServiceConfig, *(file.content for file in theirs)))
     ours = oslo_files(
         "glance",
-        settings(component, facts),
+        {**general, "DEFAULT": {**general["DEFAULT"], "enabled_import_methods": methods}},
         custom=placeholders.fill(resource.spec.customServiceConfig, facts.identity),
-        overwrite=template.defaultConfigOverwrite,
+        overwrite=component.api.template.defaultConfigOverwrite,
         component=component.name,
     )
-    return (
-        *ours,
-        serving.application("glance", "glance.wsgi.api", ASK),
-        _snippet(
-            "03-glance-api-override.conf", placeholders.fill(template.customServiceConfig, facts.identity), before
-        ),
-        *snippet_files(SNIPPETS, 4, resource.spec.customServiceConfigSecrets, facts.snippets, before),
-        *snippet_files(SNIPPETS, 5, template.customServiceConfigSecrets, facts.snippets, before),
-    )
+    return (*ours, serving.application("glance", "glance.wsgi.api", ASK), *theirs)
+
+
+def _theirs(component: ApiComponent, resource: Glance, facts: GlanceFacts) -> Iterator[ConfigFile]:
+    """Yield what users say of a component: for its API alone, and in Secrets."""
+    template, before = component.api.template, f"{component.name}-"
+    custom = placeholders.fill(template.customServiceConfig, facts.identity)
+    yield _snippet("03-glance-api-override.conf", custom, before)
+    yield from snippet_files(SNIPPETS, 4, resource.spec.customServiceConfigSecrets, facts.snippets, before)
+    yield from snippet_files(SNIPPETS, 5, template.customServiceConfigSecrets, facts.snippets, before)
 
 
 def manage_files(resource: Glance, facts: GlanceFacts) -> tuple[ConfigFile, ...]:

@@ -13,6 +13,7 @@ import msgspec
 
 from stackwright.blueprint.needs import CatalogEntry
 from stackwright.blueprint.needs.need import WantedPassword
+from stackwright.blueprint.providers import BROKER, CACHE, DATABASE, IDENTITY
 from stackwright.blueprint.service import Service
 from stackwright.kube.resource import CustomResource, JsonObject
 
@@ -22,6 +23,8 @@ SERVER = "openstack"
 CLASS = "played"
 # What an API with a schema must be told.
 API_LEAST: JsonObject = {"databaseInstance": SERVER, "secret": SECRET}
+# What can be needed and is played.
+PROVIDED = (DATABASE, CACHE, BROKER, IDENTITY)
 # A key by which a service encrypts.
 FERNET_KEY = "b3BlbnMtZXZlcnktZG9vci1vZi10aGUtaG91c2UtLS0="
 
@@ -49,7 +52,8 @@ class ServiceCase:
     catalog, `path` is appended to its URLs there. `jobs` are those that run before it is ready, `pods` is how many pods
     the status then counts, `actions` are what users may ask for beside `restart`. `stays` is what is left after a
     deletion, each as `Kind name`.
-    `content` is the content of the Secret that spec.secret names, where no need of the blueprint says it. `children`
+    `content` is the content of the Secret that spec.secret names, where no need of the blueprint says it. `given` are
+    further Secrets that a user writes, by name. `children`
     are the blueprints of the kinds that the service stands for. `folder` contains the chart and the image of a service
     that is not among ours.
     """
@@ -68,6 +72,7 @@ class ServiceCase:
     refused: tuple[Refusal, ...] = ()
     stays: frozenset[str] = frozenset()
     content: Mapping[str, str] = field(default_factory=dict)
+    given: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     children: tuple[Service[Any, Any], ...] = ()
     folder: Path | None = None
 
@@ -125,6 +130,8 @@ class ServiceCase:
     @property
     def chart_jobs(self) -> frozenset[str]:
         """The Jobs of the chart that do, where a user asks for that, what operators do otherwise."""
+        if "provisioning" not in self.resource.spec.__struct_fields__:
+            return frozenset()
         return frozenset(job for need in self.blueprint.needs_of(self.resource) for job in need.jobs)
 
     @property
@@ -152,7 +159,8 @@ class ServiceCase:
     def parts(self) -> Iterator[str]:
         """Yield the names of the hashes in the status: the release, its parts, what has run, what was generated."""
         resource = self.resource
-        yield "release"
+        if self.blueprint.has_chart:
+            yield "release"
         yield from (one.name for one in self.blueprint.components_of(resource) if one.command is not None)
         yield from self.jobs
         yield from (one.note for one in self.wanted if one.note)
@@ -162,4 +170,5 @@ class ServiceCase:
 
 def _providers(blueprint: Service[Any, Any], resource: Any) -> dict[str, str]:
     named = ((need.word, need.provided_by(resource)) for need in blueprint.needs_of(resource))
-    return {word: name for word, name in named if word and name}
+    # An API that a service can be without is not played.
+    return {word: name for word, name in named if word in PROVIDED and name}

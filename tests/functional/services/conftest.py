@@ -28,7 +28,10 @@ async def place(
         await stack.enter_async_context(simulated(client, namespace, Script()))
         if (provides := case.blueprint.provides) is not None and provides.word == DATABASE:
             await stack.enter_async_context(neighbours.nodes_agree(client, namespace, case.name))
-        yield Place(client, namespace, case=case, environment=surroundings(case, kubernetes, tmp_path))
+        found = Place(client, namespace, case=case, environment=surroundings(case, kubernetes, tmp_path))
+        for name, content in case.given.items():
+            await found.secret(name, **content)
+        yield found
 
 
 @pytest.fixture

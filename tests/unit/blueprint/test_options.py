@@ -89,9 +89,9 @@ def test_every_list_can_be_read_and_knows_where_the_database_is(service: Any) ->
 
 
 def test_every_service_of_openstack_has_a_list() -> None:
-    named = {service.name for service in services.blueprints() if "sync-database" in service.known_actions}
+    named = {service.image_name for service in services.blueprints() if "sync-database" in service.known_actions}
     assert named
-    assert named == {service.name for service in services.blueprints() if service.options}
+    assert named == {service.image_name for service in services.blueprints() if service.options}
 
 
 def test_a_lifetime_that_is_none_is_refused_where_the_image_is_ours() -> None:

@@ -11,7 +11,7 @@ BUILT = {name: f"stackwright.local/{name}:1" for name in recipes.read(recipes.fo
 
 def test_every_service_of_ours_has_an_image() -> None:
     found = artifacts.component_images(built=BUILT)
-    assert {service.name for service in services.blueprints()} <= set(found)
+    assert {service.image_name for service in services.blueprints()} <= set(found)
     assert found["keystone"].reference == found["nova"].reference == "stackwright.local/openstack:1"
     assert found["mariadb"].reference == "stackwright.local/mariadb:1"
 

@@ -43,7 +43,7 @@ def imported(cloud: Path, files: dict[str, bytes]) -> Result:
             id="each-is-named",
         ),
         pytest.param({"keystone/config.json": b"{"}, ["keystone/config.json: it is not JSON"], id="no-json"),
-        pytest.param({"nova.conf": b"[DEFAULT]\na = b\n"}, ["nova.conf: it belongs to no service"], id="nobodys"),
+        pytest.param({"heat.conf": b"[DEFAULT]\na = b\n"}, ["heat.conf: it belongs to no service"], id="nobodys"),
         pytest.param({"keystone.conf": b"\xff\xfe"}, ["keystone.conf: it is not text"], id="no-text"),
     ],
 )

@@ -54,6 +54,13 @@ ON: dict[str, tuple[str, JsonObject, str]] = {
         {"tls": {"ingress": {"enabled": False}}},
         "spec.tls.podLevel.enabled",
     ),
+    "a compute's API": ("NovaAPI", {"tls": API}, "spec.tls.api.public.secretName"),
+    "metadata": ("NovaMetadata", {"tls": {"secretName": "cert"}}, "spec.tls.secretName"),
+    "consoles": ("NovaNoVNCProxy", {"tls": {"vencrypt": {"secretName": "cert"}}}, "spec.tls.vencrypt.secretName"),
+    **{
+        f"the authorities of a {kind}": (kind, {"tls": {"caBundleSecretName": "ca"}}, "spec.tls.caBundleSecretName")
+        for kind in ("NovaCell", "NovaScheduler", "NovaConductor", "NovaCompute")
+    },
     "a template": (
         "OpenStackControlPlane",
         {"memcached": {"templates": {"memcached": {"tls": {"secretName": "cert"}}}}},
@@ -87,7 +94,7 @@ OFF: dict[str, tuple[str, JsonObject]] = {
             }
         },
     ),
-    "a section to come": ("OpenStackControlPlane", {"nova": {"template": {"tls": {"secretName": "cert"}}}}),
+    "a section to come": ("OpenStackControlPlane", {"cinder": {"template": {"tls": {"secretName": "cert"}}}}),
 }
 
 

@@ -369,3 +369,25 @@ def test_fields_that_nothing_reads_yet_are_named_where_they_stand() -> None:
     intent = decide(SERVICE, resource, Seen(nobody, datetime.now(UTC)), Environment(images, Path("charts")))
     (finding,) = intent.findings
     assert finding.message.endswith("this release: spec.topologyRef, spec.glanceAPIs.b.networkAttachments")
+
+
+TWO = "[DEFAULT]\nenabled_backends = file:file, far:s3\n"
+
+
+@pytest.mark.parametrize(
+    ("spec", "copies"),
+    [
+        pytest.param({}, False, id="one-store"),
+        pytest.param({"customServiceConfig": TWO}, True, id="two-stores"),
+        pytest.param({"glanceAPIs": {"default": {"customServiceConfig": TWO}}}, True, id="two-stores-of-the-api"),
+        pytest.param({"storage": {"external": True}, "customServiceConfig": TWO}, True, id="two-stores-elsewhere"),
+        pytest.param(
+            {"storage": {"external": True}, "customServiceConfig": "[DEFAULT]\nenabled_backends = far:s3\n"},
+            False,
+            id="one-store-elsewhere",
+        ),
+    ],
+)
+def test_copies_between_stores_are_offered_where_there_are_several(spec: dict[str, Any], copies: bool) -> None:
+    read = said(glance(**spec), "default-external")["DEFAULT"]
+    assert read.get("enabled_import_methods") == (None if copies else "[glance-direct,web-download]")

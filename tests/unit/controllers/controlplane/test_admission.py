@@ -45,11 +45,11 @@ def test_what_is_not_supported_is_refused_by_its_field() -> None:
 
 
 def test_a_section_to_come_is_taken_and_its_author_is_warned() -> None:
-    found = checked({"nova": {"template": {"secret": "osp-secret"}}, "heat": {"enabled": False}, "manila": {}})
+    found = checked({"cinder": {"template": {"secret": "osp-secret"}}, "heat": {"enabled": False}, "manila": {}})
 
     assert found.errors == ()
     (warning,) = found.warnings
-    assert warning == "spec.nova is kept, but this release does not deploy it: Nova, the compute service"
+    assert warning == "spec.cinder is kept, but this release does not deploy it: Cinder, the block storage"
 
 
 @pytest.mark.parametrize(

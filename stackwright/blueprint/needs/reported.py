@@ -1,0 +1,46 @@
+"""What another resource reports of itself: whether one of its conditions is True."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from stackwright.api.base import CustomResource
+from stackwright.blueprint.needs.need import Imagination, Need, Resolved
+from stackwright.blueprint.providers import Sight
+from stackwright.kube import conditions
+from stackwright.kube.resource import Condition, ObjectMeta
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reported(Need):
+    """Whether a condition of another resource is True, as a fact: nothing waits for it.
+
+    `of` is the kind of that resource, `resource` returns its name. It is for a child further down: a service reads its
+    own children's conditions by itself.
+    """
+
+    of: type[CustomResource]
+    resource: Callable[[Any], str]
+    condition: str
+
+    def resolve(self, resource: Any, sight: Sight) -> Resolved:
+        """Return whether it is True, for the present generation of that resource."""
+        other = sight(self.of, self.resource(resource))
+        return Resolved(
+            ready=True, fact=other is not None and conditions.is_true(other.status.conditions, self.condition)
+        )
+
+    def imagine(self, resource: Any, world: Imagination) -> None:
+        """Put a resource there that has reported it; whoever makes the resource puts its own in its place."""
+        name = self.resource(resource)
+        if world(self.of, name) is None:
+            world.add(_reporting(self.of, name, self.condition))
+
+
+def _reporting(kind: Any, name: str, condition: str) -> CustomResource:
+    """Return a resource of which no more is known than a name and a condition: what it asks for, its parent says."""
+    said = (Condition(type=condition, status="True", reason=conditions.READY),)
+    made: CustomResource = kind(metadata=ObjectMeta(name=name), spec=None)
+    return msgspec.structs.replace(made, status=msgspec.structs.replace(made.status, conditions=said))

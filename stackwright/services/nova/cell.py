@@ -1,0 +1,137 @@
+"""A cell: it stands for its conductors, its noVNC proxy, its computes in the cluster, and perhaps its metadata."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from stackwright.api.base import JsonObject, ObjectMeta
+from stackwright.blueprint.look import Look
+from stackwright.blueprint.service import Service, Told
+from stackwright.kube import conditions
+from stackwright.kube.plan import Wait
+from stackwright.kube.shapes.children import Child, child
+from stackwright.services.nova import facts as needs
+from stackwright.services.nova.checks import cell_problems
+from stackwright.services.nova.facts import NovaFacts
+from stackwright.services.nova.kinds.cell import NovaCell, NovaComputeState, has_novncproxy
+from stackwright.services.nova.kinds.services import (
+    NovaCompute,
+    NovaComputeSpec,
+    NovaConductor,
+    NovaConductorSpec,
+    NovaMetadata,
+    NovaMetadataSpec,
+    NovaNoVNCProxy,
+    NovaNoVNCProxySpec,
+)
+from stackwright.services.nova.templates import spec_of
+
+
+def children(resource: NovaCell, facts: NovaFacts) -> Iterator[Child | Wait]:
+    """Yield the services of a cell: none of them waits for another."""
+    spec, name = resource.spec, resource.metadata.name
+    common = shared(spec)
+    yield child(
+        NovaConductor(
+            metadata=ObjectMeta(name=f"{name}-conductor"),
+            spec=spec_of(
+                NovaConductorSpec,
+                spec.conductorServiceTemplate,
+                spec,
+                **common,
+                containerImage=spec.conductorContainerImageURL,
+                dbPurge=spec.dbPurge,
+                preserveJobs=spec.preserveJobs,
+            ),
+        ),
+        condition="NovaConductorReady",
+    )
+    if spec.metadataServiceTemplate.enabled:
+        # It serves this cell alone, and asks nothing of the API's database.
+        own = {key: value for key, value in common.items() if not key.startswith("apiDatabase")}
+        image = spec.metadataContainerImageURL
+        said = spec_of(NovaMetadataSpec, spec.metadataServiceTemplate, spec, **own, containerImage=image)
+        yield child(
+            NovaMetadata(metadata=ObjectMeta(name=f"{name}-metadata"), spec=said), condition="NovaMetadataReady"
+        )
+    if has_novncproxy(spec.cellName, spec.noVNCProxyServiceTemplate):
+        image = spec.novncproxyContainerImageURL
+        proxy = spec_of(NovaNoVNCProxySpec, spec.noVNCProxyServiceTemplate, spec, **common, containerImage=image)
+        yield child(
+            NovaNoVNCProxy(metadata=ObjectMeta(name=f"{name}-novncproxy"), spec=proxy), condition="NovaNoVNCProxyReady"
+        )
+    for compute, template in sorted(spec.novaComputeTemplates.items()):
+        image = spec.computeContainerImageURL
+        run = spec_of(NovaComputeSpec, template, spec, **common, computeName=compute, containerImage=image)
+        yield child(
+            NovaCompute(metadata=ObjectMeta(name=compute_name(name, compute)), spec=run),
+            condition="NovaAllControlPlaneComputesReady",
+        )
+
+
+def compute_name(cell: str, compute: str) -> str:
+    """Return the name of the resource of a compute; `cell` is the name of the NovaCell."""
+    return f"{cell}-{compute}-compute"
+
+
+def shared(spec: Any) -> JsonObject:
+    """Return what all services of a cell are told alike."""
+    names = (
+        "cellName",
+        "secret",
+        "messagingSecret",
+        "keystoneAuthURL",
+        "serviceUser",
+        "region",
+        "apiTimeout",
+        "memcachedInstance",
+        "apiDatabaseSecret",
+        "apiDatabaseHostname",
+        "apiDatabaseAccount",
+        "cellDatabaseSecret",
+        "cellDatabaseHostname",
+        "cellDatabaseAccount",
+    )
+    return {name: getattr(spec, name) for name in names}
+
+
+def tell(resource: NovaCell, facts: NovaFacts | None, look: Look) -> Told[NovaCell]:
+    """Return how many pods of each service are ready."""
+    name = resource.metadata.name
+    counts = {
+        "conductorServiceReadyCount": look(NovaConductor, f"{name}-conductor"),
+        "metadataServiceReadyCount": look(NovaMetadata, f"{name}-metadata"),
+        "noVNCProxyServiceReadyCount": look(NovaNoVNCProxy, f"{name}-novncproxy"),
+    }
+    changes: JsonObject = {field: of.status.readyCount if of is not None else 0 for field, of in counts.items()}
+    computes = {key: look(NovaCompute, compute_name(name, key)) for key in sorted(resource.spec.novaComputeTemplates)}
+    states = {key: _state(compute) for key, compute in computes.items()}
+    # One that says nothing is not there for the server, which has no empty entries.
+    changes["novaComputesStatus"] = {key: state for key, state in states.items() if state != NovaComputeState()}
+    return Told(msgspec.structs.replace(resource.status, **changes))
+
+
+def _state(compute: NovaCompute | None) -> NovaComputeState:
+    if compute is None:
+        return NovaComputeState()
+    ready = conditions.find(compute.status.conditions, conditions.READY)
+    failed = ready is not None and ready.status == "False" and ready.severity == "Error"
+    return NovaComputeState(deployed=conditions.is_true(compute.status.conditions), errors=failed)
+
+
+CELL = Service(
+    name="nova-cell",
+    chart="nova",
+    image="nova",
+    kind=NovaCell,
+    facts=NovaFacts,
+    user="nova",
+    components=(),
+    needs=(needs.LOGIN, needs.MESSAGING),
+    children=children,
+    owns=(NovaConductor, NovaMetadata, NovaNoVNCProxy, NovaCompute),
+    problems=cell_problems,
+    tell=tell,
+    unread=("topologyRef", "serviceAccount"),
+)

@@ -1,0 +1,165 @@
+"""What is wrong with a resource of Nova beyond what its schema can say. The words are upstream's where it has some."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+from stackwright.api.pods import TopologyRef
+from stackwright.api.service import RabbitMqConfig
+from stackwright.blueprint import apis
+from stackwright.blueprint.look import Look
+from stackwright.services.nova.kinds.cell import CELL0, NovaCell
+from stackwright.services.nova.kinds.nova import Nova, NovaCellTemplate
+from stackwright.services.nova.kinds.parts import NovaComputeTemplate
+
+Problem = tuple[str, str]
+
+LONGEST_CELL, LONGEST_COMPUTE = 35, 20
+_NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+# Which files of its configuration a user may replace, by the kind.
+_FILES: Mapping[str, tuple[str, ...]] = {
+    "NovaAPI": ("policy.yaml", "api-paste.ini", "nova_api_audit_map.conf"),
+    "NovaMetadata": ("api-paste.ini",),
+    "NovaCompute": ("provider*.yaml",),
+    "NovaScheduler": (),
+    "NovaConductor": (),
+    "NovaNoVNCProxy": (),
+}
+IRONIC = "ironic.IronicDriver"
+
+
+def service_problems(resource: Any, look: Look) -> Iterator[Problem]:
+    """Yield what is wrong with a service of Nova that stands alone, or that its parent wrote."""
+    spec, kind = resource.spec, resource.kind.name
+    yield from overwritten("spec", kind, spec.defaultConfigOverwrite)
+    yield from _topology("spec", spec.topologyRef)
+    yield from _name("spec.cellName", getattr(spec, "cellName", ""), LONGEST_CELL)
+    yield from _name("spec.computeName", getattr(spec, "computeName", ""), LONGEST_COMPUTE)
+    if getattr(spec, "computeDriver", "") == IRONIC and spec.replicas > 1:
+        yield "spec.replicas", f"should be max 1 for {IRONIC}"
+    if kind == "NovaAPI":
+        yield from apis.url_problems(spec.override.service, "spec.override.service")
+    if kind == "NovaMetadata" and not _is_said(spec, "apiDatabase") and not _is_said(spec, "cellDatabase"):
+        sentence = "is empty, and so are apiDatabaseHostname and cellDatabaseSecret; give it a database"
+        yield "spec.apiDatabaseSecret", sentence
+
+
+def _is_said(spec: Any, fields: str) -> bool:
+    return bool(getattr(spec, f"{fields}Secret") or getattr(spec, f"{fields}Hostname"))
+
+
+def cell_problems(resource: NovaCell, look: Look) -> Iterator[Problem]:
+    """Yield what is wrong with a cell."""
+    spec = resource.spec
+    yield from _name("spec.cellName", spec.cellName, LONGEST_CELL)
+    yield from _of_cell("spec", spec.cellName, spec)
+
+
+def nova_problems(resource: Nova, look: Look) -> Iterator[Problem]:
+    """Yield what is wrong with a whole Nova."""
+    spec = resource.spec
+    cells = spec.cellTemplates
+    if CELL0 not in cells:
+        yield "spec.cellTemplates", "cell0 specification is missing, cell0 key is required in cellTemplates"
+    for name, cell in sorted(cells.items()):
+        path = f"spec.cellTemplates[{name}]"
+        yield from _name(path, name, LONGEST_CELL)
+        yield from _of_cell(path, name, cell)
+        if cell.metadataServiceTemplate.enabled and is_metadata_global(resource):
+            yield (
+                f"{path}.metadataServiceTemplate.enabled",
+                "should be false as metadata is enabled on the top level too. The metadata service can be either "
+                "enabled on top or in the cells but not in both places at the same time.",
+            )
+    yield from _shared_buses(resource)
+    yield from overwritten("spec.apiServiceTemplate", "NovaAPI", spec.apiServiceTemplate.defaultConfigOverwrite)
+    metadata = spec.metadataServiceTemplate
+    yield from overwritten("spec.metadataServiceTemplate", "NovaMetadata", metadata.defaultConfigOverwrite)
+    yield from apis.url_problems(spec.apiServiceTemplate.override.service, "spec.apiServiceTemplate.override.service")
+    yield from _topology("spec", spec.topologyRef)
+    for field in ("apiServiceTemplate", "schedulerServiceTemplate", "metadataServiceTemplate"):
+        yield from _topology(f"spec.{field}", getattr(spec, field).topologyRef)
+    if spec.auth.applicationCredentialSecret:
+        sentence = "application credentials are not supported yet; remove it, and the service's password is used"
+        yield "spec.auth.applicationCredentialSecret", sentence
+
+
+def is_metadata_global(resource: Nova) -> bool:
+    """Return whether the metadata service runs for all cells: upstream's default."""
+    return resource.spec.metadataServiceTemplate.enabled is not False
+
+
+def bus_of(resource: Nova, cell: str) -> RabbitMqConfig:
+    """Return the broker of a cell; cell0 shares that of the API."""
+    spec = resource.spec
+    if cell == CELL0:
+        return spec.messagingBus or RabbitMqConfig(cluster=spec.apiMessageBusInstance or "rabbitmq")
+    said = spec.cellTemplates[cell]
+    return said.messagingBus or RabbitMqConfig(cluster=said.cellMessageBusInstance or f"rabbitmq-{cell}")
+
+
+def _shared_buses(resource: Nova) -> Iterator[Problem]:
+    """Yield the cells that share a broker without a virtual host of their own: their computes would hear each other."""
+    first: dict[tuple[str, str], str] = {}
+    for cell in sorted(resource.spec.cellTemplates, key=lambda name: (name != CELL0, name)):
+        bus = bus_of(resource, cell)
+        other = first.setdefault((bus.cluster, bus.vhost), cell)
+        if other not in (cell, CELL0):
+            yield (
+                f"spec.cellTemplates[{cell}].messagingBus.cluster",
+                f"RabbitMqCluster CR need to be uniq per cell. It's duplicated with cell: {other}; or give each cell a "
+                "vhost of its own",
+            )
+        elif other != cell:
+            yield (
+                f"spec.cellTemplates[{cell}].messagingBus.cluster",
+                "is the broker of the API; name another one, or give the cell a vhost of its own",
+            )
+
+
+def _of_cell(path: str, name: str, cell: NovaCellTemplate | Any) -> Iterator[Problem]:
+    metadata = cell.metadataServiceTemplate
+    if name == CELL0:
+        if metadata.enabled:
+            yield f"{path}.metadataServiceTemplate.enabled", "should be false for cell0"
+        if cell.noVNCProxyServiceTemplate.enabled:
+            yield f"{path}.noVNCProxyServiceTemplate.enabled", "should be false for cell0"
+        if cell.novaComputeTemplates:
+            yield f"{path}.novaComputeTemplates", "should have zero elements for cell0"
+    yield from overwritten(f"{path}.metadataServiceTemplate", "NovaMetadata", metadata.defaultConfigOverwrite)
+    yield from _topology(path, cell.topologyRef)
+    for compute, template in sorted(cell.novaComputeTemplates.items()):
+        yield from _of_compute(f"{path}.novaComputeTemplates[{compute}]", compute, template)
+
+
+def _of_compute(path: str, name: str, template: NovaComputeTemplate) -> Iterator[Problem]:
+    if len(name) > LONGEST_COMPUTE:
+        yield path, "should be shorter than 20 characters"
+    elif not re.match(_NAME, name):
+        yield path, f"should match with the regex '{_NAME}'"
+    if template.computeDriver == IRONIC and template.replicas > 1:
+        yield f"{path}.replicas", f"should be max 1 for {IRONIC}"
+    yield from overwritten(path, "NovaCompute", template.defaultConfigOverwrite)
+    yield from _topology(path, template.topologyRef)
+
+
+def _name(path: str, name: str, longest: int) -> Iterator[Problem]:
+    if len(name) > longest:
+        yield path, f"should be shorter than {longest + 1} characters"
+    elif name and not re.match(_NAME, name):
+        yield path, f"should match with the regex '{_NAME}'"
+
+
+def _topology(path: str, said: TopologyRef | None) -> Iterator[Problem]:
+    if said is not None and said.namespace:
+        yield f"{path}.topologyRef.namespace", "Customizing namespace field is not supported"
+
+
+def overwritten(path: str, kind: str, files: Iterable[str]) -> Iterator[Problem]:
+    """Yield the files that a user may not replace."""
+    allowed = _FILES[kind]
+    for name in files:
+        if not any(fnmatchcase(name, pattern) for pattern in allowed):
+            sentence = f"Only the following keys are valid: {', '.join(allowed) or 'none'}"
+            yield f"{path}.defaultConfigOverwrite[{name}]", sentence

@@ -1,0 +1,203 @@
+"""Which cells Nova knows of: the jobs that map them, discover their hosts, and remove them from the API's database."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from stackwright.api.base import JsonObject
+from stackwright.blueprint.configuration import oslo_files
+from stackwright.blueprint.digests import digest
+from stackwright.blueprint.needs.given import broker_secret, database_secret
+from stackwright.blueprint.service import ConfigFile, Export, Job
+from stackwright.kube.plan import Wait
+from stackwright.services.nova import settings
+from stackwright.services.nova.kinds.cell import CELL0
+from stackwright.services.nova.kinds.nova import Nova
+from stackwright.services.nova.parent import ParentFacts, cell_name
+from stackwright.services.nova.programs import script
+
+# For how many seconds the services of a new Nova wait for cells after cell0.
+PATIENCE = 120.0
+MAP, DISCOVER, DELETE = "map-", "discover-", "delete-"
+ENVIRONMENT = {
+    "description": "What the script reads from its environment: CELL_NAME.",
+    "type": "object",
+    "additionalProperties": {"type": "string"},
+}
+# Where the scripts are in the pods of jobs.
+BIN = "/var/lib/openstack/bin"
+_FIND = (
+    "uuid=$(nova-manage cell_v2 list_cells | awk -F '|' -v name=\"$CELL_NAME\" "
+    '\'{ gsub(/ /, "", $2); gsub(/ /, "", $3) } $2 == name { print $3 }\')\n'
+)
+SCRIPTS = (
+    script(
+        "ensure_cell_mapping.sh",
+        f"""\
+# What a cell is mapped to stands in nova.conf: its database, and its broker. Nobody talks to cell0 by a broker.
+if [ "$CELL_NAME" = {CELL0} ]; then
+  nova-manage cell_v2 map_cell0
+  nova-manage cell_v2 update_cell --cell_uuid 00000000-0000-0000-0000-000000000000 --transport-url none:///
+  exit 0
+fi
+{_FIND}\
+if [ -n "$uuid" ]; then
+  nova-manage cell_v2 update_cell --cell_uuid "$uuid"
+else
+  nova-manage cell_v2 create_cell --name "$CELL_NAME"
+fi
+""",
+    ),
+    script("host_discover.sh", "nova-manage cell_v2 discover_hosts --by-service --verbose\n"),
+    # It fails as long as the cell has hosts or servers.
+    script(
+        "delete_cell.sh",
+        f'{_FIND}[ -z "$uuid" ] || nova-manage cell_v2 delete_cell --cell_uuid "$uuid"\n',
+    ),
+)
+
+
+def manage_files(cell: str, resource: Nova, facts: ParentFacts) -> tuple[ConfigFile, ...]:
+    """Return what nova-manage reads for a cell: the databases, and the broker that is written into the mapping."""
+    if cell not in facts.cell_databases:
+        return ()
+    broker = facts.broker(cell)
+    transport = {} if cell == CELL0 or broker is None else {"DEFAULT": {"transport_url": broker.transport_url}}
+    said = settings.merged(settings.manage(facts.api_database, facts.cell_databases[cell]), transport)
+    return tuple(file for file in oslo_files("nova", said, custom="", overwrite={}) if file.content)
+
+
+def mounted(cell: str, of: str, resource: Nova, facts: ParentFacts) -> JsonObject:
+    """Return where a job has its scripts, and for which cell it is."""
+    secret = {"secretName": f"{cell_name(resource, of)}-manage-scripts", "defaultMode": 0o550}
+    return {
+        "environment": {"CELL_NAME": cell},
+        "extraVolumes": [{"name": "scripts", "secret": secret}],
+        "extraMounts": [{"name": "scripts", "mountPath": BIN, "readOnly": True}],
+    }
+
+
+def scripts(cell: str, resource: Nova) -> Iterator[Export]:
+    """Yield the scripts of a cell's jobs, under the name that the seed has for them."""
+    yield Export(f"{cell_name(resource, cell)}-manage-scripts", {file.key: file.content for file in SCRIPTS})
+
+
+# What each job is done for: another mapping, or another set of computes, is another job.
+
+
+def map_inputs(cell: str, resource: Nova, facts: ParentFacts) -> JsonObject | None:
+    """Return what a cell is mapped to, once the tables of the API are there."""
+    broker = facts.broker(cell)
+    if not facts.synced or cell not in facts.cell_databases or broker is None:
+        return None
+    content = {**database_secret(facts.cell_databases[cell]), "api": facts.api_database.place}
+    return content if cell == CELL0 else {**content, **broker_secret(broker)}
+
+
+def discovery_inputs(cell: str, resource: Nova, facts: ParentFacts) -> JsonObject | None:
+    """Return the computes of a cell, once they run and the cell is mapped."""
+    if f"{MAP}{cell}" not in facts.done or cell not in facts.computing:
+        return None
+    templates = resource.spec.cellTemplates[cell].novaComputeTemplates
+    return {"computes": {name: template.replicas for name, template in sorted(templates.items())}}
+
+
+def removal_inputs(cell: str, resource: Nova, facts: ParentFacts) -> JsonObject | None:
+    """Return which cell is removed: the mapping that it had."""
+    return {"removed": resource.status.registeredCells.get(cell_name(resource, cell), "")} if facts.synced else None
+
+
+def former(resource: Nova) -> list[str]:
+    """Return the cells that are mapped and not declared any more."""
+    declared = {cell_name(resource, cell) for cell in resource.spec.cellTemplates}
+    before = f"{resource.metadata.name}-"
+    return sorted(name.removeprefix(before) for name in resource.status.registeredCells if name not in declared)
+
+
+def removals(resource: Nova, facts: ParentFacts) -> Iterator[Wait]:
+    """Yield the cells whose removal is not done: nothing of theirs goes before."""
+    for cell in former(resource):
+        if f"{DELETE}{cell}" not in facts.done:
+            message = f"Cell {cell} is removed once it has no hosts and no servers"
+            yield Wait("CellNotEmpty", message, "NovaCellsDeletion")
+
+
+def mapped(resource: Nova, facts: ParentFacts) -> list[str]:
+    """Return the declared cells that are mapped to what they have now."""
+    return [cell for cell in sorted(resource.spec.cellTemplates) if f"{MAP}{cell}" in facts.done]
+
+
+def patience(facts: ParentFacts) -> float | None:
+    """Return for how many seconds a new Nova still waits for cells; None where it goes on without those."""
+    mapped_for = facts.done_for.get(f"{MAP}{CELL0}")
+    # Without cell0 nothing can start.
+    left = PATIENCE if mapped_for is None else PATIENCE - mapped_for
+    return left if left > 0 else None
+
+
+def registered(resource: Nova, facts: ParentFacts) -> dict[str, str]:
+    """Return the mapped cells by NovaCell, each with a hash of its mapping."""
+    found = ((cell, map_inputs(cell, resource, facts)) for cell in mapped(resource, facts))
+    return {cell_name(resource, cell): digest(content) for cell, content in found if content is not None}
+
+
+def remembered(resource: Nova, facts: ParentFacts) -> dict[str, str]:
+    """Return what the status says of mapped cells: those of before stay in it until they are removed."""
+    gone = {cell_name(resource, cell) for cell in former(resource) if f"{DELETE}{cell}" in facts.done}
+    before = {name: value for name, value in resource.status.registeredCells.items() if name not in gone}
+    return dict(sorted({**before, **registered(resource, facts)}.items()))
+
+
+def discovered(resource: Nova, facts: ParentFacts) -> dict[str, str]:
+    """Return the cells whose hosts were discovered, by NovaCell, each with a hash of its computes."""
+    cells = [cell for cell in sorted(resource.spec.cellTemplates) if f"{DISCOVER}{cell}" in facts.done]
+    return {cell_name(resource, cell): digest(discovery_inputs(cell, resource, facts) or {}) for cell in cells}
+
+
+# The jobs themselves.
+
+
+@dataclass(frozen=True)
+class Task:
+    """A job that is done for a cell: its script, what it is done for, and the condition that follows it."""
+
+    name: str
+    script: ConfigFile
+    inputs: Callable[[str, Nova, ParentFacts], JsonObject | None]
+    condition: str
+    description: str
+
+    def job(self, cell: str) -> Job[Nova, ParentFacts]:
+        """Return the job of a cell; what concerns the API's database alone is done with what cell0 has."""
+        of = CELL0 if self.name == DELETE else cell
+        return Job(
+            f"{self.name}{cell}",
+            lambda _: f"{BIN}/{self.script.key}",
+            partial(self.inputs, cell),
+            self.condition,
+            files=partial(manage_files, of),
+            values=partial(mounted, cell, of),
+            secret=f"{of}-manage-config-data",
+            description=self.description,
+            own_values={"environment": ENVIRONMENT},
+        )
+
+
+TASKS = (
+    Task(MAP, SCRIPTS[0], map_inputs, "NovaCellsMapped", "Tells Nova of a cell."),
+    Task(DISCOVER, SCRIPTS[1], discovery_inputs, "NovaHostsDiscovered", "Tells Nova of the hosts of a cell."),
+    Task(DELETE, SCRIPTS[2], removal_inputs, "NovaCellsDeletion", "Removes an empty cell."),
+)
+FORMS = tuple(task.job("*") for task in TASKS)
+
+
+def jobs(resource: Nova) -> tuple[Job[Nova, ParentFacts], ...]:
+    """Return the jobs: a mapping for each cell, discovery where it has computes, and the removal of former cells."""
+    mapping, discovery, removal = TASKS
+    cells = sorted(resource.spec.cellTemplates)
+    hosting = (cell for cell in cells if resource.spec.cellTemplates[cell].novaComputeTemplates)
+    return (
+        *(mapping.job(cell) for cell in cells),
+        *(discovery.job(cell) for cell in hosting),
+        *(removal.job(cell) for cell in former(resource)),
+    )

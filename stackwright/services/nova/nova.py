@@ -1,0 +1,317 @@
+"""Nova: it makes databases, users and logins, packs them into Secrets, and hands these to its cells and services."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from stackwright.api.base import JsonObject, ObjectMeta
+from stackwright.blueprint.facts import BrokerFacts, Endpoints
+from stackwright.blueprint.look import Look
+from stackwright.blueprint.needs import (
+    Api,
+    Cache,
+    CatalogEntry,
+    Database,
+    Each,
+    Login,
+    Messaging,
+    Notifications,
+    Password,
+    Reported,
+)
+from stackwright.blueprint.needs.given import broker_secret, database_secret
+from stackwright.blueprint.providers import Sight
+from stackwright.blueprint.service import Export, Service, Told
+from stackwright.kube.plan import Wait
+from stackwright.kube.shapes.children import Child, child
+from stackwright.services.nova import mapping
+from stackwright.services.nova.checks import is_metadata_global, nova_problems
+from stackwright.services.nova.facts import NOTIFICATIONS, SERVICE_PASSWORD, SHARED_SECRET
+from stackwright.services.nova.kinds.cell import CELL0, NovaCell, NovaCellSpec
+from stackwright.services.nova.kinds.nova import Nova
+from stackwright.services.nova.kinds.services import (
+    NovaAPI,
+    NovaAPISpec,
+    NovaConductor,
+    NovaMetadata,
+    NovaMetadataSpec,
+    NovaScheduler,
+    NovaSchedulerSpec,
+)
+from stackwright.services.nova.parent import ParentFacts, cell_name, ready_cells
+from stackwright.services.nova.templates import spec_of
+
+METADATA, CELL_METADATA = "metadataSecret", "prefixMetadataCellsSecret"
+
+
+# What each cell needs.
+
+
+def cell_needs(resource: Nova) -> Iterator[Database | Messaging | Password | Reported]:
+    """Yield a database and a broker for each cell: one that is not there stops no other cell."""
+    for cell, said in sorted(resource.spec.cellTemplates.items()):
+        named = partial(_named, cell)
+        yield Database(
+            name="cell_databases",
+            key=cell,
+            apart=cell != CELL0,
+            instance=f"cellTemplates.{cell}.cellDatabaseInstance",
+            account=f"cellTemplates.{cell}.cellDatabaseAccount",
+            database=named,
+            usual_account=named,
+            made="NovaAllCellDBReady",
+            login="NovaAllCellDBReady",
+        )
+        if cell != CELL0:
+            yield Messaging(
+                name="cell_brokers",
+                key=cell,
+                apart=True,
+                bus=f"cellTemplates.{cell}.messagingBus",
+                cluster=f"cellTemplates.{cell}.cellMessageBusInstance",
+                usual=f"rabbitmq-{cell}",
+                url=partial(_transport, cell),
+                condition="NovaAllCellsMQReady",
+            )
+        if said.metadataServiceTemplate.enabled:
+            yield Password(CELL_METADATA, entry=cell, instead=METADATA)
+        if said.novaComputeTemplates:
+            yield Reported(
+                name="computes", key=cell, of=NovaCell, resource=named, condition="NovaAllControlPlaneComputesReady"
+            )
+
+
+def _named(cell: str, resource: Nova) -> str:
+    return cell_name(resource, cell)
+
+
+def _transport(cell: str, resource: Nova) -> str:
+    return f"{cell_name(resource, cell)}-transport"
+
+
+# The Secrets that are handed down: the same that a user would write by hand.
+
+
+def exports(resource: Nova, facts: ParentFacts) -> Iterator[Export]:
+    """Yield the logins of the services for all cells, those of each cell, and each database."""
+    name = facts.name
+    api, metadata = ("NovaAPI", f"{name}-api"), ("NovaMetadata", f"{name}-metadata")
+    scheduler = ("NovaScheduler", f"{name}-scheduler")
+    content = _logins(facts, facts.messaging)
+    if is_metadata_global(resource):
+        content[SHARED_SECRET] = facts.passwords[METADATA]
+    yield Export(name, content, readers=(api, scheduler, metadata))
+    yield Export(f"{name}-api-database", database_secret(facts.api_database), readers=(api, scheduler, metadata))
+    for cell in ready_cells(resource, facts):
+        broker = facts.broker(cell)
+        assert broker is not None  # noqa: S101  it is a ready cell
+        own = cell_name(resource, cell)
+        content = _logins(facts, broker)
+        if resource.spec.cellTemplates[cell].metadataServiceTemplate.enabled:
+            content[SHARED_SECRET] = facts.passwords[f"{CELL_METADATA}.{cell}"]
+        readers = (("NovaConductor", f"{own}-conductor"),)
+        yield Export(own, content, readers=readers)
+        yield Export(f"{own}-database", database_secret(facts.cell_databases[cell]), readers=readers)
+        yield from mapping.scripts(cell, resource)
+
+
+def _logins(facts: ParentFacts, broker: BrokerFacts) -> dict[str, str]:
+    notifications = facts.notifications.transport_url if facts.notifications is not None else ""
+    queues = str(broker.quorum_queues).lower()
+    return {
+        SERVICE_PASSWORD: facts.identity.password,
+        **broker_secret(broker),
+        "quorum_queues": queues,
+        NOTIFICATIONS: notifications,
+    }
+
+
+# What Nova stands for.
+
+
+def children(resource: Nova, facts: ParentFacts) -> Iterator[Child | Wait]:
+    """Yield the cells, all at once, and the services for all cells when the declared cells are mapped."""
+    cells = ready_cells(resource, facts)
+    for cell in sorted(resource.spec.cellTemplates):
+        if cell in cells:
+            yield child(_cell(resource, facts, cell), condition="NovaAllCellReady")
+        else:
+            yield Wait("CellNotReady", f"Cell {cell} waits for its database and its broker", "NovaAllCellReady")
+    missing = sorted(set(resource.spec.cellTemplates) - set(mapping.mapped(resource, facts)))
+    yield from mapping.removals(resource, facts)
+    # One that was mapped before goes on with the mapping that it has, while that is written anew.
+    known = {**_known(resource), **mapping.registered(resource, facts)}
+    if missing and not _known(resource) and (patience := mapping.patience(facts)) is not None:
+        message = f"Cells that are not mapped yet: {', '.join(missing)}"
+        for condition in ("NovaAPIReady", "NovaSchedulerReady", "NovaMetadataReady"):
+            if condition in resource.declared_conditions():
+                yield Wait("CellsNotMapped", message, condition, after=patience)
+        return
+    yield from _services(resource, facts, known)
+
+
+def _known(resource: Nova) -> dict[str, str]:
+    """Return the cells that the services were told of, as far as they are declared."""
+    declared = {cell_name(resource, cell) for cell in resource.spec.cellTemplates}
+    return {name: value for name, value in resource.status.registeredCells.items() if name in declared}
+
+
+def _cell(resource: Nova, facts: ParentFacts, cell: str) -> NovaCell:
+    spec, said, name = resource.spec, resource.spec.cellTemplates[cell], cell_name(resource, cell)
+    known = {key: value for key, value in msgspec.structs.asdict(said).items() if key in NovaCellSpec.__struct_fields__}
+    known |= {
+        "cellName": cell,
+        "secret": name,
+        "keystoneAuthURL": facts.identity.url,
+        "serviceUser": spec.serviceUser,
+        "region": facts.identity.region,
+        "apiTimeout": spec.apiTimeout,
+        "memcachedInstance": said.memcachedInstance or spec.memcachedInstance,
+        "cellDatabaseSecret": f"{name}-database",
+        "nodeSelector": said.nodeSelector if said.nodeSelector is not None else spec.nodeSelector,
+        "topologyRef": said.topologyRef or spec.topologyRef,
+        "preserveJobs": spec.preserveJobs,
+    }
+    if said.hasAPIAccess or cell == CELL0:
+        known["apiDatabaseSecret"] = f"{facts.name}-api-database"
+    for image in ("conductor", "metadata", "novncproxy", "compute"):
+        known[f"{image}ContainerImageURL"] = getattr(spec, f"{image}ContainerImageURL")
+    del known["cellDatabaseAccount"]
+    return NovaCell(metadata=ObjectMeta(name=name), spec=NovaCellSpec(**known))
+
+
+def _services(resource: Nova, facts: ParentFacts, cells: Mapping[str, str]) -> Iterator[Child]:
+    spec, name = resource.spec, resource.metadata.name
+    common: JsonObject = {
+        "secret": name,
+        "keystoneAuthURL": facts.identity.url,
+        "keystonePublicAuthURL": facts.identity.public_url,
+        "serviceUser": spec.serviceUser,
+        "region": facts.identity.region,
+        "apiTimeout": spec.apiTimeout,
+        "memcachedInstance": spec.memcachedInstance,
+        "apiDatabaseSecret": f"{name}-api-database",
+        "cell0DatabaseSecret": f"{cell_name(resource, CELL0)}-database",
+        "cellDatabaseSecret": f"{cell_name(resource, CELL0)}-database",
+        "registeredCells": dict(cells),
+        "preserveJobs": spec.preserveJobs,
+    }
+    yield child(
+        NovaAPI(
+            metadata=ObjectMeta(name=f"{name}-api"),
+            spec=spec_of(
+                NovaAPISpec, spec.apiServiceTemplate, spec, **common, containerImage=spec.apiContainerImageURL
+            ),
+        ),
+        condition="NovaAPIReady",
+    )
+    yield child(
+        NovaScheduler(
+            metadata=ObjectMeta(name=f"{name}-scheduler"),
+            spec=spec_of(
+                NovaSchedulerSpec,
+                spec.schedulerServiceTemplate,
+                spec,
+                **common,
+                containerImage=spec.schedulerContainerImageURL,
+            ),
+        ),
+        condition="NovaSchedulerReady",
+    )
+    if is_metadata_global(resource):
+        yield child(
+            NovaMetadata(
+                metadata=ObjectMeta(name=f"{name}-metadata"),
+                spec=spec_of(
+                    NovaMetadataSpec,
+                    spec.metadataServiceTemplate,
+                    spec,
+                    **common,
+                    containerImage=spec.metadataContainerImageURL,
+                ),
+            ),
+            condition="NovaMetadataReady",
+        )
+
+
+def served(resource: Nova, sight: Sight) -> Endpoints | None:
+    """Return where the API is, once it says so."""
+    api = sight(NovaAPI, f"{resource.metadata.name}-api")
+    urls = api.status.apiEndpoints if api is not None else {}
+    return Endpoints(**urls) if urls else None
+
+
+def tell(resource: Nova, facts: ParentFacts | None, look: Look) -> Told[Nova]:
+    """Return where Nova is, which cells are mapped, and how many pods of each service are ready."""
+    name = resource.metadata.name
+    api = look(NovaAPI, f"{name}-api")
+    found: dict[str, Any] = {
+        "apiServiceReadyCount": api,
+        "schedulerServiceReadyCount": look(NovaScheduler, f"{name}-scheduler"),
+        "metadataServiceReadyCount": look(NovaMetadata, f"{name}-metadata"),
+    }
+    changes: JsonObject = {key: of.status.readyCount if of is not None else 0 for key, of in found.items()}
+    if api is not None and api.status.apiEndpoints:
+        changes["apiEndpoints"] = api.status.apiEndpoints
+    if facts is not None:
+        changes["databaseHostname"] = facts.api_database.hostname
+    if facts is not None and api is not None:
+        changes["registeredCells"] = mapping.remembered(resource, facts)
+        changes["discoveredCells"] = mapping.discovered(resource, facts)
+    return Told(msgspec.structs.replace(resource.status, **changes))
+
+
+NOVA = Service(
+    name="nova",
+    kind=Nova,
+    facts=ParentFacts,
+    user="nova",
+    components=(),
+    needs=(
+        Password(METADATA),
+        Database(
+            name="api_database",
+            instance="apiDatabaseInstance",
+            account="apiDatabaseAccount",
+            database=lambda resource: f"{resource.metadata.name}-api",
+            made="NovaAPIDBReady",
+        ),
+        Messaging(
+            name="messaging",
+            cluster="apiMessageBusInstance",
+            usual="rabbitmq",
+            url=lambda resource: f"{resource.metadata.name}-api-transport",
+            condition="NovaAPIMQReady",
+        ),
+        Notifications(
+            cluster="notificationsBusInstance",
+            url=lambda resource: f"{resource.metadata.name}-notification-transport",
+            condition="NovaNotificationMQReady",
+            apart=True,
+        ),
+        # Its services say themselves how they are without it.
+        Cache(name="", apart=True, optional=True),
+        # What a server cannot be without; the services find them in the catalog.
+        Api(type="placement", usual="placement", optional=True),
+        Api(type="image", usual="glance", optional=True),
+        Login(),
+        CatalogEntry(type="compute", description="Nova", path="/v2.1", served_by=served),
+        Each((Database, Messaging, Password, Reported), cell_needs),
+        Reported(
+            name="synced",
+            of=NovaConductor,
+            resource=lambda resource: f"{cell_name(resource, CELL0)}-conductor",
+            condition="DBSyncReady",
+        ),
+    ),
+    jobs=mapping.jobs,
+    forms=mapping.FORMS,
+    exports=exports,
+    children=children,
+    owns=(NovaCell, NovaAPI, NovaScheduler, NovaMetadata),
+    problems=nova_problems,
+    tell=tell,
+    unread=("topologyRef",),
+)

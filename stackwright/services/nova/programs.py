@@ -1,0 +1,93 @@
+"""How the programs of Nova start: each reads and checks its configuration before it takes work. And their scripts."""
+
+from typing import Any
+
+import msgspec
+
+from stackwright.api.base import JsonObject
+from stackwright.blueprint import serving, start
+from stackwright.blueprint.look import Look
+from stackwright.blueprint.service import ConfigFile, Told
+
+API = serving.application("nova", "nova.wsgi.osapi_compute")
+METADATA = serving.application("nova", "nova.wsgi.metadata")
+
+_DAEMON = """\
+# By its name oslo.config finds files for it alone.
+sys.argv[0] = "nova-{name}"
+from nova.cmd import {name}  # noqa: E402
+
+{name}.config.parse_args(sys.argv)
+check()
+# What was read is not read again: options of the command line cannot be registered twice.
+{name}.config.parse_args = lambda *_: None
+{before}STARTED.touch()
+{name}.main()
+"""
+# A compute keeps the identity of its node in a file. Pods keep none, so it follows from the pod's name, which stays.
+_IDENTITY = """\
+import socket
+import uuid
+
+place = Path(compute.CONF.state_path) / "compute_id"
+if not place.exists():
+    place.write_text(str(uuid.uuid5(uuid.NAMESPACE_DNS, socket.gethostname())), encoding="utf-8")
+"""
+
+
+def daemon(name: str, before: str = "") -> ConfigFile:
+    """Return the file from which a program of Nova without a port starts."""
+    return serving.daemon("nova", _DAEMON.format(name=name, before=before))
+
+
+SCHEDULER, CONDUCTOR = daemon("scheduler"), daemon("conductor")
+COMPUTE = daemon("compute", _IDENTITY)
+
+
+def command(program: ConfigFile) -> str:
+    """Return the command of a program without a port."""
+    return f"python3 {program.destination}"
+
+
+def cells(resource: Any) -> ConfigFile:
+    """Return the list of mapped cells: processes read the mappings once, so that another list restarts them."""
+    known = "".join(f"{cell} {mapping}\n" for cell, mapping in sorted(resource.spec.registeredCells.items()))
+    return ConfigFile("cells", known, "/etc/nova/cells")
+
+
+def started(resource: Any, facts: Any) -> JsonObject:
+    """Return what the chart looks for once it has read its configuration; a user's own command leaves nothing."""
+    own = start.own_of(resource.spec)
+    return {} if own is not None and own.command else {"started": serving.STARTED}
+
+
+def tell(resource: Any, facts: Any, look: Look) -> Told[Any]:
+    """Return where a service that is reached by others is."""
+    if facts is None or facts.endpoints is None:
+        return Told(resource.status)
+    return Told(msgspec.structs.replace(resource.status, apiEndpoints=facts.endpoints.by_interface))
+
+
+def script(name: str, text: str) -> ConfigFile:
+    """Return a script of a job."""
+    return ConfigFile(name, f"#!/bin/bash\nset -e -o pipefail\n{text}", f"/etc/nova/{name}", "0700")
+
+
+DB_SYNC = {
+    # The tables of the API are made with those of cell0.
+    True: script("dbsync.sh", "nova-manage api_db sync\nnova-manage db sync --local_cell\n"),
+    False: script("dbsync.sh", "nova-manage db sync --local_cell\n"),
+}
+# 1 says that rows were moved, 3 that there was nothing to remove.
+PURGE = script(
+    "dbpurge.sh",
+    """\
+days_ago() { date --utc --date "-$1 days" '+%Y-%m-%d %H:%M:%S'; }
+status=0
+nova-manage db archive_deleted_rows --until-complete --task-log --before "$(days_ago "$1")" || status=$?
+[ "$status" -le 1 ] || exit "$status"
+status=0
+nova-manage db purge --before "$(days_ago "$2")" || status=$?
+[ "$status" -eq 0 ] || [ "$status" -eq 3 ] || exit "$status"
+""",
+)

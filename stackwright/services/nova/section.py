@@ -1,0 +1,27 @@
+"""Nova in the umbrella."""
+
+from stackwright.api.controlplane import HandedDown, Section
+from stackwright.services.nova.kinds.nova import Nova
+
+SECTION = Section(
+    name="nova",
+    kind=Nova,
+    instance="nova",
+    condition="OpenStackControlPlaneNovaReady",
+    description="Nova: servers, in cells.",
+    handed_down=(
+        HandedDown("secret"),
+        HandedDown("messagingBus", unless="apiMessageBusInstance"),
+        HandedDown("notificationsBus", unless="notificationsBusInstance"),
+        HandedDown("nodeSelector"),
+        HandedDown("topologyRef"),
+    ),
+    api="apiServiceTemplate",
+    kolla={
+        "nova-api": "apiServiceTemplate",
+        "nova-metadata": "metadataServiceTemplate",
+        "nova-scheduler": "schedulerServiceTemplate",
+        "nova-conductor": "cellTemplates.cell1.conductorServiceTemplate",
+        "nova-novncproxy": "cellTemplates.cell1.noVNCProxyServiceTemplate",
+    },
+)

@@ -1,0 +1,161 @@
+"""What nova.conf says, beyond Nova's own defaults: one function for each thing that services of Nova do."""
+
+from typing import Any
+
+from stackwright.blueprint import oslo
+from stackwright.blueprint.configuration import oslo_files
+from stackwright.blueprint.facts import DatabaseFacts, IdentityFacts
+from stackwright.blueprint.ini import Ini, Setting
+from stackwright.blueprint.service import ConfigFile
+from stackwright.services.nova.facts import NovaFacts
+
+STATE = "/var/lib/nova"
+# What the services of Nova talk to by the catalog: Placement, Glance, Neutron, Cinder, Barbican and Ironic at their own
+# ports, others where the catalog leads.
+DIALS = (5000, 8778, 9292, 9696, 8776, 9311, 6385, 80, 443)
+# Hosts that appear are mapped at once where we know of them; this is for those that we do not.
+DISCOVERY_SECONDS = 300
+
+
+def merged(*parts: Ini) -> dict[str, dict[str, Setting]]:
+    """Return several settings as one; a later one adds to a section, and wins."""
+    result: dict[str, dict[str, Setting]] = {}
+    for part in parts:
+        for section, options in part.items():
+            result[section] = {**result.get(section, {}), **options}
+    return result
+
+
+def common(facts: NovaFacts) -> Ini:
+    """Return what every service of Nova says."""
+    return merged(
+        {
+            "DEFAULT": {"use_stderr": True, "state_path": STATE},
+            "oslo_concurrency": {"lock_path": f"{STATE}/locks"},
+            # Computes of an older release are asked what they can do.
+            "upgrade_levels": {"compute": "auto"},
+        },
+        oslo.messaging(facts.messaging),
+        # Heartbeats in a thread of Python's own are for uwsgi; there they are on by default.
+        oslo.notifications(facts.notifications),
+        _versioned(facts),
+    )
+
+
+def _versioned(facts: NovaFacts) -> Ini:
+    if facts.notifications is None:
+        return {}
+    return {"notifications": {"notify_on_state_change": "vm_and_task_state", "notification_format": "both"}}
+
+
+def databases(facts: NovaFacts) -> Ini:
+    """Return the databases that a service may use: it has those, and no others."""
+    api = oslo.database(facts.api_database, "api_database") if facts.api_database is not None else {}
+    own = oslo.database(facts.database) if facts.database is not None else {}
+    return merged(api, own)
+
+
+def clients(identity: IdentityFacts) -> Ini:
+    """Return how a service of Nova calls others: as Nova's user, at internal endpoints."""
+    login = dict(oslo.login(identity))
+    region = {"region_name": login.pop("region_name")}
+    internal: dict[str, Setting] = {**region, "valid_interfaces": "internal"}
+    return {
+        "service_user": {**login, "send_service_user_token": True},
+        "placement": {**login, **internal},
+        # It is asked with the token of whoever asks Nova.
+        "glance": internal,
+        "neutron": {**login, **internal},
+        "cinder": {**login, "catalog_info": "volumev3:cinderv3:internalURL", "os_region_name": identity.region},
+    }
+
+
+def cache(facts: NovaFacts) -> Ini:
+    """Return the cache, where there is one."""
+    return oslo.cache(facts.cache) if facts.cache is not None else {}
+
+
+def api(facts: NovaFacts) -> Ini:
+    """Return what the API says."""
+    return merged(
+        common(facts),
+        databases(facts),
+        clients(facts.identity),
+        cache(facts),
+        oslo.authtoken(facts.identity, facts.cache),
+        {
+            # All pods are one service: by their own names, each would leave a row behind.
+            "DEFAULT": {"host": facts.name},
+            "oslo_middleware": {"enable_proxy_headers_parsing": True},
+        },
+    )
+
+
+def scheduler(facts: NovaFacts) -> Ini:
+    """Return what the scheduler says."""
+    return merged(
+        common(facts),
+        databases(facts),
+        clients(facts.identity),
+        cache(facts),
+        {
+            "scheduler": {
+                "workers": 1,
+                "max_attempts": 10,
+                "discover_hosts_in_cells_interval": DISCOVERY_SECONDS,
+                # What Placement knows already need not be asked of every host.
+                "query_placement_for_image_type_support": True,
+                "limit_tenants_to_placement_aggregate": True,
+                "placement_aggregate_required_for_tenants": False,
+                "enable_isolated_aggregate_filtering": True,
+                "image_metadata_prefilter": True,
+            },
+            "filter_scheduler": {"shuffle_best_same_weighed_hosts": True},
+        },
+    )
+
+
+def conductor(facts: NovaFacts) -> Ini:
+    """Return what the conductors of a cell say."""
+    return merged(common(facts), databases(facts), clients(facts.identity), cache(facts), {"conductor": {"workers": 1}})
+
+
+def metadata(facts: NovaFacts, *, of_cell: bool) -> Ini:
+    """Return what the metadata service says: for all cells, or for one."""
+    return merged(
+        common(facts),
+        databases(facts),
+        clients(facts.identity),
+        cache(facts),
+        {
+            "DEFAULT": {"host": facts.name},
+            "api": {"local_metadata_per_cell": of_cell},
+            "neutron": {"service_metadata_proxy": True, "metadata_proxy_shared_secret": facts.shared_secret},
+            "oslo_middleware": {"enable_proxy_headers_parsing": True},
+        },
+    )
+
+
+def novncproxy(facts: NovaFacts, port: int) -> Ini:
+    """Return what the noVNC proxy says."""
+    own: Ini = {"vnc": {"novncproxy_host": "::", "novncproxy_port": port}}
+    return merged(common(facts), databases(facts), cache(facts), own)
+
+
+def compute(facts: NovaFacts, driver: str) -> Ini:
+    """Return what a compute in the cluster says: it has no database, and no console."""
+    own: Ini = {"DEFAULT": {"compute_driver": driver}, "vnc": {"enabled": False}}
+    return merged(common(facts), clients(facts.identity), own)
+
+
+def manage(api: DatabaseFacts, cell: DatabaseFacts) -> Ini:
+    """Return what nova-manage says for a cell: it needs no more than databases."""
+    own: Ini = {"DEFAULT": {"state_path": STATE}}
+    return merged(oslo.LOGGING, own, oslo.database(api, "api_database"), oslo.database(cell))
+
+
+def files(resource: Any, settings: Ini) -> tuple[ConfigFile, ...]:
+    """Return the files of a service of Nova: ours, and the user's."""
+    spec = resource.spec
+    found = oslo_files("nova", settings, custom=spec.customServiceConfig, overwrite=spec.defaultConfigOverwrite)
+    return tuple(file for file in found if file.content or not file.key.startswith("02-"))

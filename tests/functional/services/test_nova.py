@@ -1,0 +1,153 @@
+"""What is Nova's own, beside what its rows say: its cells, and services that work alone."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from stackwright.api.mariadb import MariaDBDatabase
+from stackwright.kube.builtin import Deployment, Job, Secret, StatefulSet
+from stackwright.kube.client import Client
+from stackwright.kube.conditions import find, is_true
+from stackwright.services.nova.kinds.cell import NovaCell
+from stackwright.services.nova.kinds.nova import Nova
+from stackwright.services.nova.kinds.services import NovaAPI
+from tests.functional import neighbours
+from tests.functional.crds.samples import EXAMPLES, KINDS, documents
+from tests.functional.services.case import ServiceCase
+from tests.functional.services.cases.nova import CASES
+from tests.functional.services.place import Place
+from tests.functional.watching import eventually, gone, is_ready
+
+SHARED = {"cellDatabaseInstance": "openstack", "messagingBus": {"cluster": "rabbitmq", "vhost": "cell1"}}
+FAKE = {"fake": {"computeDriver": "fake.FakeDriver"}}
+
+
+@pytest.fixture
+def case() -> ServiceCase:
+    return CASES[0]
+
+
+async def ask(place: Place, **cells: Any) -> None:
+    await place.ask(cellTemplates={"cell0": {}, **cells})
+
+
+async def names(client: Client, kind: type[Any], namespace: str) -> set[str]:
+    return {item.metadata.name for item in await client.list(kind, namespace)}
+
+
+async def test_nova_comes_up_with_its_cells_and_is_in_the_catalog(
+    standing: Place,
+) -> None:
+    client, namespace, keystone = standing.client, standing.namespace, standing.keystone
+    await ask(standing, cell1={**SHARED, "novaComputeTemplates": FAKE})
+    ready = await standing.up()
+    assert set(ready.status.registeredCells) == {"nova-cell0", "nova-cell1"}
+    assert await names(client, NovaCell, namespace) == {"nova-cell0", "nova-cell1"}
+    assert await names(client, Deployment, namespace) == {"nova-api", "nova-metadata", "nova-cell1-novncproxy"}
+    assert await names(client, StatefulSet, namespace) == {
+        "nova-scheduler",
+        "nova-cell0-conductor",
+        "nova-cell1-conductor",
+        "nova-cell1-fake-compute",
+    }
+    jobs = {name.rpartition("-")[0] for name in await names(client, Job, namespace)}
+    assert jobs == {
+        "nova-cell0-conductor-db-sync",
+        "nova-cell1-conductor-db-sync",
+        "nova-map-cell0",
+        "nova-map-cell1",
+        "nova-discover-cell1",
+    }
+    assert {
+        "nova",
+        "nova-cell1",
+        "nova-api-config-data",
+        "nova-cell0-conductor-config-data",
+        "nova-cell0-manage-config-data",
+        "nova-cell0-manage-scripts",
+        "nova-metadata-compute-config",
+        "nova-metadata-neutron-config",
+    } <= await names(client, Secret, namespace)
+    assert keystone is not None
+    (service,) = await keystone.find_services("compute", "nova")
+    found = [endpoint for endpoint in await keystone.endpoints() if endpoint.service_id == service.id]
+    urls = {name: f"http://nova-api-{name}.{namespace}.svc:8774/v2.1" for name in ("public", "internal")}
+    assert {endpoint.interface: endpoint.url for endpoint in found} == urls
+    # Nothing rolled on the way: the API started when both cells were mapped.
+    api = await client.get(Deployment, "nova-api", namespace)
+    assert api.metadata.annotations["deployment.kubernetes.io/revision"] == "1"
+    cell = await client.get(NovaCell, "nova-cell1", namespace)
+    assert cell.status.novaComputesStatus["fake"].deployed
+
+
+async def test_a_cell_is_added_and_removed_while_the_others_stay(
+    standing: Place,
+) -> None:
+    client, namespace = standing.client, standing.namespace
+    await ask(standing, cell1=SHARED)
+    await standing.up()
+    before = await client.get(StatefulSet, "nova-cell1-conductor", namespace)
+    second = {**SHARED, "messagingBus": {"cluster": "rabbitmq", "vhost": "cell2"}}
+    await ask(standing, cell1=SHARED, cell2=second)
+    ready = await standing.up()
+    assert set(ready.status.registeredCells) == {"nova-cell0", "nova-cell1", "nova-cell2"}
+    api = await eventually(
+        client, NovaAPI, "nova-api", namespace, lambda api: is_ready(api) and "nova-cell2" in api.spec.registeredCells
+    )
+    assert api.spec.registeredCells == ready.status.registeredCells
+    await ask(standing, cell1=SHARED)
+    await gone(client, NovaCell, "nova-cell2", namespace)
+    await gone(client, Secret, "nova-cell2", namespace)
+    left = await standing.up()
+    assert set(left.status.registeredCells) == {"nova-cell0", "nova-cell1"}
+    # Its schema stays, and no pod of another cell was touched.
+    assert "nova-cell2" in await names(client, MariaDBDatabase, namespace)
+    after = await client.get(StatefulSet, "nova-cell1-conductor", namespace)
+    assert after.spec["template"] == before.spec["template"]
+
+
+async def test_a_cell_without_its_server_stops_no_other(standing: Place) -> None:
+    client, namespace = standing.client, standing.namespace
+    broken = {**SHARED, "cellDatabaseInstance": "not-there", "messagingBus": {"cluster": "rabbitmq", "vhost": "cell2"}}
+    await ask(standing, cell1=SHARED, cell2=broken)
+    await eventually(client, NovaCell, "nova-cell1", namespace, is_ready)
+    told = await eventually(
+        client,
+        Nova,
+        "nova",
+        namespace,
+        lambda nova: "not-there" in str(find(nova.status.conditions, "NovaAllCellDBReady")),
+    )
+    assert not is_true(told.status.conditions)
+    # It heals by itself.
+    await neighbours.database_server(client, namespace, "not-there")
+    healed = await standing.up()
+    assert set(healed.status.registeredCells) == {"nova-cell0", "nova-cell1", "nova-cell2"}
+
+
+async def test_each_service_works_alone_from_secrets(place: Place) -> None:
+    client, namespace = place.client, place.namespace
+    login = {"ServicePassword": "runs-servers", "MetadataSecret": "between-us"}
+    broker = {"hostname": "bus.example.org", "user": "nova", "password": "hop"}
+    database = {"hostname": "db.example.org", "port": "3306", "user": "nova", "password": "hush"}
+    secrets = {
+        "nova-login": {**login, **broker},
+        "cell1-broker": broker,
+        **{f"nova-{name}-database": {**database, "database": name} for name in ("api", "cell0", "cell1")},
+    }
+    for name, content in secrets.items():
+        body = {"metadata": {"name": name, "namespace": namespace}, "stringData": content}
+        await client.apply(Secret, body, field_manager="user")
+    alone: list[Any] = [body for body in documents(EXAMPLES / "nova.yaml") if body["kind"] != "Nova"]
+    assert len(alone) == 6
+    async with place.operated():
+        for body in alone:
+            body["metadata"]["namespace"] = namespace
+            await client.apply(KINDS[body["kind"]], body, field_manager="user")
+        waiting = (
+            eventually(client, KINDS[body["kind"]], body["metadata"]["name"], namespace, is_ready) for body in alone
+        )
+        await asyncio.gather(*waiting)
+    configured = await client.get(Secret, "conductor-alone-config-data", namespace)
+    assert "dbsync.sh" in configured.data
