@@ -19,12 +19,13 @@ from typing import Annotated, Any
 
 import msgspec
 
+from stackwright.api import paths
 from stackwright.api.base import CustomResource, JsonObject, Value, describe, free_form, keys, max_properties
 from stackwright.api.exposure import RoutedOverride
 from stackwright.api.parts import MOST_INSTANCES, HandedDown, Part
 from stackwright.api.templates import part_of
 
-__all__ = ["HandedDown", "Part", "Section", "SectionOverride", "WithoutEffect"]
+__all__ = ["EntryOverride", "HandedDown", "Part", "Section", "SectionOverride", "WithoutEffect"]
 
 
 # How the umbrella's conditions begin.
@@ -41,12 +42,51 @@ class WithoutEffect:
     why: str
 
 
+@dataclass(frozen=True)
+class EntryOverride:
+    """A field of a section that says how Services are reached which are not of the API, for entries of a map.
+
+    `name` is the field: a map by the entries' names. `of` names what the Service belongs to, and `path`, with `*` for
+    the entry, is where the template has the same:
+
+    EntryOverride("cellOverride", "noVNCProxy", "cellTemplates.*.noVNCProxyServiceTemplate.override.service")
+    """
+
+    name: str
+    of: str
+    path: str
+
+    def struct_field(self) -> tuple[str, Any, Any]:
+        """Return the field."""
+        override = Annotated[SectionOverride, describe("How it is reached; an override in the template wins.")]
+        entry = _struct(
+            f"{self.name[:1].upper()}{self.name[1:]}",
+            [(self.of, override, SectionOverride())],
+            "How the Services of an entry are reached.",
+        )
+        means = describe("How Services that are not of the API are reached, by the name of the entry.")
+        return self.name, Annotated[dict[str, entry], max_properties(MOST_INSTANCES), means], {}  # type: ignore[valid-type]  # made at run time
+
+    def with_entries(self, said: JsonObject, spec: type[msgspec.Struct]) -> JsonObject:
+        """Return what a template says, with the entries that the kind has by default where it names none."""
+        head = paths.split(self.path)[0]
+        usual = next((field for field in msgspec.structs.fields(spec) if field.encode_name == head), None)
+        if head in said or usual is None or usual.default_factory is msgspec.NODEFAULT:
+            return said
+        return {**said, head: msgspec.to_builtins(usual.default_factory())}
+
+    def overrides(self, stated: Any) -> "dict[str, SectionOverride]":
+        """Return what a section says, by entry."""
+        return {key: getattr(entry, self.of) for key, entry in getattr(stated, self.name).items()}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Section:
     """A service in the umbrella: what it is called there, what it makes, what it reports.
 
     It has one part or several, and its `condition` follows the resources of all of them. The words of an only part are
     given to the section itself. One part at most has an API.
+    `entry_overrides` are further fields that say how Services are reached.
     `without_effect` are fields that upstream's section has and that are accepted for its sake.
     `kolla` are the components that Kolla has of the service, each with the part of the template that says how it runs:
     a path, which is empty for the template itself.
@@ -57,6 +97,7 @@ class Section:
     description: str
     parts: tuple[Part, ...] = ()
     infrastructure: bool = False
+    entry_overrides: tuple[EntryOverride, ...] = ()
     without_effect: tuple[WithoutEffect, ...] = ()
     kolla: Mapping[str, str] = field(default_factory=dict)
     kind: InitVar[type[CustomResource] | None] = None
@@ -139,6 +180,7 @@ class Section:
             fields += [_API_OVERRIDE, _CREDENTIAL]
         if self.has_apis:
             fields += [_API_OVERRIDES, _CREDENTIAL]
+        fields += [field.struct_field() for field in self.entry_overrides]
         fields += [(field.name, field.type, field.default) for field in self.without_effect]
         return _struct(f"{self.name.capitalize()}Section", fields, self.description)
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from stackwright.blueprint.facts import Endpoints
+from stackwright.blueprint.outside import is_url_inside
 from stackwright.kube.builtin import Node, Service
 from stackwright.kube.plan import Wait
 
@@ -32,15 +33,24 @@ def url_of(service: Service, nodes: Iterable[Node], port: int) -> str | Wait:
     """Return the URL under which a Service is reached from where its type promises."""
     match service.spec.get("type", "ClusterIP"):
         case "NodePort":
-            return _node_port(service, nodes)
+            return _node_port(service, nodes, port)
         case "LoadBalancer":
             return _load_balancer(service, port)
         case _:
             return f"http://{service.metadata.name}.{service.metadata.namespace}.svc:{port}"
 
 
-def _node_port(service: Service, nodes: Iterable[Node]) -> str | Wait:
-    given = next((entry.get("nodePort") for entry in service.spec.get("ports", ()) if entry.get("nodePort")), None)
+def place_outside(service: Service | None, nodes: Iterable[Node], port: int) -> str:
+    """Return where clients outside of the cluster reach a port of a Service, as host:port; "" where they cannot."""
+    url = url_of(service, nodes, port) if service is not None else ""
+    return "" if isinstance(url, Wait) or is_url_inside(url) else url.removeprefix("http://")
+
+
+def _node_port(service: Service, nodes: Iterable[Node], port: int) -> str | Wait:
+    entries = [entry for entry in service.spec.get("ports", ()) if entry.get("nodePort")]
+    # A Service may have several ports.
+    entries.sort(key=lambda entry: entry.get("port") != port)
+    given = entries[0]["nodePort"] if entries else None
     if given is None:
         return Wait("NodePortMissing", f"Service {service.metadata.name} has no node port yet")
     address = next(filter(None, map(address_of, sorted(nodes, key=lambda node: node.metadata.name))), "")

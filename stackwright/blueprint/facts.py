@@ -45,6 +45,14 @@ class BrokerFacts:
 
 
 @dataclass(frozen=True)
+class OutsideFacts:
+    """How machines outside of the cluster log in to a broker; where they cannot, `why` says what to do about it."""
+
+    transport_url: str = field(default="", repr=False)
+    why: str = ""
+
+
+@dataclass(frozen=True)
 class IdentityFacts:
     """Where Keystone is, and as whom the service works there; `url` is for services, `public_url` for clients."""
 
@@ -89,6 +97,8 @@ class Facts:
     image: str
     # Of the API that the catalog lists; None before the cluster has given its Services addresses.
     endpoints: Endpoints | None = None
+    # Where clients outside of the cluster reach what is no API, as host:port; "" where they cannot.
+    outside: str = ""
     # Of every API, by its name.
     apis: Mapping[str, Endpoints] = field(default_factory=dict)
     # By the name of the selector that says under which key of spec.secret they stand.

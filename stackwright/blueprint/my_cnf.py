@@ -34,6 +34,18 @@ def problem(text: str) -> Problem | None:
     return None
 
 
+def number(text: str, option: str) -> int:
+    """Return the whole number that a server takes for an option; 0 if the text says none."""
+    section, found = "", 0
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("["):
+            section = line[1:].partition("]")[0].strip()
+        name, _, value = line.partition("#")[0].partition("=")
+        if _OF_SERVERS.fullmatch(section) and name.strip().replace("-", "_") == option and value.strip().isdigit():
+            found = int(value)
+    return found
+
+
 def _section(line: str, name: str, rest: str) -> str:
     if "]" not in line:
         return f"the section {shown(line)} does not end with ]"

@@ -40,7 +40,7 @@ class Offerer:
 class DatabaseServer:
     """A database server. `address` says which server it is for one that runs elsewhere, or seems to.
 
-    Two resources may stand for the same one.
+    Two resources may stand for the same one. `connections` is how many it takes at once; 0 where nobody knows.
     """
 
     hostname: str
@@ -48,6 +48,7 @@ class DatabaseServer:
     started: bool
     administrator: JsonObject = field(default_factory=dict)
     address: str = ""
+    connections: int = 0
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,12 @@ class CacheServers:
 
 @dataclass(frozen=True)
 class BrokerServer:
-    """A message broker; a TransportURL says how to log in to it."""
+    """A message broker; a TransportURL says how to log in to it.
+
+    `outside` is where clients outside of the cluster reach it, as host:port; "" where they cannot.
+    """
+
+    outside: str = ""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from stackwright.blueprint.interfaces import INTERNAL, PUBLIC
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs.need import Each, Need
 from stackwright.blueprint.network import Network
-from stackwright.blueprint.providers import Provides
+from stackwright.blueprint.providers import Provides, Sight
 from stackwright.blueprint.service_fields import spec_of
 from stackwright.blueprint.workloads import NOTHING, Host, Port, Profile, Workload
 from stackwright.kube.conditions import Finding
@@ -52,7 +52,7 @@ def _no_files(_: CustomResource, __: Facts) -> "Iterable[ConfigFile]":
     return ()
 
 
-def _no_advice(_: CustomResource) -> "Iterable[tuple[str, str]]":
+def _no_advice(_: CustomResource, __: Sight) -> "Iterable[tuple[str, str]]":
     return ()
 
 
@@ -244,13 +244,14 @@ class Export:
 
     `content` is what it has, by key. It goes with the resource. `readers` are the resources of which it is known that
     they read it, as kind and name: what a credential in it was before is retired only when all of them have taken the
-    present content (see `use.py`).
+    present content (see `use.py`). `noted` is the key under which status.hash has the digest of its content.
     """
 
     name: str
     content: Mapping[str, str] = field(repr=False)
     condition: str = ""
     readers: tuple[tuple[str, str], ...] = ()
+    noted: str = ""
 
 
 # What a user can ask for by spec.actions.
@@ -305,6 +306,7 @@ class Service(Generic[C, F]):
     not have itself. `exports` are Secrets for others.
     `forms` are what such components and jobs are to the chart: the name of a form may end in `*`, which stands for
     anything.
+    `outside` is the Kubernetes Service, and its port, by which clients outside of the cluster may reach what is no API.
     `own_values` describe, as JSON Schema does, the values of its chart that other charts do not have.
     `image_fields` are where a resource names the image of its jobs: the first that says one counts.
     `parts` are names, behind that of the release, of objects in the chart that no other word here tells of; `fixed` are
@@ -320,6 +322,7 @@ class Service(Generic[C, F]):
     needs: tuple[Need | Each, ...] = ()
     provides: Provides[C] | None = None
     endpoints: tuple[Endpoint, ...] | Callable[[C], tuple[Endpoint, ...]] = ()
+    outside: Callable[[C], tuple[str, int]] | None = None
     volumes: Callable[[C], Iterable[Volume]] | None = None
     network: Network = field(default_factory=Network)
     jobs: tuple[Job[C, F], ...] | Callable[[C], tuple[Job[C, F], ...]] = ()
@@ -334,7 +337,7 @@ class Service(Generic[C, F]):
     foreseen: Callable[[C], Iterable[CustomResource]] | None = None
     exports: Callable[[C, F], Iterable[Export]] | None = None
     problems: Callable[[C, Look], Iterable[tuple[str, str]]] | None = None
-    advice: Callable[[C], Iterable[tuple[str, str]]] = _no_advice
+    advice: Callable[[C, Sight], Iterable[tuple[str, str]]] = _no_advice
     elsewhere: Callable[[C], bool] = _never
     resources_elsewhere: Callable[[C, Mapping[str, str]], Iterable[Resource]] | None = None
     tell: Callable[[C, F | None, Look], Told[C]] | None = None

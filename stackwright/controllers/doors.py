@@ -17,6 +17,7 @@ from stackwright.blueprint import node_ports, ranges, refused, without_effect
 from stackwright.blueprint.look import Look
 from stackwright.controllers.controlplane.resolution import Instance, resolve
 from stackwright.controllers.known import Known
+from stackwright.controllers.needs import sight
 from stackwright.kube import builtin
 from stackwright.kube.admission.checks import FieldError, Objections
 from stackwright.kube.builtin import StorageClass
@@ -30,12 +31,11 @@ def check(_: CustomResource | None, new: CustomResource, known: Known) -> Object
     made = tuple(_resources(new))
     further = ((each.place(path), sentence) for each in made for path, sentence in _of(each.resource, known))
     found = dict.fromkeys((*ranges.problems(new), *further))
+    beside = tuple(_made_by(new))
     told = (
         f"{each.place(path)}{sentence}"
         for each in made
-        for path, sentence in _warnings(each.resource)
-        # What an umbrella hands down is its own field, and told once.
-        if paths.find(each.said, path.removeprefix("spec.")) is not None
+        for path, sentence in (*_ignored(each), *_advice(each.resource, known, beside))
     )
     return Objections(
         errors=tuple(FieldError(path, sentence) for path, sentence in found), warnings=tuple(dict.fromkeys(told))
@@ -64,12 +64,33 @@ def _resources(new: CustomResource) -> Iterator[_Asked]:
             yield _Asked(made, next(own, None), partial(_moved, place=_place(instance)))
 
 
-def _warnings(resource: CustomResource) -> Iterator[Problem]:
-    """Yield the fields that are taken and of which their author should know something, and what."""
+def _made_by(new: CustomResource) -> Iterator[CustomResource]:
+    """Yield all that an umbrella makes, also what was not asked for."""
+    if isinstance(new, OpenStackControlPlane):
+        made = (_made(instance, new.metadata.namespace) for instance in resolve(new.spec, services.sections(), ()))
+        yield from (resource for resource in made if resource is not None)
+
+
+def _ignored(asked: _Asked) -> Iterator[Problem]:
+    """Yield the fields that are taken and change nothing."""
+    blueprint = services.blueprint_of(type(asked.resource))
+    for path, why in without_effect.of_service(blueprint, asked.resource) if blueprint is not None else ():
+        # What an umbrella hands down is its own field, and told once.
+        if paths.find(asked.said, path.removeprefix("spec.")) is not None:
+            yield path, f" has no effect: {why}"
+
+
+def _advice(resource: CustomResource, known: Known, beside: tuple[CustomResource, ...]) -> Iterator[Problem]:
+    """Yield the values that are taken and of which their author should know something; `beside` comes with it."""
     blueprint = services.blueprint_of(type(resource))
+    there = _look(resource, known)
+
+    def look(kind: type[R], name: str, *, namespace: str = "") -> R | None:
+        new = (item for item in beside if isinstance(item, kind) and item.metadata.name == name)
+        return next(new, None) or there(kind, name, namespace=namespace)
+
     if blueprint is not None:
-        yield from ((path, f" has no effect: {why}") for path, why in without_effect.of_service(blueprint, resource))
-        yield from ((path, f": {sentence}") for path, sentence in blueprint.advice(resource))
+        yield from ((path, f": {sentence}") for path, sentence in blueprint.advice(resource, sight(look)))
 
 
 def _of(resource: CustomResource, known: Known) -> Iterator[Problem]:

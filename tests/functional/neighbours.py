@@ -109,6 +109,30 @@ async def schemas(client: Client, namespace: str) -> AsyncIterator[None]:
                 task.cancel()
 
 
+@contextlib.asynccontextmanager
+async def servers(client: Client, namespace: str) -> AsyncIterator[None]:
+    """Play the operators of database servers and caches that somebody else asks for."""
+
+    def database(galera: Galera) -> JsonObject:
+        name = galera.metadata.name
+        return {"hostname": f"{name}.{namespace}.svc", "port": 3306, "bootstrapped": True}
+
+    def cached(memcached: Memcached) -> JsonObject:
+        name = memcached.metadata.name
+        return {"serverList": [f"{name}-0.{name}.{namespace}.svc:11211"]}
+
+    async with asyncio.TaskGroup() as group:
+        playing = (
+            group.create_task(_play(client, Galera, namespace, database)),
+            group.create_task(_play(client, Memcached, namespace, cached)),
+        )
+        try:
+            yield
+        finally:
+            for task in playing:
+                task.cancel()
+
+
 async def _play(client: Client, kind: type[R], namespace: str, status: Any) -> None:
     told: dict[str, int] = {}
     async for event in client.watch(kind, namespace, initial=True):

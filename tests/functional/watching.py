@@ -124,3 +124,8 @@ async def told(client: Client, namespace: str, of: str, reason: str, note: str =
 
 def _matches(event: Event, of: str, reason: str, note: str) -> bool:
     return event.reason == reason and event.regarding.get("name", "") == of and note in event.note
+
+
+async def names(client: Client, kind: type[R], namespace: str) -> set[str]:
+    """Return the names of all objects of a kind in a namespace."""
+    return {item.metadata.name for item in await client.list(kind, namespace)}

@@ -8,9 +8,12 @@ from stackwright.blueprint.needs.catalog_entry import CatalogEntry
 from stackwright.blueprint.needs.database import Database
 from stackwright.blueprint.needs.given import Given
 from stackwright.blueprint.needs.given_login import GivenLogin
+from stackwright.blueprint.needs.leftovers import Leftovers
 from stackwright.blueprint.needs.login import Login
 from stackwright.blueprint.needs.need import Each, Need
+from stackwright.blueprint.needs.outside_broker import OutsideBroker
 from stackwright.blueprint.needs.password import Password
+from stackwright.blueprint.needs.published import Published
 from stackwright.blueprint.needs.reported import Reported
 from stackwright.blueprint.needs.snippets import Snippets
 
@@ -23,11 +26,14 @@ __all__ = [
     "Each",
     "Given",
     "GivenLogin",
+    "Leftovers",
     "Login",
     "Messaging",
     "Need",
     "Notifications",
+    "OutsideBroker",
     "Password",
+    "Published",
     "Reported",
     "Snippets",
 ]

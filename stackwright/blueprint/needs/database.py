@@ -189,11 +189,7 @@ class Database(Need):
         return "mariadb"
 
     def retired(self, resource: Any, fact: Any, sight: Sight, known: Iterable[Resource]) -> Iterator[Retirement]:
-        """Yield the accounts that the service used before.
-
-        The user at the server goes with its resource only when that says so, and only by the hand of its own
-        controller: an account is first told so, and deleted when its controller holds it.
-        """
+        """Yield the accounts that the service used before."""
         for account in known:
             if not isinstance(account, MariaDBAccount) or account.deleting:
                 continue
@@ -202,16 +198,7 @@ class Database(Need):
             ours = made_for(account, resource) and metadata.labels.get(DATABASE_LABEL) == self.database(resource)
             if not ours or metadata.name == self.account_of(resource):
                 continue
-            # It is looked at, so that we are woken when its controller holds it.
-            sight(MariaDBAccount, metadata.name)
-            secret = sight(Secret, names.account_secret(metadata.name))
-            generated = secret is not None and secret.metadata.annotations.get(GENERATED_FOR) == maker_of(resource)
-            yield Retirement(
-                account,
-                "AccountRetired",
-                prepare=None if metadata.finalizers else {"spec": {"deletionPolicy": "Delete"}},
-                secret=secret if generated else None,
-            )
+            yield retire_account(account, resource, sight)
 
     def imagine(self, resource: Any, world: Imagination) -> None:
         """Put the server there, where the user says that it is, or where it would be."""
@@ -240,6 +227,25 @@ class Database(Need):
         made["hash"] = digest(made)
         # The one that is called like the resource is the only one of most services. Others are told apart by name.
         return {"database": made} if self.database is _own_name else {"databases": {self.database(resource): made}}
+
+
+def retire_account(account: MariaDBAccount, resource: Any, sight: Sight) -> Retirement:
+    """Return how an account goes that was made for a resource.
+
+    The user at the server goes with its resource only when that says so, and only by the hand of its own controller: an
+    account is first told so, and deleted when its controller holds it.
+    """
+    name = account.metadata.name
+    # It is looked at, so that we are woken when its controller holds it.
+    sight(MariaDBAccount, name)
+    secret = sight(Secret, names.account_secret(name))
+    generated = secret is not None and secret.metadata.annotations.get(GENERATED_FOR) == maker_of(resource)
+    return Retirement(
+        account,
+        "AccountRetired",
+        prepare=None if account.metadata.finalizers else {"spec": {"deletionPolicy": "Delete"}},
+        secret=secret if generated else None,
+    )
 
 
 def claim_schema(name: str, server: Provider, path: str = NAME) -> Claim:

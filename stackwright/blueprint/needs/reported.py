@@ -34,13 +34,12 @@ class Reported(Need):
 
     def imagine(self, resource: Any, world: Imagination) -> None:
         """Put a resource there that has reported it; whoever makes the resource puts its own in its place."""
-        name = self.resource(resource)
-        if world(self.of, name) is None:
-            world.add(_reporting(self.of, name, self.condition))
+        said = (Condition(type=self.condition, status="True", reason=conditions.READY),)
+        add_telling(self.of, self.resource(resource), world, conditions=said)
 
 
-def _reporting(kind: Any, name: str, condition: str) -> CustomResource:
-    """Return a resource of which no more is known than a name and a condition: what it asks for, its parent says."""
-    said = (Condition(type=condition, status="True", reason=conditions.READY),)
-    made: CustomResource = kind(metadata=ObjectMeta(name=name), spec=None)
-    return msgspec.structs.replace(made, status=msgspec.structs.replace(made.status, conditions=said))
+def add_telling(kind: Any, name: str, world: Imagination, **status: Any) -> None:
+    """Put a resource there of which no more is known than a name and a status: what it asks for, its parent says."""
+    if world(kind, name) is None:
+        made: Any = kind(metadata=ObjectMeta(name=name), spec=None)
+        world.add(msgspec.structs.replace(made, status=msgspec.structs.replace(made.status, **status)))

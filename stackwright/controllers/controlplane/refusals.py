@@ -6,8 +6,9 @@ from typing import Any
 
 import msgspec
 
+from stackwright.api import paths
 from stackwright.api.controlplane import OpenStackControlPlaneSpec, Section
-from stackwright.api.sections import SectionOverride
+from stackwright.api.sections import EntryOverride, SectionOverride
 from stackwright.blueprint import tls
 from stackwright.blueprint.without_effect import says_something, why
 from stackwright.controllers.controlplane.service_operators import PER_SERVICE, SHARED
@@ -64,9 +65,25 @@ def _of_section(stated: Any, section: Section) -> Iterator[tuple[str, str]]:
         yield from _of_override(override, f"apiOverrides[{api}]")
     if (section.has_endpoints or section.has_apis) and stated.applicationCredential.get("enabled"):
         yield "applicationCredential", _NO_CREDENTIAL
+    for entries in section.entry_overrides:
+        there = _entries(section, stated, entries)
+        for key, override in entries.overrides(stated).items():
+            yield from _of_override(override, f"{entries.name}[{key}].{entries.of}")
+            if key not in there:
+                yield f"{entries.name}[{key}]", f"the template has no {entries.path.partition('.')[0]}[{key}]"
     for field in section.without_effect:
         if says_something(getattr(stated, field.name)):
             yield field.name, field.why
+
+
+def _entries(section: Section, stated: Any, of: EntryOverride) -> set[str]:
+    """Return the entries that the templates of a section have, or that there are by default."""
+    found: set[str] = set()
+    for part in section.parts:
+        for template in dict(part.templates(stated)).values() or (None,):
+            said = of.with_entries(msgspec.to_builtins(template) if template is not None else {}, part.spec)
+            found |= {paths.keys(of.path, place)[-1] for place in paths.places(said, of.path)}
+    return found
 
 
 def _of_override(override: SectionOverride, place: str) -> Iterator[tuple[str, str]]:

@@ -11,6 +11,7 @@ from stackwright import services
 from stackwright.api import paths
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.api.controlplane import OpenStackControlPlaneSpec, Part, Section
+from stackwright.blueprint.interfaces import PUBLIC
 from stackwright.blueprint.needs.need import Need
 from stackwright.kube.resource import ResourceName
 
@@ -106,16 +107,24 @@ def asked_for(section: Section, spec: OpenStackControlPlaneSpec) -> Iterator[tup
         for key, template in templates.items():
             said = msgspec.to_builtins(template) if template is not None else {}
             if not part.when or paths.find(said, part.when):
-                yield part, key, _with_overrides(part, said, stated)
+                yield part, key, _with_overrides(section, part, said, stated)
 
 
-def _with_overrides(part: Part, said: JsonObject, stated: Any) -> JsonObject:
-    """Return what a template says, and below it what its section says of the endpoints of its APIs."""
+def _with_overrides(section: Section, part: Part, said: JsonObject, stated: Any) -> JsonObject:
+    """Return what a template says, and below it what its section says of how its Services are reached."""
     if part.has_endpoints and not part.several and (said_of := msgspec.to_builtins(stated.apiOverride.service)):
         said = paths.merge(paths.put({}, (*paths.split(part.api), "override", "service"), said_of), said)
     for api, override in stated.apiOverrides.items() if part.apis else ():
         if said_of := msgspec.to_builtins(override.service):
             said = paths.merge(paths.put({}, (part.apis, api, "override", "service"), said_of), said)
+    for entries in section.entry_overrides:
+        overrides = entries.overrides(stated)
+        said = entries.with_entries(said, part.spec) if overrides else said
+        for place in paths.places(said, entries.path):
+            override = overrides.get(paths.keys(entries.path, place)[-1])
+            if override is not None and PUBLIC in override.service:
+                said_of = msgspec.to_builtins(override.service[PUBLIC])
+                said = paths.merge(paths.put({}, place, said_of), said)
     return said
 
 

@@ -274,7 +274,8 @@ class ServiceController(Generic[C, F]):
         logs = {
             job.metadata.name: await act.log_of(job, context) for job in traces.ended_jobs(self.service, resource, look)
         }
-        nodes = tuple(look.all(Node)) if self.service.endpoints_of(resource) else ()
+        is_reached = self.service.outside is not None or self.service.endpoints_of(resource)
+        nodes = tuple(look.all(Node)) if is_reached else ()
         return Seen(look, clock.now(), self._workloads(resource, context), nodes, logs, ownership.caches(context))
 
     async def _render(self, resource: C, intent: Intent[F], look: Looker, context: Context) -> Rendered | None:

@@ -10,6 +10,7 @@ from stackwright.api.base import CustomResource, JsonObject, ObjectMeta
 from stackwright.blueprint import actions, configuration, policies, use, values
 from stackwright.blueprint.actions import Course, Traces
 from stackwright.blueprint.children import put_in_order
+from stackwright.blueprint.digests import digest
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import Password
@@ -165,7 +166,8 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
         for name, data in configuration.secrets(service, resource, facts).items()
     )
     further = service.resources(resource, facts) if service.resources else ()
-    exported = service.exports(resource, facts) if service.exports else ()
+    exported = tuple(service.exports(resource, facts)) if service.exports else ()
+    noted = {entry.noted: digest(dict(entry.content)) for entry in exported if entry.noted}
     return Intent(
         facts=facts,
         children=(
@@ -185,7 +187,7 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
         course=actions.waiting(common.course, due.waiting),
         turns=due.steps,
         used=tuple(filter(None, map(use.read_of, inputs.given(service, resource, seen.look)))),
-        noted=losses.noted(service, resource, facts, seen.look),
+        noted={**losses.noted(service, resource, facts, seen.look), **noted},
         wake=due.wake,
     )
 

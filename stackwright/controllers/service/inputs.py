@@ -89,6 +89,9 @@ def with_urls(
                 facts = replace(facts, endpoints=urls) if endpoint.listed else facts
             case Wait(reason, message) if endpoint.listed:
                 waits.append(Wait(reason, message, "CreateServiceReady"))
+    if service.outside is not None:
+        name, port = service.outside(resource)
+        facts = replace(facts, outside=endpoints.place_outside(look(builtin.Service, name), there, port))
     return facts, tuple(waits)
 
 

@@ -224,13 +224,15 @@ def _fill(part: Any) -> None:
         return
     for name, value in part.items():
         override = value.get("service") if name == "override" and isinstance(value, dict) else None
-        for interface in override.values() if isinstance(override, dict) else ():
-            if (
-                isinstance(interface, dict)
-                and ((interface.get("spec") or {}).get("type") or "ClusterIP") != "ClusterIP"
-            ):
-                interface.setdefault("endpointURL", _SOME_URL)
+        # One Service, or one for each interface.
+        for service in (override, *override.values()) if isinstance(override, dict) else ():
+            if isinstance(service, dict) and _is_exposed(service.get("spec")):
+                service.setdefault("endpointURL", _SOME_URL)
         _fill(value)
+
+
+def _is_exposed(spec: Any) -> bool:
+    return isinstance(spec, dict) and (spec.get("type") or "ClusterIP") != "ClusterIP"
 
 
 def pods_of(release: Release) -> Iterable[tuple[JsonObject, JsonObject]]:

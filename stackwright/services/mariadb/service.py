@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from stackwright.api.base import JsonObject
+from stackwright.blueprint import my_cnf
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.network import Listen, Network
@@ -75,7 +76,8 @@ def offer(resource: Galera) -> DatabaseServer:
     if external is None:
         secret, key = root_secret(resource)
         administrator = {"username": "root", "secret": secret, "key": key}
-        return DatabaseServer(status.hostname, status.port, status.bootstrapped, administrator)
+        connections = my_cnf.number(f"{GENERATED}{resource.spec.customServiceConfig}", "max_connections")
+        return DatabaseServer(status.hostname, status.port, status.bootstrapped, administrator, connections=connections)
     administrator = {"secret": external.secret, "usernameKey": "username", "key": "password"}
     address = server_at(external.hostname, external.port, resource.metadata.namespace)
     return DatabaseServer(status.hostname, status.port, status.bootstrapped, administrator, address)

@@ -7,13 +7,14 @@ import msgspec
 
 from stackwright.api.base import JsonObject, ObjectMeta
 from stackwright.blueprint.look import Look
+from stackwright.blueprint.needs import Published
 from stackwright.blueprint.service import Service, Told
 from stackwright.kube import conditions
 from stackwright.kube.plan import Wait
 from stackwright.kube.shapes.children import Child, child
 from stackwright.services.nova import facts as needs
+from stackwright.services.nova import outside_compute
 from stackwright.services.nova.checks import cell_problems
-from stackwright.services.nova.facts import NovaFacts
 from stackwright.services.nova.kinds.cell import NovaCell, NovaComputeState, has_novncproxy
 from stackwright.services.nova.kinds.services import (
     NovaCompute,
@@ -25,10 +26,11 @@ from stackwright.services.nova.kinds.services import (
     NovaNoVNCProxy,
     NovaNoVNCProxySpec,
 )
+from stackwright.services.nova.outside_compute import CellFacts
 from stackwright.services.nova.templates import spec_of
 
 
-def children(resource: NovaCell, facts: NovaFacts) -> Iterator[Child | Wait]:
+def children(resource: NovaCell, facts: CellFacts) -> Iterator[Child | Wait]:
     """Yield the services of a cell: none of them waits for another."""
     spec, name = resource.spec, resource.metadata.name
     common = shared(spec)
@@ -59,7 +61,8 @@ def children(resource: NovaCell, facts: NovaFacts) -> Iterator[Child | Wait]:
         image = spec.novncproxyContainerImageURL
         proxy = spec_of(NovaNoVNCProxySpec, spec.noVNCProxyServiceTemplate, spec, **common, containerImage=image)
         yield child(
-            NovaNoVNCProxy(metadata=ObjectMeta(name=f"{name}-novncproxy"), spec=proxy), condition="NovaNoVNCProxyReady"
+            NovaNoVNCProxy(metadata=ObjectMeta(name=novncproxy_name(resource)), spec=proxy),
+            condition="NovaNoVNCProxyReady",
         )
     for compute, template in sorted(spec.novaComputeTemplates.items()):
         image = spec.computeContainerImageURL
@@ -68,6 +71,12 @@ def children(resource: NovaCell, facts: NovaFacts) -> Iterator[Child | Wait]:
             NovaCompute(metadata=ObjectMeta(name=compute_name(name, compute)), spec=run),
             condition="NovaAllControlPlaneComputesReady",
         )
+    yield from outside_compute.waits(resource, facts)
+
+
+def novncproxy_name(resource: NovaCell) -> str:
+    """Return the name of the resource of a cell's noVNC proxy."""
+    return f"{resource.metadata.name}-novncproxy"
 
 
 def compute_name(cell: str, compute: str) -> str:
@@ -96,20 +105,21 @@ def shared(spec: Any) -> JsonObject:
     return {name: getattr(spec, name) for name in names}
 
 
-def tell(resource: NovaCell, facts: NovaFacts | None, look: Look) -> Told[NovaCell]:
-    """Return how many pods of each service are ready."""
+def tell(resource: NovaCell, facts: CellFacts | None, look: Look) -> Told[NovaCell]:
+    """Return how many pods of each service are ready, and what computes outside of the cluster lack."""
     name = resource.metadata.name
     counts = {
         "conductorServiceReadyCount": look(NovaConductor, f"{name}-conductor"),
         "metadataServiceReadyCount": look(NovaMetadata, f"{name}-metadata"),
-        "noVNCProxyServiceReadyCount": look(NovaNoVNCProxy, f"{name}-novncproxy"),
+        "noVNCProxyServiceReadyCount": look(NovaNoVNCProxy, novncproxy_name(resource)),
     }
     changes: JsonObject = {field: of.status.readyCount if of is not None else 0 for field, of in counts.items()}
     computes = {key: look(NovaCompute, compute_name(name, key)) for key in sorted(resource.spec.novaComputeTemplates)}
     states = {key: _state(compute) for key, compute in computes.items()}
     # One that says nothing is not there for the server, which has no empty entries.
     changes["novaComputesStatus"] = {key: state for key, state in states.items() if state != NovaComputeState()}
-    return Told(msgspec.structs.replace(resource.status, **changes))
+    findings = tuple(outside_compute.findings(resource, facts)) if facts is not None else ()
+    return Told(msgspec.structs.replace(resource.status, **changes), findings)
 
 
 def _state(compute: NovaCompute | None) -> NovaComputeState:
@@ -125,10 +135,18 @@ CELL = Service(
     chart="nova",
     image="nova",
     kind=NovaCell,
-    facts=NovaFacts,
+    facts=CellFacts,
     user="nova",
     components=(),
-    needs=(needs.LOGIN, needs.MESSAGING),
+    needs=(
+        needs.LOGIN_WITH_PUBLIC_URL,
+        needs.MESSAGING,
+        needs.NOTIFICATIONS_BUS,
+        needs.OUTSIDE_MESSAGING,
+        needs.OUTSIDE_NOTIFICATIONS,
+        Published(name="console", of=NovaNoVNCProxy, resource=novncproxy_name),
+    ),
+    exports=outside_compute.exports,
     children=children,
     owns=(NovaConductor, NovaMetadata, NovaNoVNCProxy, NovaCompute),
     problems=cell_problems,

@@ -111,11 +111,18 @@ def _shared_buses(resource: Nova) -> Iterator[Problem]:
                 f"RabbitMqCluster CR need to be uniq per cell. It's duplicated with cell: {other}; or give each cell a "
                 "vhost of its own",
             )
-        elif other != cell:
+        elif other != cell and _has_superconductor(resource):
             yield (
                 f"spec.cellTemplates[{cell}].messagingBus.cluster",
-                "is the broker of the API; name another one, or give the cell a vhost of its own",
+                "is the broker of the API; name another one, give the cell a vhost of its own, or set replicas of "
+                "cell0's conductors to 0, so that those of this cell do the work of both",
             )
+
+
+def _has_superconductor(resource: Nova) -> bool:
+    """Return whether cell0 has conductors: else those of another cell, on the same broker, do their work."""
+    cell0 = resource.spec.cellTemplates.get(CELL0)
+    return cell0 is None or cell0.conductorServiceTemplate.replicas != 0
 
 
 def _of_cell(path: str, name: str, cell: NovaCellTemplate | Any) -> Iterator[Problem]:

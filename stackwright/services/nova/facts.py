@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Facts, IdentityFacts
-from stackwright.blueprint.needs import Account, Cache, Each, Given, GivenLogin
+from stackwright.blueprint.needs import Account, Cache, Each, Given, GivenLogin, OutsideBroker
 from stackwright.blueprint.needs.given import GIVEN_BROKER_ALONE, GIVEN_DATABASE, Connection
 from stackwright.blueprint.places import broker_places
 
 # The keys of the Secrets that `Nova` writes, and that a user may write.
 SERVICE_PASSWORD = "ServicePassword"  # noqa: S105  the name of a key
 SHARED_SECRET = "MetadataSecret"  # noqa: S105  likewise
-NOTIFICATIONS = "notification_transport_url"
+NOTIFICATIONS, NOTIFICATIONS_SERVER = "notification_transport_url", "notificationsServer"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +33,10 @@ GIVEN_NOTIFICATIONS = Connection(
     GIVEN_BROKER_ALONE.word,
     GIVEN_BROKER_ALONE.pods,
     (NOTIFICATIONS,),
-    "notificationsServer",
-    lambda texts, secret: BrokerFacts(texts[NOTIFICATIONS], texts["quorum_queues"] != "false", secret),
+    NOTIFICATIONS_SERVER,
+    lambda texts, secret: BrokerFacts(
+        texts[NOTIFICATIONS], texts["quorum_queues"] != "false", secret, texts[NOTIFICATIONS_SERVER]
+    ),
     lambda fact: tuple(broker_places(fact.transport_url)),
     optional=("quorum_queues",),
 )
@@ -44,6 +46,8 @@ LOGIN = GivenLogin()
 LOGIN_WITH_PUBLIC_URL = GivenLogin(public_url="keystonePublicAuthURL")
 MESSAGING = Given(name="messaging", of=GIVEN_BROKER_ALONE, secret="messagingSecret", otherwise="secret")  # noqa: S106  names of fields
 NOTIFICATIONS_BUS = Given(name="notifications", of=GIVEN_NOTIFICATIONS, required=False)
+OUTSIDE_MESSAGING = OutsideBroker(name="outside_messaging", broker=MESSAGING)
+OUTSIDE_NOTIFICATIONS = OutsideBroker(name="outside_notifications", broker=NOTIFICATIONS_BUS)
 CACHE = Cache(optional=True)
 METADATA_SECRET = Given(name="shared_secret", of=GIVEN_SHARED_SECRET)
 

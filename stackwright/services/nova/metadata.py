@@ -2,22 +2,21 @@
 
 from collections.abc import Iterator
 
-import msgspec
-
-from stackwright.api.exposure import RoutedOverride, RoutedSettings
 from stackwright.blueprint import ini, oslo, serving
 from stackwright.blueprint.ini import Setting
 from stackwright.blueprint.interfaces import INTERNAL
+from stackwright.blueprint.look import Look
 from stackwright.blueprint.network import Network
+from stackwright.blueprint.outside import is_url_inside
 from stackwright.blueprint.places import url_place
-from stackwright.blueprint.service import Component, ConfigFile, Endpoint, Export, Service
+from stackwright.blueprint.service import Component, ConfigFile, Endpoint, Export, Service, Told
 from stackwright.blueprint.workloads import Port
+from stackwright.kube.conditions import Finding
 from stackwright.services.nova import facts as needs
 from stackwright.services.nova import programs, settings
 from stackwright.services.nova.api import OPTIONS
 from stackwright.services.nova.checks import service_problems
 from stackwright.services.nova.facts import NovaFacts
-from stackwright.services.nova.kinds.parts import MetadataOverride
 from stackwright.services.nova.kinds.services import NovaMetadata
 
 PORT = 8775
@@ -38,33 +37,43 @@ def serve(resource: NovaMetadata) -> str:
 
 def endpoints(resource: NovaMetadata) -> tuple[Endpoint, ...]:
     """Return the API: Neutron's agents ask it, and nobody else."""
-    said = routed(resource.spec.override)
-    return (Endpoint(port=PORT, internal="metadata", override=said, interfaces=(INTERNAL,)),)
-
-
-def routed(override: MetadataOverride) -> dict[str, RoutedOverride]:
-    """Return what the user says of the Service, by interface."""
-    said = override.service
-    if said is None:
-        return {}
-    spec = RoutedSettings(**msgspec.structs.asdict(said.spec)) if said.spec is not None else None
-    return {INTERNAL: RoutedOverride(metadata=said.metadata, spec=spec)}
+    said = resource.spec.override.service
+    override = {INTERNAL: said} if said is not None else {}
+    return (Endpoint(port=PORT, internal="metadata", override=override, interfaces=(INTERNAL,)),)
 
 
 def exports(resource: NovaMetadata, facts: NovaFacts) -> Iterator[Export]:
     """Yield how Neutron's agents outside of the cluster reach the service: under upstream's name, and the seed's."""
     if facts.endpoints is None:
         return
-    host, port = url_place(facts.endpoints.internal)
-    said: dict[str, Setting] = {
-        "nova_metadata_host": host,
-        "nova_metadata_port": port,
-        "nova_metadata_protocol": "http",
-        "metadata_proxy_shared_secret": facts.shared_secret,
-    }
-    content = {SNIPPET: ini.render({"DEFAULT": said})}
+    said: dict[str, Setting] = {"metadata_proxy_shared_secret": facts.shared_secret}
+    why = unreached(facts)
+    if not why:
+        host, port = url_place(facts.endpoints.internal)
+        protocol = facts.endpoints.internal.partition(":")[0]
+        said |= {"nova_metadata_host": host, "nova_metadata_port": port, "nova_metadata_protocol": protocol}
+    text = ini.render({"DEFAULT": said})
+    content = {SNIPPET: f"# {why}\n{text}" if why else text}
     for name in ("neutron-config", "compute-config"):
-        yield Export(f"{facts.name}-{name}", content, condition="NovaComputeServiceConfigReady")
+        secret = f"{facts.name}-{name}"
+        yield Export(secret, content, condition="NovaComputeServiceConfigReady", noted=secret)
+
+
+def unreached(facts: NovaFacts) -> str:
+    """Return why machines outside of the cluster cannot reach the service, and what to do; "" where they can."""
+    if facts.endpoints is None or not is_url_inside(facts.endpoints.internal):
+        return ""
+    how = "set override.service.spec.type of the metadata service to NodePort or LoadBalancer, or its endpointURL"
+    return f"There is no nova_metadata_host, because machines outside of the cluster cannot reach it; {how}"
+
+
+def tell(resource: NovaMetadata, facts: NovaFacts | None, look: Look) -> Told[NovaMetadata]:
+    """Return where the service is, and what machines outside of the cluster lack."""
+    told = programs.tell(resource, facts, look)
+    why = unreached(facts) if facts is not None else ""
+    # It holds all the same: agents in the cluster need no other address.
+    said = (Finding("NovaComputeServiceConfigReady", "True", "NotReachable", why),) if why else ()
+    return Told(told.status, said)
 
 
 METADATA = Service(
@@ -95,7 +104,7 @@ METADATA = Service(
         ),
     ),
     exports=exports,
-    tell=programs.tell,
+    tell=tell,
     network=Network(dials=settings.DIALS),
     problems=service_problems,
     options=OPTIONS,

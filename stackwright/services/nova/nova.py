@@ -1,6 +1,6 @@
 """Nova: it makes databases, users and logins, packs them into Secrets, and hands these to its cells and services."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -15,8 +15,10 @@ from stackwright.blueprint.needs import (
     CatalogEntry,
     Database,
     Each,
+    Leftovers,
     Login,
     Messaging,
+    Need,
     Notifications,
     Password,
     Reported,
@@ -26,9 +28,9 @@ from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.service import Export, Service, Told
 from stackwright.kube.plan import Wait
 from stackwright.kube.shapes.children import Child, child
-from stackwright.services.nova import mapping
+from stackwright.services.nova import connections, mapping
 from stackwright.services.nova.checks import is_metadata_global, nova_problems
-from stackwright.services.nova.facts import NOTIFICATIONS, SERVICE_PASSWORD, SHARED_SECRET
+from stackwright.services.nova.facts import NOTIFICATIONS, NOTIFICATIONS_SERVER, SERVICE_PASSWORD, SHARED_SECRET
 from stackwright.services.nova.kinds.cell import CELL0, NovaCell, NovaCellSpec
 from stackwright.services.nova.kinds.nova import Nova
 from stackwright.services.nova.kinds.services import (
@@ -118,13 +120,14 @@ def exports(resource: Nova, facts: ParentFacts) -> Iterator[Export]:
 
 
 def _logins(facts: ParentFacts, broker: BrokerFacts) -> dict[str, str]:
-    notifications = facts.notifications.transport_url if facts.notifications is not None else ""
+    notifications = facts.notifications or BrokerFacts("")
     queues = str(broker.quorum_queues).lower()
     return {
         SERVICE_PASSWORD: facts.identity.password,
         **broker_secret(broker),
         "quorum_queues": queues,
-        NOTIFICATIONS: notifications,
+        NOTIFICATIONS: notifications.transport_url,
+        NOTIFICATIONS_SERVER: notifications.server,
     }
 
 
@@ -165,6 +168,7 @@ def _cell(resource: Nova, facts: ParentFacts, cell: str) -> NovaCell:
         "cellName": cell,
         "secret": name,
         "keystoneAuthURL": facts.identity.url,
+        "keystonePublicAuthURL": facts.identity.public_url,
         "serviceUser": spec.serviceUser,
         "region": facts.identity.region,
         "apiTimeout": spec.apiTimeout,
@@ -236,6 +240,11 @@ def _services(resource: Nova, facts: ParentFacts, cells: Mapping[str, str]) -> I
         )
 
 
+def present_needs(resource: Nova) -> Iterable[Need]:
+    """Return all that Nova needs now: what it needed for a removed cell is not among it."""
+    return NOVA.needs_of(resource)
+
+
 def served(resource: Nova, sight: Sight) -> Endpoints | None:
     """Return where the API is, once it says so."""
     api = sight(NovaAPI, f"{resource.metadata.name}-api")
@@ -299,6 +308,7 @@ NOVA = Service(
         Login(),
         CatalogEntry(type="compute", description="Nova", path="/v2.1", served_by=served),
         Each((Database, Messaging, Password, Reported), cell_needs),
+        Leftovers(present=present_needs),
         Reported(
             name="synced",
             of=NovaConductor,
@@ -312,6 +322,7 @@ NOVA = Service(
     children=children,
     owns=(NovaCell, NovaAPI, NovaScheduler, NovaMetadata),
     problems=nova_problems,
+    advice=connections.advice,
     tell=tell,
     unread=("topologyRef",),
 )

@@ -1,6 +1,7 @@
 """Nova in the umbrella."""
 
 from stackwright.api.controlplane import HandedDown, Section
+from stackwright.api.sections import EntryOverride
 from stackwright.services.nova.kinds.nova import Nova
 
 SECTION = Section(
@@ -17,6 +18,9 @@ SECTION = Section(
         HandedDown("topologyRef"),
     ),
     api="apiServiceTemplate",
+    entry_overrides=(
+        EntryOverride("cellOverride", "noVNCProxy", "cellTemplates.*.noVNCProxyServiceTemplate.override.service"),
+    ),
     kolla={
         "nova-api": "apiServiceTemplate",
         "nova-metadata": "metadataServiceTemplate",

@@ -5,7 +5,8 @@ from typing import Any
 from stackwright.blueprint import oslo
 from stackwright.blueprint.configuration import oslo_files
 from stackwright.blueprint.facts import DatabaseFacts, IdentityFacts
-from stackwright.blueprint.ini import Ini, Setting
+from stackwright.blueprint.ini import Ini, Interpolated, Setting
+from stackwright.blueprint.interfaces import INTERNAL
 from stackwright.blueprint.service import ConfigFile
 from stackwright.services.nova.facts import NovaFacts
 
@@ -55,18 +56,18 @@ def databases(facts: NovaFacts) -> Ini:
     return merged(api, own)
 
 
-def clients(identity: IdentityFacts) -> Ini:
-    """Return how a service of Nova calls others: as Nova's user, at internal endpoints."""
+def clients(identity: IdentityFacts, interface: str = INTERNAL) -> Ini:
+    """Return how a service of Nova calls others: as Nova's user, at their endpoints of one interface."""
     login = dict(oslo.login(identity))
     region = {"region_name": login.pop("region_name")}
-    internal: dict[str, Setting] = {**region, "valid_interfaces": "internal"}
+    found: dict[str, Setting] = {**region, "valid_interfaces": interface}
     return {
         "service_user": {**login, "send_service_user_token": True},
-        "placement": {**login, **internal},
+        "placement": {**login, **found},
         # It is asked with the token of whoever asks Nova.
-        "glance": internal,
-        "neutron": {**login, **internal},
-        "cinder": {**login, "catalog_info": "volumev3:cinderv3:internalURL", "os_region_name": identity.region},
+        "glance": found,
+        "neutron": {**login, **found},
+        "cinder": {**login, "catalog_info": f"volumev3:cinderv3:{interface}URL", "os_region_name": identity.region},
     }
 
 
@@ -146,6 +147,59 @@ def compute(facts: NovaFacts, driver: str) -> Ini:
     """Return what a compute in the cluster says: it has no database, and no console."""
     own: Ini = {"DEFAULT": {"compute_driver": driver}, "vnc": {"enabled": False}}
     return merged(common(facts), clients(facts.identity), own)
+
+
+def outside_compute(facts: NovaFacts, interface: str, console: str | None) -> Ini:
+    """Return what a compute on a machine with libvirt outside of the cluster says; it finds others by `interface`.
+
+    `console` is the page of the noVNC proxy; "" where browsers cannot reach it, None where there is none.
+    """
+    identity = facts.identity
+    own: Ini = {
+        "DEFAULT": {
+            "compute_driver": "libvirt.LibvirtDriver",
+            "force_config_drive": True,
+            "initial_cpu_allocation_ratio": 4.0,
+            "initial_ram_allocation_ratio": 1.0,
+            "initial_disk_allocation_ratio": 0.9,
+            "max_concurrent_live_migrations": 1,
+        },
+        "cache": {"enabled": True, "backend": "oslo_cache.dict"},
+        "barbican": {
+            "auth_endpoint": f"{identity.url.removesuffix('/').removesuffix('/v3')}/v3",
+            "barbican_endpoint_type": interface,
+            "barbican_region_name": identity.region,
+        },
+        "vnc": {"enabled": console is not None, **({"novncproxy_base_url": console} if console else {}), **_LISTENING},
+        "workarounds": {
+            "enable_qemu_monitor_announce_self": True,
+            "reserve_disk_resource_for_image_cache": True,
+            "skip_cpu_compare_on_dest": True,
+        },
+        "libvirt": _LIBVIRT,
+    }
+    return merged(common(facts), clients(identity, interface), own)
+
+
+# The proxy in the cluster connects to the address that the machine has for others.
+_LISTENING: dict[str, Setting] = {"server_listen": "::", "server_proxyclient_address": Interpolated("$my_ip")}
+_LIBVIRT: dict[str, Setting] = {
+    "cpu_mode": "host-model",
+    "cpu_power_management": False,
+    "hw_machine_type": ["x86_64=q35"],
+    "images_type": "qcow2",
+    # A server that changes its memory faster than it can be sent is slowed down, and moved in the end.
+    "live_migration_permit_auto_converge": True,
+    "live_migration_permit_post_copy": True,
+    "live_migration_timeout_action": "force_complete",
+    "live_migration_uri": f"qemu+ssh://nova@%s/system?keyfile={STATE}/.ssh/ssh-privatekey",
+    "num_pcie_ports": 24,
+    "rx_queue_size": 512,
+    "tx_queue_size": 512,
+    "swtpm_enabled": True,
+    "sysinfo_serial": "unique",
+    "volume_use_multipath": True,
+}
 
 
 def manage(api: DatabaseFacts, cell: DatabaseFacts) -> Ini:

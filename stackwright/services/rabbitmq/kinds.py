@@ -234,6 +234,9 @@ class RabbitMqStatus(WorkloadStatus, frozen=True, kw_only=True):
     ] = ()
     hostnames: Annotated[tuple[str, ...], atomic, describe("The host names under which clients reach the nodes.")] = ()
     port: Annotated[int, describe("The port on which the nodes listen for AMQP.")] = 0
+    outsideAddress: Annotated[
+        str, describe("Where clients outside of the cluster reach the broker, as host:port; empty if they cannot.")
+    ] = ""
     currentVersion: Annotated[str, describe("The version that runs.")] = ""
     upgradePhase: Annotated[str, describe("The progress of an upgrade; empty if there is none.")] = ""
 

@@ -8,7 +8,8 @@ from stackwright.api.base import JsonObject
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.network import Listen, Network
-from stackwright.blueprint.providers import BROKER, BrokerServer, Provides
+from stackwright.blueprint.outside import is_inside
+from stackwright.blueprint.providers import BROKER, BrokerServer, Provides, Sight
 from stackwright.blueprint.service import Component, ConfigFile, Generated, Service, Told
 from stackwright.blueprint.value_types import client_service, closed, described
 from stackwright.blueprint.workloads import Port
@@ -91,7 +92,7 @@ def problems(resource: RabbitMq, look: Look) -> Iterable[tuple[str, str]]:
         yield "spec.persistence.storageClassName", sentence
 
 
-def advice(resource: RabbitMq) -> Iterable[tuple[str, str]]:
+def advice(resource: RabbitMq, sight: Sight) -> Iterable[tuple[str, str]]:
     """Yield the path of each field that is accepted with a warning, and the warning."""
     spec = resource.spec
     if spec.external is None and spec.queueType == configuration.MIRRORED:
@@ -109,8 +110,9 @@ def tell(resource: RabbitMq, facts: Facts | None, look: Look) -> Told[RabbitMq]:
     external = resource.spec.external
     name, namespace = resource.metadata.name, resource.metadata.namespace
     if external is not None:
-        told = msgspec.structs.replace(resource.status, hostnames=(external.hostname,), port=external.port)
-        return Told(told)
+        host, port = external.hostname, external.port
+        outside = "" if is_inside(host) else f"{host}:{port}"
+        return Told(msgspec.structs.replace(resource.status, hostnames=(host,), port=port, outsideAddress=outside))
     secret = SecretReference(
         name=default_user(resource), namespace=namespace, keys={"username": "username", "password": "password"}
     )
@@ -119,6 +121,8 @@ def tell(resource: RabbitMq, facts: Facts | None, look: Look) -> Told[RabbitMq]:
         hostnames=configuration.hostnames(resource),
         port=configuration.PORT,
         queueType=configuration.QUORUM,
+        # Until all inputs are known, it is where it was.
+        outsideAddress=facts.outside if facts is not None else resource.status.outsideAddress,
         defaultUser=DefaultUser(
             secretReference=secret, serviceReference=ServiceReference(name=name, namespace=namespace)
         ),
@@ -177,7 +181,8 @@ SERVICE = Service(
         Generated(name=default_user, content=_user, wanted=_deployed),
         Generated(name=lambda resource: f"{resource.metadata.name}-erlang-cookie", content=_cookie, wanted=_deployed),
     ),
-    provides=Provides(BROKER, lambda _: BrokerServer()),
+    provides=Provides(BROKER, lambda resource: BrokerServer(resource.status.outsideAddress)),
+    outside=lambda resource: (resource.metadata.name, configuration.PORT),
     # The nodes form a cluster, and ask Kubernetes how many nodes it should have.
     network=Network(
         listens=(Listen(configuration.PORT, by="broker"), Listen(MANAGEMENT, by="operators")),

@@ -51,7 +51,7 @@ class ServiceCase:
     `ports` has the port of each of its Services, by the suffix after the resource's name. `listed` is its type in the
     catalog, `path` is appended to its URLs there. `jobs` are those that run before it is ready, `pods` is how many pods
     the status then counts, `actions` are what users may ask for beside `restart`. `stays` is what is left after a
-    deletion, each as `Kind name`.
+    deletion, each as `Kind name`. `noted` are the exports whose digests the status has, by their keys there.
     `content` is the content of the Secret that spec.secret names, where no need of the blueprint says it. `given` are
     further Secrets that a user writes, by name. `children`
     are the blueprints of the kinds that the service stands for. `folder` contains the chart and the image of a service
@@ -71,6 +71,7 @@ class ServiceCase:
     actions: frozenset[str] = frozenset()
     refused: tuple[Refusal, ...] = ()
     stays: frozenset[str] = frozenset()
+    noted: frozenset[str] = frozenset()
     content: Mapping[str, str] = field(default_factory=dict)
     given: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     children: tuple[Service[Any, Any], ...] = ()
@@ -157,7 +158,7 @@ class ServiceCase:
                 yield "-".join(filter(None, (self.name, suffix))), component.name
 
     def parts(self) -> Iterator[str]:
-        """Yield the names of the hashes in the status: the release, its parts, what has run, what was generated."""
+        """Yield the names of the hashes in the status: its release and parts, what ran, was generated or exported."""
         resource = self.resource
         if self.blueprint.has_chart:
             yield "release"
@@ -166,6 +167,7 @@ class ServiceCase:
         yield from (one.note for one in self.wanted if one.note)
         yield from (f"{self.name}-{ring.name}" for ring in self.blueprint.key_rings)
         yield from (secret.name(resource) for secret in self.blueprint.secrets if secret.wanted(resource))
+        yield from self.noted
 
 
 def _providers(blueprint: Service[Any, Any], resource: Any) -> dict[str, str]:

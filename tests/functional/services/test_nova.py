@@ -1,23 +1,26 @@
 """What is Nova's own, beside what its rows say: its cells, and services that work alone."""
 
 import asyncio
+import base64
 from typing import Any
 
 import pytest
 
-from stackwright.api.mariadb import MariaDBDatabase
+from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
+from stackwright.api.rabbitmq import TransportURL
 from stackwright.kube.builtin import Deployment, Job, Secret, StatefulSet
-from stackwright.kube.client import Client
 from stackwright.kube.conditions import find, is_true
+from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.nova.kinds.cell import NovaCell
 from stackwright.services.nova.kinds.nova import Nova
 from stackwright.services.nova.kinds.services import NovaAPI
+from stackwright.services.rabbitmq.kinds import RabbitMq
 from tests.functional import neighbours
 from tests.functional.crds.samples import EXAMPLES, KINDS, documents
 from tests.functional.services.case import ServiceCase
 from tests.functional.services.cases.nova import CASES
 from tests.functional.services.place import Place
-from tests.functional.watching import eventually, gone, is_ready
+from tests.functional.watching import eventually, gone, is_ready, names
 
 SHARED = {"cellDatabaseInstance": "openstack", "messagingBus": {"cluster": "rabbitmq", "vhost": "cell1"}}
 FAKE = {"fake": {"computeDriver": "fake.FakeDriver"}}
@@ -30,10 +33,6 @@ def case() -> ServiceCase:
 
 async def ask(place: Place, **cells: Any) -> None:
     await place.ask(cellTemplates={"cell0": {}, **cells})
-
-
-async def names(client: Client, kind: type[Any], namespace: str) -> set[str]:
-    return {item.metadata.name for item in await client.list(kind, namespace)}
 
 
 async def test_nova_comes_up_with_its_cells_and_is_in_the_catalog(
@@ -101,7 +100,11 @@ async def test_a_cell_is_added_and_removed_while_the_others_stay(
     await gone(client, Secret, "nova-cell2", namespace)
     left = await standing.up()
     assert set(left.status.registeredCells) == {"nova-cell0", "nova-cell1"}
-    # Its schema stays, and no pod of another cell was touched.
+    # Its logins go with it. Its schema stays, and no pod of another cell was touched.
+    await gone(client, TransportURL, "nova-cell2-transport", namespace)
+    await gone(client, MariaDBAccount, "nova-cell2", namespace)
+    assert {"nova-cell0", "nova-cell1"} <= await names(client, MariaDBAccount, namespace)
+    assert "nova-cell1-transport" in await names(client, TransportURL, namespace)
     assert "nova-cell2" in await names(client, MariaDBDatabase, namespace)
     after = await client.get(StatefulSet, "nova-cell1-conductor", namespace)
     assert after.spec["template"] == before.spec["template"]
@@ -124,6 +127,51 @@ async def test_a_cell_without_its_server_stops_no_other(standing: Place) -> None
     await neighbours.database_server(client, namespace, "not-there")
     healed = await standing.up()
     assert set(healed.status.registeredCells) == {"nova-cell0", "nova-cell1", "nova-cell2"}
+
+
+async def expose(place: Place, **status: Any) -> None:
+    """Let the world outside reach Keystone, and the broker where its status says so."""
+    present = await place.client.get(KeystoneAPI, "keystone", place.namespace)
+    service = {"public": {"endpointURL": "http://keystone.example.org:5000"}}
+    body = {"spec": {"override": {"service": service}}}
+    await place.client.patch(KeystoneAPI, present.metadata.name, place.namespace, body)
+    broker = await place.put(RabbitMq, "rabbitmq", spec={})
+    await neighbours.tell(place.client, broker, status)
+
+
+async def test_computes_outside_are_configured_once_they_can_reach_what_they_need(standing: Place) -> None:
+    client, namespace = standing.client, standing.namespace
+    await ask(standing, cell1={**SHARED, "noVNCProxyServiceTemplate": {"enabled": False}})
+    await standing.up()
+    # Nobody asked for computes outside: the cell is ready without, and says what they would need.
+    cell = await client.get(NovaCell, "nova-cell1", namespace)
+    assert is_ready(cell)
+    told = find(cell.status.conditions, "NovaComputeServiceConfigReady")
+    assert told is not None
+    assert (told.status, told.reason) == ("True", "NotReachable")
+    assert "RabbitMq rabbitmq has no address outside of the cluster" in told.message
+    assert "nova-cell1-compute-config" not in await names(client, Secret, namespace)
+
+    await expose(standing, outsideAddress="192.0.2.1:30672")
+    found = await eventually(client, Secret, "nova-cell1-compute-config", namespace, bool)
+    text = base64.b64decode(found.data["01-nova.conf"]).decode()
+    assert "transport_url = rabbit://user:hop@192.0.2.1:30672/" in text
+    assert "auth_url = http://keystone.example.org:5000" in text
+    assert ".svc" not in text
+    cell = await eventually(
+        client, NovaCell, "nova-cell1", namespace, lambda cell: "cell1-compute-config" in cell.status.hash
+    )
+    first = cell.status.hash["cell1-compute-config"]
+    assert is_ready(cell)
+
+    await expose(standing, outsideAddress="192.0.2.2:30672")
+    await eventually(
+        client,
+        NovaCell,
+        "nova-cell1",
+        namespace,
+        lambda cell: cell.status.hash.get("cell1-compute-config") not in (first, None),
+    )
 
 
 async def test_each_service_works_alone_from_secrets(place: Place) -> None:

@@ -1,6 +1,6 @@
 """Nova's folder as plain functions: its configuration, its cells, what it hands down, and what is refused."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import msgspec
@@ -8,7 +8,7 @@ import pytest
 
 from stackwright.api.base import CustomResource
 from stackwright.blueprint import configuration, ini, options
-from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Endpoints, IdentityFacts
+from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Endpoints, IdentityFacts, OutsideFacts
 from stackwright.blueprint.service import Service
 from stackwright.kube.plan import Wait
 from stackwright.kube.shapes.children import Child
@@ -17,6 +17,7 @@ from stackwright.services.nova.cell import CELL
 from stackwright.services.nova.facts import NovaFacts
 from stackwright.services.nova.kinds.nova import Nova
 from stackwright.services.nova.nova import NOVA
+from stackwright.services.nova.outside_compute import CellFacts
 from stackwright.services.nova.parent import ParentFacts
 from stackwright.services.nova.service import SERVICES
 from tests.functional.crds.samples import LEAST
@@ -43,6 +44,11 @@ FACTS = NovaFacts(
     api_database=API_DATABASE,
     database=CELL0,
     shared_secret="between-us",
+)
+# The cluster keeps all of it to itself.
+CELL_FACTS = CellFacts(
+    **{entry.name: getattr(FACTS, entry.name) for entry in fields(NovaFacts)},
+    outside_messaging=OutsideFacts(why="RabbitMq rabbitmq has no address outside of the cluster"),
 )
 # Both cells have what they need, and nothing is done yet.
 PARENT = ParentFacts(
@@ -352,8 +358,14 @@ def test_what_cannot_be_is_refused_at_its_path(spec: dict[str, Any], path: str, 
             "cellTemplates": cells(cell1={"metadataServiceTemplate": {"enabled": True}}),
         },
         {"cellTemplates": cells(cell1={"novaComputeTemplates": {"a": {**FAKE, "replicas": 2}}})},
+        {
+            "cellTemplates": {
+                "cell0": {"conductorServiceTemplate": {"replicas": 0}},
+                "cell1": {"messagingBus": {"cluster": "rabbitmq"}},
+            }
+        },
     ],
-    ids=["the-least", "a-vhost-of-its-own", "metadata-in-cells", "two-fake-computes"],
+    ids=["the-least", "a-vhost-of-its-own", "metadata-in-cells", "two-fake-computes", "a-collapsed-cell"],
 )
 def test_what_can_be_is_taken(spec: dict[str, Any]) -> None:
     assert problems(nova(**spec)) == {}
@@ -373,7 +385,7 @@ def test_every_service_of_a_cell_is_told_the_same() -> None:
         "cellDatabaseSecret": "nova-cell1-database",
     }
     cell = made("NovaCell", "nova-cell1", **spec)
-    found = {item.key.name: item.body["spec"] for item in CELL.children(cell, FACTS) if isinstance(item, Child)}
+    found = {item.key.name: item.body["spec"] for item in CELL.children(cell, CELL_FACTS) if isinstance(item, Child)}
     assert set(found) == {
         "nova-cell1-conductor",
         "nova-cell1-metadata",

@@ -6,10 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from stackwright.controllers import needs
 from stackwright.kube.resource import ObjectMeta, R
 from stackwright.services.rabbitmq import configuration
 from stackwright.services.rabbitmq.kinds import BrokerExternal, Configuration, RabbitMq, RabbitMqSpec
 from stackwright.services.rabbitmq.service import SERVICE, problems
+from tests.unit.blueprint.test_needs import look_at
 
 METADATA = ObjectMeta(name="rabbitmq", namespace="openstack")
 OUTSIDE = {"hostname": "rabbit.example.org", "managementURL": "http://rabbit.example.org:15672", "secret": "admin"}
@@ -27,7 +29,7 @@ OUTSIDE = {"hostname": "rabbit.example.org", "managementURL": "http://rabbit.exa
 )
 def test_the_author_of_an_odd_choice_is_told(spec: dict[str, Any], path: list[str]) -> None:
     resource = RabbitMq(spec=msgspec.convert(spec, RabbitMqSpec))
-    assert [at for at, _ in SERVICE.advice(resource)] == path
+    assert [at for at, _ in SERVICE.advice(resource, needs.sight(look_at()))] == path
 
 
 def test_mirrored_queues_are_those_of_an_older_broker_elsewhere() -> None:

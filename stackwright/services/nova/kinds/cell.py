@@ -56,6 +56,9 @@ class NovaCellSpec(Value, frozen=True, kw_only=True):
         OptionalSecret, describe("The Secret with the login to the cell's broker, if it is not in secret.")
     ] = ""
     keystoneAuthURL: Annotated[str, min_length(1), describe("Keystone's internal URL.")]
+    keystonePublicAuthURL: Annotated[
+        str, describe("Keystone's public URL, for computes outside of the cluster; empty for the internal one.")
+    ] = ""
     serviceUser: Annotated[str, min_length(1), describe("The user that services log in to Keystone as.")] = "nova"
     region: Annotated[str, describe("The region in the catalog; empty for regionOne.")] = "regionOne"
     serviceAccount: Annotated[str, describe("Accepted for compatibility; the pods have accounts of their own.")] = ""

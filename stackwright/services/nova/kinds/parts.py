@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from stackwright.api.base import INT32, Value, describe, max_length, min_length, minimum, pattern
-from stackwright.api.exposure import ApiOverride, ApiTls, CaTls, Certificate, RoutedOverride, ServiceOverride, SimpleTls
+from stackwright.api.exposure import ApiOverride, ApiTls, CaTls, Certificate, RoutedOverride, SimpleTls
 from stackwright.api.forms import OPTIONAL_NAME, AccountName, ObjectName, Schedule
 from stackwright.api.pods import PodOverride
 from stackwright.api.service import DefaultConfigOverwrite, ServiceSpec, ServiceTemplate
@@ -48,7 +48,10 @@ class NovaPasswords(Value, frozen=True, kw_only=True):
 class MetadataOverride(PodOverride, frozen=True, kw_only=True):
     """Overrides of what we generate for the metadata service."""
 
-    service: Annotated[ServiceOverride | None, describe("Overrides of its Service.")] = None
+    service: Annotated[
+        RoutedOverride | None,
+        describe("Overrides of its Service, and the URL at which machines outside of the cluster reach it."),
+    ] = None
 
 
 class NoVncProxyOverride(PodOverride, frozen=True, kw_only=True):

@@ -74,6 +74,7 @@ CASES = (
         least={**LEAST, "cellName": "cell1"},
         further=IN_CELL,
         pods=0,
+        noted=frozenset({"cell1-compute-config"}),
         refused=(TOO_LONG,),
         children=tuple(service for service in SERVICES if service not in (NOVA, CELL)),
     ),
@@ -95,6 +96,7 @@ CASES = (
         least=LEAST,
         further={"apiDatabaseSecret": "database-by-hand", **IN_CELL},
         ports={"internal": 8775},
+        noted=frozenset({"metadata-neutron-config", "metadata-compute-config"}),
     ),
     alone(NOVNCPROXY, "novncproxy", least={**LEAST, "cellName": "cell1"}, further=IN_CELL, ports={"public": 6080}),
     alone(

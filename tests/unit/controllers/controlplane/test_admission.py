@@ -66,6 +66,16 @@ def test_a_section_to_come_is_taken_and_its_author_is_warned() -> None:
             id="the-route-of-one-of-several-apis",
         ),
         pytest.param(
+            {"nova": {"cellOverride": {"cell1": {"noVNCProxy": {"route": {"spec": {"host": "vnc"}}}}}}},
+            "spec.nova.cellOverride[cell1].noVNCProxy.route has no effect",
+            id="a-route-of-an-entry",
+        ),
+        pytest.param(
+            {"nova": {"cellOverride": {"cell9": {}}, "template": {"cellTemplates": {"cell0": {}}}}},
+            "spec.nova.cellOverride[cell9] has no effect: the template has no cellTemplates[cell9]",
+            id="an-entry-that-is-not-there",
+        ),
+        pytest.param(
             {"placement": {"applicationCredential": {"enabled": True}}},
             "spec.placement.applicationCredential has no effect: there are no application credentials yet",
             id="an-application-credential",

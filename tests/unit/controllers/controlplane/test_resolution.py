@@ -227,6 +227,49 @@ def test_the_service_of_somebody_else_needs_nothing_of_us() -> None:
             },
             id="each-api-has-an-override-by-its-name",
         ),
+        pytest.param(
+            {},
+            {
+                "nova": {
+                    "cellOverride": {
+                        "cell1": {"noVNCProxy": {"service": {"public": {"spec": {"type": "NodePort"}}}}},
+                        "cell9": {"noVNCProxy": {"service": {"public": {"spec": {"type": "NodePort"}}}}},
+                    },
+                    "template": {"cellTemplates": {"cell0": {}, "cell1": {}}},
+                }
+            },
+            "Nova nova",
+            {
+                "secret": "osp-secret",
+                "cellTemplates": {
+                    "cell0": {},
+                    "cell1": {"noVNCProxyServiceTemplate": {"override": {"service": {"spec": {"type": "NodePort"}}}}},
+                },
+            },
+            id="an-entry-has-an-override-by-its-name-and-none-is-made",
+        ),
+        pytest.param(
+            {},
+            {
+                "nova": {
+                    "cellOverride": {"cell1": {"noVNCProxy": {"service": {"public": {"endpointURL": "http://vnc"}}}}}
+                }
+            },
+            "Nova nova",
+            {
+                "secret": "osp-secret",
+                "cellTemplates": {
+                    "cell0": {"cellDatabaseAccount": "nova-cell0"},
+                    "cell1": {
+                        "cellDatabaseAccount": "nova-cell1",
+                        "cellDatabaseInstance": "openstack-cell1",
+                        "messagingBus": {"cluster": "rabbitmq-cell1"},
+                        "noVNCProxyServiceTemplate": {"override": {"service": {"endpointURL": "http://vnc"}}},
+                    },
+                },
+            },
+            id="an-entry-that-there-is-by-default",
+        ),
     ],
 )
 def test_a_resource_says_what_the_user_said_and_what_is_handed_down(
