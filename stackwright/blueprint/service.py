@@ -124,7 +124,7 @@ class Job(Generic[C, F]):
     to know besides. It reads `files`, and starts when the jobs that `after` names are done. `key_rings` says whether it
     reads the service's keys. `password` is the variable of its environment that gets the password which the value
     `passwordSecret` names. `secret` is what stands behind the resource's name in that of the Secret with its files,
-    where it has one of its own.
+    where it has one of its own. `image` is the image that it runs, where that may be another than the service's own.
     """
 
     name: str
@@ -138,6 +138,7 @@ class Job(Generic[C, F]):
     key_rings: bool = True
     password: str = ""
     secret: str = ""
+    image: Callable[[C, F], str] | None = None
     own_values: Mapping[str, JsonObject] = field(default_factory=dict)
 
 

@@ -61,11 +61,13 @@ POD: JsonObject = {
     ),
 }
 
+OWN_IMAGE = described("The image of these pods, where it is another one than that of the chart.", {"type": "string"})
+
 # Of every component beside its configuration.
 WORKLOAD: JsonObject = {
     "replicas": described("How many pods run; 0 stops them and keeps the data.", {"type": "integer", "minimum": 0}),
     "hash": described(_CONTENT, {"type": "string"}),
-    "image": described("The image of these pods, where it is another one than that of the chart.", {"type": "string"}),
+    "image": OWN_IMAGE,
     **POD,
     "affinity": described(
         "Where the pods go, instead of the chart's own rule, which rather takes different hosts.", {"type": "object"}
@@ -80,6 +82,7 @@ JOB: JsonObject = {
     "backoffLimit": described(
         "How often a Job is tried again before it counts as failed.", {"type": "integer", "minimum": 0}
     ),
+    "image": OWN_IMAGE,
     **POD,
 }
 

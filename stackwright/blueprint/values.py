@@ -63,12 +63,15 @@ def job_values(job: Job[C, F], resource: C, facts: F) -> JsonObject | None:
     inputs = job.inputs(resource, facts)
     if inputs is None:
         return None
+    image = job.image(resource, facts) if job.image is not None else facts.image
     result = {
         "config": configuration.secret_name(resource, job),
         "hash": digest(
-            {"image": facts.image, "command": job.command(resource), "provisioning": _provisioning(resource), **inputs}
+            {"image": image, "command": job.command(resource), "provisioning": _provisioning(resource), **inputs}
         ),
     }
+    if image != facts.image:
+        result["image"] = image
     return result | (job.values(resource, facts) if job.values is not None else {})
 
 

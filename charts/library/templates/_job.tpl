@@ -33,7 +33,7 @@ spec:
   {{- end }}
   containers:
     - name: {{ .component }}
-      image: {{ include "stackwright.image" (dict "root" .root) }}
+      image: {{ .values.image | empty | ternary (include "stackwright.image" (dict "root" .root)) (.values.image | quote) }}
       args: [kolla_start]
       env:
         {{- include "stackwright.kollaEnvironment" . | nindent 8 }}

@@ -1,4 +1,4 @@
-"""What another resource reports of itself: whether one of its conditions is True."""
+"""What another resource reports of itself: whether one of its conditions is True, or anything else of it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,16 +18,20 @@ class Reported(Need):
     """Whether a condition of another resource is True, as a fact: nothing waits for it.
 
     `of` is the kind of that resource, `resource` returns its name. It is for a child further down: a service reads its
-    own children's conditions by itself.
+    own children's conditions by itself. With `read` the fact is what that returns of the resource; None where there is
+    no such resource.
     """
 
     of: type[CustomResource]
     resource: Callable[[Any], str]
-    condition: str
+    condition: str = ""
+    read: Callable[[Any], Any] | None = None
 
     def resolve(self, resource: Any, sight: Sight) -> Resolved:
         """Return whether it is True, for the present generation of that resource."""
         other = sight(self.of, self.resource(resource))
+        if self.read is not None:
+            return Resolved(ready=True, fact=self.read(other) if other is not None else None)
         return Resolved(
             ready=True, fact=other is not None and conditions.is_true(other.status.conditions, self.condition)
         )

@@ -131,7 +131,8 @@ class ServiceController(Generic[C, F]):
             self.interests.forget(key)
             return None
         look = self.interests.begin(resource, context)
-        if await pausing.hand_down(PAUSED, resource, self._kept(resource, look, context), context):
+        below = (*self._kept(resource, look, context), *pausing.owned(resource, self.service.owns, context))
+        if await pausing.hand_down(PAUSED, resource, below, context):
             return None
         try:
             return await self._pass(resource, look, context)

@@ -15,7 +15,7 @@ from stackwright.kube.shapes.children import Child, child
 from stackwright.services.nova import facts as needs
 from stackwright.services.nova import outside_compute
 from stackwright.services.nova.checks import cell_problems
-from stackwright.services.nova.kinds.cell import NovaCell, NovaComputeState, has_novncproxy
+from stackwright.services.nova.kinds.cell import NovaCell, NovaComputeState, compute_name, has_novncproxy
 from stackwright.services.nova.kinds.services import (
     NovaCompute,
     NovaComputeSpec,
@@ -77,11 +77,6 @@ def children(resource: NovaCell, facts: CellFacts) -> Iterator[Child | Wait]:
 def novncproxy_name(resource: NovaCell) -> str:
     """Return the name of the resource of a cell's noVNC proxy."""
     return f"{resource.metadata.name}-novncproxy"
-
-
-def compute_name(cell: str, compute: str) -> str:
-    """Return the name of the resource of a compute; `cell` is the name of the NovaCell."""
-    return f"{cell}-{compute}-compute"
 
 
 def shared(spec: Any) -> JsonObject:

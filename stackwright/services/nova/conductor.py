@@ -105,6 +105,8 @@ CONDUCTOR = Service(
             PURGE,
             command=purge,
             when=lambda resource: resource.spec.dbPurge.schedule,
+            # nova-manage archives nothing where it cannot ask the API's database.
+            suspended=lambda resource: not (resource.spec.apiDatabaseSecret or resource.spec.apiDatabaseHostname),
             files=manage_files,
             description="Moves rows of deleted servers to the archive, and removes old ones.",
             after=(DB_SYNC,),

@@ -5,20 +5,19 @@ from dataclasses import dataclass
 from functools import partial
 
 from stackwright.api.base import JsonObject
-from stackwright.blueprint.configuration import oslo_files
 from stackwright.blueprint.digests import digest
 from stackwright.blueprint.needs.given import broker_secret, database_secret
 from stackwright.blueprint.service import ConfigFile, Export, Job
 from stackwright.kube.plan import Wait
-from stackwright.services.nova import settings
+from stackwright.services.nova import rows, settings, upgrade
 from stackwright.services.nova.kinds.cell import CELL0
 from stackwright.services.nova.kinds.nova import Nova
-from stackwright.services.nova.parent import ParentFacts, cell_name
-from stackwright.services.nova.programs import script
+from stackwright.services.nova.parent import DELETE, ParentFacts, cell_name, former
+from stackwright.services.nova.programs import FIND_CELL, script
 
 # For how many seconds the services of a new Nova wait for cells after cell0.
 PATIENCE = 120.0
-MAP, DISCOVER, DELETE = "map-", "discover-", "delete-"
+MAP, DISCOVER = "map-", "discover-"
 ENVIRONMENT = {
     "description": "What the script reads from its environment: CELL_NAME.",
     "type": "object",
@@ -26,10 +25,6 @@ ENVIRONMENT = {
 }
 # Where the scripts are in the pods of jobs.
 BIN = "/var/lib/openstack/bin"
-_FIND = (
-    "uuid=$(nova-manage cell_v2 list_cells | awk -F '|' -v name=\"$CELL_NAME\" "
-    '\'{ gsub(/ /, "", $2); gsub(/ /, "", $3) } $2 == name { print $3 }\')\n'
-)
 SCRIPTS = (
     script(
         "ensure_cell_mapping.sh",
@@ -40,7 +35,7 @@ if [ "$CELL_NAME" = {CELL0} ]; then
   nova-manage cell_v2 update_cell --cell_uuid 00000000-0000-0000-0000-000000000000 --transport-url none:///
   exit 0
 fi
-{_FIND}\
+{FIND_CELL}\
 if [ -n "$uuid" ]; then
   nova-manage cell_v2 update_cell --cell_uuid "$uuid"
 else
@@ -49,31 +44,37 @@ fi
 """,
     ),
     script("host_discover.sh", "nova-manage cell_v2 discover_hosts --by-service --verbose\n"),
-    # It fails as long as the cell has hosts or servers.
+    # It fails as long as the cell has hosts or servers. 4 says that it has neither, but had servers: what is left to be
+    # deleted are their mappings.
     script(
         "delete_cell.sh",
-        f'{_FIND}[ -z "$uuid" ] || nova-manage cell_v2 delete_cell --cell_uuid "$uuid"\n',
+        f"""\
+{FIND_CELL}\
+[ -n "$uuid" ] || exit 0
+status=0
+nova-manage cell_v2 delete_cell --cell_uuid "$uuid" || status=$?
+[ "$status" -eq 4 ] || exit "$status"
+nova-manage cell_v2 delete_cell --force --cell_uuid "$uuid"
+""",
     ),
 )
 
 
 def manage_files(cell: str, resource: Nova, facts: ParentFacts) -> tuple[ConfigFile, ...]:
-    """Return what nova-manage reads for a cell: the databases, and the broker that is written into the mapping."""
-    if cell not in facts.cell_databases:
-        return ()
-    broker = facts.broker(cell)
-    transport = {} if cell == CELL0 or broker is None else {"DEFAULT": {"transport_url": broker.transport_url}}
-    said = settings.merged(settings.manage(facts.api_database, facts.cell_databases[cell]), transport)
-    return tuple(file for file in oslo_files("nova", said, custom="", overwrite={}) if file.content)
+    """Return what nova-manage reads for a cell."""
+    return settings.manage_files(cell, facts)
 
 
 def mounted(cell: str, of: str, resource: Nova, facts: ParentFacts) -> JsonObject:
     """Return where a job has its scripts, and for which cell it is."""
     secret = {"secretName": f"{cell_name(resource, of)}-manage-scripts", "defaultMode": 0o550}
+    # One that is not empty is looked at again after a while, and not by the same Job.
+    tries = {"backoffLimit": 1} if cell in former(resource) else {}
     return {
         "environment": {"CELL_NAME": cell},
         "extraVolumes": [{"name": "scripts", "secret": secret}],
         "extraMounts": [{"name": "scripts", "mountPath": BIN, "readOnly": True}],
+        **tries,
     }
 
 
@@ -103,15 +104,10 @@ def discovery_inputs(cell: str, resource: Nova, facts: ParentFacts) -> JsonObjec
 
 
 def removal_inputs(cell: str, resource: Nova, facts: ParentFacts) -> JsonObject | None:
-    """Return which cell is removed: the mapping that it had."""
-    return {"removed": resource.status.registeredCells.get(cell_name(resource, cell), "")} if facts.synced else None
-
-
-def former(resource: Nova) -> list[str]:
-    """Return the cells that are mapped and not declared any more."""
-    declared = {cell_name(resource, cell) for cell in resource.spec.cellTemplates}
-    before = f"{resource.metadata.name}-"
-    return sorted(name.removeprefix(before) for name in resource.status.registeredCells if name not in declared)
+    """Return which cell is removed: the mapping that it had, once Nova knows no compute of it in the cluster."""
+    if not facts.synced or rows.has_computes(resource, facts, cell):
+        return None
+    return {"removed": resource.status.registeredCells.get(cell_name(resource, cell), "")}
 
 
 def removals(resource: Nova, facts: ParentFacts) -> Iterator[Wait]:
@@ -178,6 +174,7 @@ class Task:
             files=partial(manage_files, of),
             values=partial(mounted, cell, of),
             secret=f"{of}-manage-config-data",
+            image=upgrade.manage_image,
             description=self.description,
             own_values={"environment": ENVIRONMENT},
         )
@@ -188,16 +185,19 @@ TASKS = (
     Task(DISCOVER, SCRIPTS[1], discovery_inputs, "NovaHostsDiscovered", "Tells Nova of the hosts of a cell."),
     Task(DELETE, SCRIPTS[2], removal_inputs, "NovaCellsDeletion", "Removes an empty cell."),
 )
-FORMS = tuple(task.job("*") for task in TASKS)
+FORMS = (*(task.job("*") for task in TASKS), *upgrade.FORMS, *rows.FORMS)
 
 
 def jobs(resource: Nova) -> tuple[Job[Nova, ParentFacts], ...]:
-    """Return the jobs: a mapping for each cell, discovery where it has computes, and the removal of former cells."""
+    """Return the jobs: mappings, discovery where a cell has computes, the removal of former cells, and upgrades."""
     mapping, discovery, removal = TASKS
     cells = sorted(resource.spec.cellTemplates)
     hosting = (cell for cell in cells if resource.spec.cellTemplates[cell].novaComputeTemplates)
     return (
+        # First, as the others run the image that the tables were brought to.
+        *upgrade.jobs(resource),
         *(mapping.job(cell) for cell in cells),
         *(discovery.job(cell) for cell in hosting),
+        *rows.jobs(resource),
         *(removal.job(cell) for cell in former(resource)),
     )

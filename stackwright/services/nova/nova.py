@@ -24,11 +24,13 @@ from stackwright.blueprint.needs import (
     Reported,
 )
 from stackwright.blueprint.needs.given import broker_secret, database_secret
+from stackwright.blueprint.network import Network
 from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.service import Export, Service, Told
 from stackwright.kube.plan import Wait
 from stackwright.kube.shapes.children import Child, child
-from stackwright.services.nova import connections, mapping
+from stackwright.services.nova import connections, mapping, rows, upgrade
+from stackwright.services.nova.api import PORT as API_PORT
 from stackwright.services.nova.checks import is_metadata_global, nova_problems
 from stackwright.services.nova.facts import NOTIFICATIONS, NOTIFICATIONS_SERVER, SERVICE_PASSWORD, SHARED_SECRET
 from stackwright.services.nova.kinds.cell import CELL0, NovaCell, NovaCellSpec
@@ -137,13 +139,16 @@ def _logins(facts: ParentFacts, broker: BrokerFacts) -> dict[str, str]:
 def children(resource: Nova, facts: ParentFacts) -> Iterator[Child | Wait]:
     """Yield the cells, all at once, and the services for all cells when the declared cells are mapped."""
     cells = ready_cells(resource, facts)
+    course = upgrade.course(resource, facts)
+    yield from course.waits
     for cell in sorted(resource.spec.cellTemplates):
         if cell in cells:
-            yield child(_cell(resource, facts, cell), condition="NovaAllCellReady")
+            yield child(_cell(resource, facts, cell, course.images), condition="NovaAllCellReady")
         else:
             yield Wait("CellNotReady", f"Cell {cell} waits for its database and its broker", "NovaAllCellReady")
     missing = sorted(set(resource.spec.cellTemplates) - set(mapping.mapped(resource, facts)))
     yield from mapping.removals(resource, facts)
+    yield from _without_computes(resource, facts)
     # One that was mapped before goes on with the mapping that it has, while that is written anew.
     known = {**_known(resource), **mapping.registered(resource, facts)}
     if missing and not _known(resource) and (patience := mapping.patience(facts)) is not None:
@@ -152,7 +157,16 @@ def children(resource: Nova, facts: ParentFacts) -> Iterator[Child | Wait]:
             if condition in resource.declared_conditions():
                 yield Wait("CellsNotMapped", message, condition, after=patience)
         return
-    yield from _services(resource, facts, known)
+    yield from _services(resource, facts, known, course.images)
+
+
+def _without_computes(resource: Nova, facts: ParentFacts) -> Iterator[Child]:
+    """Yield the cells that are removed, as they are but for their computes, which go when no server is left on them."""
+    for cell, there in facts.former.items():
+        if there is not None and rows.is_emptied(facts, cell):
+            spec = msgspec.structs.replace(there.spec, novaComputeTemplates={})
+            named = NovaCell(metadata=ObjectMeta(name=there.metadata.name), spec=spec)
+            yield child(named, condition="NovaCellsDeletion")
 
 
 def _known(resource: Nova) -> dict[str, str]:
@@ -161,7 +175,7 @@ def _known(resource: Nova) -> dict[str, str]:
     return {name: value for name, value in resource.status.registeredCells.items() if name in declared}
 
 
-def _cell(resource: Nova, facts: ParentFacts, cell: str) -> NovaCell:
+def _cell(resource: Nova, facts: ParentFacts, cell: str, images: Mapping[str, str]) -> NovaCell:
     spec, said, name = resource.spec, resource.spec.cellTemplates[cell], cell_name(resource, cell)
     known = {key: value for key, value in msgspec.structs.asdict(said).items() if key in NovaCellSpec.__struct_fields__}
     known |= {
@@ -180,13 +194,15 @@ def _cell(resource: Nova, facts: ParentFacts, cell: str) -> NovaCell:
     }
     if said.hasAPIAccess or cell == CELL0:
         known["apiDatabaseSecret"] = f"{facts.name}-api-database"
-    for image in ("conductor", "metadata", "novncproxy", "compute"):
-        known[f"{image}ContainerImageURL"] = getattr(spec, f"{image}ContainerImageURL")
+    # Also those that the image manifest says: another manifest must not restart what is to wait.
+    known |= {f"{service}ContainerImageURL": images[service] for service in upgrade.OF_CELLS}
     del known["cellDatabaseAccount"]
     return NovaCell(metadata=ObjectMeta(name=name), spec=NovaCellSpec(**known))
 
 
-def _services(resource: Nova, facts: ParentFacts, cells: Mapping[str, str]) -> Iterator[Child]:
+def _services(
+    resource: Nova, facts: ParentFacts, cells: Mapping[str, str], images: Mapping[str, str]
+) -> Iterator[Child]:
     spec, name = resource.spec, resource.metadata.name
     common: JsonObject = {
         "secret": name,
@@ -205,9 +221,7 @@ def _services(resource: Nova, facts: ParentFacts, cells: Mapping[str, str]) -> I
     yield child(
         NovaAPI(
             metadata=ObjectMeta(name=f"{name}-api"),
-            spec=spec_of(
-                NovaAPISpec, spec.apiServiceTemplate, spec, **common, containerImage=spec.apiContainerImageURL
-            ),
+            spec=spec_of(NovaAPISpec, spec.apiServiceTemplate, spec, **common, containerImage=images["api"]),
         ),
         condition="NovaAPIReady",
     )
@@ -219,7 +233,7 @@ def _services(resource: Nova, facts: ParentFacts, cells: Mapping[str, str]) -> I
                 spec.schedulerServiceTemplate,
                 spec,
                 **common,
-                containerImage=spec.schedulerContainerImageURL,
+                containerImage=images["scheduler"],
             ),
         ),
         condition="NovaSchedulerReady",
@@ -233,7 +247,7 @@ def _services(resource: Nova, facts: ParentFacts, cells: Mapping[str, str]) -> I
                     spec.metadataServiceTemplate,
                     spec,
                     **common,
-                    containerImage=spec.metadataContainerImageURL,
+                    containerImage=images["metadata"],
                 ),
             ),
             condition="NovaMetadataReady",
@@ -253,7 +267,7 @@ def served(resource: Nova, sight: Sight) -> Endpoints | None:
 
 
 def tell(resource: Nova, facts: ParentFacts | None, look: Look) -> Told[Nova]:
-    """Return where Nova is, which cells are mapped, and how many pods of each service are ready."""
+    """Return where Nova is, which cells are mapped, what runs, and how many pods of each service are ready."""
     name = resource.metadata.name
     api = look(NovaAPI, f"{name}-api")
     found: dict[str, Any] = {
@@ -266,6 +280,9 @@ def tell(resource: Nova, facts: ParentFacts | None, look: Look) -> Told[Nova]:
         changes["apiEndpoints"] = api.status.apiEndpoints
     if facts is not None:
         changes["databaseHostname"] = facts.api_database.hostname
+        course = upgrade.course(resource, facts)
+        changes["serviceHosts"] = rows.remembered(resource, facts)
+        changes |= {"images": dict(sorted(course.images.items())), "upgradePhase": course.phase}
     if facts is not None and api is not None:
         changes["registeredCells"] = mapping.remembered(resource, facts)
         changes["discoveredCells"] = mapping.discovered(resource, facts)
@@ -309,6 +326,8 @@ NOVA = Service(
         CatalogEntry(type="compute", description="Nova", path="/v2.1", served_by=served),
         Each((Database, Messaging, Password, Reported), cell_needs),
         Leftovers(present=present_needs),
+        Each((Reported,), upgrade.needs),
+        Each((Reported,), rows.needs),
         Reported(
             name="synced",
             of=NovaConductor,
@@ -317,6 +336,8 @@ NOVA = Service(
         ),
     ),
     jobs=mapping.jobs,
+    # The jobs that delete rows ask Nova's API.
+    network=Network(dials=(API_PORT,)),
     forms=mapping.FORMS,
     exports=exports,
     children=children,

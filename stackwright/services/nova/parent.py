@@ -4,8 +4,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from stackwright.blueprint.facts import BrokerFacts, DatabaseFacts, Facts, IdentityFacts
-from stackwright.services.nova.kinds.cell import CELL0
+from stackwright.services.nova.kinds.cell import CELL0, NovaCell
 from stackwright.services.nova.kinds.nova import Nova
+
+# How the job that removes a cell is called, before the cell's name.
+DELETE = "delete-"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a child was told to run: the image of each service, and those services whose pods all run theirs."""
+
+    images: Mapping[str, str]
+    settled: frozenset[str] = frozenset()
+
+    def has(self, service: str, image: str) -> bool:
+        """Return whether all pods of a service run an image."""
+        return service in self.settled and self.images[service] == image
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +38,11 @@ class ParentFacts(Facts):
     synced: bool = False
     # Of cells, whether all of their computes in the cluster run.
     computes: Mapping[str, bool] = field(default_factory=dict)
+    # What runs: of the services for all cells, by service, and of the cells.
+    services: Mapping[str, Run | None] = field(default_factory=dict)
+    cells: Mapping[str, Run | None] = field(default_factory=dict)
+    # The cells that are not declared any more, as they still are.
+    former: Mapping[str, NovaCell | None] = field(default_factory=dict)
 
     @property
     def computing(self) -> frozenset[str]:
@@ -43,3 +63,10 @@ def ready_cells(resource: Nova, facts: ParentFacts) -> list[str]:
     """Return the cells whose database and broker are there, cell0 first."""
     cells = (cell for cell in resource.spec.cellTemplates if cell in facts.cell_databases and facts.broker(cell))
     return sorted(cells, key=lambda cell: (cell != CELL0, cell))
+
+
+def former(resource: Nova) -> list[str]:
+    """Return the cells that are mapped and not declared any more."""
+    declared = {cell_name(resource, cell) for cell in resource.spec.cellTemplates}
+    before = f"{resource.metadata.name}-"
+    return sorted(name.removeprefix(before) for name in resource.status.registeredCells if name not in declared)

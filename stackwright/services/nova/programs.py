@@ -91,3 +91,8 @@ nova-manage db purge --before "$(days_ago "$2")" || status=$?
 [ "$status" -eq 0 ] || [ "$status" -eq 3 ] || exit "$status"
 """,
 )
+# What a cell is called in the API's database, by its name.
+FIND_CELL = (
+    "uuid=$(nova-manage cell_v2 list_cells | awk -F '|' -v name=\"$CELL_NAME\" "
+    '\'{ gsub(/ /, "", $2); gsub(/ /, "", $3) } $2 == name { print $3 }\')\n'
+)

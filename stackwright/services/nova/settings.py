@@ -1,5 +1,6 @@
 """What nova.conf says, beyond Nova's own defaults: one function for each thing that services of Nova do."""
 
+from functools import lru_cache
 from typing import Any
 
 from stackwright.blueprint import oslo
@@ -9,6 +10,8 @@ from stackwright.blueprint.ini import Ini, Interpolated, Setting
 from stackwright.blueprint.interfaces import INTERNAL
 from stackwright.blueprint.service import ConfigFile
 from stackwright.services.nova.facts import NovaFacts
+from stackwright.services.nova.kinds.cell import CELL0
+from stackwright.services.nova.parent import ParentFacts
 
 STATE = "/var/lib/nova"
 # What the services of Nova talk to by the catalog: Placement, Glance, Neutron, Cinder, Barbican and Ironic at their own
@@ -213,3 +216,19 @@ def files(resource: Any, settings: Ini) -> tuple[ConfigFile, ...]:
     spec = resource.spec
     found = oslo_files("nova", settings, custom=spec.customServiceConfig, overwrite=spec.defaultConfigOverwrite)
     return tuple(file for file in found if file.content or not file.key.startswith("02-"))
+
+
+def manage_files(cell: str, facts: ParentFacts) -> tuple[ConfigFile, ...]:
+    """Return what nova-manage reads for a cell: the databases, and the broker that is written into the mapping."""
+    if cell not in facts.cell_databases:
+        return ()
+    broker = facts.broker(cell)
+    url = "" if cell == CELL0 or broker is None else broker.transport_url
+    return _manage_files(facts.api_database, facts.cell_databases[cell], url)
+
+
+@lru_cache(maxsize=128)
+def _manage_files(api: DatabaseFacts, cell: DatabaseFacts, url: str) -> tuple[ConfigFile, ...]:
+    """Return the files; each cell has several jobs that read the same ones, in every pass."""
+    said = merged(manage(api, cell), {"DEFAULT": {"transport_url": url}} if url else {})
+    return tuple(file for file in oslo_files("nova", said, custom="", overwrite={}) if file.content)

@@ -210,6 +210,9 @@ async def test_one_that_is_paused_rests_with_what_it_keeps_and_goes_on(standing:
     paused = {"metadata": {**metadata, "annotations": {PAUSED: "true"}}}
     await client.apply(case.kind, paused, field_manager="user-pause")
     following = [(kind, name) for kind in FOLLOWING for name in kept(case, kind)]
+    # What it stands for rests with it.
+    for kind in case.blueprint.owns:
+        following.extend((kind, item.metadata.name) for item in await client.list(kind, namespace))
     for kind, name in following:
         await eventually(client, kind, name, namespace, lambda seen: PAUSED in seen.metadata.annotations)
     changed = await standing.ask(actions=[{"name": "restart", "id": "first"}])

@@ -87,15 +87,22 @@ async def test_a_cell_is_added_and_removed_while_the_others_stay(
     await ask(standing, cell1=SHARED)
     await standing.up()
     before = await client.get(StatefulSet, "nova-cell1-conductor", namespace)
-    second = {**SHARED, "messagingBus": {"cluster": "rabbitmq", "vhost": "cell2"}}
+    second = {**SHARED, "messagingBus": {"cluster": "rabbitmq", "vhost": "cell2"}, "novaComputeTemplates": FAKE}
     await ask(standing, cell1=SHARED, cell2=second)
     ready = await standing.up()
+    assert ready.status.serviceHosts["cell2"] == {"nova-cell2-conductor": 1, "nova-cell2-fake-compute": 1}
     assert set(ready.status.registeredCells) == {"nova-cell0", "nova-cell1", "nova-cell2"}
     api = await eventually(
         client, NovaAPI, "nova-api", namespace, lambda api: is_ready(api) and "nova-cell2" in api.spec.registeredCells
     )
     assert api.spec.registeredCells == ready.status.registeredCells
-    await ask(standing, cell1=SHARED)
+    # Its computes go first, then what Nova knows of them, then the cell.
+    await asyncio.gather(
+        eventually(client, NovaCell, "nova-cell2", namespace, lambda cell: not cell.spec.novaComputeTemplates),
+        ask(standing, cell1=SHARED),
+    )
+    await eventually(client, Nova, "nova", namespace, lambda nova: "nova-cell2" not in nova.status.registeredCells)
+    assert not (await client.get(Nova, "nova", namespace)).status.serviceHosts.get("cell2")
     await gone(client, NovaCell, "nova-cell2", namespace)
     await gone(client, Secret, "nova-cell2", namespace)
     left = await standing.up()
@@ -172,6 +179,29 @@ async def test_computes_outside_are_configured_once_they_can_reach_what_they_nee
         namespace,
         lambda cell: cell.status.hash.get("cell1-compute-config") not in (first, None),
     )
+
+
+async def test_a_new_image_goes_from_the_tables_to_the_conductors_and_the_api_is_last(standing: Place) -> None:
+    client, namespace = standing.client, standing.namespace
+    await ask(standing, cell1=SHARED)
+    await standing.up()
+    image = "registry.example/openstack:2"
+    fields = ("api", "scheduler", "conductor", "metadata", "novncproxy", "compute")
+    phases: list[str] = []
+
+    def upgraded(nova: Nova) -> bool:
+        if nova.status.upgradePhase and nova.status.upgradePhase not in phases[-1:]:
+            phases.append(nova.status.upgradePhase)
+        return bool(phases) and is_ready(nova)
+
+    cells = {"cell0": {}, "cell1": SHARED}
+    await standing.ask(cellTemplates=cells, **{f"{field}ContainerImageURL": image for field in fields})
+    nova = await eventually(client, Nova, "nova", namespace, upgraded)
+    assert phases == ["Syncing", "Conductors", "Services", "API", "Migrating"]
+    assert nova.status.upgradePhase == ""
+    for of, name in ((Deployment, "nova-api"), (StatefulSet, "nova-cell1-conductor")):
+        found: Any = await client.get(of, name, namespace)
+        assert found.spec["template"]["spec"]["containers"][0]["image"] == image
 
 
 async def test_each_service_works_alone_from_secrets(place: Place) -> None:

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from stackwright.api.base import CustomResource
-from stackwright.blueprint import configuration, ini, options
+from stackwright.blueprint import configuration, ini, options, values
 from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Endpoints, IdentityFacts, OutsideFacts
 from stackwright.blueprint.service import Service
 from stackwright.kube.plan import Wait
@@ -256,7 +256,8 @@ def test_a_mapping_is_written_anew_when_a_credential_changes() -> None:
 def test_a_cell_that_is_not_declared_any_more_stays_until_it_is_removed() -> None:
     status = {"registeredCells": {"nova-cell0": "a", "nova-cell2": "b"}}
     only = nova(status, cellTemplates={"cell0": {}})
-    assert [job.name for job in NOVA.jobs_of(only)] == ["map-cell0", "delete-cell2"]
+    jobs = [job.name for job in NOVA.jobs_of(only)]
+    assert [name for name in jobs if not name.startswith(("sync-", "migrate-"))] == ["map-cell0", "delete-cell2"]
     _, waits = handed(only, done("map-cell0"))
     assert [(wait.reason, wait.condition) for wait in waits] == [("CellNotEmpty", "NovaCellsDeletion")]
     assert set(mapping.remembered(only, done("map-cell0"))) == {"nova-cell0", "nova-cell2"}
@@ -274,6 +275,50 @@ def test_each_cell_has_a_secret_of_its_own_for_nova_manage() -> None:
     # Nobody talks to cell0 by a broker.
     assert "transport_url" not in first["DEFAULT"]
     assert second["DEFAULT"]["transport_url"] == ("rabbit://cell1:hop@rabbitmq-cell1:5672/",)
+
+
+SLOW = {"override": {"probes": {"livenessProbes": {"periodSeconds": 77}}}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "spec"),
+    [
+        ("NovaAPI", "nova-api", {"apiServiceTemplate": SLOW}),
+        ("NovaScheduler", "nova-scheduler", {"schedulerServiceTemplate": SLOW}),
+        ("NovaMetadata", "nova-metadata", {"metadataServiceTemplate": SLOW}),
+        ("NovaConductor", "nova-cell1-conductor", {"conductorServiceTemplate": SLOW}),
+        ("NovaNoVNCProxy", "nova-cell1-novncproxy", {"noVNCProxyServiceTemplate": SLOW}),
+        (
+            "NovaCompute",
+            "nova-cell1-fake-compute",
+            {"novaComputeTemplates": {"fake": {"computeDriver": "fake.FakeDriver", **SLOW}}},
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_probes_of_every_service_can_be_set_from_the_top(kind: str, name: str, spec: dict[str, Any]) -> None:
+    top = any(field in spec for field in ("apiServiceTemplate", "schedulerServiceTemplate", "metadataServiceTemplate"))
+    asked = nova(**spec) if top else nova(cellTemplates={"cell0": {}, "cell1": spec})
+    children, _ = handed(asked, done("map-cell0", "map-cell1"))
+    if not top:
+        assert CELL.children is not None
+        cell = msgspec.convert({"metadata": {"name": "nova-cell1"}, "spec": children["nova-cell1"]}, CELL.kind)
+        found = CELL.children(cell, CELL_FACTS)
+        children = {item.key.name: item.body["spec"] for item in found if isinstance(item, Child)}
+    service = BY_KIND[kind]
+    leaf = msgspec.convert({"metadata": {"name": name, "namespace": "openstack"}, "spec": children[name]}, service.kind)
+    (component,) = values.values(service, leaf, replace(FACTS, name=name))["components"].values()
+    assert component["probes"] == {"liveness": {"periodSeconds": 77}}
+
+
+def test_rows_of_deleted_servers_are_archived_where_the_database_of_the_api_can_be_asked() -> None:
+    conductor = BY_KIND["NovaConductor"]
+    (schedule,) = conductor.schedules
+    asked = made("NovaConductor", apiDatabaseSecret="nova-api-database", dbPurge={"schedule": "1 2 * * *"})
+    assert schedule.when(asked) == "1 2 * * *"
+    assert schedule.command(asked).endswith("dbpurge.sh 30 90")
+    assert not schedule.suspended(asked)
+    assert schedule.suspended(made("NovaConductor"))
 
 
 # What is refused.

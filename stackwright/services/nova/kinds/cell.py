@@ -139,3 +139,8 @@ class NovaCell(CustomResource, frozen=True, kw_only=True):
 def has_novncproxy(cell: str, template: NovaNoVNCProxyTemplate) -> bool:
     """Return whether a cell has a noVNC proxy: each has one but cell0."""
     return cell != CELL0 if template.enabled is None else template.enabled
+
+
+def compute_name(cell: str, compute: str) -> str:
+    """Return the name of the resource of a compute; `cell` is the name of the NovaCell."""
+    return f"{cell}-{compute}-compute"

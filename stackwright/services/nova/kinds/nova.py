@@ -162,13 +162,28 @@ class NovaStatus(ServiceStatus, frozen=True, kw_only=True):
         dict[str, str],
         describe("The cells whose hosts were discovered, by NovaCell, each with a hash of its computes."),
     ] = {}
+    serviceHosts: Annotated[
+        dict[str, dict[str, int]],
+        describe("How many hosts of each StatefulSet Nova may know, by cell; the rows of those too many are deleted."),
+    ] = {}
+    images: Annotated[dict[str, str], describe("The image that each service was told to run, by service.")] = {}
+    upgradePhase: Annotated[
+        str,
+        describe(
+            "How far the way to a new image is: Syncing, Conductors, Services, API, Migrating; empty if there is none."
+        ),
+    ] = ""
 
 
 class Nova(CustomResource, frozen=True, kw_only=True):
     """Nova runs servers. Deleting this resource keeps the databases."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "Nova", "nova")
-    definition: ClassVar[Definition] = shown(URL, Column("Cells", ".status.registeredCells", priority=1))
+    definition: ClassVar[Definition] = shown(
+        Column("Upgrade", ".status.upgradePhase", description="How far the way to a new image is"),
+        URL,
+        Column("Cells", ".status.registeredCells", priority=1),
+    )
     conditions: ClassVar[tuple[str, ...]] = (
         "InputReady",
         "MariaDBAccountReady",
@@ -187,6 +202,8 @@ class Nova(CustomResource, frozen=True, kw_only=True):
         "NovaSchedulerReady",
         "NovaMetadataReady",
         "KeystoneEndpointReady",
+        "NovaUpgraded",
+        "NovaServicesCleaned",
         "NovaCellsDeletion",
     )
 
