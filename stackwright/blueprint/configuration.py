@@ -95,6 +95,9 @@ def secrets(service: Service[C, F], resource: C, facts: F) -> dict[str, dict[str
     parts: tuple[Job[C, F] | Schedule[C, F], ...] = (*service.jobs_of(resource), *service.schedules)
     for part in parts:
         files = tuple(part.files(resource, facts))
+        if isinstance(part, Job) and part.secret and not files:
+            # A Secret of its own is written when its content is known, and not before that and again.
+            continue
         data = found.setdefault(secret_name(resource, part), {})
         data |= {file.key: file.content for file in files}
         data[f"{part.name}.json"] = start.contract(part.command(resource), files, service.user)

@@ -4,6 +4,9 @@ A Secret for others carries the digest of its content. Whoever reads it marks it
 reader gets a content, and with the digest of that content once all of the reader's pods or machines work with it. What
 the Secret gave before (an account, a login to a broker) is retired only when all readers are marked with the present
 digest: those of which the exporter knows, and all others that marked it and still exist.
+
+A reader of which the exporter knows is named on the Secret, and has its mark in its own status: that is written anyway
+when the reader is ready. Without a mark it counts as behind, so it has nothing to say before its first start.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,10 +20,13 @@ from stackwright.blueprint.service import Export
 from stackwright.kube.builtin import Secret
 from stackwright.kube.shapes.children import Child, child
 
-# On an export: the digest of its content.
+# On an export: the digest of its content, and the readers that the exporter knows, as Kind/name with blanks between.
 CONTENT = "openstack.org/content"
+READERS = "openstack.org/readers"
 # Before a short name for a reader. The value is the reader as Kind/name, a blank, and the digest that it works with.
 USED_BY = "used-by.openstack.org/"
+# Before the name of an export, among the hashes of a reader's status: the digest that the reader works with.
+NOTED = "export/"
 # Stands for the digest while a reader changes from one content to another.
 ROLLING = "rolling"
 
@@ -37,7 +43,10 @@ class Used:
 
 def secret_of(entry: Export) -> Child:
     """Return an export as a child of its resource."""
-    metadata = ObjectMeta(name=entry.name, annotations={CONTENT: digest(dict(entry.content))})
+    annotations = {CONTENT: digest(dict(entry.content))}
+    if entry.readers:
+        annotations[READERS] = " ".join(sorted("/".join(reader) for reader in entry.readers))
+    metadata = ObjectMeta(name=entry.name, annotations=annotations)
     return child(Secret(metadata=metadata, data=encode(entry.content)), condition=entry.condition)
 
 
@@ -61,8 +70,9 @@ def _mark(reader: Reader, content: str) -> dict[str, str]:
 def begin(reader: CustomResource, used: Iterable[Used], look: Look) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the marks to set before a reader gets a content: the name of the Secret, and the annotation."""
     for entry in used:
-        marked = _marked(look(Secret, entry.name)).get(_reader_of(reader), "")
-        if marked not in (entry.content, ROLLING):
+        secret = look(Secret, entry.name)
+        marked = _marked(secret).get(_reader_of(reader), "")
+        if not _is_expected(reader, secret) and marked not in (entry.content, ROLLING):
             yield entry.name, mark_of(reader, ROLLING)
 
 
@@ -70,23 +80,46 @@ def finish(reader: CustomResource, used: Iterable[Used], look: Look) -> Iterator
     """Yield the marks to set now that all of a reader works with what it read; one that has changed since is none."""
     for entry in used:
         secret = look(Secret, entry.name)
-        present = read_of(secret) if secret is not None else None
-        if secret is None or present != entry or secret.metadata.annotations[CONTENT] != entry.content:
+        if secret is None or not _is_present(entry, secret) or _is_expected(reader, secret):
             continue
         if _marked(secret).get(_reader_of(reader)) != entry.content:
             yield entry.name, mark_of(reader, entry.content)
 
 
-def behind(entry: Export, secret: Secret | None, there: Mapping[tuple[str, str], bool]) -> tuple[str, ...]:
+def notes(reader: CustomResource, used: Iterable[Used], look: Look, *, settled: bool) -> dict[str, str]:
+    """Return the marks of a reader's own status: of the exports that name it. `settled`: all of it works with them."""
+    before, found = noted(reader), {}
+    for entry in used:
+        secret = look(Secret, entry.name)
+        if secret is None or not _is_expected(reader, secret):
+            continue
+        name, marked = f"{NOTED}{entry.name}", before.get(entry.name)
+        if marked == entry.content or (settled and _is_present(entry, secret)):
+            found[name] = entry.content
+        elif marked is not None:
+            found[name] = ROLLING
+    return found
+
+
+def noted(reader: CustomResource) -> dict[str, str]:
+    """Return what the status of a resource says of exports, by the name of the Secret."""
+    hashes: Mapping[str, str] = getattr(reader.status, "hash", {})
+    return {name.removeprefix(NOTED): value for name, value in hashes.items() if name.startswith(NOTED)}
+
+
+def behind(entry: Export, secret: Secret | None, there: Mapping[Reader, CustomResource | None]) -> tuple[str, ...]:
     """Return the readers of an export that do not work with its present content yet, as Kind name.
 
-    `there` says of readers by kind and name whether they are still there; one of an unknown kind is.
+    `there` has the readers by kind and name, None for one that is gone; one of an unknown kind is there.
     """
-    wanted = digest(dict(entry.content))
-    marked = _marked(secret)
-    found = readers_of(entry, secret)
-    late = (reader for reader in found if there.get(reader, True) and marked.get(reader) != wanted)
-    return tuple(" ".join(reader) for reader in late)
+    wanted, marked = digest(dict(entry.content)), _marked(secret)
+
+    def works_with(reader: Reader) -> str | None:
+        found = there.get(reader)
+        return noted(found).get(entry.name) if found is not None and reader in entry.readers else marked.get(reader)
+
+    found = (reader for reader in readers_of(entry, secret) if there.get(reader, ...) is not None)
+    return tuple(" ".join(reader) for reader in found if works_with(reader) != wanted)
 
 
 def readers_of(entry: Export, secret: Secret | None) -> tuple[Reader, ...]:
@@ -99,6 +132,17 @@ def _marked(secret: Secret | None) -> dict[Reader, str]:
     values = (value for name, value in annotations.items() if name.startswith(USED_BY))
     parts = (value.partition(" ") for value in values)
     return {(reader.partition("/")[0], reader.partition("/")[2]): content for reader, _, content in parts}
+
+
+def _is_expected(reader: CustomResource, secret: Secret | None) -> bool:
+    """Return whether the exporter knows of a reader, and so looks for the mark in its status."""
+    named = secret.metadata.annotations.get(READERS, "") if secret is not None else ""
+    return "/".join(_reader_of(reader)) in named.split()
+
+
+def _is_present(entry: Used, secret: Secret) -> bool:
+    """Return whether what was read is what the exporter gives now."""
+    return read_of(secret) == entry and secret.metadata.annotations[CONTENT] == entry.content
 
 
 def _reader_of(resource: CustomResource) -> Reader:

@@ -30,7 +30,7 @@ def covers(actual: Any, desired: Any) -> bool:
     compared as numbers, because the server writes them anew: 2000m becomes 2.
     """
     if isinstance(actual, msgspec.Struct) and isinstance(desired, Mapping):
-        names = ((field.name, field.encode_name) for field in msgspec.structs.fields(actual))
+        names = zip(actual.__struct_fields__, actual.__struct_encode_fields__, strict=True)
         return all(covers(getattr(actual, name), desired[key]) for name, key in names if key in desired)
     if isinstance(desired, Mapping):
         return isinstance(actual, Mapping) and all(

@@ -61,6 +61,21 @@ HOST = Host(
 )
 
 
+@pytest.mark.parametrize(
+    ("ports", "found"),
+    [
+        pytest.param((Port("brewing", 8080),), True, id="it-is-found-by-its-ports"),
+        pytest.param((), False, id="it-talks-by-a-broker-alone"),
+    ],
+)
+def test_a_stateful_set_has_a_service_where_there_is_something_to_connect_to(
+    helm: Helm, tmp_path: Path, ports: tuple[Port, ...], found: bool
+) -> None:
+    objects = rendered(helm, tmp_path, agent("StatefulSet", Host(), ports=ports))
+    named = objects["StatefulSet", "teapot-agent"]["spec"]["serviceName"]
+    assert (("Service", named) in objects) is found
+
+
 def test_a_daemon_set_takes_what_it_declares_and_nothing_else(helm: Helm, tmp_path: Path) -> None:
     objects = rendered(helm, tmp_path, agent("DaemonSet", HOST, user=0))
     spec = objects["DaemonSet", "teapot-agent"]["spec"]

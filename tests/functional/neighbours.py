@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
+from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
 from stackwright.kube import finalizers
@@ -125,6 +126,21 @@ async def servers(client: Client, namespace: str) -> AsyncIterator[None]:
         playing = (
             group.create_task(_play(client, Galera, namespace, database)),
             group.create_task(_play(client, Memcached, namespace, cached)),
+        )
+        try:
+            yield
+        finally:
+            for task in playing:
+                task.cancel()
+
+
+@contextlib.asynccontextmanager
+async def catalog(client: Client, namespace: str) -> AsyncIterator[None]:
+    """Play the controllers of Keystone's catalog: whatever is registered is there."""
+    async with asyncio.TaskGroup() as group:
+        playing = (
+            group.create_task(_play(client, KeystoneService, namespace, lambda _: {"serviceID": "1", "userID": "1"})),
+            group.create_task(_play(client, KeystoneEndpoint, namespace, lambda _: {"serviceID": "1"})),
         )
         try:
             yield

@@ -9,6 +9,7 @@ from typing import Any
 
 from stackwright import services
 from stackwright.api.annotations import GENERATED_FOR
+from stackwright.blueprint.use import CONTENT
 from stackwright.controllers import release
 from stackwright.controllers.controlplane import passwords
 from stackwright.kube import paths
@@ -47,7 +48,9 @@ _DROPPED = {
 }
 # What is on a Secret whose content was made up.
 _GENERATED = {GENERATED_FOR, passwords.GENERATED}
-_DIGESTS = {"openstack.org/release-digest"}
+_DIGESTS = {"openstack.org/release-digest", CONTENT}
+# The fields of statuses that are maps of hashes.
+_HASHES = ("hash", "registeredCells", "discoveredCells")
 # The hash of a pod template at the end of a name: a number of up to ten digits, so it may be shorter, in the letters
 # in which Kubernetes writes it, of which no word is made.
 _TEMPLATE = "-[bcdfghjklmnpqrstvwxz2456789]{4,10}$"
@@ -121,7 +124,7 @@ def _by_kubernetes(item: JsonObject) -> bool:
 
 def _hashes(found: Iterable[JsonObject]) -> list[tuple[str, str]]:
     """Return the hashes of each service's parts: hosts are in what they are of, and so the namespace's name."""
-    told = ((item, (item.get("status") or {}).get("hash") or {}) for item in found)
+    told = ((item, (item.get("status") or {}).get(field) or {}) for item in found for field in _HASHES)
     return sorted(
         (f"{item['metadata']['name']}-{part}", value) for item, parts in told for part, value in parts.items()
     )
@@ -147,5 +150,5 @@ def _read(key: str, value: Any) -> Any:
         record = json.loads(gzip.decompress(base64.b64decode(base64.b64decode(value))))
         return {"version": record["version"], "status": record["info"]["status"]}
     if key in {"name", "generateName"} and isinstance(value, str):
-        return re.sub("(keystone)" + _TEMPLATE, r"\1-TEMPLATE", value)
+        return re.sub("(keystone|nova-[a-z0-9-]+)" + _TEMPLATE, r"\1-TEMPLATE", value)
     return _normal(value)

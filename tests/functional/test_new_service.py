@@ -17,7 +17,7 @@ import yaml
 from stackwright import services
 from stackwright.adapters.identity import Credentials
 from stackwright.api.mariadb import MariaDBAccount
-from stackwright.blueprint.use import CONTENT, USED_BY
+from stackwright.blueprint.use import CONTENT, READERS, noted
 from stackwright.kube import config
 from stackwright.kube.builtin import DaemonSet, Deployment, Job, Secret
 from stackwright.kube.client import Client
@@ -221,13 +221,14 @@ async def a_credential_goes_when_nobody_uses_it(client: Client, namespace: str) 
     patch = {"spec": {"teapot": {"template": {"teapotAPI": template}}}}
     await client.patch(UMBRELLA, "openstack", namespace, patch)
 
-    def taken(secret: Secret) -> bool:
-        annotations = secret.metadata.annotations
-        marks = [value for name, value in annotations.items() if name.startswith(USED_BY)]
-        return decoded(secret)["user"] == "second" and marks == [f"TeapotCell/teapot-cell1 {annotations[CONTENT]}"]
-
     assert decoded(given)["user"] == "teapot_cell1"
-    await eventually(client, Secret, "teapot-cell1", namespace, taken)
+    second = await eventually(
+        client, Secret, "teapot-cell1", namespace, lambda secret: decoded(secret)["user"] == "second"
+    )
+    # The cell says in its own status with what it works: the Secret names it.
+    assert second.metadata.annotations[READERS] == "TeapotCell/teapot-cell1"
+    works_with = {"teapot-cell1": second.metadata.annotations[CONTENT]}
+    await eventually(client, TeapotCell, "teapot-cell1", namespace, lambda cell: noted(cell) == works_with)
     await gone(client, MariaDBAccount, "teapot-cell1", namespace)
     assert {job.metadata.name for job in await mappings(client, namespace)} - before, "the cell was mapped anew"
 

@@ -62,9 +62,12 @@ spec:
           requests:
             storage: {{ .values.storage.request }}
   {{- end }}
-{{- if eq $shape.workload "StatefulSet" }}
+{{- if and (eq $shape.workload "StatefulSet") $shape.ports }}
 ---
-{{- /* Nodes find each other before they are ready. Where it is called like the release, clients use it as well. */}}
+{{- /*
+Nodes find each other before they are ready. Where it is called like the release, clients use it as well. Pods without a
+port, which talk by a broker alone, are looked for by nobody.
+*/}}
 {{- $spec := dict "clusterIP" "None" "publishNotReadyAddresses" true }}
 {{- $values := $shape.nodes | empty | not | ternary dict ((.root.Values.services | default dict).internal | default dict) }}
 {{ include "stackwright.service" (dict "root" .root "name" $nodes "component" .component "ports" (include "stackwright.servicePorts" $shape | fromYamlArray) "spec" $spec "values" $values) }}

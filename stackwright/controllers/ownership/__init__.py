@@ -1,7 +1,8 @@
 """What each resource creates, and which of two resources owns a thing that both would create.
 
-The rule of this folder: it is pure. Admission applies it to new resources and to changes. Every controller applies it
-again at each pass before it touches anything ([decision 9](../../../docs/decisions/0009-what-is-somebodys.md)).
+The rule of this folder: it is pure, and what it remembers (`memory`) changes no answer. Admission applies it to new
+resources and to changes. Every controller applies it again at each pass before it touches anything
+([decision 9](../../../docs/decisions/0009-what-is-somebodys.md)).
 """
 
 from stackwright.blueprint.claims import ANOTHER_NAME, Claim

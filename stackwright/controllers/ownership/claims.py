@@ -21,6 +21,7 @@ from stackwright.blueprint.providers import DATABASE, IDENTITY, Provider, Sight
 from stackwright.blueprint.service import Service
 from stackwright.controllers import needs
 from stackwright.controllers.known import Known
+from stackwright.controllers.ownership.memory import Memory
 from stackwright.controllers.ownership.standing import serving
 from stackwright.kube.builtin import PersistentVolumeClaim, Secret
 from stackwright.kube.resource import CustomResource, Resource
@@ -32,6 +33,8 @@ R = TypeVar("R", bound=Resource)
 # The sorts of claims that cover the names of all objects of a release.
 RELEASE, OBJECT_NAME = "Helm release", "name"
 NAMES = frozenset({RELEASE, OBJECT_NAME})
+
+_memory = Memory()
 
 
 class Around:
@@ -78,7 +81,9 @@ def claims(resource: CustomResource, around: Around) -> tuple[Claim, ...]:
         case KeystoneEndpoint():
             return _endpoints(resource, around)
     service = services.blueprint_of(type(resource))
-    return tuple(_made(service, resource, around)) if service is not None else ()
+    if service is None:
+        return ()
+    return _memory.recall(resource, around.named, lambda look: _made(service, resource, needs.sight(look)))
 
 
 @cache
@@ -87,7 +92,7 @@ def claiming() -> tuple[type[CustomResource], ...]:
     return tuple(kind for kind in services.kinds() if kind is not services.control_plane())
 
 
-def _made(service: Service[Any, Any], resource: Any, around: Around) -> Iterator[Claim]:
+def _made(service: Service[Any, Any], resource: Any, sight: Sight) -> Iterator[Claim]:
     """Yield what a service creates: its release, its Secrets and volumes, and what its needs ask for."""
     for kind, name in service.fixed:
         yield claim_object(kind, name, advice="use another namespace, because each has only one of them", owned=True)
@@ -109,7 +114,7 @@ def _made(service: Service[Any, Any], resource: Any, around: Around) -> Iterator
     for volume in service.volumes(resource) if service.volumes else ():
         yield claim_object(PersistentVolumeClaim, f"{name}-{volume.name}")
     for need in service.needs_of(resource):
-        yield from need.claims(resource, around.sight)
+        yield from need.claims(resource, sight)
 
 
 def _parts(service: Service[Any, Any], resource: Any) -> Iterator[str]:

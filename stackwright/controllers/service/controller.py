@@ -57,7 +57,7 @@ from stackwright.kube.controller import Context, Controller, Result, Watch
 from stackwright.kube.errors import Blocked, Retry
 from stackwright.kube.informer import Change
 from stackwright.kube.plan import Wait
-from stackwright.kube.predicates import asked_differently
+from stackwright.kube.predicates import any_of, asked_differently
 from stackwright.kube.resource import Key, Resource
 from stackwright.kube.shapes import pausing
 from stackwright.kube.shapes.belonging import FOREIGN_SECONDS
@@ -109,7 +109,8 @@ class ServiceController(Generic[C, F]):
                 # Its label says what pods may take of the host.
                 *self.interests.watches((Namespace,) if profiles.needs_namespace(self.service) else ()),
                 # Whoever is refused for the sake of another is woken when that one says something else, or goes.
-                *(self.interests.watch(kind, asked_differently) for kind in _rivals(looked_at)),
+                # Whoever waits for a reader of an export is woken by its mark.
+                *(self.interests.watch(kind, any_of(asked_differently, _notes)) for kind in _rivals(looked_at)),
                 Watch(Secret, release.woken_by),
                 Watch(Pod, self._works_for),
                 self.interests.watch(Node, _moved),
@@ -177,7 +178,8 @@ class ServiceController(Generic[C, F]):
         again = await failed_jobs.clear(resource, intent.values or {}, children, context)
         waits = [*intent.waits, *untried]
         prune = intent.values is not None and not waits
-        await credentials.mark(resource, use.begin(resource, intent.used, look), context)
+        if await credentials.begin(resource, intent.used, look, context):
+            return Result(after=0.0)
         outcome = await self.family.keep(resource, children, context, prune=prune)
         # A release is recorded when it is whole: a first install is one revision, not one for each fact that came.
         if rendered is not None and intent.values is not None and not outcome.failed and not waits:
@@ -203,14 +205,20 @@ class ServiceController(Generic[C, F]):
         count = sum(_ready_pods(outcome.newest(item)) for item in self._workloads(resource, context))
         status = self._status(told.status if told else resource.status, intent, outcome, count, exposed)
         delays.extend(addresses.give_up_in(exposed, seen.now))
+        settled = (
+            not waits
+            and not intent.secrets
+            and all(finding.status == "True" for finding in findings)
+            and intent.facts is not None
+            and credentials.has_rolled(status.hash, self._pods(resource, context))
+        )
+        status = credentials.noted(resource, intent.used, status, look, settled=settled)
         said = await report(resource, findings, status, context)
         _tell_moved(resource, addresses.moved(resource, status, exposed, seen.nodes), context)
-        settled = not waits and not intent.secrets and all(finding.status == "True" for finding in findings)
-        if settled and intent.facts is not None:
-            pods_of = self._pods(resource, context)
+        if settled:
             # What this pass wrote, the resource of its beginning does not say.
             present = msgspec.structs.replace(resource, status=said)
-            await credentials.settle(self.service, present, intent, pods_of, look, context)
+            await credentials.settle(self.service, present, intent, look, context)
         delays.extend(wait.after for wait in waits if wait.after is not None)
         if intent.wake is not None:
             delays.append(intent.wake)
@@ -350,6 +358,11 @@ def _ready_pods(workload: Resource) -> int:
 def _rivals(looked_at: Container[type[Resource]]) -> Iterable[type[CustomResource]]:
     """Return the kinds of those that may claim what a service makes, and that it does not look at anyway."""
     return (kind for kind in ownership.claiming() if kind not in looked_at)
+
+
+def _notes(change: Change[Any]) -> bool:
+    """Return whether a resource works with another content of an export than before."""
+    return change.old is None or change.new is None or use.noted(change.old) != use.noted(change.new)
 
 
 def _moved(change: Change[Node]) -> bool:

@@ -2,14 +2,17 @@
 
 A credential is in use as long as a pod of ours, a child resource or a machine outside may log in with it. Our own pods
 carry the hash of the configuration that they started with; all others mark the Secret that gave it to them
-(`blueprint/use.py`).
+(`blueprint/use.py`), or, if it names them, their own status.
 """
 
 import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
+
 from stackwright.api.base import CustomResource
+from stackwright.api.service import WorkloadStatus
 from stackwright.blueprint import use
 from stackwright.blueprint.needs.need import Retirement
 from stackwright.blueprint.service import Export, Service
@@ -21,6 +24,7 @@ from stackwright.controllers.service.decide import Intent
 from stackwright.kube.builtin import Pod, Secret
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import NotFound
+from stackwright.kube.shapes.report import write
 
 
 async def mark(resource: CustomResource, marks: Iterable[tuple[str, dict[str, str]]], context: Context) -> None:
@@ -31,18 +35,34 @@ async def mark(resource: CustomResource, marks: Iterable[tuple[str, dict[str, st
             await context.client.patch(Secret, name, resource.metadata.namespace, body)
 
 
+async def begin(resource: CustomResource, used: Iterable[use.Used], look: Looker, context: Context) -> bool:
+    """Mark what a service is about to use; return whether its status was written for that, and the pass is over."""
+    entries = tuple(used)
+    await mark(resource, use.begin(resource, entries, look), context)
+    before = status_of(resource)
+    status = noted(resource, entries, before, look, settled=False)
+    if status == before:
+        return False
+    await write(resource, status, context)
+    return True
+
+
+def noted(
+    resource: CustomResource, used: Iterable[use.Used], status: WorkloadStatus, look: Looker, *, settled: bool
+) -> WorkloadStatus:
+    """Return a status with what it says of the exports that name the resource."""
+    return msgspec.structs.replace(status, hash={**status.hash, **use.notes(resource, used, look, settled=settled)})
+
+
 async def settle(
     service: Service[Any, Any],
     resource: CustomResource,
     intent: Intent[Any],
-    pods: Iterable[Pod],
     look: Looker,
     context: Context,
 ) -> None:
-    """Mark the credentials that the service uses, and delete older ones; nothing while there are older pods."""
+    """Mark the credentials that a service uses whose pods are all of the present, and delete older ones."""
     facts, used = intent.facts, intent.used
-    if not has_rolled(status_of(resource).hash, pods):
-        return
     await mark(resource, use.finish(resource, used, look), context)
     retired = _retired(service, resource, facts, look, context)
     if retired and not is_read_by_others(service.exports(resource, facts) if service.exports else (), look):
@@ -69,7 +89,7 @@ def is_read_by_others(exports: Iterable[Export], look: Looker) -> bool:
     for entry in exports:
         secret = look(Secret, entry.name)
         readers = use.readers_of(entry, secret)
-        there = {reader: look(kinds[reader[0]], reader[1]) is not None for reader in readers if reader[0] in kinds}
+        there = {reader: look(kinds[reader[0]], reader[1]) for reader in readers if reader[0] in kinds}
         if use.behind(entry, secret, there):
             return True
     return False

@@ -186,7 +186,8 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
         values=chart_values,
         course=actions.waiting(common.course, due.waiting),
         turns=due.steps,
-        used=tuple(filter(None, map(use.read_of, inputs.given(service, resource, seen.look)))),
+        # Several needs may read the same Secret.
+        used=tuple(dict.fromkeys(filter(None, map(use.read_of, inputs.given(service, resource, seen.look))))),
         noted={**losses.noted(service, resource, facts, seen.look), **noted},
         wake=due.wake,
     )

@@ -31,6 +31,13 @@ async def report(
     passing = conditions.is_passing(findings)
     if new == resource.status or context.pace.puts_off(resource, new, now, passing=passing):
         return new
+    await write(resource, new, context)
+    _tell(resource, new, context)
+    return new
+
+
+async def write(resource: CustomResource, status: Status, context: Context) -> None:
+    """Write a status as it is, at once."""
     body = {
         "apiVersion": resource.kind.api_version,
         "kind": resource.kind.name,
@@ -41,11 +48,9 @@ async def report(
             # ignores it in the status of a custom resource. It does check the version.
             "resourceVersion": resource.metadata.resourceVersion,
         },
-        "status": msgspec.to_builtins(new),
+        "status": msgspec.to_builtins(status),
     }
     await context.client.apply(type(resource), body, subresource="status")
-    _tell(resource, new, context)
-    return new
 
 
 def _tell(resource: CustomResource, new: Status, context: Context) -> None:

@@ -33,7 +33,7 @@ from stackwright.services.nova import connections, mapping, rows, upgrade
 from stackwright.services.nova.api import PORT as API_PORT
 from stackwright.services.nova.checks import is_metadata_global, nova_problems
 from stackwright.services.nova.facts import NOTIFICATIONS, NOTIFICATIONS_SERVER, SERVICE_PASSWORD, SHARED_SECRET
-from stackwright.services.nova.kinds.cell import CELL0, NovaCell, NovaCellSpec
+from stackwright.services.nova.kinds.cell import CELL0, NovaCell, NovaCellSpec, compute_name
 from stackwright.services.nova.kinds.nova import Nova
 from stackwright.services.nova.kinds.services import (
     NovaAPI,
@@ -48,6 +48,8 @@ from stackwright.services.nova.parent import ParentFacts, cell_name, ready_cells
 from stackwright.services.nova.templates import spec_of
 
 METADATA, CELL_METADATA = "metadataSecret", "prefixMetadataCellsSecret"
+# What a cell has that reads its database, and how that is called behind the cell's name; not every cell has all of it.
+IN_CELL = (("NovaConductor", "conductor"), ("NovaMetadata", "metadata"), ("NovaNoVNCProxy", "novncproxy"))
 
 
 # What each cell needs.
@@ -101,23 +103,27 @@ def _transport(cell: str, resource: Nova) -> str:
 def exports(resource: Nova, facts: ParentFacts) -> Iterator[Export]:
     """Yield the logins of the services for all cells, those of each cell, and each database."""
     name = facts.name
-    api, metadata = ("NovaAPI", f"{name}-api"), ("NovaMetadata", f"{name}-metadata")
-    scheduler = ("NovaScheduler", f"{name}-scheduler")
+    whole = (("NovaAPI", f"{name}-api"), ("NovaScheduler", f"{name}-scheduler"), ("NovaMetadata", f"{name}-metadata"))
     content = _logins(facts, facts.messaging)
     if is_metadata_global(resource):
         content[SHARED_SECRET] = facts.passwords[METADATA]
-    yield Export(name, content, readers=(api, scheduler, metadata))
-    yield Export(f"{name}-api-database", database_secret(facts.api_database), readers=(api, scheduler, metadata))
+    yield Export(name, content, readers=whole)
+    # All that are declared: the Secret is not to change with each cell that is ready.
+    asking = (cell for cell in sorted(resource.spec.cellTemplates) if _asks_api(resource, cell))
+    allowed = (("NovaConductor", f"{cell_name(resource, cell)}-conductor") for cell in asking)
+    yield Export(f"{name}-api-database", database_secret(facts.api_database), readers=(*whole, *allowed))
     for cell in ready_cells(resource, facts):
-        broker = facts.broker(cell)
+        broker, said = facts.broker(cell), resource.spec.cellTemplates[cell]
         assert broker is not None  # noqa: S101  it is a ready cell
         own = cell_name(resource, cell)
         content = _logins(facts, broker)
-        if resource.spec.cellTemplates[cell].metadataServiceTemplate.enabled:
+        if said.metadataServiceTemplate.enabled:
             content[SHARED_SECRET] = facts.passwords[f"{CELL_METADATA}.{cell}"]
-        readers = (("NovaConductor", f"{own}-conductor"),)
-        yield Export(own, content, readers=readers)
-        yield Export(f"{own}-database", database_secret(facts.cell_databases[cell]), readers=readers)
+        readers = tuple((kind, f"{own}-{part}") for kind, part in IN_CELL)
+        computes = (("NovaCompute", compute_name(own, compute)) for compute in sorted(said.novaComputeTemplates))
+        yield Export(own, content, readers=(("NovaCell", own), *readers, *computes))
+        database = database_secret(facts.cell_databases[cell])
+        yield Export(f"{own}-database", database, readers=(*readers, *(whole if cell == CELL0 else ())))
         yield from mapping.scripts(cell, resource)
 
 
@@ -175,6 +181,11 @@ def _known(resource: Nova) -> dict[str, str]:
     return {name: value for name, value in resource.status.registeredCells.items() if name in declared}
 
 
+def _asks_api(resource: Nova, cell: str) -> bool:
+    """Return whether the conductors of a cell have the API's database."""
+    return resource.spec.cellTemplates[cell].hasAPIAccess or cell == CELL0
+
+
 def _cell(resource: Nova, facts: ParentFacts, cell: str, images: Mapping[str, str]) -> NovaCell:
     spec, said, name = resource.spec, resource.spec.cellTemplates[cell], cell_name(resource, cell)
     known = {key: value for key, value in msgspec.structs.asdict(said).items() if key in NovaCellSpec.__struct_fields__}
@@ -192,7 +203,7 @@ def _cell(resource: Nova, facts: ParentFacts, cell: str, images: Mapping[str, st
         "topologyRef": said.topologyRef or spec.topologyRef,
         "preserveJobs": spec.preserveJobs,
     }
-    if said.hasAPIAccess or cell == CELL0:
+    if _asks_api(resource, cell):
         known["apiDatabaseSecret"] = f"{facts.name}-api-database"
     # Also those that the image manifest says: another manifest must not restart what is to wait.
     known |= {f"{service}ContainerImageURL": images[service] for service in upgrade.OF_CELLS}

@@ -220,10 +220,11 @@ def files(resource: Any, settings: Ini) -> tuple[ConfigFile, ...]:
 
 def manage_files(cell: str, facts: ParentFacts) -> tuple[ConfigFile, ...]:
     """Return what nova-manage reads for a cell: the databases, and the broker that is written into the mapping."""
-    if cell not in facts.cell_databases:
-        return ()
     broker = facts.broker(cell)
-    url = "" if cell == CELL0 or broker is None else broker.transport_url
+    # Both, or nothing: half of it would be written, and written anew.
+    if cell not in facts.cell_databases or broker is None:
+        return ()
+    url = "" if cell == CELL0 else broker.transport_url
     return _manage_files(facts.api_database, facts.cell_databases[cell], url)
 
 

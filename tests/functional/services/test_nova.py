@@ -8,12 +8,13 @@ import pytest
 
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
+from stackwright.blueprint.use import CONTENT, USED_BY, noted
 from stackwright.kube.builtin import Deployment, Job, Secret, StatefulSet
 from stackwright.kube.conditions import find, is_true
 from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.nova.kinds.cell import NovaCell
 from stackwright.services.nova.kinds.nova import Nova
-from stackwright.services.nova.kinds.services import NovaAPI
+from stackwright.services.nova.kinds.services import NovaAPI, NovaConductor, NovaNoVNCProxy
 from stackwright.services.rabbitmq.kinds import RabbitMq
 from tests.functional import neighbours
 from tests.functional.crds.samples import EXAMPLES, KINDS, documents
@@ -202,6 +203,24 @@ async def test_a_new_image_goes_from_the_tables_to_the_conductors_and_the_api_is
     for of, name in ((Deployment, "nova-api"), (StatefulSet, "nova-cell1-conductor")):
         found: Any = await client.get(of, name, namespace)
         assert found.spec["template"]["spec"]["containers"][0]["image"] == image
+
+
+async def test_the_account_of_before_goes_when_all_of_a_cell_has_another(standing: Place) -> None:
+    """The conductors say in their status with what they work, and so does the proxy, which Nova does not look at."""
+    client, namespace = standing.client, standing.namespace
+    await ask(standing, cell1=SHARED)
+    await standing.up()
+    secret = await client.get(Secret, "nova-cell1-database", namespace)
+    marks = [name for name in secret.metadata.annotations if name.startswith(USED_BY)]
+    assert marks == [], "who is named on a Secret writes nothing on it"
+    await ask(standing, cell1={**SHARED, "cellDatabaseAccount": "second"})
+    await gone(client, MariaDBAccount, "nova-cell1", namespace)
+    given = await client.get(Secret, "nova-cell1-database", namespace)
+    for reader in (
+        await client.get(NovaConductor, "nova-cell1-conductor", namespace),
+        await client.get(NovaNoVNCProxy, "nova-cell1-novncproxy", namespace),
+    ):
+        assert noted(reader)["nova-cell1-database"] == given.metadata.annotations[CONTENT]
 
 
 async def test_each_service_works_alone_from_secrets(place: Place) -> None:

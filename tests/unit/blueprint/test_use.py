@@ -17,7 +17,7 @@ READER = ("PlacementAPI", "placement")
 OTHER = ("OpenStackDataPlaneNodeSet", "compute")
 
 
-def exported(text: str = "new", readers: tuple[tuple[str, str], ...] = (READER,)) -> Export:
+def exported(text: str = "new", readers: tuple[tuple[str, str], ...] = ()) -> Export:
     return Export("teapot-cell1", {"password": text}, readers=readers)
 
 
@@ -33,9 +33,14 @@ def content_of(entry: Export) -> str:
     return str(written(entry).metadata.annotations[use.CONTENT])
 
 
-def reader() -> PlacementAPI:
+def reader(noted: str | None = None) -> PlacementAPI:
     spec = {"secret": "s", "databaseInstance": "openstack"}
-    return msgspec.convert({"metadata": {"name": "placement", "namespace": "cloud"}, "spec": spec}, PlacementAPI)
+    status = {"hash": {} if noted is None else {f"{use.NOTED}teapot-cell1": noted}}
+    body = {"metadata": {"name": "placement", "namespace": "cloud"}, "spec": spec, "status": status}
+    return msgspec.convert(body, PlacementAPI)
+
+
+NEW = content_of(exported())
 
 
 def test_an_export_is_a_secret_with_the_digest_of_its_content() -> None:
@@ -48,27 +53,33 @@ def test_an_export_is_a_secret_with_the_digest_of_its_content() -> None:
 @pytest.mark.parametrize(
     ("marks", "readers", "there", "late"),
     [
-        pytest.param({}, (READER,), {}, ("PlacementAPI placement",), id="one-that-has-not-begun"),
-        pytest.param({READER: "old"}, (READER,), {}, ("PlacementAPI placement",), id="one-behind"),
-        pytest.param({READER: "NEW"}, (READER,), {}, (), id="one-that-has-taken-it"),
-        pytest.param({READER: "old"}, (READER,), {READER: False}, (), id="one-that-is-gone"),
+        pytest.param({}, (READER,), {READER: reader()}, ("PlacementAPI placement",), id="one-that-has-not-begun"),
+        pytest.param({}, (READER,), {READER: reader("old")}, ("PlacementAPI placement",), id="one-behind"),
+        pytest.param({}, (READER,), {READER: reader(NEW)}, (), id="one-that-has-taken-it"),
+        pytest.param({}, (READER,), {READER: None}, (), id="one-that-is-gone"),
+        pytest.param({}, (READER,), {READER: reader(use.ROLLING)}, ("PlacementAPI placement",), id="one-that-changes"),
         pytest.param(
-            {READER: "NEW", OTHER: "old"},
+            {READER: NEW}, (READER,), {READER: reader()}, ("PlacementAPI placement",), id="a-mark-of-an-older-operator"
+        ),
+        pytest.param({READER: "old"}, (), {READER: reader()}, ("PlacementAPI placement",), id="nobody-knew-of-it"),
+        pytest.param({READER: NEW}, (), {READER: reader()}, (), id="nobody-knew-of-it-and-it-has-taken-it"),
+        pytest.param({READER: "old"}, (), {READER: None}, (), id="nobody-knew-of-it-and-it-is-gone"),
+        pytest.param(
+            {OTHER: "old"},
             (READER,),
-            {READER: True},
+            {READER: reader(NEW)},
             ("OpenStackDataPlaneNodeSet compute",),
             id="machines-outside-that-nobody-told-of",
         ),
-        pytest.param({READER: use.ROLLING}, (READER,), {}, ("PlacementAPI placement",), id="one-that-changes"),
+        pytest.param({}, (OTHER,), {}, ("OpenStackDataPlaneNodeSet compute",), id="machines-that-have-not-begun"),
         pytest.param({}, (), {}, (), id="nobody-reads-it"),
     ],
 )
 def test_who_is_behind(
-    marks: dict[tuple[str, str], str], readers: Any, there: dict[tuple[str, str], bool], late: tuple[str, ...]
+    marks: dict[tuple[str, str], str], readers: Any, there: dict[tuple[str, str], Any], late: tuple[str, ...]
 ) -> None:
     entry = exported(readers=readers)
-    said = {name: content_of(entry) if text == "NEW" else text for name, text in marks.items()}
-    assert use.behind(entry, written(entry, said), there) == late
+    assert use.behind(entry, written(entry, marks), there) == late
 
 
 def look_at(secret: Secret | None) -> Any:
@@ -127,3 +138,37 @@ def test_what_somebody_wrote_by_hand_is_not_marked() -> None:
 def test_a_mark_fits_whatever_the_reader_is_called() -> None:
     (name,) = use._mark(("NovaMetadata", "n" * 253), "x")
     assert len(name.partition("/")[2]) <= 63
+
+
+@pytest.mark.parametrize(
+    ("noted", "settled", "notes"),
+    [
+        pytest.param(None, False, None, id="it-has-not-started-yet"),
+        pytest.param(None, True, NEW, id="it-has-started"),
+        pytest.param("old", False, use.ROLLING, id="it-changes"),
+        pytest.param(use.ROLLING, False, use.ROLLING, id="it-still-changes"),
+        pytest.param(use.ROLLING, True, NEW, id="it-has-changed"),
+        pytest.param(NEW, False, NEW, id="it-is-away-and-has-what-it-had"),
+    ],
+)
+def test_a_reader_that_is_known_notes_in_its_status_what_it_works_with(
+    noted: str | None, settled: bool, notes: str | None
+) -> None:
+    secret, who = written(exported(readers=(READER,))), reader(noted)
+    found = use.notes(who, [used()], look_at(secret), settled=settled)
+    assert found == ({} if notes is None else {f"{use.NOTED}teapot-cell1": notes})
+    # Its status is where its mark is, and the Secret has none of it.
+    assert [*use.begin(who, [used()], look_at(secret)), *use.finish(who, [used()], look_at(secret))] == []
+
+
+def test_a_reader_that_nobody_knows_of_notes_nothing_in_its_status() -> None:
+    assert use.notes(reader(), [used()], look_at(written(exported())), settled=True) == {}
+
+
+def test_a_reader_notes_nothing_that_has_changed_since_it_was_read() -> None:
+    newer = written(exported("newer", (READER,)))
+    assert use.notes(reader(), [used("new")], look_at(newer), settled=True) == {}
+    assert use.notes(reader("old"), [used("new")], look_at(newer), settled=True) == {
+        f"{use.NOTED}teapot-cell1": use.ROLLING
+    }
+    assert use.notes(reader("old"), [used("new")], look_at(None), settled=True) == {}

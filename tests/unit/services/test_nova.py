@@ -6,17 +6,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from stackwright.api.base import CustomResource
+from stackwright.api.base import CustomResource, ObjectMeta
 from stackwright.blueprint import configuration, ini, options, values
 from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Endpoints, IdentityFacts, OutsideFacts
+from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.service import Service
+from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Wait
 from stackwright.kube.shapes.children import Child
 from stackwright.services.nova import mapping, programs
 from stackwright.services.nova.cell import CELL
 from stackwright.services.nova.facts import NovaFacts
+from stackwright.services.nova.kinds.cell import NovaCell
 from stackwright.services.nova.kinds.nova import Nova
-from stackwright.services.nova.nova import NOVA
+from stackwright.services.nova.nova import CELL_METADATA, METADATA, NOVA
 from stackwright.services.nova.outside_compute import CellFacts
 from stackwright.services.nova.parent import ParentFacts
 from stackwright.services.nova.service import SERVICES
@@ -240,6 +243,56 @@ def test_a_cell_without_access_to_the_api_does_not_get_its_database() -> None:
     children, _ = handed(nova(cellTemplates=cells), PARENT)
     assert "apiDatabaseSecret" not in children["nova-cell1"]
     assert children["nova-cell0"]["apiDatabaseSecret"] == "nova-api-database"
+
+
+def used_by(resource: Any) -> set[str]:
+    """Return the names of the Secrets by which the needs of a resource are met."""
+
+    def look(kind: type[Any], name: str, **_: str) -> Any:
+        return kind(metadata=ObjectMeta(name=name)) if kind is Secret else None
+
+    needs = BY_KIND[resource.kind.name].needs_of(resource)
+    return {secret.metadata.name for need in needs for secret in need.used(resource, Sight(look, {}))}
+
+
+@pytest.mark.parametrize(
+    "cell1",
+    [
+        pytest.param({}, id="a-plain-cell"),
+        pytest.param({"hasAPIAccess": False}, id="without-the-database-of-the-api"),
+        pytest.param({"noVNCProxyServiceTemplate": {"enabled": False}}, id="without-consoles"),
+        pytest.param({"metadataServiceTemplate": {"enabled": True}}, id="with-metadata-of-its-own"),
+        pytest.param({"novaComputeTemplates": {"fake": {"computeDriver": "fake.FakeDriver"}}}, id="with-a-compute"),
+    ],
+)
+def test_each_secret_names_those_who_read_it_and_nobody_else_who_is_there(cell1: dict[str, Any]) -> None:
+    """One that is named and does not read it would be waited for without end; one that is not costs two writes."""
+    own = cell1.get("metadataServiceTemplate", {}).get("enabled", False)
+    resource = nova(cellTemplates={"cell0": {}, "cell1": cell1}, metadataServiceTemplate={"enabled": not own})
+    facts = replace(done("map-cell0", "map-cell1"), passwords=dict.fromkeys((METADATA, f"{CELL_METADATA}.cell1"), "x"))
+    assert NOVA.children is not None
+    assert NOVA.exports is not None
+    assert CELL.children is not None
+    made_here = [item for item in NOVA.children(resource, facts) if isinstance(item, Child)]
+    there = [msgspec.convert(item.body, item.of) for item in made_here]
+    for cell in [found for found in there if isinstance(found, NovaCell)]:
+        below = (item for item in CELL.children(cell, CELL_FACTS) if isinstance(item, Child))
+        there.extend(msgspec.convert(item.body, item.of) for item in below)
+    reads = {(found.kind.name, found.metadata.name): used_by(found) for found in there}
+    for entry in NOVA.exports(resource, facts):
+        named = {reader for reader in entry.readers if reader in reads}
+        assert named == {reader for reader, names in reads.items() if entry.name in names}, entry.name
+
+
+def test_what_nova_manage_reads_is_written_whole_or_not_at_all() -> None:
+    waiting = replace(PARENT, cell_brokers={})
+    assert mapping.manage_files("cell1", nova(), PARENT)
+    assert mapping.manage_files("cell1", nova(), waiting) == ()
+    assert mapping.manage_files("cell0", nova(), waiting)
+    resource = nova(cellTemplates={"cell0": {}, "cell1": {}})
+    written = (set(configuration.secrets(NOVA, resource, facts)) for facts in (PARENT, waiting))
+    both, first = {"nova-cell0-manage-config-data", "nova-cell1-manage-config-data"}, {"nova-cell0-manage-config-data"}
+    assert list(written) == [both, first]
 
 
 def test_a_mapping_is_written_anew_when_a_credential_changes() -> None:

@@ -101,6 +101,14 @@ class NovaComputeState(Value, frozen=True, kw_only=True):
 class NovaCellStatus(ServiceStatus, frozen=True, kw_only=True):
     """How far a cell is."""
 
+    # Nova reads the conditions, and users wait for Ready.
+    unhurried: ClassVar[frozenset[str]] = ServiceStatus.unhurried | {
+        "conductorServiceReadyCount",
+        "metadataServiceReadyCount",
+        "noVNCProxyServiceReadyCount",
+        "novaComputesStatus",
+    }
+
     conductorServiceReadyCount: Annotated[int, describe("How many conductors are ready.")] = 0
     metadataServiceReadyCount: Annotated[int, describe("How many pods of the metadata service are ready.")] = 0
     noVNCProxyServiceReadyCount: Annotated[int, describe("How many noVNC proxies are ready.")] = 0

@@ -150,6 +150,15 @@ class NovaSpec(Value, frozen=True, kw_only=True):
 class NovaStatus(ServiceStatus, frozen=True, kw_only=True):
     """How far Nova is, and where it is."""
 
+    # Who counts pods and hosts waits for Ready; a cell that is mapped has to be known before it may be removed.
+    unhurried: ClassVar[frozenset[str]] = ServiceStatus.unhurried | {
+        "databaseHostname",
+        "apiServiceReadyCount",
+        "schedulerServiceReadyCount",
+        "metadataServiceReadyCount",
+        "discoveredCells",
+    }
+
     apiEndpoints: Annotated[dict[str, str], describe("The URLs of the endpoints: public, internal.")] = {}
     databaseHostname: Annotated[str, describe("The host of the API's database.")] = ""
     apiServiceReadyCount: Annotated[int, describe("How many pods of the API are ready.")] = 0

@@ -157,6 +157,9 @@ class NovaMetadataSpec(NovaServiceSpec, frozen=True, kw_only=True):
 class NovaMetadataStatus(ServiceStatus, frozen=True, kw_only=True):
     """How far the metadata service is, and where it is."""
 
+    # Unlike the API's, no other controller waits for them.
+    unhurried: ClassVar[frozenset[str]] = ServiceStatus.unhurried | {"apiEndpoints"}
+
     apiEndpoints: Annotated[dict[str, str], describe("The URL that Neutron's agents ask: internal.")] = {}
 
 
@@ -191,6 +194,9 @@ class NovaNoVNCProxySpec(NovaServiceSpec, frozen=True, kw_only=True):
 
 class NovaNoVNCProxyStatus(ServiceStatus, frozen=True, kw_only=True):
     """How far the proxy is, and where it is."""
+
+    # Unlike the API's, no other controller waits for them.
+    unhurried: ClassVar[frozenset[str]] = ServiceStatus.unhurried | {"apiEndpoints"}
 
     apiEndpoints: Annotated[dict[str, str], describe("The URL that users open: public.")] = {}
 
