@@ -4,6 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from stackwright.api.base import (
     CompositeStatus,
+    CustomResource,
     Value,
     atomic,
     describe,
@@ -20,6 +21,7 @@ from stackwright.api.charts import Chart
 from stackwright.api.forms import ImageReference, ObjectName
 from stackwright.api.pods import PodOverride, PodTemplate, TopologyRef
 from stackwright.api.start import KollaConfig
+from stackwright.api.topology import READY, find_references
 
 ContainerImage = Annotated[
     ImageReference,
@@ -205,3 +207,12 @@ class ServiceStatus(WorkloadStatus, frozen=True, kw_only=True):
     networkAttachments: Annotated[
         dict[str, tuple[str, ...]], describe("The addresses of the pods on each attached network.")
     ] = {}
+
+
+class ServiceResource(CustomResource, frozen=True, kw_only=True):
+    """The base of every kind that runs pods: one that refers to a Topology says whether that is there."""
+
+    def declared_conditions(self) -> tuple[str, ...]:
+        """Return the types of this resource's conditions."""
+        refers = any(find_references("spec", getattr(self, "spec", None)))
+        return (READY, *self.conditions) if refers else self.conditions

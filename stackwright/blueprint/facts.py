@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from stackwright.api.base import JsonObject
+
 
 @dataclass(frozen=True)
 class DatabaseFacts:
@@ -107,6 +109,8 @@ class Facts:
     rings: Mapping[str, str] = field(default_factory=dict)
     # The content of those Secrets of its own that took the place of lost ones, by the name of the Secret.
     renewed: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
+    # What the Topologies say that its components refer to, by their names, in the words of a pod's spec.
+    topologies: Mapping[str, JsonObject] = field(default_factory=dict)
     # The names of the jobs that are done, with the inputs that they have now; and the children that are ready, each as
     # Kind/name.
     done: frozenset[str] = frozenset()

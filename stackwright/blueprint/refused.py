@@ -4,7 +4,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from stackwright.api.base import CustomResource
-from stackwright.blueprint import admission, configuration, mounts, name_lengths, options, ranges, tls
+from stackwright.blueprint import (
+    admission,
+    configuration,
+    mounts,
+    name_lengths,
+    options,
+    ranges,
+    tls,
+    topology_namespaces,
+)
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.service import Service
@@ -18,6 +27,7 @@ def problems(
     yield from mounts.problems(resource)
     yield from ranges.problems(resource)
     yield from tls.problems(getattr(resource, "spec", None))
+    yield from topology_namespaces.problems(resource)
     yield from options.problems(service, resource, image)
     yield from of_service(service, resource, look)
 

@@ -12,12 +12,14 @@ from typing import Any, Generic, TypeVar
 from stackwright.api import paths
 from stackwright.api.base import CustomResource, JsonObject, Resource, Status
 from stackwright.api.exposure import RoutedOverride
+from stackwright.api.topology import FIELD
 from stackwright.blueprint.children import Later
 from stackwright.blueprint.claims import Claim
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.interfaces import INTERNAL, PUBLIC
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs.need import Each, Need
+from stackwright.blueprint.needs.topologies import Topologies
 from stackwright.blueprint.network import Network
 from stackwright.blueprint.providers import Provides, Sight
 from stackwright.blueprint.service_fields import spec_of
@@ -109,6 +111,11 @@ class Component(Generic[C, F]):
     host: Host = NOTHING
     own_values: Mapping[str, JsonObject] = field(default_factory=dict)
     trial: str = ""
+
+    def topology(self, resource: C) -> str:
+        """Return the name of the Topology that says where its pods run; "" where there is none."""
+        reference = getattr(self.template(resource), FIELD, None)
+        return reference.name if reference is not None else ""
 
     @property
     def profile(self) -> Profile:
@@ -395,7 +402,14 @@ class Service(Generic[C, F]):
         found: list[Need] = []
         for need in self.needs:
             found.extend(need.needs(resource) if isinstance(need, Each) else (need,))
-        return tuple(found)
+        return (*found, Topologies(self.topologies_of)) if self.topologies_of(resource) else tuple(found)
+
+    def topologies_of(self, resource: C) -> tuple[str, ...]:
+        """Return the names of the Topologies that its components refer to, each once."""
+        if self.elsewhere(resource):
+            return ()
+        named = (component.topology(resource) for component in self.components_of(resource))
+        return tuple(dict.fromkeys(filter(None, named)))
 
     @property
     def need_types(self) -> frozenset[type[Need]]:

@@ -8,7 +8,7 @@ import msgspec
 from stackwright.api import paths
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.api.pods import ExtraMounts, Probe
-from stackwright.blueprint import configuration
+from stackwright.blueprint import configuration, topology_values
 from stackwright.blueprint.digests import digest
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.service import IMAGE_FIELD, Component, Endpoint, Job, Service
@@ -35,6 +35,7 @@ def values(service: Service[C, F], resource: C, facts: F, *, restart: str = "") 
         component.name: _component(service, component, resource, facts, restart)
         for component in service.components_of(resource)
     }
+    result["components"] |= topology_values.place(service, resource, facts, result["components"])
     if endpoints := service.endpoints_of(resource):
         result["services"] = _services(endpoints, resource)
     jobs = {

@@ -23,7 +23,6 @@ WHY = {
     "skipPostDeploySteps": "there are no such steps",
     "statefulSet": "the fields beside override say what it could say",
     "targetVersion": "the version is that of the image",
-    "topologyRef": "there are no Topology resources yet; pods are spread over the nodes",
 }
 _NOTHING_READS_IT = "nothing reads it in this release"
 

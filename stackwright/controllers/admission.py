@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from stackwright.api.mariadb import MariaDBAccount
+from stackwright.api.topology import Topology
 from stackwright.blueprint import admission as snippets
-from stackwright.blueprint import mounts, tls
+from stackwright.blueprint import mounts, tls, topology_namespaces
 from stackwright.blueprint.images import ComponentImage
-from stackwright.controllers import database_names, doors, option_values, ownership
+from stackwright.controllers import database_names, doors, option_values, ownership, topologies
 from stackwright.controllers.known import Known
 from stackwright.kube.admission.checks import FieldError, Objections, Webhook
 from stackwright.kube.resource import CustomResource
@@ -39,8 +40,14 @@ def _tls(_: CustomResource | None, new: CustomResource, __: Known) -> Objections
     return Objections(errors=tuple(FieldError(path, sentence, "FieldValueForbidden") for path, sentence in found))
 
 
+def _topologies(_: CustomResource | None, new: CustomResource, __: Known) -> Objections:
+    return Objections(errors=tuple(FieldError(*problem) for problem in topology_namespaces.problems(new)))
+
+
 # The checks for every kind, in the order in which their results are shown.
-CHECKS: tuple[Check, ...] = (_snippets, _database_names, _mounts, _tls, doors.check, ownership.check)
+CHECKS: tuple[Check, ...] = (_snippets, _database_names, _mounts, _tls, _topologies, doors.check, ownership.check)
+# Why a resource that somebody deletes has to stay, by kind; "" where it may go.
+HOLDS: Mapping[type[CustomResource], Callable[[CustomResource, Known], str]] = {Topology: topologies.hold}
 
 
 def webhooks(
@@ -72,7 +79,10 @@ def _webhook(kind: type[CustomResource], checks: tuple[Check, ...], known: Known
             return found
         return ratchet(find(old, old), found)
 
-    return Webhook(kind, validate=validate)
+    def hold(present: CustomResource) -> str:
+        return HOLDS[kind](present, known)
+
+    return Webhook(kind, validate=validate, hold=hold if kind in HOLDS else None)
 
 
 def ratchet(before: Objections, after: Objections) -> Objections:

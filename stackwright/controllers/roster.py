@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from stackwright import services
+from stackwright.api.topology import Topology
 from stackwright.blueprint.images import ComponentImage
 from stackwright.controllers import admission, broker, controlplane, database, identity, service
 from stackwright.controllers.admission import Known
@@ -58,8 +59,10 @@ def webhooks(
     """
     # A kind may have several controllers, and has one webhook: where the kind is kept.
     kept = dict.fromkeys(each.kind for each in controllers if each.reports and issubclass(each.kind, CustomResource))
-    kinds = list(kept) if operators is None else list(services.kinds())
-    further = services.checks()
     umbrella = services.control_plane()
+    # No controller keeps a Topology: the core answers for it.
+    alone: tuple[type[CustomResource], ...] = (Topology,) if umbrella in kept else ()
+    kinds = (*kept, *alone) if operators is None else services.kinds()
+    further = services.checks()
     further = {**further, umbrella: (*further.get(umbrella, ()), controlplane.check)}
     return admission.webhooks(kinds, known, further, images)

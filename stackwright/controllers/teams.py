@@ -3,11 +3,12 @@
 import hashlib
 from collections.abc import Iterable
 
+from stackwright.api.topology import Topology
 from stackwright.kube.resource import Resource
 
 # What the name of every lease begins with.
 NAME = "stackwright-operator"
-# The team of kinds that belong to no service: the control plane.
+# The team of kinds that belong to no service: the control plane, and what all services read.
 CORE = "core"
 
 
@@ -16,7 +17,7 @@ def team_of_kind(kind: type[Resource]) -> str:
 
     So the team of a database server keeps its schemas and accounts, too.
     """
-    return kind.kind.group.partition(".")[0]
+    return CORE if kind is Topology else kind.kind.group.partition(".")[0]
 
 
 def lease_of(team: str, namespaces: Iterable[str] = ()) -> str:

@@ -35,3 +35,11 @@ def test_a_limit_without_a_request_is_not_below_what_the_chart_asks_for(render: 
     assert container["resources"]["limits"] == {"memory": "64Mi"}
     assert "memory" not in container["resources"]["requests"]
     assert "cpu" in container["resources"]["requests"], "what is not limited is asked for as before"
+
+
+def test_a_spread_that_selects_no_pods_counts_those_of_the_component(render: Render) -> None:
+    said = '[{"maxSkew": 1, "topologyKey": "zone"}, {"maxSkew": 1, "topologyKey": "host", "labelSelector": {}}]'
+    objects = render("memcached", "--set-json", f"components.server.topologySpreadConstraints={said}")
+    own, all_pods = objects[NAME]["spec"]["template"]["spec"]["topologySpreadConstraints"]
+    assert own["labelSelector"] == objects[NAME]["spec"]["selector"]
+    assert all_pods["labelSelector"] == {}

@@ -46,8 +46,12 @@ tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with .values.topologySpreadConstraints }}
+{{- /* One that selects no pods counts those of the component. */}}
+{{- $own := dict "labelSelector" (dict "matchLabels" (include "stackwright.selectorLabels" $ | fromYaml)) }}
 topologySpreadConstraints:
-  {{- toYaml . | nindent 2 }}
+  {{- range . }}
+  - {{- toYaml (hasKey . "labelSelector" | ternary . (merge (deepCopy .) $own)) | nindent 4 }}
+  {{- end }}
 {{- end }}
 {{- end }}
 

@@ -16,6 +16,7 @@ from stackwright.blueprint.needs.password import Password
 from stackwright.blueprint.needs.published import Published
 from stackwright.blueprint.needs.reported import Reported
 from stackwright.blueprint.needs.snippets import Snippets
+from stackwright.blueprint.needs.topologies import Topologies
 
 __all__ = [
     "Account",
@@ -36,4 +37,5 @@ __all__ = [
     "Published",
     "Reported",
     "Snippets",
+    "Topologies",
 ]

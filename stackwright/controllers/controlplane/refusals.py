@@ -10,11 +10,9 @@ from stackwright.api import paths
 from stackwright.api.controlplane import OpenStackControlPlaneSpec, Section
 from stackwright.api.sections import EntryOverride, SectionOverride
 from stackwright.blueprint import tls
-from stackwright.blueprint.without_effect import says_something, why
+from stackwright.blueprint.without_effect import says_something
 from stackwright.controllers.controlplane.service_operators import PER_SERVICE, SHARED
 
-# Fields of the whole that are handed down and that no service reads.
-_UNREAD = ("topologyRef",)
 _NO_ROUTE = "there are no Routes; expose the API by apiOverride.service, or by an Ingress or Gateway of your own"
 _NO_CREDENTIAL = "there are no application credentials yet; the service logs in with its password"
 
@@ -49,9 +47,6 @@ def wrong_mode(asked: str, *, per_service: bool) -> Refusal | None:
 
 def without_effect(spec: OpenStackControlPlaneSpec, sections: Iterable[Section]) -> Iterator[tuple[str, str]]:
     """Yield the path of each field outside of the services' templates that changes nothing, and why."""
-    for name in _UNREAD:
-        if says_something(msgspec.to_builtins(getattr(spec, name))):
-            yield f"spec.{name}", why(name)
     for section in sections:
         stated = getattr(spec, section.name)
         if stated is not None and stated.enabled:

@@ -9,7 +9,9 @@ import msgspec
 from stackwright.adapters.helm import Rendered
 from stackwright.api.annotations import PAUSED
 from stackwright.api.base import CustomResource, Status
+from stackwright.api.pods import TopologyRef
 from stackwright.api.service import WorkloadStatus
+from stackwright.api.topology import Topology
 from stackwright.blueprint import use
 from stackwright.blueprint.endpoints import address_of
 from stackwright.blueprint.facts import Facts
@@ -76,6 +78,8 @@ _LOOKED_AT: tuple[type[Resource], ...] = (
     StorageClass,
     StatefulSet,
     builtin.PersistentVolumeClaim,
+    # Every component may refer to one.
+    Topology,
 )
 
 
@@ -328,11 +332,18 @@ class ServiceController(Generic[C, F]):
             changes["chart"] = charts.said(outcome.parent)
             changes["addresses"] = addresses.keep(status.addresses, exposed)
             changes["readyCount"] = ready_count
+            changes["lastAppliedTopology"] = _topology_of(intent, outcome.parent)
             parts = {**intent.values["components"], **intent.values.get("jobs", {})}
             hashes = {name: part["hash"] for name, part in parts.items() if "hash" in part}
             before = {name: value for name, value in status.hash.items() if name == holding.RECORDED}
             changes["hash"] = {**before, **hashes, **intent.noted}
         return msgspec.structs.replace(status, **changes)
+
+
+def _topology_of(intent: Intent[Any], resource: Resource) -> TopologyRef | None:
+    """Return the Topology that pods are created with: that of the first component, where they differ."""
+    name = next(iter(intent.facts.topologies if intent.facts is not None else ()), "")
+    return TopologyRef(name=name, namespace=resource.metadata.namespace) if name else None
 
 
 async def _report_failure(resource: CustomResource, error: Exception, context: Context) -> None:

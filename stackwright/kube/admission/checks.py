@@ -79,13 +79,15 @@ class Webhook(Generic[R]):
 
     `mutate` gets the manifest as the user wrote it, before its schema was checked, and returns the one that it
     should have been; it is called on each write, so what it returns must be left alone by itself. `validate`
-    gets the object as it was (None on a create) and as it will be, after its schema was checked.
+    gets the object as it was (None on a create) and as it will be, after its schema was checked. `hold` gets an object
+    that somebody deletes, and returns why it has to stay; "" where it may go.
     """
 
     kind: type[R]
     mutate: Callable[[JsonObject], JsonObject] | None = None
     validate: Callable[[R | None, R], Objections] | None = None
     operations: tuple[Operation, ...] = ("CREATE", "UPDATE")
+    hold: Callable[[R], str] | None = None
 
 
 def refusal(kind: Kind, name: str, errors: tuple[FieldError, ...]) -> JsonObject:
@@ -105,6 +107,17 @@ def refusal(kind: Kind, name: str, errors: tuple[FieldError, ...]) -> JsonObject
             "name": name,
             "causes": [{"reason": cause.reason, "message": cause.message, "field": cause.field} for cause in causes],
         },
+    }
+
+
+def conflict(kind: Kind, name: str, sentence: str) -> JsonObject:
+    """Return the Status that refuses a deletion."""
+    return {
+        "status": "Failure",
+        "code": 409,
+        "reason": "Conflict",
+        "message": f'{kind} "{name}" cannot be deleted: {sentence}',
+        "details": {"group": kind.group, "kind": kind.name, "name": name},
     }
 
 

@@ -118,7 +118,7 @@ def _entry(verb: str, webhook: Webhook[Any], settings: Settings, bundle: bytes) 
             {
                 "apiGroups": [kind.group],
                 "apiVersions": [kind.version],
-                "operations": list(webhook.operations),
+                "operations": _operations(verb, webhook),
                 "resources": [kind.plural],
                 "scope": "Namespaced" if kind.namespaced else "Cluster",
             }
@@ -129,6 +129,11 @@ def _entry(verb: str, webhook: Webhook[Any], settings: Settings, bundle: bytes) 
     if settings.namespaces:
         entry["namespaceSelector"] = settings.namespaces
     return entry
+
+
+def _operations(verb: str, webhook: Webhook[Any]) -> list[str]:
+    deletions = ["DELETE"] if verb == "validate" and webhook.hold is not None else []
+    return [*webhook.operations, *deletions]
 
 
 def _client_config(path: str, target: ServiceTarget | UrlTarget, bundle: bytes) -> JsonObject:

@@ -10,7 +10,7 @@ import msgspec
 import structlog
 
 from stackwright.kube.admission import json_patch
-from stackwright.kube.admission.checks import FieldError, Objections, Webhook, refusal
+from stackwright.kube.admission.checks import FieldError, Objections, Webhook, conflict, refusal
 from stackwright.kube.resource import JsonObject, R, Value
 
 _log = structlog.get_logger()
@@ -86,6 +86,8 @@ def mutation(webhook: Webhook[R], request: AdmissionRequest) -> AdmissionRespons
 
 def validation(webhook: Webhook[R], request: AdmissionRequest) -> AdmissionResponse:
     """Return whether the kind's `validate` accepts the object, with what it found."""
+    if request.operation == "DELETE":
+        return _deletion(webhook, request)
     if webhook.validate is None or not _said_something(request):
         return AdmissionResponse(uid=request.uid, allowed=True)
     try:
@@ -98,6 +100,14 @@ def validation(webhook: Webhook[R], request: AdmissionRequest) -> AdmissionRespo
         return AdmissionResponse(uid=request.uid, allowed=True, warnings=objections.warnings)
     status = refusal(webhook.kind.kind, request.name, objections.errors)
     return AdmissionResponse(uid=request.uid, allowed=False, status=status, warnings=objections.warnings)
+
+
+def _deletion(webhook: Webhook[R], request: AdmissionRequest) -> AdmissionResponse:
+    """Return whether the kind's `hold` lets an object go."""
+    present = _old(webhook, request)
+    why = webhook.hold(present) if webhook.hold is not None and present is not None else ""
+    status = conflict(webhook.kind.kind, request.name, why) if why else None
+    return AdmissionResponse(uid=request.uid, allowed=not why, status=status)
 
 
 def _said_something(request: AdmissionRequest) -> bool:

@@ -34,6 +34,7 @@ from stackwright.api.service import (
     Provisioning,
     RabbitMqConfig,
     ServiceAuth,
+    ServiceResource,
     ServiceStatus,
     ServiceTemplate,
     SnippetSecrets,
@@ -196,7 +197,7 @@ class BarbicanStatus(ServiceStatus, frozen=True, kw_only=True):
     transportURLSecret: Annotated[str, describe("The Secret with the login to the broker.")] = ""
 
 
-class Barbican(CustomResource, frozen=True, kw_only=True):
+class Barbican(ServiceResource, frozen=True, kw_only=True):
     """Barbican keeps secrets of users and services. Deleting this resource keeps the database and the key."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "Barbican", "barbicans")

@@ -160,10 +160,6 @@ SERVICE = Service(
     problems=problems,
     tell=tell,
     options=Path(__file__).with_name("options.json"),
-    unread=(
-        "serviceAccount",
-        "topologyRef",
-        *(f"{path}.{field}" for path in TEMPLATES.values() for field in ("topologyRef", "networkAttachments")),
-    ),
+    unread=("serviceAccount", *(f"{path}.networkAttachments" for path in TEMPLATES.values())),
     image_fields=("containerImage", "barbicanAPI.containerImage"),
 )

@@ -116,7 +116,12 @@ def template(component: str, resource: Barbican) -> Any:
     spec = resource.spec
     said = getattr(spec, TEMPLATES[component])
     selected = spec.nodeSelector if said.nodeSelector is None else said.nodeSelector
-    return msgspec.structs.replace(said, nodeSelector=selected, extraMounts=(*spec.extraMounts, *said.extraMounts))
+    changes: JsonObject = {
+        "nodeSelector": selected,
+        "topologyRef": said.topologyRef or spec.topologyRef,
+        "extraMounts": (*spec.extraMounts, *said.extraMounts),
+    }
+    return msgspec.structs.replace(said, **changes)
 
 
 def files(component: str, resource: Barbican, facts: BarbicanFacts) -> tuple[ConfigFile, ...]:

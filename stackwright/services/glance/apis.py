@@ -100,6 +100,7 @@ def _filled(resource: Glance, template: GlanceAPITemplate) -> GlanceAPITemplate:
     changes: dict[str, Any] = {
         "storage": _over(spec.storage, template.storage),
         "nodeSelector": spec.nodeSelector if template.nodeSelector is None else template.nodeSelector,
+        "topologyRef": template.topologyRef or spec.topologyRef,
         "apiTimeout": template.apiTimeout or spec.apiTimeout,
         "extraMounts": (*spec.extraMounts, *template.extraMounts),
         "defaultConfigOverwrite": {**spec.defaultConfigOverwrite, **template.defaultConfigOverwrite},

@@ -36,6 +36,7 @@ from stackwright.api.service import (
     Provisioning,
     RabbitMqConfig,
     ServiceAuth,
+    ServiceResource,
     ServiceStatus,
     ServiceTemplate,
     SnippetSecrets,
@@ -206,7 +207,7 @@ class GlanceStatus(ServiceStatus, frozen=True, kw_only=True):
     serviceID: Annotated[str, describe("The service's id in Keystone.")] = ""
 
 
-class Glance(CustomResource, frozen=True, kw_only=True):
+class Glance(ServiceResource, frozen=True, kw_only=True):
     """Glance: the images that servers start from. Deleting this resource keeps images, volumes and database."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "Glance", "glances")

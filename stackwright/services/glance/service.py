@@ -139,6 +139,6 @@ SERVICE = Service(
     problems=problems,
     tell=tell,
     options=Path(__file__).with_name("options.json"),
-    unread=("topologyRef", "glanceAPIs.*.topologyRef", "glanceAPIs.*.networkAttachments"),
+    unread=("glanceAPIs.*.networkAttachments",),
     image_fields=("containerImage", "glanceAPIs.*.containerImage"),
 )

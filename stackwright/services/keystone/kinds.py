@@ -24,7 +24,7 @@ from stackwright.api.exposure import ApiOverride, ApiTls
 from stackwright.api.forms import AccountName, ObjectName, Schedule
 from stackwright.api.keystone import GROUP
 from stackwright.api.pods import ExtraMountsList
-from stackwright.api.service import RabbitMqConfig, ServiceSpec, ServiceStatus
+from stackwright.api.service import RabbitMqConfig, ServiceResource, ServiceSpec, ServiceStatus
 
 REGION = "regionOne"
 
@@ -136,7 +136,7 @@ class KeystoneAPIStatus(ServiceStatus, frozen=True, kw_only=True):
     transportURLSecret: Annotated[str, describe("The Secret with the URL of the broker for notifications.")] = ""
 
 
-class KeystoneAPI(CustomResource, frozen=True, kw_only=True):
+class KeystoneAPI(ServiceResource, frozen=True, kw_only=True):
     """Keystone: users, projects, roles, tokens, and the catalog of all services."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "KeystoneAPI", "keystoneapis")

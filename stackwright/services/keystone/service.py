@@ -184,7 +184,7 @@ SERVICE = Service(
     resources_elsewhere=clouds.elsewhere,
     tell=tell,
     options=Path(__file__).with_name("options.json"),
-    unread=("networkAttachments", "topologyRef"),
+    unread=("networkAttachments",),
     fixed=((ConfigMap, clouds.CONFIG), (Secret, clouds.SECRET)),
     claims=claims,
 )

@@ -24,7 +24,7 @@ from stackwright.api.forms import ObjectName
 from stackwright.api.mariadb import GROUP
 from stackwright.api.naming import STATEFUL_NAME
 from stackwright.api.pods import PodOverride
-from stackwright.api.service import InfrastructureSpec, WorkloadStatus
+from stackwright.api.service import InfrastructureSpec, ServiceResource, WorkloadStatus
 from stackwright.api.snippets import SnippetFormat
 from stackwright.api.storage import StorageRequest
 
@@ -139,7 +139,7 @@ class GaleraStatus(WorkloadStatus, frozen=True, kw_only=True):
     rootDatabaseSecret: Annotated[str, describe("The Secret with the password that root has now.")] = ""
 
 
-class Galera(CustomResource, frozen=True, kw_only=True):
+class Galera(ServiceResource, frozen=True, kw_only=True):
     """A MariaDB server of one node, or of three that replicate each other. Deleting this resource keeps its volumes."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "Galera", "galeras")

@@ -264,6 +264,6 @@ SERVICE = Service(
     problems=problems,
     elsewhere=lambda resource: resource.spec.external is not None,
     tell=tell,
-    unread=("logToDisk", "topologyRef"),
+    unread=("logToDisk",),
     parts=("galera", "galera-state", "galera-programs"),
 )

@@ -18,7 +18,7 @@ from stackwright.api.base import (
 )
 from stackwright.api.exposure import Certificate, SimpleTls
 from stackwright.api.naming import STATEFUL_NAME
-from stackwright.api.service import InfrastructureSpec, WorkloadStatus
+from stackwright.api.service import InfrastructureSpec, ServiceResource, WorkloadStatus
 
 GROUP = "memcached.openstack.org"
 
@@ -59,7 +59,7 @@ class MemcachedStatus(WorkloadStatus, frozen=True, kw_only=True):
     mtlsCert: Annotated[str, describe("The Secret with the certificate that clients present.")] = ""
 
 
-class Memcached(CustomResource, frozen=True, kw_only=True):
+class Memcached(ServiceResource, frozen=True, kw_only=True):
     """A cache that services share. Nothing in it is kept: deleting it costs time, not data."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "Memcached", "memcacheds")

@@ -83,5 +83,4 @@ SERVICE = Service(
     },
     tell=tell,
     problems=problems,
-    unread=("topologyRef",),
 )

@@ -58,5 +58,5 @@ API = Service(
     problems=service_problems,
     tell=programs.tell,
     options=OPTIONS,
-    unread=("networkAttachments", "topologyRef", "serviceAccount"),
+    unread=("networkAttachments", "serviceAccount"),
 )

@@ -146,5 +146,5 @@ CELL = Service(
     owns=(NovaConductor, NovaMetadata, NovaNoVNCProxy, NovaCompute),
     problems=cell_problems,
     tell=tell,
-    unread=("topologyRef", "serviceAccount"),
+    unread=("serviceAccount",),
 )

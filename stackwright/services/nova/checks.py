@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from stackwright.api.pods import TopologyRef
 from stackwright.api.service import RabbitMqConfig
 from stackwright.blueprint import apis
 from stackwright.blueprint.look import Look
@@ -33,7 +32,6 @@ def service_problems(resource: Any, look: Look) -> Iterator[Problem]:
     """Yield what is wrong with a service of Nova that stands alone, or that its parent wrote."""
     spec, kind = resource.spec, resource.kind.name
     yield from overwritten("spec", kind, spec.defaultConfigOverwrite)
-    yield from _topology("spec", spec.topologyRef)
     yield from _name("spec.cellName", getattr(spec, "cellName", ""), LONGEST_CELL)
     yield from _name("spec.computeName", getattr(spec, "computeName", ""), LONGEST_COMPUTE)
     if getattr(spec, "computeDriver", "") == IRONIC and spec.replicas > 1:
@@ -77,9 +75,6 @@ def nova_problems(resource: Nova, look: Look) -> Iterator[Problem]:
     metadata = spec.metadataServiceTemplate
     yield from overwritten("spec.metadataServiceTemplate", "NovaMetadata", metadata.defaultConfigOverwrite)
     yield from apis.url_problems(spec.apiServiceTemplate.override.service, "spec.apiServiceTemplate.override.service")
-    yield from _topology("spec", spec.topologyRef)
-    for field in ("apiServiceTemplate", "schedulerServiceTemplate", "metadataServiceTemplate"):
-        yield from _topology(f"spec.{field}", getattr(spec, field).topologyRef)
     if spec.auth.applicationCredentialSecret:
         sentence = "application credentials are not supported yet; remove it, and the service's password is used"
         yield "spec.auth.applicationCredentialSecret", sentence
@@ -135,7 +130,6 @@ def _of_cell(path: str, name: str, cell: NovaCellTemplate | Any) -> Iterator[Pro
         if cell.novaComputeTemplates:
             yield f"{path}.novaComputeTemplates", "should have zero elements for cell0"
     yield from overwritten(f"{path}.metadataServiceTemplate", "NovaMetadata", metadata.defaultConfigOverwrite)
-    yield from _topology(path, cell.topologyRef)
     for compute, template in sorted(cell.novaComputeTemplates.items()):
         yield from _of_compute(f"{path}.novaComputeTemplates[{compute}]", compute, template)
 
@@ -148,7 +142,6 @@ def _of_compute(path: str, name: str, template: NovaComputeTemplate) -> Iterator
     if template.computeDriver == IRONIC and template.replicas > 1:
         yield f"{path}.replicas", f"should be max 1 for {IRONIC}"
     yield from overwritten(path, "NovaCompute", template.defaultConfigOverwrite)
-    yield from _topology(path, template.topologyRef)
 
 
 def _name(path: str, name: str, longest: int) -> Iterator[Problem]:
@@ -156,11 +149,6 @@ def _name(path: str, name: str, longest: int) -> Iterator[Problem]:
         yield path, f"should be shorter than {longest + 1} characters"
     elif name and not re.match(_NAME, name):
         yield path, f"should match with the regex '{_NAME}'"
-
-
-def _topology(path: str, said: TopologyRef | None) -> Iterator[Problem]:
-    if said is not None and said.namespace:
-        yield f"{path}.topologyRef.namespace", "Customizing namespace field is not supported"
 
 
 def overwritten(path: str, kind: str, files: Iterable[str]) -> Iterator[Problem]:

@@ -50,5 +50,5 @@ COMPUTE = Service(
     network=Network(dials=settings.DIALS),
     problems=service_problems,
     options=OPTIONS,
-    unread=("networkAttachments", "topologyRef", "serviceAccount"),
+    unread=("networkAttachments", "serviceAccount"),
 )

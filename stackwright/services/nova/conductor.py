@@ -117,5 +117,5 @@ CONDUCTOR = Service(
     network=Network(dials=settings.DIALS),
     problems=service_problems,
     options=OPTIONS,
-    unread=("networkAttachments", "topologyRef", "serviceAccount"),
+    unread=("networkAttachments", "serviceAccount"),
 )

@@ -108,5 +108,5 @@ METADATA = Service(
     network=Network(dials=settings.DIALS),
     problems=service_problems,
     options=OPTIONS,
-    unread=("networkAttachments", "topologyRef", "serviceAccount"),
+    unread=("networkAttachments", "serviceAccount"),
 )

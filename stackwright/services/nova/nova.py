@@ -356,5 +356,4 @@ NOVA = Service(
     problems=nova_problems,
     advice=connections.advice,
     tell=tell,
-    unread=("topologyRef",),
 )

@@ -60,5 +60,5 @@ NOVNCPROXY = Service(
     problems=service_problems,
     tell=programs.tell,
     options=OPTIONS,
-    unread=("networkAttachments", "topologyRef", "serviceAccount"),
+    unread=("networkAttachments", "serviceAccount"),
 )

@@ -45,5 +45,5 @@ SCHEDULER = Service(
     network=Network(dials=settings.DIALS),
     problems=service_problems,
     options=OPTIONS,
-    unread=("networkAttachments", "topologyRef", "serviceAccount"),
+    unread=("networkAttachments", "serviceAccount"),
 )

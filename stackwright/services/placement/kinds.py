@@ -18,7 +18,7 @@ from stackwright.api.base import (
 )
 from stackwright.api.exposure import ApiOverride, ApiTls
 from stackwright.api.forms import AccountName, ObjectName
-from stackwright.api.service import ServiceAuth, ServiceSpec, ServiceStatus
+from stackwright.api.service import ServiceAuth, ServiceResource, ServiceSpec, ServiceStatus
 
 GROUP = "placement.openstack.org"
 
@@ -67,7 +67,7 @@ class PlacementAPIStatus(ServiceStatus, frozen=True, kw_only=True):
     databaseHostname: Annotated[str, describe("The host of the database.")] = ""
 
 
-class PlacementAPI(CustomResource, frozen=True, kw_only=True):
+class PlacementAPI(ServiceResource, frozen=True, kw_only=True):
     """Placement: which resources exist, and who has claimed how much of them."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "PlacementAPI", "placementapis")

@@ -77,5 +77,5 @@ SERVICE = Service(
     problems=apis.problems,
     tell=apis.tell,
     options=Path(__file__).with_name("options.json"),
-    unread=("networkAttachments", "topologyRef"),
+    unread=("networkAttachments",),
 )

@@ -31,7 +31,7 @@ from stackwright.api.forms import Form, Labels, ObjectName
 from stackwright.api.naming import STATEFUL_NAME
 from stackwright.api.pods import ResourceRequirements
 from stackwright.api.rabbitmq import GROUP
-from stackwright.api.service import InfrastructureSpec, WorkloadStatus
+from stackwright.api.service import InfrastructureSpec, ServiceResource, WorkloadStatus
 from stackwright.api.storage import StorageQuantity
 
 _Plugin = Annotated[str, pattern(r"^\w+$"), max_length(100)]
@@ -241,7 +241,7 @@ class RabbitMqStatus(WorkloadStatus, frozen=True, kw_only=True):
     upgradePhase: Annotated[str, describe("The progress of an upgrade; empty if there is none.")] = ""
 
 
-class RabbitMq(CustomResource, frozen=True, kw_only=True):
+class RabbitMq(ServiceResource, frozen=True, kw_only=True):
     """A message broker of one node, or of several that form a cluster. Deleting this resource keeps its volumes."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "RabbitMq", "rabbitmqs")

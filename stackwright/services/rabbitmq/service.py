@@ -208,7 +208,6 @@ SERVICE = Service(
         "service",
         "secretBackend",
         "skipPostDeploySteps",
-        "topologyRef",
         "override.statefulSet",
     ),
     parts=("nodes", "scripts"),

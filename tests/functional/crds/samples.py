@@ -30,6 +30,7 @@ LEAST: dict[str, JsonObject] = {
     "MariaDBAccount": {"userName": "glance_1a2b", "secret": "glance-db-secret"},
     "MariaDBDatabase": {},
     "OpenStackControlPlane": {"secret": "osp-secret", "storageClass": "local"},
+    "Topology": {},
     "TransportURL": {"rabbitmqClusterName": "rabbitmq"},
 }
 

@@ -279,7 +279,27 @@ ROWS: dict[str, Row] = {
     "where pods go": Row(
         "KeystoneAPI",
         _service(topologyRef={"name": "spread"}, networkAttachments=["internalapi"]),
-        warned=("spec.networkAttachments", "spec.topologyRef"),
+        warned=("spec.networkAttachments",),
+    ),
+    "how pods are spread": Row(
+        "Topology",
+        {
+            "topologySpreadConstraints": [
+                {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "ScheduleAnyway"}
+            ],
+            "affinity": {
+                "podAntiAffinity": {
+                    "preferredDuringSchedulingIgnoredDuringExecution": [
+                        {"weight": 80, "podAffinityTerm": {"topologyKey": "kubernetes.io/hostname"}}
+                    ]
+                }
+            },
+        },
+    ),
+    "a Topology of another namespace": Row(
+        "KeystoneAPI",
+        _service(topologyRef={"name": "spread", "namespace": "elsewhere"}),
+        refused=("spec.topologyRef.namespace",),
     ),
     "an exported Placement": Row("PlacementAPI", PLACEMENT),
     "an application credential of a service": Row(

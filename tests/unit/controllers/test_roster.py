@@ -7,6 +7,8 @@ import pytest
 import yaml
 
 from stackwright import services
+from stackwright.api.service import ServiceResource
+from stackwright.api.topology import Topology
 from stackwright.controllers import permissions, roster
 from stackwright.controllers.controlplane import ServiceOperators
 from stackwright.controllers.dialling import Dialler
@@ -32,7 +34,10 @@ def names(controllers: tuple[Controller, ...]) -> set[str]:
 
 
 def test_every_kind_has_a_controller(controllers: tuple[Controller, ...]) -> None:
-    assert names(controllers) == {kind.kind.name for kind in services.kinds()}
+    # A Topology is only read: by all that refer to it.
+    assert names(controllers) == {kind.kind.name for kind in services.kinds()} - {"Topology"}
+    readers = {controller.kind for controller in controllers if Topology in controller.kinds}
+    assert readers >= {kind for kind in services.kinds() if issubclass(kind, ServiceResource)}
 
 
 @pytest.mark.parametrize(
@@ -85,7 +90,7 @@ def test_whoever_answers_for_the_operators_of_services_checks_all_kinds(controll
     core = roster.choose(controllers, ["core"])
     alone = roster.webhooks(core, nothing_known)
     together = roster.webhooks(core, nothing_known, known)
-    assert {webhook.kind.kind.name for webhook in alone} == {"OpenStackControlPlane"}
+    assert {webhook.kind.kind.name for webhook in alone} == {"OpenStackControlPlane", "Topology"}
     assert {"OpenStackControlPlane", "KeystoneAPI", "Galera"} <= {webhook.kind.kind.name for webhook in together}
 
 

@@ -29,7 +29,6 @@ from stackwright.services.keystone.settings import KeystoneFacts
 from stackwright.services.mariadb.kinds import Galera
 from stackwright.services.mariadb.service import SERVICE as MARIADB
 from stackwright.services.memcached.kinds import Memcached
-from stackwright.services.memcached.service import SERVICE as MEMCACHED
 from stackwright.services.rabbitmq.kinds import RabbitMq
 from stackwright.services.rabbitmq.service import SERVICE as RABBITMQ
 
@@ -355,9 +354,9 @@ def test_an_action_on_what_runs_elsewhere_fails_with_a_word() -> None:
 
 
 def test_a_field_that_nothing_reads_is_named_by_every_kind() -> None:
-    resource = made(Memcached, "memcached", spec={"topologyRef": {"name": "spread"}})
-    intent = decide(MEMCACHED, resource, Seen(lambda *_, **__: None, NOW), ENVIRONMENT)
-    assert ["spec.topologyRef" in finding.message for finding in intent.findings] == [True]
+    resource = made(Galera, "openstack", spec={"secret": "osp-secret", "storageRequest": "1G", "logToDisk": True})
+    intent = decide(MARIADB, resource, Seen(lambda *_, **__: None, NOW), ENVIRONMENT)
+    assert ["spec.logToDisk" in finding.message for finding in intent.findings] == [True]
 
 
 @pytest.mark.parametrize(

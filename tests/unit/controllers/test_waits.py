@@ -50,6 +50,7 @@ WHO_ENDS = {
     "ChartMissing": {USER},
     "KeyInvalid": {USER},
     "SecretInvalid": {USER},
+    "TopologyMissing": {USER},
 }
 
 

@@ -361,14 +361,13 @@ def test_a_volume_that_is_there_stays_what_it_is(spec: dict[str, Any], sentence:
 
 def test_fields_that_nothing_reads_yet_are_named_where_they_stand() -> None:
     resource = glance(
-        topologyRef={"name": "spread"},
         glanceAPIs={"a": {}, "b": {"networkAttachments": ["storage"]}},
         keystoneEndpoint="a",
     )
     images = {"glance": ComponentImage("glance:1", sudo=False)}
     intent = decide(SERVICE, resource, Seen(nobody, datetime.now(UTC)), Environment(images, Path("charts")))
     (finding,) = intent.findings
-    assert finding.message.endswith("this release: spec.topologyRef, spec.glanceAPIs.b.networkAttachments")
+    assert finding.message.endswith("this release: spec.glanceAPIs.b.networkAttachments")
 
 
 TWO = "[DEFAULT]\nenabled_backends = file:file, far:s3\n"

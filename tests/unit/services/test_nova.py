@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from stackwright.api.base import CustomResource, ObjectMeta
-from stackwright.blueprint import configuration, ini, options, values
+from stackwright.blueprint import configuration, ini, options, refused, values
 from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Endpoints, IdentityFacts, OutsideFacts
 from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.service import Service
@@ -382,6 +382,7 @@ def cells(**further: Any) -> dict[str, Any]:
 
 
 FAKE = {"computeDriver": "fake.FakeDriver"}
+ELSEWHERE = {"name": "spread", "namespace": "elsewhere"}
 
 
 @pytest.mark.parametrize(
@@ -439,11 +440,26 @@ FAKE = {"computeDriver": "fake.FakeDriver"}
             "spec.apiServiceTemplate.defaultConfigOverwrite[nova.conf]",
             "policy.yaml, api-paste.ini, nova_api_audit_map.conf",
         ),
-        ({"topologyRef": {"name": "t", "namespace": "n"}}, "spec.topologyRef.namespace", "not supported"),
     ],
 )
 def test_what_cannot_be_is_refused_at_its_path(spec: dict[str, Any], path: str, words: str) -> None:
     assert words in problems(nova(**spec))[path]
+
+
+@pytest.mark.parametrize(
+    ("spec", "path"),
+    [
+        ({"topologyRef": ELSEWHERE}, "spec.topologyRef"),
+        ({"schedulerServiceTemplate": {"topologyRef": ELSEWHERE}}, "spec.schedulerServiceTemplate.topologyRef"),
+        (
+            {"cellTemplates": cells(cell1={"novaComputeTemplates": {"c": {**FAKE, "topologyRef": ELSEWHERE}}})},
+            "spec.cellTemplates[cell1].novaComputeTemplates[c].topologyRef",
+        ),
+    ],
+)
+def test_a_topology_of_another_namespace_is_refused(spec: dict[str, Any], path: str) -> None:
+    found = dict(refused.problems(BY_KIND["Nova"], nova(**spec), nobody, None))
+    assert found == {f"{path}.namespace": "Customizing namespace field is not supported"}
 
 
 @pytest.mark.parametrize(

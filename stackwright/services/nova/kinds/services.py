@@ -14,7 +14,7 @@ from stackwright.api.base import (
     shown,
 )
 from stackwright.api.exposure import ApiOverride, ApiTls, SimpleTls
-from stackwright.api.service import ServiceStatus
+from stackwright.api.service import ServiceResource, ServiceStatus
 from stackwright.services.nova.kinds.parts import (
     GROUP,
     ApiDatabaseAccount,
@@ -74,7 +74,7 @@ class NovaAPIStatus(ServiceStatus, frozen=True, kw_only=True):
     apiEndpoints: Annotated[dict[str, str], describe("The URLs of the endpoints: public, internal.")] = {}
 
 
-class NovaAPI(CustomResource, frozen=True, kw_only=True):
+class NovaAPI(ServiceResource, frozen=True, kw_only=True):
     """The API of Nova."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "NovaAPI", "novaapis")
@@ -95,7 +95,7 @@ class NovaSchedulerSpec(_TopLevelSpec, frozen=True, kw_only=True):
     """How the scheduler runs."""
 
 
-class NovaScheduler(CustomResource, frozen=True, kw_only=True):
+class NovaScheduler(ServiceResource, frozen=True, kw_only=True):
     """The scheduler of Nova: it chooses the host of a new server."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "NovaScheduler", "novaschedulers")
@@ -120,7 +120,7 @@ class NovaConductorSpec(NovaServiceSpec, frozen=True, kw_only=True):
     dbPurge: NovaDbPurge = NovaDbPurge()
 
 
-class NovaConductor(CustomResource, frozen=True, kw_only=True):
+class NovaConductor(ServiceResource, frozen=True, kw_only=True):
     """The conductors of a cell: they make its tables, and read and write them for its computes."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "NovaConductor", "novaconductors")
@@ -163,7 +163,7 @@ class NovaMetadataStatus(ServiceStatus, frozen=True, kw_only=True):
     apiEndpoints: Annotated[dict[str, str], describe("The URL that Neutron's agents ask: internal.")] = {}
 
 
-class NovaMetadata(CustomResource, frozen=True, kw_only=True):
+class NovaMetadata(ServiceResource, frozen=True, kw_only=True):
     """The metadata service: it tells servers about themselves."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "NovaMetadata", "novametadatas")
@@ -201,7 +201,7 @@ class NovaNoVNCProxyStatus(ServiceStatus, frozen=True, kw_only=True):
     apiEndpoints: Annotated[dict[str, str], describe("The URL that users open: public.")] = {}
 
 
-class NovaNoVNCProxy(CustomResource, frozen=True, kw_only=True):
+class NovaNoVNCProxy(ServiceResource, frozen=True, kw_only=True):
     """The proxy between a browser and the consoles of a cell's servers."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "NovaNoVNCProxy", "novanovncproxies")
@@ -220,7 +220,7 @@ class NovaComputeSpec(NovaServiceSpec, frozen=True, kw_only=True):
     computeDriver: ComputeDriver
 
 
-class NovaCompute(CustomResource, frozen=True, kw_only=True):
+class NovaCompute(ServiceResource, frozen=True, kw_only=True):
     """A compute that runs in the cluster: for Ironic's machines, or for tests."""
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "NovaCompute", "novacomputes")

@@ -87,14 +87,9 @@ def test_a_section_to_come_is_taken_and_its_author_is_warned() -> None:
             {"glance": {"serviceName": "glance-1a2b3"}}, "spec.glance.serviceName has no effect", id="another-name"
         ),
         pytest.param(
-            {"keystone": {"template": {"topologyRef": {"name": "spread"}}}},
-            "spec.keystone.template.topologyRef has no effect: there are no Topology resources yet",
+            {"keystone": {"template": {"networkAttachments": ["internalapi"]}}},
+            "spec.keystone.template.networkAttachments has no effect: pods join no further networks yet",
             id="a-field-of-a-template",
-        ),
-        pytest.param(
-            {"topologyRef": {"name": "spread"}, "keystone": {}, "galera": {}},
-            "spec.topologyRef has no effect: there are no Topology resources yet",
-            id="a-field-of-the-whole-that-is-handed-down",
         ),
         pytest.param(
             {"rabbitmq": {"templates": {"rabbitmq": {"queueType": "Mirrored"}}}},

@@ -66,6 +66,14 @@ def test_only_kinds_with_a_validation_are_validated() -> None:
     assert (webhook["failurePolicy"], webhook["timeoutSeconds"]) == ("Fail", 3)
 
 
+def test_the_server_asks_of_deletions_only_where_something_is_held() -> None:
+    held = Webhook(Widget, mutate=same, validate=fine, hold=lambda _: "")
+    (checking,), (changing,) = validating((held,), OUTSIDE)["webhooks"], mutating((held,), OUTSIDE)["webhooks"]
+    (plain,) = validating(WEBHOOKS, OUTSIDE)["webhooks"]
+    assert checking["rules"][0]["operations"] == ["CREATE", "UPDATE", "DELETE"]
+    assert changing["rules"][0]["operations"] == plain["rules"][0]["operations"] == ["CREATE", "UPDATE"]
+
+
 def test_with_cert_manager_the_bundle_is_left_to_its_injector() -> None:
     settings = Settings("ours", "x.org", ServiceTarget("hooks", "system"), annotations=injected_from("cert", "system"))
     configuration = validating(WEBHOOKS, settings)

@@ -47,6 +47,11 @@ def asked(new: Any, old: Any = None) -> reviews.AdmissionRequest:
     return reviews.decode(json.dumps(review).encode())
 
 
+def deleted(old: Any) -> reviews.AdmissionRequest:
+    request = {"uid": "u1", "name": "a", "namespace": "n", "operation": "DELETE", "object": None, "oldObject": old}
+    return reviews.decode(json.dumps({"kind": "AdmissionReview", "request": request}).encode())
+
+
 def widget(spec: Any, **metadata: Any) -> JsonObject:
     return {"apiVersion": "example.org/v1", "kind": "Widget", "metadata": {"name": "a", **metadata}, "spec": spec}
 
@@ -141,3 +146,15 @@ def test_the_answer_is_an_admission_review() -> None:
 def test_what_is_no_review_is_said_so(body: bytes) -> None:
     with pytest.raises(msgspec.DecodeError):
         reviews.decode(body)
+
+
+def test_an_object_that_is_held_cannot_be_deleted_and_the_answer_says_why() -> None:
+    held = Webhook(Widget, validate=check, hold=lambda present: "a gadget uses it" if present.spec.size else "")
+
+    response = reviews.validation(held, deleted(widget({"size": 1})))
+    assert not response.allowed
+    assert response.status is not None
+    assert response.status["code"] == 409
+    assert response.status["message"] == 'Widget.example.org "a" cannot be deleted: a gadget uses it'
+    assert reviews.validation(held, deleted(widget({}))).allowed
+    assert reviews.validation(WEBHOOK, deleted(widget({"size": 11}))).allowed
