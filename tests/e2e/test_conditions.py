@@ -3,24 +3,12 @@
 from tests.e2e.cloud import Cloud
 from tests.e2e.history import History
 
-NOVA = (
-    "",
-    "-api",
-    "-scheduler",
-    "-metadata",
-    "-cell0-conductor",
-    "-cell1-conductor",
-    "-cell1-novncproxy",
-    "-cell1-fake-compute",
-)
-
 
 def test_each_condition_turns_true_once(cloud: Cloud) -> None:
     history = cloud.installation.history
     kinds = {name.split()[0] for name, _ in history.states}
     assert {"OpenStackControlPlane", "Galera", "Memcached", "RabbitMq", "MariaDBAccount", "TransportURL"} <= kinds
     assert {"KeystoneAPI", "Glance", "PlacementAPI", "Barbican", "KeystoneService", "KeystoneEndpoint"} <= kinds
-    assert {"Nova", "NovaCell", "NovaAPI", "NovaConductor", "NovaCompute"} <= kinds
     assert ("KeystoneAPI keystone", "BootstrapReady") in history.states
     assert history.restless() == {}
 
@@ -32,14 +20,10 @@ def test_nothing_is_started_before_all_that_it_reads_is_known(cloud: Cloud) -> N
         "glance-default-external",
         "glance-default-internal",
         "keystone",
-        "nova-api",
-        "nova-cell1-novncproxy",
-        "nova-metadata",
         "placement",
     )
     assert cloud.installation.replica_sets == once
-    others = ("barbican", "glance", "keystone", "memcached", "openstack", "placement", "rabbitmq")
-    releases = (*others, *(f"nova{name}" for name in NOVA))
+    releases = ("barbican", "glance", "keystone", "memcached", "openstack", "placement", "rabbitmq")
     assert cloud.installation.releases == dict.fromkeys(releases, ("deployed", "1"))
 
 

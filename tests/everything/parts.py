@@ -51,6 +51,12 @@ ALL = (
         (*PYTEST, "tests/long/test_operator_modes.py", "tests/long/test_jobs.py"),
         minutes=30,
     ),
+    Part(
+        "nova",
+        "Nova with cells that come and go, asked by the real client",
+        (*PYTEST, "tests/long/test_nova.py"),
+        minutes=45,
+    ),
     Part("reboot", "a node with a cloud in it loses its power", (*PYTEST, "tests/long/test_reboot.py"), minutes=30),
     Part("upgrade", "a cloud of an earlier commit, under load", (*PYTEST, "tests/chaos/test_upgrade.py"), minutes=45),
     Part(

@@ -17,8 +17,8 @@ SURVIVORS = (
     Mutant(
         "a service that is paused is worked on",
         f"{SERVICE}/controller.py",
-        "look, context), context):\n            return None",
-        "look, context), context):\n            pass",
+        "hand_down(PAUSED, resource, below, context):\n            return None",
+        "hand_down(PAUSED, resource, below, context):\n            pass",
         (f"{ON_FAULTS}::test_nothing_is_written_for_a_service_that_is_paused",),
     ),
     Mutant(
@@ -428,8 +428,8 @@ OF_EVERY_SERVICE = (
     Mutant(
         "what is kept for a service goes on while that is paused",
         f"{SERVICE}/controller.py",
-        "PAUSED, resource, self._kept(resource, look, context), context",
-        "PAUSED, resource, (), context",
+        "below = (*self._kept(resource, look, context), ",
+        "below = (",
         (f"{EVERY_SERVICE}::test_one_that_is_paused_rests_with_what_it_keeps_and_goes_on[placement]",),
     ),
     Mutant(

@@ -31,13 +31,17 @@ class Reported(Need):
         """Return whether it is True, for the present generation of that resource."""
         other = sight(self.of, self.resource(resource))
         if self.read is not None:
-            return Resolved(ready=True, fact=self.read(other) if other is not None else None)
+            # One that is only imagined to report something (`add_telling`) asks for nothing that could be read.
+            is_known = other is not None and getattr(other, "spec", None) is not None
+            return Resolved(ready=True, fact=self.read(other) if is_known else None)
         return Resolved(
             ready=True, fact=other is not None and conditions.is_true(other.status.conditions, self.condition)
         )
 
     def imagine(self, resource: Any, world: Imagination) -> None:
         """Put a resource there that has reported it; whoever makes the resource puts its own in its place."""
+        if self.read is not None:
+            return
         said = (Condition(type=self.condition, status="True", reason=conditions.READY),)
         add_telling(self.of, self.resource(resource), world, conditions=said)
 

@@ -49,6 +49,7 @@ API = Service(
             command=serve,
             files=files,
             description="The API: a Deployment called like the release.",
+            requests=programs.REQUESTS,
             suffix="",
             ports=(Port("api", PORT),),
             probe="/",

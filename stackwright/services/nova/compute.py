@@ -45,6 +45,7 @@ COMPUTE = Service(
             workload="StatefulSet",
             suffix="",
             description="The compute: a StatefulSet called like the release.",
+            requests=programs.REQUESTS,
         ),
     ),
     network=Network(dials=settings.DIALS),

@@ -77,6 +77,7 @@ CONDUCTOR = Service(
             workload="StatefulSet",
             suffix="",
             description="The conductors: a StatefulSet called like the release.",
+            requests=programs.REQUESTS,
             after=(DB_SYNC,),
         ),
     ),

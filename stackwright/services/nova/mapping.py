@@ -118,6 +118,19 @@ def removals(resource: Nova, facts: ParentFacts) -> Iterator[Wait]:
             yield Wait("CellNotEmpty", message, "NovaCellsDeletion")
 
 
+def waits(resource: Nova, facts: ParentFacts) -> Iterator[Wait]:
+    """Yield what the first mapping of a cell, and the first discovery of its hosts, wait for."""
+    known, discovered_before = resource.status.registeredCells, resource.status.discoveredCells
+    for cell, said in sorted(resource.spec.cellTemplates.items()):
+        name = cell_name(resource, cell)
+        if name not in known and map_inputs(cell, resource, facts) is None:
+            message = f"Cell {cell} is mapped once its database and the tables of the API are there"
+            yield Wait("CellsNotMapped", message, "NovaCellsMapped")
+        if said.novaComputeTemplates and name not in discovered_before and not discovery_inputs(cell, resource, facts):
+            message = f"The hosts of cell {cell} are discovered once it is mapped and its computes run"
+            yield Wait("ComputesNotReady", message, "NovaHostsDiscovered")
+
+
 def mapped(resource: Nova, facts: ParentFacts) -> list[str]:
     """Return the declared cells that are mapped to what they have now."""
     return [cell for cell in sorted(resource.spec.cellTemplates) if f"{MAP}{cell}" in facts.done]

@@ -98,6 +98,7 @@ METADATA = Service(
             command=serve,
             files=files,
             description="The metadata service: a Deployment called like the release.",
+            requests=programs.REQUESTS,
             suffix="",
             ports=(Port("api", PORT),),
             probe="/",

@@ -153,6 +153,7 @@ def children(resource: Nova, facts: ParentFacts) -> Iterator[Child | Wait]:
         else:
             yield Wait("CellNotReady", f"Cell {cell} waits for its database and its broker", "NovaAllCellReady")
     missing = sorted(set(resource.spec.cellTemplates) - set(mapping.mapped(resource, facts)))
+    yield from mapping.waits(resource, facts)
     yield from mapping.removals(resource, facts)
     yield from _without_computes(resource, facts)
     # One that was mapped before goes on with the mapping that it has, while that is written anew.

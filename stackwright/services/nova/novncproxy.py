@@ -44,6 +44,7 @@ NOVNCPROXY = Service(
             command=lambda _: "nova-novncproxy --web /usr/share/novnc",
             files=files,
             description="The noVNC proxy: a Deployment called like the release.",
+            requests=programs.REQUESTS,
             suffix="",
             ports=(Port("novnc", PORT),),
             probes={

@@ -9,6 +9,8 @@ from stackwright.blueprint import serving, start
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.service import ConfigFile, Told
 
+# Each cell has several of them, and most of the time they wait.
+REQUESTS = {"cpu": "50m", "memory": "256Mi"}
 API = serving.application("nova", "nova.wsgi.osapi_compute")
 METADATA = serving.application("nova", "nova.wsgi.metadata")
 

@@ -40,6 +40,7 @@ SCHEDULER = Service(
             workload="StatefulSet",
             suffix="",
             description="The scheduler: a StatefulSet called like the release.",
+            requests=programs.REQUESTS,
         ),
     ),
     network=Network(dials=settings.DIALS),

@@ -173,7 +173,9 @@ def _target(resource: Nova, facts: ParentFacts) -> str:
 
 
 def _files(cell: str, resource: Nova, facts: ParentFacts) -> tuple[ConfigFile, ...]:
-    return (*settings.manage_files(cell, facts), programs.DB_SYNC[cell == CELL0])
+    manage = settings.manage_files(cell, facts)
+    # The jobs of a cell share a Secret, which is written whole.
+    return (*manage, programs.DB_SYNC[cell == CELL0]) if manage else ()
 
 
 def _jobs(cell: str) -> tuple[Job[Nova, ParentFacts], Job[Nova, ParentFacts]]:

@@ -191,7 +191,8 @@ def done(*jobs: str, seconds: float = 1.0) -> ParentFacts:
 def test_all_cells_start_at_once_and_the_api_when_they_are_mapped() -> None:
     children, waits = handed(nova(), PARENT)
     assert set(children) == {"nova-cell0", "nova-cell1"}
-    assert {wait.condition for wait in waits} == {"NovaAPIReady", "NovaSchedulerReady", "NovaMetadataReady"}
+    services = {"NovaAPIReady", "NovaSchedulerReady", "NovaMetadataReady"}
+    assert {wait.condition for wait in waits} == {*services, "NovaCellsMapped"}
     children, waits = handed(nova(), done("map-cell0", "map-cell1"))
     assert {"nova-api", "nova-scheduler", "nova-metadata"} <= set(children)
     assert waits == []
