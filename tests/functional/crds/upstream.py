@@ -168,7 +168,7 @@ TO_COME: JsonObject = {
     "watcher": {"enabled": False, "template": {"apiServiceTemplate": {"replicas": 1}}},
 }
 # Of those above, the ones that are asked for.
-ENABLED = ("cinder", "dns", "horizon", "neutron", "nova", "openstackclient", "ovn", "swift", "telemetry")
+ENABLED = ("cinder", "dns", "horizon", "neutron", "openstackclient", "ovn", "swift", "telemetry")
 TURNED_OFF: JsonObject = {name: {**said, "enabled": False} for name, said in TO_COME.items()}
 
 EXPORTED: JsonObject = {
