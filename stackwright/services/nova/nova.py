@@ -156,8 +156,9 @@ def children(resource: Nova, facts: ParentFacts) -> Iterator[Child | Wait]:
     yield from mapping.waits(resource, facts)
     yield from mapping.removals(resource, facts)
     yield from _without_computes(resource, facts)
-    # One that was mapped before goes on with the mapping that it has, while that is written anew.
-    known = {**_known(resource), **mapping.registered(resource, facts)}
+    # One that was mapped before goes on with the mapping that it has, while that is written anew. One that is removed
+    # is told until Nova does not know it any more: processes remember the cells that they found when they started.
+    known = mapping.remembered(resource, facts)
     if missing and not _known(resource) and (patience := mapping.patience(facts)) is not None:
         message = f"Cells that are not mapped yet: {', '.join(missing)}"
         for condition in ("NovaAPIReady", "NovaSchedulerReady", "NovaMetadataReady"):

@@ -312,11 +312,15 @@ def test_a_cell_that_is_not_declared_any_more_stays_until_it_is_removed() -> Non
     only = nova(status, cellTemplates={"cell0": {}})
     jobs = [job.name for job in NOVA.jobs_of(only)]
     assert [name for name in jobs if not name.startswith(("sync-", "migrate-"))] == ["map-cell0", "delete-cell2"]
-    _, waits = handed(only, done("map-cell0"))
+    children, waits = handed(only, done("map-cell0"))
     assert [(wait.reason, wait.condition) for wait in waits] == [("CellNotEmpty", "NovaCellsDeletion")]
+    # What they found at their start they remember: they start again when it is gone, and not before.
+    assert set(children["nova-api"]["registeredCells"]) == {"nova-cell0", "nova-cell2"}
     assert set(mapping.remembered(only, done("map-cell0"))) == {"nova-cell0", "nova-cell2"}
     gone = done("map-cell0", "delete-cell2")
-    assert handed(only, gone)[1] == []
+    children, waits = handed(only, gone)
+    assert waits == []
+    assert set(children["nova-api"]["registeredCells"]) == {"nova-cell0"}
     assert set(mapping.remembered(only, gone)) == {"nova-cell0"}
 
 
