@@ -126,7 +126,7 @@ def values_text(outcomes: tuple[Outcome, ...]) -> str:
     A resource that only stands for its children is no release.
     """
     outcomes = tuple(outcome for outcome in outcomes if outcome.service.has_chart)
-    texts = [yaml.safe_dump(outcome.values, sort_keys=True) for outcome in outcomes]
+    texts = [yaml.dump(outcome.values, Dumper=generate.Dumper, sort_keys=True) for outcome in outcomes]
     if len(outcomes) == 1:
         return texts[0]
     return "".join(f"---\n{_headline(outcome)}\n{text}" for outcome, text in zip(outcomes, texts, strict=True))
