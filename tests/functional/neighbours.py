@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
@@ -96,18 +96,12 @@ async def broker(client: Client, namespace: str) -> AsyncIterator[None]:
 @contextlib.asynccontextmanager
 async def schemas(client: Client, namespace: str) -> AsyncIterator[None]:
     """Play the controllers of schemas and accounts: whatever is asked for is there."""
-    async with asyncio.TaskGroup() as group:
-        playing = (
-            group.create_task(_play(client, MariaDBDatabase, namespace, lambda _: {"completed": True})),
-            group.create_task(
-                _play(client, MariaDBAccount, namespace, lambda account: {"currentSecret": account.spec.secret})
-            ),
-        )
-        try:
-            yield
-        finally:
-            for task in playing:
-                task.cancel()
+    said: dict[type[Any], Any] = {
+        MariaDBDatabase: lambda _: {"completed": True},
+        MariaDBAccount: lambda account: {"currentSecret": account.spec.secret},
+    }
+    async with _played(client, namespace, said):
+        yield
 
 
 @contextlib.asynccontextmanager
@@ -122,26 +116,26 @@ async def servers(client: Client, namespace: str) -> AsyncIterator[None]:
         name = memcached.metadata.name
         return {"serverList": [f"{name}-0.{name}.{namespace}.svc:11211"]}
 
-    async with asyncio.TaskGroup() as group:
-        playing = (
-            group.create_task(_play(client, Galera, namespace, database)),
-            group.create_task(_play(client, Memcached, namespace, cached)),
-        )
-        try:
-            yield
-        finally:
-            for task in playing:
-                task.cancel()
+    async with _played(client, namespace, {Galera: database, Memcached: cached}):
+        yield
 
 
 @contextlib.asynccontextmanager
 async def catalog(client: Client, namespace: str) -> AsyncIterator[None]:
     """Play the controllers of Keystone's catalog: whatever is registered is there."""
+    said: dict[type[Any], Any] = {
+        KeystoneService: lambda _: {"serviceID": "1", "userID": "1"},
+        KeystoneEndpoint: lambda _: {"serviceID": "1"},
+    }
+    async with _played(client, namespace, said):
+        yield
+
+
+@contextlib.asynccontextmanager
+async def _played(client: Client, namespace: str, said: Mapping[type[Any], Any]) -> AsyncIterator[None]:
+    """Play the controllers of some kinds; of each, `said` returns the status of a resource."""
     async with asyncio.TaskGroup() as group:
-        playing = (
-            group.create_task(_play(client, KeystoneService, namespace, lambda _: {"serviceID": "1", "userID": "1"})),
-            group.create_task(_play(client, KeystoneEndpoint, namespace, lambda _: {"serviceID": "1"})),
-        )
+        playing = [group.create_task(_play(client, kind, namespace, status)) for kind, status in said.items()]
         try:
             yield
         finally:

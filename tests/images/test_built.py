@@ -30,14 +30,6 @@ def built(request: pytest.FixtureRequest) -> Iterator[Built]:
 
 
 @pytest.fixture(scope="module")
-def openstack() -> Iterator[Built]:
-    if reason := why_not_built(["openstack"]):
-        pytest.skip(reason)
-    with container("openstack") as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
 def operator() -> Iterator[Built]:
     if reason := why_not_built(["operator"]):
         pytest.skip(reason)

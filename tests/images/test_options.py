@@ -1,7 +1,6 @@
 """Services' options: the lists are those of the image, and a process reads all of them before it serves."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from stackwright.local.images import composing, recipes
 from stackwright.services.barbican.settings import LISTEN, PLUGINS, WORK
 from stackwright.services.glance.settings import ASK
 from stackwright.services.keystone.settings import PREPARE
-from tests.images.built import Built, container, why_not_built
+from tests.images.built import Built
 from tests.option_values import REFUSED, TAKEN
 
 ROOT = Path(__file__).parents[2]
@@ -57,14 +56,6 @@ STARTS = {
     "barbican-worker": serving.daemon("barbican", WORK),
     "barbican-listener": serving.daemon("barbican", LISTEN),
 }
-
-
-@pytest.fixture(scope="module")
-def openstack() -> Iterator[Built]:
-    if reason := why_not_built(["openstack"]):
-        pytest.skip(reason)
-    with container("openstack") as made:
-        yield made
 
 
 def listed(openstack: Built, package: str) -> str:

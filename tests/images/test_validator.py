@@ -1,7 +1,6 @@
 """The configuration that we write, judged by oslo's own validator and the options of the real packages."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,13 +11,11 @@ from stackwright.controllers.service import Environment
 from stackwright.foresight import imagined_release
 from stackwright.foresight.imagined_release import Missing
 from stackwright.foresight.imagined_world import ImaginedWorld, secret_of
-from stackwright.local.images import composing, recipes
 from tests.functional.services.case import SECRET, ServiceCase
 from tests.functional.services.rows import rows
-from tests.images.built import Built, container, why_not_built
-from tests.images.test_options import PROGRAM, ROOT
+from tests.images.built import Built
+from tests.images.test_options import PACKAGES, PROGRAM, ROOT
 
-PACKAGES = {each.name: each.package for each in composing.services(ROOT, recipes.read(ROOT)["openstack"])}
 ROWS = [row for row in rows() if row.blueprint.image_name in PACKAGES]
 BUS = "rabbit://somebody:a-word@bus.example.org:5672/"
 # Which lists of options a package and those that it depends on have.
@@ -46,14 +43,12 @@ NO_FAULTS = ("Ignoring missing option", "Deprecated opt cache/memcache_socket_ti
 
 
 @pytest.fixture(scope="module")
-def openstack() -> Iterator[Built]:
-    if reason := why_not_built(["openstack"]):
-        pytest.skip(reason)
-    with container("openstack") as made:
-        # Without its last line, which prints.
-        (made.root / "tmp/options.py").write_text(PROGRAM.read_text().rpartition("\nmain()")[0])
-        (made.root / "tmp/namespaces.py").write_text(NAMESPACES)
-        yield made
+def prepared(openstack: Built) -> Built:
+    """The image of all services, with what asks it for its lists of options."""
+    # Without its last line, which prints.
+    (openstack.root / "tmp/options.py").write_text(PROGRAM.read_text().rpartition("\nmain()")[0])
+    (openstack.root / "tmp/namespaces.py").write_text(NAMESPACES)
+    return openstack
 
 
 def written(row: ServiceCase) -> dict[str, str]:
@@ -90,17 +85,17 @@ def written(row: ServiceCase) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("service", sorted({row.blueprint.image_name for row in ROWS}))
-def test_the_validator_finds_nothing_in_what_we_write(openstack: Built, service: str) -> None:
+def test_the_validator_finds_nothing_in_what_we_write(prepared: Built, service: str) -> None:
     texts = (text for row in ROWS if row.blueprint.image_name == service for text in written(row).items())
     # Services of one folder have much in common.
     files = {name: text for text, name in {text: name for name, text in texts}.items()}
     assert any("connection" in text for text in files.values())
     for name, text in files.items():
-        (openstack.root / "tmp" / name).write_text(text)
+        (prepared.root / "tmp" / name).write_text(text)
     listed = f"$(python3 -W ignore /tmp/namespaces.py {PACKAGES[service]} 2>/dev/null)"
     options = f"oslo-config-generator --format yaml --output-file /tmp/{service}.yaml {listed} 2>/dev/null"
     validator = f"oslo-config-validator --opt-data /tmp/{service}.yaml {UNLISTED.get(service, '')}"
     each = f'for file in {" ".join(files)}; do {validator} --input-file /tmp/$file 2>&1 || echo "in $file"; done'
-    answer = openstack.run(f"{options} || exit 1; {each}")
+    answer = prepared.run(f"{options} || exit 1; {each}")
     told = [line for line in answer.output.splitlines() if not any(words in line for words in NO_FAULTS)]
     assert (answer.code, told) == (0, [])

@@ -18,6 +18,7 @@ from stackwright.blueprint.kolla_layout import Imported
 from stackwright.cli import exit_codes, manifests, resource_names
 from stackwright.cli.connection import Where, client_of, cloud_options
 from stackwright.foresight.objects import list_kind
+from stackwright.kube.crd import generate
 from stackwright.kube.errors import Conflict
 
 # Options and policies are texts of a few lines; what is larger is something else.
@@ -174,17 +175,5 @@ async def _into_cluster(where: Where, files: dict[str, str], unreadable: dict[st
         )
 
 
-class _Dumper(yaml.SafeDumper):
-    """Writes texts of several lines as such."""
-
-
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in text else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_Dumper.add_representer(str, _text)
-
-
 def _yaml(documents: Iterable[Any]) -> str:
-    return yaml.dump_all(list(documents), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
+    return yaml.dump_all(list(documents), Dumper=generate.Dumper, sort_keys=False, allow_unicode=True, width=120)

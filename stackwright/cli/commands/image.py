@@ -108,7 +108,9 @@ def manifest(debian: str, overlay: Path | None, output: str) -> None:
     if output == "values":
         import yaml  # noqa: PLC0415  only this needs it
 
-        click.echo(yaml.safe_dump(artifacts.chart_values(resolved), sort_keys=False), nl=False)
+        from stackwright.kube.crd.generate import Dumper  # noqa: PLC0415  likewise
+
+        click.echo(yaml.dump(artifacts.chart_values(resolved), Dumper=Dumper, sort_keys=False), nl=False)
         return
     width = max(len(component) for component in resolved)
     for component, found in resolved.items():

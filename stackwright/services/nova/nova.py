@@ -129,11 +129,12 @@ def exports(resource: Nova, facts: ParentFacts) -> Iterator[Export]:
 
 def _logins(facts: ParentFacts, broker: BrokerFacts) -> dict[str, str]:
     notifications = facts.notifications or BrokerFacts("")
-    queues = str(broker.quorum_queues).lower()
+    login = broker_secret(broker)
     return {
         SERVICE_PASSWORD: facts.identity.password,
-        **broker_secret(broker),
-        "quorum_queues": queues,
+        **login,
+        # The other of upstream's two spellings.
+        "quorum_queues": login["quorumqueues"],
         NOTIFICATIONS: notifications.transport_url,
         NOTIFICATIONS_SERVER: notifications.server,
     }
@@ -231,40 +232,15 @@ def _services(
         "registeredCells": dict(cells),
         "preserveJobs": spec.preserveJobs,
     }
-    yield child(
-        NovaAPI(
-            metadata=ObjectMeta(name=f"{name}-api"),
-            spec=spec_of(NovaAPISpec, spec.apiServiceTemplate, spec, **common, containerImage=images["api"]),
-        ),
-        condition="NovaAPIReady",
-    )
-    yield child(
-        NovaScheduler(
-            metadata=ObjectMeta(name=f"{name}-scheduler"),
-            spec=spec_of(
-                NovaSchedulerSpec,
-                spec.schedulerServiceTemplate,
-                spec,
-                **common,
-                containerImage=images["scheduler"],
-            ),
-        ),
-        condition="NovaSchedulerReady",
-    )
+    services: list[tuple[str, Any, Any, Any]] = [
+        ("api", NovaAPI, NovaAPISpec, spec.apiServiceTemplate),
+        ("scheduler", NovaScheduler, NovaSchedulerSpec, spec.schedulerServiceTemplate),
+    ]
     if is_metadata_global(resource):
-        yield child(
-            NovaMetadata(
-                metadata=ObjectMeta(name=f"{name}-metadata"),
-                spec=spec_of(
-                    NovaMetadataSpec,
-                    spec.metadataServiceTemplate,
-                    spec,
-                    **common,
-                    containerImage=images["metadata"],
-                ),
-            ),
-            condition="NovaMetadataReady",
-        )
+        services.append(("metadata", NovaMetadata, NovaMetadataSpec, spec.metadataServiceTemplate))
+    for service, kind, of, template in services:
+        said = spec_of(of, template, spec, **common, containerImage=images[service])
+        yield child(kind(metadata=ObjectMeta(name=f"{name}-{service}"), spec=said), condition=f"{kind.kind.name}Ready")
 
 
 def present_needs(resource: Nova) -> Iterable[Need]:

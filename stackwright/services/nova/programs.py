@@ -17,7 +17,7 @@ METADATA = serving.application("nova", "nova.wsgi.metadata")
 _DAEMON = """\
 # By its name oslo.config finds files for it alone.
 sys.argv[0] = "nova-{name}"
-from nova.cmd import {name}  # noqa: E402
+from nova.cmd import {name}
 
 {name}.config.parse_args(sys.argv)
 check()

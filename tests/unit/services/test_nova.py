@@ -1,6 +1,6 @@
 """Nova's folder as plain functions: its configuration, its cells, what it hands down, and what is refused."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -8,7 +8,6 @@ import pytest
 
 from stackwright.api.base import CustomResource, ObjectMeta
 from stackwright.blueprint import configuration, ini, options, refused, values
-from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Endpoints, IdentityFacts, OutsideFacts
 from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.service import Service
 from stackwright.kube.builtin import Secret
@@ -20,65 +19,12 @@ from stackwright.services.nova.facts import NovaFacts
 from stackwright.services.nova.kinds.cell import NovaCell
 from stackwright.services.nova.kinds.nova import Nova
 from stackwright.services.nova.nova import CELL_METADATA, METADATA, NOVA
-from stackwright.services.nova.outside_compute import CellFacts
 from stackwright.services.nova.parent import ParentFacts
 from stackwright.services.nova.service import SERVICES
 from tests.functional.crds.samples import LEAST
+from tests.unit.services.novas import BY_KIND, CELL0, CELL1, CELL_FACTS, FACTS, PARENT, made, nobody, nova
 
-BY_KIND: dict[str, Service[Any, Any]] = {service.kind.kind.name: service for service in SERVICES}
-LEAVES: list[Service[Any, Any]] = [
-    service for service in SERVICES if service.facts is NovaFacts and service is not CELL
-]
-IDENTITY = IdentityFacts("http://keystone:5000", "http://public:5000", "regionOne", "nova", "secret word")
-BROKER = BrokerFacts("rabbit://user:hop@rabbitmq:5672/", secret="nova", server="rabbitmq")
-API_DATABASE = DatabaseFacts("openstack.svc", 3306, "nova_api", "nova_api", "p@ss")
-CELL0 = DatabaseFacts("openstack.svc", 3306, "nova_cell0", "nova_cell0", "p@ss")
-CELL1 = DatabaseFacts("openstack-cell1.svc", 3306, "nova_cell1", "nova_cell1", "p@ss")
-
-FACTS = NovaFacts(
-    name="nova-x",
-    namespace="openstack",
-    image="registry.example/openstack:1",
-    endpoints=Endpoints(public="http://public:1", internal="http://10.0.0.1:30775"),
-    identity=IDENTITY,
-    messaging=BROKER,
-    notifications=BROKER,
-    cache=CacheFacts(("memcached-0:11211",)),
-    api_database=API_DATABASE,
-    database=CELL0,
-    shared_secret="between-us",
-)
-# The cluster keeps all of it to itself.
-CELL_FACTS = CellFacts(
-    **{entry.name: getattr(FACTS, entry.name) for entry in fields(NovaFacts)},
-    outside_messaging=OutsideFacts(why="RabbitMq rabbitmq has no address outside of the cluster"),
-)
-# Both cells have what they need, and nothing is done yet.
-PARENT = ParentFacts(
-    name="nova",
-    namespace="openstack",
-    image="registry.example/openstack:1",
-    passwords={"metadataSecret": "between-us"},
-    identity=IDENTITY,
-    api_database=API_DATABASE,
-    messaging=BROKER,
-    cell_databases={"cell0": CELL0, "cell1": CELL1},
-    cell_brokers={"cell1": replace(BROKER, transport_url="rabbit://cell1:hop@rabbitmq-cell1:5672/")},
-)
-
-
-def made(kind: str, name: str = "nova-x", **spec: Any) -> Any:
-    body = {"metadata": {"name": name, "namespace": "openstack"}, "spec": {**LEAST[kind], **spec}}
-    return msgspec.convert(body, BY_KIND[kind].kind)
-
-
-def nova(status: dict[str, Any] | None = None, **spec: Any) -> Nova:
-    body = {"metadata": {"name": "nova", "namespace": "openstack"}, "spec": {**LEAST["Nova"], **spec}}
-    return msgspec.convert({**body, "status": status or {}}, Nova)
-
-
-def nobody(kind: type[Any], name: str, **_: str) -> Any:
-    return None
+LEAVES: list[Service[Any, Any]] = [service for service in SERVICES if service.facts is NovaFacts]
 
 
 def problems(resource: CustomResource) -> dict[str, str]:

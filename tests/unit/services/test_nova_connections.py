@@ -12,7 +12,7 @@ from stackwright.services.mariadb.kinds import Galera
 from stackwright.services.nova import connections
 from tests.known import nothing_known
 from tests.unit.blueprint.test_needs import look_at
-from tests.unit.services.test_nova import nova
+from tests.unit.services.novas import nova
 
 SMALL = "[mysqld]\nmax_connections = 30\n"
 SHARED = {"cell0": {}, "cell1": {"cellDatabaseInstance": "openstack", "messagingBus": {"cluster": "rabbitmq-cell1"}}}

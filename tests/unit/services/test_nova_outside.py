@@ -11,7 +11,7 @@ from stackwright.kube.plan import Wait
 from stackwright.services.nova import metadata, outside_compute
 from stackwright.services.nova.cell import CELL
 from stackwright.services.nova.service import SERVICES
-from tests.unit.services.test_nova import CELL_FACTS, FACTS, IDENTITY, made, nobody
+from tests.unit.services.novas import CELL_FACTS, FACTS, IDENTITY, made, nobody
 
 INSIDE = replace(
     IDENTITY, url="http://keystone-internal.openstack.svc:5000", public_url="http://keystone-public.openstack.svc:5000"

@@ -16,7 +16,7 @@ from stackwright.services.nova.kinds.nova import Nova
 from stackwright.services.nova.nova import NOVA
 from stackwright.services.nova.parent import ParentFacts, Run
 from stackwright.services.nova.pod import service_rows
-from tests.unit.services.test_nova import PARENT, made, nova
+from tests.unit.services.novas import PARENT, made, nova
 
 SETTLED = Run({"conductor": "x"}, frozenset({"conductor"}))
 FACTS = replace(

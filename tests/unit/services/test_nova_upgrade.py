@@ -11,7 +11,7 @@ from stackwright.services.nova import upgrade
 from stackwright.services.nova.kinds.nova import Nova
 from stackwright.services.nova.nova import NOVA
 from stackwright.services.nova.parent import ParentFacts, Run
-from tests.unit.services.test_nova import PARENT, nova
+from tests.unit.services.novas import PARENT, nova
 
 OLD, NEW = "registry.example/openstack:1", "registry.example/openstack:2"
 EVERYTHING = dict.fromkeys(upgrade.IMAGES, OLD)
