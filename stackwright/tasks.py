@@ -6,12 +6,18 @@ failed. Here whoever waits gets the failure; where nobody waits any more, nobody
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine, Hashable
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+D = TypeVar("D")
+E = TypeVar("E")
+F = TypeVar("F")
 
 
 def start(work: Awaitable[T], *, name: str | None = None) -> asyncio.Task[T]:
@@ -27,6 +33,52 @@ async def end(*started: asyncio.Task[Any]) -> None:
         task.cancel()
     if started:
         await asyncio.wait(started)
+
+
+@overload
+async def together(a: Awaitable[A], b: Awaitable[B], /) -> tuple[A, B]: ...
+
+
+@overload
+async def together(a: Awaitable[A], b: Awaitable[B], c: Awaitable[C], d: Awaitable[D], /) -> tuple[A, B, C, D]: ...
+
+
+@overload
+async def together(
+    a: Awaitable[A], b: Awaitable[B], c: Awaitable[C], d: Awaitable[D], e: Awaitable[E], /
+) -> tuple[A, B, C, D, E]: ...
+
+
+@overload
+async def together(
+    a: Awaitable[A], b: Awaitable[B], c: Awaitable[C], d: Awaitable[D], e: Awaitable[E], f: Awaitable[F], /
+) -> tuple[A, B, C, D, E, F]: ...
+
+
+@overload
+async def together(*work: Awaitable[T]) -> list[T]: ...
+
+
+async def together(*work: Awaitable[Any]) -> Any:
+    """Do several things at once and return their results in order; if one fails, the others end before it is raised.
+
+    asyncio.gather lets the others run on: they fail later, where whatever they use is closed and nobody waits for them.
+    """
+    return await _gathered(work, keep_failures=False)
+
+
+async def outcomes(*work: Awaitable[T]) -> list[T | BaseException]:
+    """Do several things at once, each to its own end, and return in order what each returned or raised."""
+    found: list[T | BaseException] = await _gathered(work, keep_failures=True)
+    return found
+
+
+async def _gathered(work: Iterable[Awaitable[Any]], *, keep_failures: bool) -> list[Any]:
+    started = [start(one) for one in work]
+    try:
+        return await asyncio.gather(*started, return_exceptions=keep_failures)  # noqa: TID251  the rest is ended below
+    finally:
+        await end(*(task for task in started if not task.done()))
 
 
 async def to_the_end(work: Awaitable[T]) -> T:

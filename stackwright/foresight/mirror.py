@@ -59,7 +59,7 @@ async def follow(client: Client, namespace: str) -> AsyncIterator[Mirror]:
     found = Mirror(informers)
     running = [tasks.start(informer.run()) for informer in informers]
     try:
-        await asyncio.gather(*(informer.synced() for informer in informers if informer.kind in there))
+        await tasks.together(*(informer.synced() for informer in informers if informer.kind in there))
         yield found
     finally:
         await tasks.end(*running)

@@ -1,8 +1,8 @@
 """The objects of a namespace, by kind and name, and how they are listed."""
 
-import asyncio
 from collections.abc import Iterable
 
+from stackwright import tasks
 from stackwright.kube.client import Client
 from stackwright.kube.errors import KindNotInstalled
 from stackwright.kube.resource import R, Resource, ResourceName
@@ -41,5 +41,5 @@ async def list_kind(client: Client, kind: type[R], namespace: str) -> list[R]:
 
 async def list_kinds(client: Client, kinds: Iterable[type[R]], namespace: str) -> list[R]:
     """Return the resources of several kinds, asked for at once."""
-    found = await asyncio.gather(*(list_kind(client, kind, namespace) for kind in kinds))
+    found = await tasks.together(*(list_kind(client, kind, namespace) for kind in kinds))
     return [resource for resources in found for resource in resources]

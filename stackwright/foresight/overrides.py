@@ -1,12 +1,11 @@
 """What others set on the objects of a resource, each field with its present value."""
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import msgspec
 
-from stackwright import services
+from stackwright import services, tasks
 from stackwright.controllers import release
 from stackwright.kube import fields, paths
 from stackwright.kube.builtin import Secret
@@ -37,7 +36,7 @@ async def read(client: Client, resource: CustomResource) -> list[Override]:
     """Return what others set on the objects of a resource, with the present values."""
     entries = entries_of(resource)
     labels = sorted({entry.resource for entry in entries})
-    found = await asyncio.gather(*(_body(client, label, resource.metadata.namespace) for label in labels))
+    found = await tasks.together(*(_body(client, label, resource.metadata.namespace) for label in labels))
     bodies = dict(zip(labels, found, strict=True))
     return [override_of(entry, bodies[entry.resource]) for entry in entries]
 

@@ -1,12 +1,12 @@
 """Everything of a cloud that an explanation is made of, read once and frozen: resources, pods, events, logs."""
 
-import asyncio
 from collections.abc import Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
+from stackwright import tasks
 from stackwright.foresight import mirror
 from stackwright.foresight.objects import Objects, list_kind
 from stackwright.kube import clock
@@ -76,7 +76,7 @@ class Snapshot:
 
 async def read(client: Client, namespace: str) -> Snapshot:
     """Return what is there now, without logs."""
-    objects, pods, sets, claims, events, classes = await asyncio.gather(
+    objects, pods, sets, claims, events, classes = await tasks.together(
         mirror.read(client, namespace),
         list_kind(client, Pod, namespace),
         list_kind(client, ReplicaSet, namespace),
@@ -99,7 +99,7 @@ async def _list_allowed(client: Client, kind: type[R]) -> list[R] | None:
 async def read_logs(client: Client, namespace: str, wanted: Iterable[Log]) -> dict[Log, tuple[str, ...]]:
     """Return the last lines of some logs; of one that cannot be read, nothing."""
     every = tuple(dict.fromkeys(wanted))
-    found = await asyncio.gather(*(_lines(client, namespace, log) for log in every))
+    found = await tasks.together(*(_lines(client, namespace, log) for log in every))
     return dict(zip(every, found, strict=True))
 
 

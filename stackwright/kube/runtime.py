@@ -190,7 +190,7 @@ class Runtime:
         """Write the events that are noted, if that is quick."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._settings.flush):
-                await asyncio.gather(*(recorder.flush() for recorder in self._recorders))
+                await tasks.together(*(recorder.flush() for recorder in self._recorders))
 
     async def _follow_sync(self) -> None:
         """Log which caches are not synced, repeatedly until all are."""

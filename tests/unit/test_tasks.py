@@ -101,3 +101,43 @@ async def test_everyone_who_waits_gets_the_failure() -> None:
     shared = tasks.Shared[str, None]()
     found = await asyncio.gather(*(shared.once("a", failing) for _ in range(3)), return_exceptions=True)
     assert [str(error) for error in found] == ["on purpose"] * 3
+
+
+async def test_what_is_done_together_ends_together() -> None:
+    ended: list[str] = []
+
+    async def slow() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            # It has to be waited for, not only cancelled: whoever called may close what it uses.
+            await asyncio.sleep(0.01)
+            ended.append("slow")
+
+    with pytest.raises(RuntimeError, match="on purpose"):
+        await tasks.together(slow(), failing())
+    assert ended == ["slow"]
+
+    waiting = tasks.start(tasks.together(slow(), slow()))
+    await asyncio.sleep(0.01)
+    await tasks.end(waiting)
+    assert ended == ["slow"] * 3
+
+
+async def test_what_is_done_together_returns_in_order() -> None:
+    async def number(value: int, turns: int) -> int:
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        return value
+
+    assert await tasks.together(number(1, 3), number(2, 0), number(3, 1)) == [1, 2, 3]
+
+
+async def test_each_is_done_to_its_own_end() -> None:
+    async def late() -> str:
+        await asyncio.sleep(0.01)
+        return "done"
+
+    failed, done = await tasks.outcomes(failing(), late())
+    assert isinstance(failed, RuntimeError)
+    assert done == "done"

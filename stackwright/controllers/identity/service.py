@@ -1,11 +1,11 @@
 """KeystoneService: an entry of the catalog, and the user that the service works as."""
 
-import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import msgspec
 
+from stackwright import tasks
 from stackwright.adapters.errors import AdapterError
 from stackwright.adapters.identity import Keystone, Project, RoleAssignment, Service, User
 from stackwright.api.annotations import PAUSED
@@ -105,7 +105,7 @@ def _entry(service: KeystoneService) -> tuple[str, str]:
 async def _look(service: KeystoneService, seen: Seen, keystone: Keystone, world: World) -> Seen:
     """Ask Keystone; whether the password works is asked last, of a user that could log in."""
     asked = keystone.services(), keystone.find_user(service.spec.serviceUser)
-    services, user, project, roles = await asyncio.gather(*asked, keystone.find_project(PROJECT), keystone.roles())
+    services, user, project, roles = await tasks.together(*asked, keystone.find_project(PROJECT), keystone.roles())
     alike = await keystone.find_alike(service.spec.serviceUser) if user is None else None
     assignments = await keystone.assignments(project.id) if project is not None else frozenset()
     held = frozenset(role for role in ROLES if user and RoleAssignment(user.id, roles.get(role, "")) in assignments)

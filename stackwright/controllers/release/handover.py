@@ -1,11 +1,11 @@
 """Hands the objects of a release over between the operator and somebody who uses helm by hand."""
 
-import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
 import msgspec
 
+from stackwright import tasks
 from stackwright.controllers.release import kinds
 from stackwright.controllers.release.differences import HELM
 from stackwright.controllers.release.history import Revision, helm_at_work, history_of
@@ -230,6 +230,6 @@ def _others(seen: ObjectMeta, uid: str) -> list[JsonObject]:
 
 async def _all(doings: Iterable[Coroutine[Any, Any, None]]) -> None:
     """Do all at once; one that fails does not stop its neighbours, and the first failure is raised."""
-    for outcome in await asyncio.gather(*doings, return_exceptions=True):
+    for outcome in await tasks.outcomes(*doings):
         if isinstance(outcome, BaseException):
             raise outcome

@@ -1,11 +1,10 @@
 """What is there in a cluster, as far as a deployment depends on it; read once. None is what nobody lets us look at."""
 
-import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from stackwright import services
+from stackwright import services, tasks
 from stackwright.api.base import CustomResource
 from stackwright.blueprint import images
 from stackwright.blueprint.images import ComponentImage
@@ -70,16 +69,16 @@ class ClusterState:
 
 async def read(client: Client, namespace: str) -> ClusterState:
     """Return what is there, but for the objects that would be made."""
-    definitions, operators, version, here = await asyncio.gather(
+    definitions, operators, version, here = await tasks.together(
         _list_definitions(client),
         _list(client, Deployment, labels=OPERATORS),
         client.server_version(),
         _find_namespace(client, namespace),
     )
-    classes, nodes, pods, leases = await asyncio.gather(
+    classes, nodes, pods, leases = await tasks.together(
         _list(client, StorageClass), _list(client, Node), _list(client, Pod), _list(client, Lease)
     )
-    secrets, configs, resources, upgraded, images_run = await asyncio.gather(
+    secrets, configs, resources, upgraded, images_run = await tasks.together(
         _list(client, Secret, namespace),
         _list(client, ConfigMap, namespace),
         list_kinds(client, services.kinds(), namespace),
@@ -143,7 +142,7 @@ async def _try_upgrade(client: Client, there: Iterable[Definition] | None) -> tu
     present = {item.metadata.name for item in there}
     wanted = [generate.manifest(kind) for kind in services.kinds() if kind.kind.crd_name in present]
     try:
-        return tuple(await asyncio.gather(*(client.apply(Definition, body, dry_run=True) for body in wanted)))
+        return tuple(await tasks.together(*(client.apply(Definition, body, dry_run=True) for body in wanted)))
     except ApiError:
         return None
 
@@ -151,7 +150,7 @@ async def _try_upgrade(client: Client, there: Iterable[Definition] | None) -> tu
 async def read_objects(client: Client, namespace: str, bodies: Iterable[JsonObject]) -> dict[tuple[str, str], Resource]:
     """Return those of the objects that are there already, by kind and name."""
     every = list(bodies)
-    found = await asyncio.gather(*(_object(client, namespace, body) for body in every))
+    found = await tasks.together(*(_object(client, namespace, body) for body in every))
     return {
         (body["kind"], body["metadata"]["name"]): item
         for body, item in zip(every, found, strict=True)

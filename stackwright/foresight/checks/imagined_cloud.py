@@ -3,7 +3,6 @@
 The operators' own decisions are asked, with a world around them that is only imagined, as `stackwright render` does.
 """
 
-import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from stackwright import services
+from stackwright import services, tasks
 from stackwright.adapters.helm import Rendered, Renderer
 from stackwright.api.base import CustomResource
 from stackwright.api.controlplane import OpenStackControlPlane
@@ -124,7 +123,7 @@ async def imagine(
     placed = [_place(resource, namespace) for resource in resources]
     made = (_releases_of(one, _world_around(one, (*given, *placed), namespace), means) for one in placed)
     # A bug in one of them is told when the others are done: helm is not left in the middle of its work.
-    outcomes = await asyncio.gather(*made, return_exceptions=True)
+    outcomes = await tasks.outcomes(*made)
     found: list[Release | CheckResult] = []
     for outcome in outcomes:
         if isinstance(outcome, BaseException):

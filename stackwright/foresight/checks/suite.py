@@ -1,9 +1,9 @@
 """All checks of a deployment, in the order in which their results are printed."""
 
-import asyncio
 import importlib.metadata
 from collections.abc import Iterable
 
+from stackwright import tasks
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.foresight.checks import capacity, cluster, cluster_state, images, inputs, names, storage
 from stackwright.foresight.checks.cluster_state import ClusterState
@@ -83,7 +83,7 @@ async def try_manifests(
         labels = ", ".join(_label(item) for item, _ in every)
         sentence = f"{labels}: matches our kinds; the server is not asked, because it lacks {lacks}."
         return (CheckResult(Level.UNKNOWN, TOPIC, sentence),)
-    answers = await asyncio.gather(*(cluster_state.try_out(client, state.namespace, *one) for one in every))
+    answers = await tasks.together(*(cluster_state.try_out(client, state.namespace, *one) for one in every))
     refused = [
         CheckResult(Level.PROBLEM, TOPIC, f"{_label(item)}: the server would refuse it: {answer}")
         for (item, _), answer in zip(every, answers, strict=True)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+from stackwright import tasks
 from stackwright.kube.builtin import CustomResourceDefinition, Plain
 from stackwright.kube.client import Client
 from stackwright.kube.crd.generate import OWNER, OWNER_LABEL
@@ -50,12 +51,12 @@ async def install(
     Raises Blocked, with nothing applied, when one of them exists already and is not `owner`'s.
     """
     wanted = {body["metadata"]["name"]: body for body in manifests}
-    found = await asyncio.gather(*(client.find(_Installed, name) for name in wanted))
+    found = await tasks.together(*(client.find(_Installed, name) for name in wanted))
     before = {definition.metadata.name: definition for definition in found if definition is not None}
     foreign = [definition for definition in before.values() if definition.metadata.labels.get(OWNER_LABEL) != owner]
     if foreign:
         raise Blocked(_refusal(foreign, owner), reason="ForeignDefinition")
-    after = await asyncio.gather(*(client.apply(_Installed, body) for body in wanted.values()))
+    after = await tasks.together(*(client.apply(_Installed, body) for body in wanted.values()))
     await _established(client, {definition.metadata.name for definition in after}, owner, timeout)
     return tuple(_change(before.get(definition.metadata.name), definition) for definition in after)
 

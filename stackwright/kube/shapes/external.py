@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from stackwright import tasks
 from stackwright.kube import conditions, finalizers
 from stackwright.kube.conditions import Finding
 from stackwright.kube.controller import Context, Controller, Result, Watch
@@ -139,7 +140,7 @@ class External(Generic[C, Seen, World]):
 
     async def _take(self, steps: tuple[Step, ...], world: World) -> tuple[tuple[Finding, Exception], ...]:
         """Take all steps at once; return those that failed. A step that fails does not stop its neighbours."""
-        results = await asyncio.gather(*(self.act(step, world) for step in steps), return_exceptions=True)
+        results = await tasks.outcomes(*(self.act(step, world) for step in steps))
         failures = []
         for step, result in zip(steps, results, strict=True):
             if isinstance(result, Exception):

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import time
 
+from stackwright import tasks
 from stackwright.kube import config
 from stackwright.kube.builtin import Deployment, Node, Plain
 from stackwright.kube.client import Client
@@ -41,7 +42,7 @@ class _Settling:
             async with asyncio.timeout(DEADLINE):
                 await self._until("containerd")
                 async with Client(config.load(self._place.kubeconfig), field_manager="stackwright-local") as client:
-                    await asyncio.gather(
+                    await tasks.together(
                         asyncio.to_thread(images.ensure, self._first.pid, self._settings.binaries),
                         self._prepare(client),
                     )
