@@ -25,12 +25,10 @@ ANY = "*"
 
 def facts(services: Iterable[Service[Any, Any]], user: int) -> JsonObject:
     """Return what a chart has to know of the services that it deploys; `user` is the number that their pods run as."""
-    result: JsonObject = {"user": user, "account": False, "endpoints": False}
+    result: JsonObject = {"user": user, "endpoints": False}
     result |= {"components": {}, "jobs": {}, "schedules": {}, "keyRings": {}}
     for service in services:
         _check(service)
-        # Whoever waits for a job asks the cluster, and does so with an account of the release's own.
-        result["account"] |= bool(service.known_jobs or service.schedules)
         result["endpoints"] |= bool(service.endpoints)
         result["components"] |= {each.name: component(each) for each in service.known_components}
         rings = bool(service.key_rings)

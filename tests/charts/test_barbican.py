@@ -61,4 +61,4 @@ def test_services_send_to_the_api_alone(render: Render) -> None:
 
 def test_nothing_is_rendered_that_was_not_asked_for(render: Render) -> None:
     nothing = "components=null,jobs=null,actions=null,provision=null,networkPolicies=null,services=null"
-    assert set(render("barbican", "--set", nothing)) == {("ServiceAccount", "barbican")}
+    assert set(render("barbican", "--set", nothing)) == set()

@@ -77,7 +77,7 @@ def test_a_change_reaches_only_what_reads_it(render: Render, value: str, expecte
 
 def test_nothing_is_rendered_that_was_not_asked_for(render: Render) -> None:
     nothing = "components=null,jobs=null,actions=null,schedules=null,provision=null,keyRings=null,networkPolicies=null"
-    expected = {("ServiceAccount", "keystone"), ("Service", "keystone-public"), ("Service", "keystone-internal")}
+    expected = {("Service", "keystone-public"), ("Service", "keystone-internal")}
     assert set(render("keystone", "--set", nothing)) == expected
 
 

@@ -43,7 +43,7 @@ def test_everything_that_was_asked_for_is_there(render: Render) -> None:
 
 def test_nothing_is_rendered_that_was_not_asked_for(render: Render) -> None:
     nothing = "components=null,jobs=null,actions=null,provision=null,networkPolicies=null,services=null"
-    assert set(render("placement", "--set", nothing)) == {("ServiceAccount", "placement")}
+    assert set(render("placement", "--set", nothing)) == set()
 
 
 def test_who_waits_for_whom(render: Render) -> None:

@@ -105,7 +105,7 @@ spec:
   {{- if $parts.host.ipc }}
   hostIPC: true
   {{- end }}
-  {{- with .own.account | default (.blueprint.account | empty | not | ternary .root.Release.Name "") }}
+  {{- with .own.account | default (.shape.after | empty | ternary "" .root.Release.Name) }}
   serviceAccountName: {{ . }}
   {{- end }}
   terminationGracePeriodSeconds: {{ .values.terminationGracePeriodSeconds | default (add $stop.drain $stop.finish 5) }}

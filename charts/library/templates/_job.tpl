@@ -24,7 +24,9 @@ spec:
     {{- toYaml . | nindent 4 }}
   {{- end }}
   restartPolicy: Never
-  serviceAccountName: {{ .root.Release.Name }}
+  {{- with $job.after }}
+  serviceAccountName: {{ $.root.Release.Name }}
+  {{- end }}
   {{- with $waits }}
   initContainers:
     {{- range . }}

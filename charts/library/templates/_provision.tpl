@@ -29,7 +29,6 @@ spec:
     spec:
       {{- include "stackwright.podSettings" . | nindent 6 }}
       restartPolicy: Never
-      serviceAccountName: {{ .root.Release.Name }}
       containers:
         - name: {{ .job }}
           image: {{ include "stackwright.image" (dict "root" .root) }}

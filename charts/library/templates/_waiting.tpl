@@ -85,9 +85,22 @@ comes after all schemas.
 {{- $waits | toJson }}
 {{- end }}
 
-{{/* The account of the pods, and what waiting needs: script, names of the Jobs, and the right to see these alone. */}}
+{{/* Whether something that the values ask for may have to wait for Jobs: "true", or nothing. */}}
+{{- define "stackwright.hasWaiting" -}}
+{{- range $part := list "components" "jobs" "schedules" }}
+{{- range $name, $values := index $.root.Values $part }}
+{{- $shape := include "stackwright.shape" (dict "blueprint" $.blueprint "parts" (index $.blueprint $part) "component" $name) | fromYaml }}
+{{- if and $values $shape.after }}true{{ end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/*
+The account of the pods that wait, and what waiting needs: script, names of the Jobs, and the right to see these alone.
+Pods that wait for nothing have no rights, and need no account of their own.
+*/}}
 {{- define "stackwright.waiting" -}}
-{{- if .blueprint.account }}
+{{- if include "stackwright.hasWaiting" . }}
 {{- $jobs := include "stackwright.awaited" . | fromYaml }}
 {{- $labels := include "stackwright.labels" (dict "root" .root "component" "wait") -}}
 apiVersion: v1
