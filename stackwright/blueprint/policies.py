@@ -24,6 +24,8 @@ NAME, INSTANCE, COMPONENT = "app.kubernetes.io/name", "app.kubernetes.io/instanc
 LABELLED = frozenset({DATABASE, CACHE, BROKER})
 # The name that the pods of our operators carry.
 OPERATORS = "stackwright"
+# What the chart's values call all pods of a release.
+ALL = "*"
 
 
 @dataclass(frozen=True)
@@ -106,10 +108,21 @@ def _to(need: Need, resource: Any, facts: Any) -> Iterator[JsonObject]:
 def _ingress(service: Service[C, F], resource: C, around: Surroundings) -> dict[str, list[JsonObject]]:
     """Return the ingress rules, by component."""
     found: dict[str, list[JsonObject]] = {}
+    alike = _has_pods_of_one_component(service)
     for component, rule in (*_apis(service.endpoints_of(resource), resource), *_others(service, resource, around)):
-        if rule not in found.setdefault(component, []):
-            found[component].append(rule)
+        if rule not in found.setdefault(ALL if alike else component, []):
+            found[ALL if alike else component].append(rule)
     return found
+
+
+def _has_pods_of_one_component(service: Service[C, F]) -> bool:
+    """Return whether all pods are of one component whatever the resource asks for: one policy then says everything.
+
+    Changes of a StatefulSet are tried in pods of a Job, which nobody has to reach.
+    """
+    if service.known_jobs or service.schedules:
+        return False
+    return [component.workload for component in service.known_components] == ["Deployment"]
 
 
 def _apis(endpoints: Iterable[Endpoint], resource: CustomResource) -> Iterator[tuple[str, JsonObject]]:

@@ -106,7 +106,8 @@ EVERY: JsonObject = {
             {
                 "egress": described("Whom the pods of the release, Jobs among them, may talk to.", _OBJECTS),
                 "ingress": described(
-                    "Who may talk to the pods, by component.", {"type": "object", "additionalProperties": _OBJECTS}
+                    "Who may talk to the pods, by component; `*` stands for all pods of the release.",
+                    {"type": "object", "additionalProperties": _OBJECTS},
                 ),
             }
         ),

@@ -44,3 +44,14 @@ def test_a_conductor_waits_with_an_account_that_sees_the_job_of_its_tables_alone
     assert [container["name"] for container in pod["initContainers"]] == ["wait-for-db-sync"]
     assert objects["Role", "nova-wait"]["rules"][1]["resourceNames"] == ["nova-db-sync-abc"]
     assert "serviceAccountName" not in objects["Job", "nova-db-sync-abc"]["spec"]["template"]["spec"]
+
+
+def test_one_policy_says_all_where_all_pods_are_alike(helm: Helm, tmp_path: Path) -> None:
+    out, into = [{"ports": [{"port": 53, "protocol": "UDP"}]}], [{"ports": [{"port": 8774, "protocol": "TCP"}]}]
+    policies = {"egress": out, "ingress": {"*": into}}
+    objects = rendered(helm, tmp_path, components={"api": PART}, networkPolicies=policies)
+    (found,) = (body["spec"] for (kind, _), body in objects.items() if kind == "NetworkPolicy")
+    assert (found["egress"], found["ingress"]) == (out, into)
+    assert found["policyTypes"] == ["Ingress", "Egress"]
+    labels = objects["Deployment", "nova"]["spec"]["template"]["metadata"]["labels"]
+    assert labels.items() >= found["podSelector"]["matchLabels"].items()

@@ -1,6 +1,7 @@
 {{/*
 With whom the pods of a release talk: the values say it in NetworkPolicy's own words, and all else is closed. One policy
-is for all pods, Jobs among them; what is open to others is said for each component. Without such values there is none.
+is for all pods, Jobs among them; what is open to others is said for each component, or for `*`, all pods. Without such
+values there is none.
 */}}
 {{- define "stackwright.networkPolicies" -}}
 {{- $root := .root }}
@@ -22,7 +23,11 @@ spec:
   egress:
     {{- toYaml . | nindent 4 }}
   {{- end }}
-{{- range $component, $rules := .ingress }}
+  {{- with index (.ingress | default dict) "*" }}
+  ingress:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- range $component, $rules := omit (.ingress | default dict) "*" }}
 ---
 {{- $which := dict "root" $root "component" $component }}
 apiVersion: networking.k8s.io/v1

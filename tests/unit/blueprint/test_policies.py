@@ -55,6 +55,7 @@ class AllFacts(Facts):
     cache: CacheFacts = CACHE
     notifications: BrokerFacts | None = None
     identity: IdentityFacts = IDENTITY
+    messaging: BrokerFacts | None = None
 
 
 def facts(name: str, **changes: Any) -> AllFacts:
@@ -169,6 +170,16 @@ def test_a_need_is_a_label_of_the_pods() -> None:
 def test_an_api_is_open_to_users_and_its_jobs_to_nobody() -> None:
     found = rules(KEYSTONE, resource(KEYSTONE, "keystone", SAID), facts("keystone"), AROUND)
     assert found["ingress"] == {"api": [{"ports": tcp(5000)}]}
+
+
+@pytest.mark.parametrize(
+    ("service", "port"),
+    [pytest.param("nova-api", 8774, id="api"), pytest.param("nova-novncproxy", 6080, id="proxy")],
+)
+def test_a_service_whose_pods_are_all_alike_is_open_as_a_whole(service: str, port: int) -> None:
+    said = {"secret": "s", "keystoneAuthURL": IDENTITY.url, "cellName": "cell1", "cellDatabaseSecret": "d"}
+    found = rules(blueprint(service), resource(blueprint(service), "it", said), facts("it"), AROUND)
+    assert found["ingress"] == {"*": [{"ports": tcp(port)}]}
 
 
 @pytest.mark.parametrize(
