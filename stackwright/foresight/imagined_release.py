@@ -123,11 +123,12 @@ def _run_jobs(intent: Intent[Any], resource: Any, world: ImaginedWorld) -> bool:
 
 def _make_ready(service: Service[Any, Any], intent: Intent[Any], world: ImaginedWorld) -> bool:
     """Put children there that are ready, as others may wait for them; return whether any is new."""
-    ready = Condition(type=READY, status="True", reason=READY)
     new = [item for item in intent.children if item.of in service.owns and world(item.of, item.key.name) is None]
     for item in new:
         made: Any = msgspec.convert(item.body, item.of)
-        world.add(msgspec.structs.replace(made, status=msgspec.structs.replace(made.status, conditions=(ready,))))
+        reported = (READY, *made.declared_conditions())
+        said = tuple(Condition(type=name, status="True", reason=READY) for name in reported)
+        world.add(msgspec.structs.replace(made, status=msgspec.structs.replace(made.status, conditions=said)))
     return bool(new)
 
 

@@ -17,9 +17,9 @@ from stackwright.kube.resource import Condition, ObjectMeta
 class Reported(Need):
     """Whether a condition of another resource is True, as a fact: nothing waits for it.
 
-    `of` is the kind of that resource, `resource` returns its name. It is for a child further down: a service reads its
-    own children's conditions by itself. With `read` the fact is what that returns of the resource; None where there is
-    no such resource.
+    `of` is the kind of that resource, `resource` returns its name. With `condition` it is for a resource further down,
+    which the parent does not make. With `read` it is for a child of the service's own: the fact is what that returns
+    of the child; None where there is no such child.
     """
 
     of: type[CustomResource]
@@ -31,15 +31,13 @@ class Reported(Need):
         """Return whether it is True, for the present generation of that resource."""
         other = sight(self.of, self.resource(resource))
         if self.read is not None:
-            # One that is only imagined to report something (`add_telling`) asks for nothing that could be read.
-            is_known = other is not None and getattr(other, "spec", None) is not None
-            return Resolved(ready=True, fact=self.read(other) if is_known else None)
+            return Resolved(ready=True, fact=self.read(other) if other is not None else None)
         return Resolved(
             ready=True, fact=other is not None and conditions.is_true(other.status.conditions, self.condition)
         )
 
     def imagine(self, resource: Any, world: Imagination) -> None:
-        """Put a resource there that has reported it; whoever makes the resource puts its own in its place."""
+        """Put a resource there that has reported it; a child of the service's own is imagined with the service."""
         if self.read is not None:
             return
         said = (Condition(type=self.condition, status="True", reason=conditions.READY),)

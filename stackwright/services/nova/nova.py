@@ -27,6 +27,7 @@ from stackwright.blueprint.needs.given import broker_secret, database_secret
 from stackwright.blueprint.network import Network
 from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.service import Export, Service, Told
+from stackwright.kube import conditions
 from stackwright.kube.plan import Wait
 from stackwright.kube.shapes.children import Child, child
 from stackwright.services.nova import connections, mapping, rows, upgrade
@@ -84,9 +85,11 @@ def cell_needs(resource: Nova) -> Iterator[Database | Messaging | Password | Rep
         if said.metadataServiceTemplate.enabled:
             yield Password(CELL_METADATA, entry=cell, instead=METADATA)
         if said.novaComputeTemplates:
-            yield Reported(
-                name="computes", key=cell, of=NovaCell, resource=named, condition="NovaAllControlPlaneComputesReady"
-            )
+            yield Reported(name="computes", key=cell, of=NovaCell, resource=named, read=_has_computes)
+
+
+def _has_computes(cell: NovaCell) -> bool:
+    return conditions.is_true(cell.status.conditions, "NovaAllControlPlaneComputesReady")
 
 
 def _named(cell: str, resource: Nova) -> str:

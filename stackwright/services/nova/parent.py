@@ -37,7 +37,7 @@ class ParentFacts(Facts):
     # Whether the tables of the API and of cell0 are made.
     synced: bool = False
     # Of cells, whether all of their computes in the cluster run.
-    computes: Mapping[str, bool] = field(default_factory=dict)
+    computes: Mapping[str, bool | None] = field(default_factory=dict)
     # What runs: of the services for all cells, by service, and of the cells.
     services: Mapping[str, Run | None] = field(default_factory=dict)
     cells: Mapping[str, Run | None] = field(default_factory=dict)
