@@ -20,7 +20,8 @@ from stackwright.kube.shapes.states import state_of
 class Later:
     """A child that is created only after others: jobs of the service by name, and children as Kind/name.
 
-    A job counts once it is done, a child once it is ready. The order is for creation alone: a child that exists follows
+    What the needs of the service make counts among the children, such as its KeystoneService. A job counts once it is
+    done, a child once it is ready. The order is for creation alone: a child that exists follows
     its parent whatever becomes of the others, so that a broken cell stops nothing else. Where changes have to wait too,
     yield a `Wait` in place of the child.
     """
@@ -41,14 +42,15 @@ def find_ready(wanted: Iterable[Child | Later | Wait], look: Look) -> frozenset[
 
 
 def put_in_order(
-    wanted: Iterable[Child | Later | Wait], jobs: Iterable[str], done: frozenset[str], look: Look
+    wanted: Iterable[Child | Later | Wait], others: Iterable[str], done: frozenset[str], look: Look
 ) -> tuple[tuple[Child, ...], tuple[Wait, ...]]:
     """Return the children that may be applied now, and what those wait for that may not.
 
-    `jobs` are the names of all jobs that the resource has, `done` everything that is done or ready.
+    `others` are the names of all jobs of the resource, and of the children of its needs; `done` is everything that is
+    done or ready.
     """
     entries = tuple(wanted)
-    known = {*jobs, *map(name_child, _children(entries))}
+    known = {*others, *map(name_child, _children(entries))}
     children: list[Child] = []
     waits: list[Wait] = []
     for entry in entries:

@@ -102,7 +102,7 @@ def _decide(
                 world.add(_finished(service, resource, msgspec.convert(child.body, child.of), world))
                 moved = True
         if service.children is not None and intent.values is not None:
-            moved |= _run_jobs(intent, resource, world) | _make_ready(service, intent, world)
+            moved |= _run_jobs(intent, resource, world) | _make_ready(intent, world)
     waits = "; ".join(wait.message for wait in intent.waits)
     if intent.values is None or waits:
         nothing = f"{resource.kind.name} {resource.metadata.name} runs elsewhere: there is nothing to install"
@@ -121,9 +121,10 @@ def _run_jobs(intent: Intent[Any], resource: Any, world: ImaginedWorld) -> bool:
     return bool(new)
 
 
-def _make_ready(service: Service[Any, Any], intent: Intent[Any], world: ImaginedWorld) -> bool:
+def _make_ready(intent: Intent[Any], world: ImaginedWorld) -> bool:
     """Put children there that are ready, as others may wait for them; return whether any is new."""
-    new = [item for item in intent.children if item.of in service.owns and world(item.of, item.key.name) is None]
+    ours = (item for item in intent.children if issubclass(item.of, CustomResource) and not item.kept)
+    new = [item for item in ours if world(item.of, item.key.name) is None]
     for item in new:
         made: Any = msgspec.convert(item.body, item.of)
         reported = (READY, *made.declared_conditions())

@@ -9,7 +9,7 @@ from stackwright.api import paths
 from stackwright.api.base import CustomResource, JsonObject, ObjectMeta
 from stackwright.blueprint import actions, configuration, policies, use, values
 from stackwright.blueprint.actions import Course, Traces
-from stackwright.blueprint.children import put_in_order
+from stackwright.blueprint.children import find_ready, name_child, put_in_order
 from stackwright.blueprint.digests import digest
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
@@ -149,8 +149,9 @@ def _sudo(service: Service[C, F], environment: Environment) -> JsonObject:
 def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common: Intent[F]) -> Intent[F]:
     """Return what to do once everything that the service needs is known."""
     wanted = tuple(service.children(resource, facts)) if service.children else ()
-    jobs = (job.name for job in service.jobs_of(resource))
-    below, below_waits = put_in_order(wanted, jobs, facts.done, seen.look)
+    others = (*(job.name for job in service.jobs_of(resource)), *map(name_child, common.children))
+    done = facts.done | find_ready(common.children, seen.look)
+    below, below_waits = put_in_order(wanted, others, done, seen.look)
     restart = common.course.restart or traces.restarted(seen.workloads)
     chart_values = values.values(service, resource, facts, restart=restart) | (common.values or {})
     if common.course.jobs:

@@ -7,6 +7,8 @@ from typing import Any
 import msgspec
 
 from stackwright.api.base import JsonObject, ObjectMeta
+from stackwright.api.keystone import KeystoneService
+from stackwright.blueprint.children import Later
 from stackwright.blueprint.facts import BrokerFacts, Endpoints
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import (
@@ -146,14 +148,19 @@ def _logins(facts: ParentFacts, broker: BrokerFacts) -> dict[str, str]:
 # What Nova stands for.
 
 
-def children(resource: Nova, facts: ParentFacts) -> Iterator[Child | Wait]:
-    """Yield the cells, all at once, and the services for all cells when the declared cells are mapped."""
+def children(resource: Nova, facts: ParentFacts) -> Iterator[Child | Later | Wait]:
+    """Yield the cells, all at once, and the services for all cells when the declared cells are mapped.
+
+    A cell is created when Keystone has the user that its services work as.
+    """
     cells = ready_cells(resource, facts)
     course = upgrade.course(resource, facts)
     yield from course.waits
     for cell in sorted(resource.spec.cellTemplates):
         if cell in cells:
-            yield child(_cell(resource, facts, cell, course.images), condition="NovaAllCellReady")
+            cell_child = child(_cell(resource, facts, cell, course.images), condition="NovaAllCellReady")
+            # Its processes end if they cannot log in to Keystone.
+            yield Later(cell_child, after=(f"{KeystoneService.kind.name}/{resource.metadata.name}",))
         else:
             yield Wait("CellNotReady", f"Cell {cell} waits for its database and its broker", "NovaAllCellReady")
     missing = sorted(set(resource.spec.cellTemplates) - set(mapping.mapped(resource, facts)))

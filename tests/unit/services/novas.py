@@ -5,10 +5,14 @@ from typing import Any
 
 import msgspec
 
+from stackwright.blueprint.children import Later
 from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Endpoints, IdentityFacts, OutsideFacts
 from stackwright.blueprint.service import Service
+from stackwright.kube.plan import Wait
+from stackwright.kube.shapes.children import Child
 from stackwright.services.nova.facts import NovaFacts
 from stackwright.services.nova.kinds.nova import Nova
+from stackwright.services.nova.nova import NOVA
 from stackwright.services.nova.outside_compute import CellFacts
 from stackwright.services.nova.parent import ParentFacts
 from stackwright.services.nova.service import SERVICES
@@ -61,6 +65,12 @@ def made(kind: str, name: str = "nova-x", **spec: Any) -> Any:
 def nova(status: dict[str, Any] | None = None, **spec: Any) -> Nova:
     body = {"metadata": {"name": "nova", "namespace": "openstack"}, "spec": {**LEAST["Nova"], **spec}}
     return msgspec.convert({**body, "status": status or {}}, Nova)
+
+
+def children_of(resource: Nova, facts: ParentFacts) -> list[Child | Wait]:
+    """Return what Nova stands for, and what it waits for, whatever its children come after."""
+    assert NOVA.children is not None
+    return [item.child if isinstance(item, Later) else item for item in NOVA.children(resource, facts)]
 
 
 def nobody(kind: type[Any], name: str, **_: str) -> Any:

@@ -22,7 +22,7 @@ from stackwright.services.nova.nova import CELL_METADATA, METADATA, NOVA
 from stackwright.services.nova.parent import ParentFacts
 from stackwright.services.nova.service import SERVICES
 from tests.functional.crds.samples import LEAST
-from tests.unit.services.novas import BY_KIND, CELL0, CELL1, CELL_FACTS, FACTS, PARENT, made, nobody, nova
+from tests.unit.services.novas import BY_KIND, CELL0, CELL1, CELL_FACTS, FACTS, PARENT, children_of, made, nobody, nova
 
 LEAVES: list[Service[Any, Any]] = [service for service in SERVICES if service.facts is NovaFacts]
 
@@ -124,8 +124,7 @@ def test_a_program_is_python_that_checks_before_it_works(program: Any) -> None:
 
 
 def handed(resource: Nova, facts: ParentFacts) -> tuple[dict[str, dict[str, Any]], list[Wait]]:
-    assert NOVA.children is not None
-    found = list(NOVA.children(resource, facts))
+    found = children_of(resource, facts)
     bodies = {item.key.name: item.body["spec"] for item in found if isinstance(item, Child)}
     return bodies, [item for item in found if isinstance(item, Wait)]
 
@@ -217,10 +216,9 @@ def test_each_secret_names_those_who_read_it_and_nobody_else_who_is_there(cell1:
     own = cell1.get("metadataServiceTemplate", {}).get("enabled", False)
     resource = nova(cellTemplates={"cell0": {}, "cell1": cell1}, metadataServiceTemplate={"enabled": not own})
     facts = replace(done("map-cell0", "map-cell1"), passwords=dict.fromkeys((METADATA, f"{CELL_METADATA}.cell1"), "x"))
-    assert NOVA.children is not None
     assert NOVA.exports is not None
     assert CELL.children is not None
-    made_here = [item for item in NOVA.children(resource, facts) if isinstance(item, Child)]
+    made_here = [item for item in children_of(resource, facts) if isinstance(item, Child)]
     there = [msgspec.convert(item.body, item.of) for item in made_here]
     for cell in [found for found in there if isinstance(found, NovaCell)]:
         below = (item for item in CELL.children(cell, CELL_FACTS) if isinstance(item, Child))

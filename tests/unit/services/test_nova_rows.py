@@ -16,7 +16,7 @@ from stackwright.services.nova.kinds.nova import Nova
 from stackwright.services.nova.nova import NOVA
 from stackwright.services.nova.parent import ParentFacts, Run
 from stackwright.services.nova.pod import service_rows
-from tests.unit.services.novas import PARENT, made, nova
+from tests.unit.services.novas import PARENT, children_of, made, nova
 
 SETTLED = Run({"conductor": "x"}, frozenset({"conductor"}))
 FACTS = replace(
@@ -82,8 +82,7 @@ def test_a_cell_that_is_removed_loses_its_computes_when_they_are_empty_and_is_de
     assert names.index("empty-cell2") < names.index("clean-cell2") < names.index("delete-cell2")
 
     def left(facts: ParentFacts) -> list[Any]:
-        assert NOVA.children is not None
-        found = (item for item in NOVA.children(resource, facts) if isinstance(item, Child))
+        found = (item for item in children_of(resource, facts) if isinstance(item, Child))
         return [item.body["spec"].get("novaComputeTemplates", {}) for item in found if item.key.name == "nova-cell2"]
 
     # As long as servers may be on them, nothing changes.
