@@ -6,8 +6,10 @@ changed, and deleted with the resource. This also holds for an installation by h
 
 from collections.abc import Iterable
 
+from stackwright import services
 from stackwright.adapters.helm.records import UNINSTALLED
 from stackwright.api.annotations import GENERATED_FOR, RELEASE_OWNER
+from stackwright.blueprint.service_fields import status_of
 from stackwright.controllers import release
 from stackwright.controllers.ownership.standing import TAKEN
 from stackwright.kube.builtin import Secret
@@ -47,13 +49,22 @@ def is_a_users(present: Resource, resource: Resource) -> bool:
 def hands_over(resource: CustomResource, secrets: Iterable[Secret]) -> bool:
     """Return whether a user hands an installation by hand over, or is asked to because helm recorded a release.
 
-    In earlier versions, `stackwright render` left no mark on the Secrets of such an installation.
+    In earlier versions, `stackwright render` left no mark on the Secrets of such an installation. A record alone proves
+    nothing, because whoever writes Secrets can write one. So it counts only where it stops the operator until the user
+    has said whose the release is: not if the operator has recorded the release already, or if there is no release.
     """
     if resource.metadata.annotations.get(RELEASE_OWNER) == release.Owner.OPERATOR.value:
         return True
+    if not _may_be_a_hands(resource):
+        return False
     history = release.history_of(secrets, resource.metadata.name)
     newest = history[-1] if history else None
     return newest is not None and not newest.owner and not newest.ours and newest.status != UNINSTALLED
+
+
+def _may_be_a_hands(resource: CustomResource) -> bool:
+    service = services.blueprint_of(type(resource))
+    return service is not None and service.has_chart and release.RECORDED not in status_of(resource).hash
 
 
 def sentence(what: str, advice: str, *, release: bool) -> str:

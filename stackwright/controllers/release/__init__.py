@@ -25,7 +25,7 @@ Neither way restarts a pod: only metadata changes hands (see `handover`).
 
 from stackwright.controllers.release.differences import MADE, WHOLE
 from stackwright.controllers.release.handover import Contested, settle, take_fields, there
-from stackwright.controllers.release.history import Revision, Wanted, decide, history_of, woken_by
+from stackwright.controllers.release.history import RECORDED, Revision, Wanted, decide, history_of, woken_by
 from stackwright.controllers.release.kinds import KINDS, is_known, type_of
 from stackwright.controllers.release.ownership import (
     CONTESTED,
@@ -48,6 +48,7 @@ __all__ = [
     "GIVEN",
     "KINDS",
     "MADE",
+    "RECORDED",
     "RELEASE_OWNER",
     "UNKNOWN",
     "WHOLE",

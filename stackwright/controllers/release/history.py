@@ -18,6 +18,9 @@ from stackwright.kube.resource import JsonObject, Key, Resource
 
 # On a record of ours: what it records, so that it need not be unpacked to be compared.
 DIGEST = "openstack.org/release-digest"
+# The key of a status's hash with the digest of the last record that the operator wrote. Whoever writes Secrets can
+# write a record, but only operators write a status.
+RECORDED = "release"
 # What `helm history` shows of a revision of ours. Helm keeps it when it supersedes the revision.
 DESCRIPTION = "Applied by the operator"
 # As many as helm keeps by itself.

@@ -189,7 +189,7 @@ class ServiceController(Generic[C, F]):
         if rendered is not None and intent.values is not None and not outcome.failed and not waits:
             wanted = release.Wanted(resource, rendered, intent.values)
             waits.extend(await self._record(resource, wanted, context))
-            recorded = {holding.RECORDED: wanted.digest} if not waits else {}
+            recorded = {release.RECORDED: wanted.digest} if not waits else {}
             intent = replace(intent, noted={**intent.noted, **recorded})
         delays, stuck = await self._turn(resource, intent.turns, seen, context)
         delays.extend(again)
@@ -335,7 +335,7 @@ class ServiceController(Generic[C, F]):
             changes["lastAppliedTopology"] = _topology_of(intent, outcome.parent)
             parts = {**intent.values["components"], **intent.values.get("jobs", {})}
             hashes = {name: part["hash"] for name, part in parts.items() if "hash" in part}
-            before = {name: value for name, value in status.hash.items() if name == holding.RECORDED}
+            before = {name: value for name, value in status.hash.items() if name == release.RECORDED}
             changes["hash"] = {**before, **hashes, **intent.noted}
         return msgspec.structs.replace(status, **changes)
 

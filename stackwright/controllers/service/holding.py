@@ -23,9 +23,6 @@ from stackwright.controllers.service.rings import Turn
 from stackwright.kube.builtin import Job, Secret
 from stackwright.kube.errors import Blocked, Retry
 
-# The key of a status's hash with the digest of the last applied record.
-RECORDED = "release"
-
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
 
@@ -56,7 +53,7 @@ def hold(service: Service[C, F], resource: C, seen: Seen) -> Held | None:
     newest = history[-1] if history else None
     if newest is None or newest.owner != metadata.uid or newest.status != DEPLOYED or not newest.ours:
         return None
-    if newest.content_digest != status_of(resource).hash.get(RECORDED):
+    if newest.content_digest != status_of(resource).hash.get(release.RECORDED):
         return None
     lost: list[JsonObject] = []
     there: list[JsonObject] = []

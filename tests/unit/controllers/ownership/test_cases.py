@@ -284,11 +284,28 @@ def test_an_installation_by_hand_is_handed_over_or_asked_about() -> None:
     word = made("KeystoneAPI", "keystone", annotations={RELEASE_OWNER: "operator"})
     assert taken(word, listing(word, theirs)) == ()
     # The release that helm made by hand blocks until the user says whose it is; until then nothing is touched.
+    assert taken(KEYSTONE, listing(KEYSTONE, theirs, by_hand("keystone"))) == ()
+
+
+def by_hand(name: str) -> Secret:
+    """Return the record of a release that a hand made, or that somebody forged."""
     record = revision(1, hand=True).secret
-    labels = {**record.metadata.labels, "name": "keystone"}
+    labels = {**record.metadata.labels, "name": name}
     metadata = msgspec.structs.replace(record.metadata, namespace="cloud", labels=labels)
-    installed = msgspec.structs.replace(record, metadata=metadata)
-    assert taken(KEYSTONE, listing(KEYSTONE, theirs, installed)) == ()
+    return msgspec.structs.replace(record, metadata=metadata)
+
+
+def test_a_record_that_somebody_forged_hands_nothing_over() -> None:
+    """A release that the operator has recorded is not stopped by such a record, and would take the object."""
+    status = msgspec.structs.replace(KEYSTONE.status, hash={"release": "0123456789abcdef"})
+    recorded = msgspec.structs.replace(KEYSTONE, status=status)
+    theirs = there(Secret, "keystone-config-data")
+    assert taken(recorded, listing(recorded, theirs, by_hand("keystone")))
+
+
+def test_a_record_hands_nothing_over_to_a_resource_without_a_release() -> None:
+    cell, theirs = made("NovaCell", "cell"), there(Secret, "cell-config-data")
+    assert taken(cell, listing(cell, theirs, by_hand("cell")))
 
 
 def test_a_part_is_as_old_as_its_service() -> None:
