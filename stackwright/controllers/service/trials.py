@@ -1,9 +1,9 @@
 """Trials of a StatefulSet's new image and configuration, before they replace pods that serve. Pure.
 
 A Deployment starts a new pod beside the old one, and keeps the old one if the new one does not come up. A StatefulSet
-cannot do this, because each volume belongs to one pod. While its pods serve, a new image, or new configuration that can
-be tried without the data, therefore runs in a Job first. If the image cannot be pulled, or the program refuses its
-configuration, the StatefulSet stays as it is.
+cannot do this, because each volume, and each name, belongs to one pod. While its pods serve, a new image, or new
+configuration that can be tried without the data, therefore runs in a Job first. If the image cannot be pulled, or the
+program refuses its configuration, the StatefulSet stays as it is.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -93,9 +93,9 @@ def hold_back(
 def is_risky(component: Component[Any, Any], present: StatefulSet, wanted: JsonObject) -> bool:
     """Return whether a change would replace pods that serve by pods with another image or configuration.
 
-    A component without data, such as a cache, is not tried, because it recovers quickly.
+    A component without data that says no trial, such as a cache, is not tried, because it recovers quickly.
     """
-    if not component.data:
+    if not component.data and not component.trial:
         return False
     serving = present.status.get("readyReplicas", 0) > 0 and wanted["spec"].get("replicas", 1) > 0
     return serving and _started_with(component, present.spec["template"]) != _started_with(

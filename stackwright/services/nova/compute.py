@@ -46,6 +46,7 @@ COMPUTE = Service(
             suffix="",
             description="The compute: a StatefulSet called like the release.",
             requests=programs.REQUESTS,
+            trial=programs.trial(programs.COMPUTE),
         ),
     ),
     network=Network(dials=settings.DIALS),

@@ -78,6 +78,7 @@ CONDUCTOR = Service(
             suffix="",
             description="The conductors: a StatefulSet called like the release.",
             requests=programs.REQUESTS,
+            trial=programs.trial(programs.CONDUCTOR),
             after=(DB_SYNC,),
         ),
     ),

@@ -14,13 +14,19 @@ REQUESTS = {"cpu": "50m", "memory": "256Mi"}
 API = serving.application("nova", "nova.wsgi.osapi_compute")
 METADATA = serving.application("nova", "nova.wsgi.metadata")
 
+_TRIAL = "STACKWRIGHT_TRIAL"
 _DAEMON = """\
+import os
+
 # By its name oslo.config finds files for it alone.
 sys.argv[0] = "nova-{name}"
 from nova.cmd import {name}
 
 {name}.config.parse_args(sys.argv)
 check()
+# A trial in a Job ends here: the pods that serve are replaced once it has succeeded.
+if "{trial}" in os.environ:
+    sys.exit()
 # What was read is not read again: options of the command line cannot be registered twice.
 {name}.config.parse_args = lambda *_: None
 {before}STARTED.touch()
@@ -39,7 +45,7 @@ if not place.exists():
 
 def daemon(name: str, before: str = "") -> ConfigFile:
     """Return the file from which a program of Nova without a port starts."""
-    return serving.daemon("nova", _DAEMON.format(name=name, before=before))
+    return serving.daemon("nova", _DAEMON.format(name=name, before=before, trial=_TRIAL))
 
 
 SCHEDULER, CONDUCTOR = daemon("scheduler"), daemon("conductor")
@@ -49,6 +55,15 @@ COMPUTE = daemon("compute", _IDENTITY)
 def command(program: ConfigFile) -> str:
     """Return the command of a program without a port."""
     return f"python3 {program.destination}"
+
+
+def trial(program: ConfigFile) -> str:
+    """Return what a shell runs to try the configuration of a program without a port.
+
+    A command of the user's own need not end, so it is not tried.
+    """
+    ours = f'"command": "{command(program)}'
+    return f"grep -q '{ours}' /var/lib/kolla/config_files/config.json || exit 0\n{_TRIAL}=true exec kolla_start\n"
 
 
 def cells(resource: Any) -> ConfigFile:

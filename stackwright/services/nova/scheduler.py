@@ -41,6 +41,7 @@ SCHEDULER = Service(
             suffix="",
             description="The scheduler: a StatefulSet called like the release.",
             requests=programs.REQUESTS,
+            trial=programs.trial(programs.SCHEDULER),
         ),
     ),
     network=Network(dials=settings.DIALS),

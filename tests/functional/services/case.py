@@ -14,7 +14,7 @@ import msgspec
 from stackwright.blueprint.needs import CatalogEntry
 from stackwright.blueprint.needs.need import WantedPassword
 from stackwright.blueprint.providers import BROKER, CACHE, DATABASE, IDENTITY
-from stackwright.blueprint.service import Service
+from stackwright.blueprint.service import Component, Service
 from stackwright.kube.resource import CustomResource, JsonObject
 
 SECRET = "osp-secret"
@@ -149,13 +149,12 @@ class ServiceCase:
             for interface, (suffix, port) in named.items()
         }
 
-    def deployments(self) -> Iterator[tuple[str, str]]:
-        """Yield the names of its Deployments, each with its component."""
+    def workloads(self) -> Iterator[tuple[str, Component[Any, Any]]]:
+        """Yield the names of its Deployments and StatefulSets, each with its component."""
         resource = msgspec.convert(self.body("nowhere", **self.without_state), self.kind)
         for component in self.blueprint.components_of(resource):
-            if component.workload == "Deployment":
-                suffix = component.name if component.suffix is None else component.suffix
-                yield "-".join(filter(None, (self.name, suffix))), component.name
+            suffix = component.name if component.suffix is None else component.suffix
+            yield "-".join(filter(None, (self.name, suffix))), component
 
     def parts(self) -> Iterator[str]:
         """Yield the names of the hashes in the status: its release and parts, what ran, was generated or exported."""

@@ -17,15 +17,21 @@ from tests.functional.services.place import Place, surroundings
 
 
 @pytest.fixture
+def script() -> Script:
+    """What pods do: all of them succeed, unless a module says otherwise."""
+    return Script()
+
+
+@pytest.fixture
 async def place(
-    case: ServiceCase, client: Client, namespace: str, kubernetes: dict[str, Path], tmp_path: Path
+    case: ServiceCase, client: Client, namespace: str, kubernetes: dict[str, Path], tmp_path: Path, script: Script
 ) -> AsyncIterator[Place]:
     """A namespace whose pods are played, with nothing in it that the service needs."""
     await defined(client)
     await defined(client, case.kinds)
     await client.apply(StorageClass, storage_class(CLASS))
     async with contextlib.AsyncExitStack() as stack:
-        await stack.enter_async_context(simulated(client, namespace, Script()))
+        await stack.enter_async_context(simulated(client, namespace, script))
         if (provides := case.blueprint.provides) is not None and provides.word == DATABASE:
             await stack.enter_async_context(neighbours.nodes_agree(client, namespace, case.name))
         found = Place(client, namespace, case=case, environment=surroundings(case, kubernetes, tmp_path))

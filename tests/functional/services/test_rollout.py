@@ -1,20 +1,32 @@
-"""A change that does not get through takes no good pod away: for every service without state, by its row."""
+"""A change that does not get through takes no good pod away: for every service without state, by its row.
+
+A Deployment has the new pod beside the old one. A StatefulSet cannot, so that the change is tried in a Job first.
+"""
 
 from typing import Any
 
 import pytest
 
-from stackwright.kube.builtin import Deployment, Pod
+from stackwright.kube.builtin import Deployment, Job, Pod, StatefulSet
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import find
+from stackwright.simulator import Behaviour, Script, Selector
 from stackwright.simulator.annotations import PREFIX
 from tests.functional.services.place import Place
 from tests.functional.services.rows import rows
-from tests.functional.watching import eventually, is_ready
+from tests.functional.watching import eventually, is_ready, some
 
 WORDS = "The configuration has values that the service cannot read"
-# Those whose options are known, and whose pods come beside the old ones.
-ROWS = [row for row in rows() if row.blueprint.options is not None and dict(row.deployments())]
+# Those whose options are known, and that have pods.
+ROWS = [row for row in rows() if row.blueprint.options is not None and dict(row.workloads())]
+KINDS: dict[str, type[Any]] = {"Deployment": Deployment, "StatefulSet": StatefulSet}
+TRIAL = "app.kubernetes.io/component=trial"
+
+
+@pytest.fixture
+def script() -> Script:
+    """Trials take long enough to have a fault."""
+    return Script((Behaviour(Selector(labels=dict([TRIAL.split("=")])), start_after=2.0),))
 
 
 async def annotate(client: Client, kind: type[Any], name: str, namespace: str, **said: str | None) -> None:
@@ -33,21 +45,27 @@ async def configure(place: Place, snippet: str) -> None:
 async def test_the_old_pod_serves_until_a_change_gets_through(standing: Place) -> None:
     await configure(standing, "")
     await standing.up()
-    deployments = dict(standing.case.deployments())
+    workloads = dict(standing.case.workloads())
 
     # A value that the operator knows to be wrong changes nothing.
-    before = {name: await generation(standing, name) for name in deployments}
+    before = {name: await generation(standing, name) for name in workloads}
     await configure(standing, "[DEFAULT]\ndebug = s3cr3t\n")
     told = await standing.told("[DEFAULT] debug must be true or false", "InputReady")
     assert not any("s3cr3t" in condition.message for condition in told.status.conditions)
-    assert {name: await generation(standing, name) for name in deployments} == before
+    assert {name: await generation(standing, name) for name in workloads} == before
 
-    for number, (deployment, component) in enumerate(deployments.items()):
-        await assert_old_pod_serves(standing, deployment, component, f"[DEFAULT]\ndebug = {number % 2 == 0}\n")
+    for number, (name, component) in enumerate(workloads.items()):
+        snippet = f"[DEFAULT]\ndebug = {number % 2 == 0}\n"
+        if component.workload == "Deployment":
+            await assert_old_pod_serves(standing, name, component.name, snippet)
+        else:
+            await assert_change_is_tried(standing, name, snippet)
 
 
-async def generation(place: Place, deployment: str) -> int:
-    return (await place.client.get(Deployment, deployment, place.namespace)).metadata.generation
+async def generation(place: Place, name: str) -> int:
+    workload = dict(place.case.workloads())[name].workload
+    found: int = (await place.client.get(KINDS[workload], name, place.namespace)).metadata.generation
+    return found
 
 
 async def assert_old_pod_serves(place: Place, deployment: str, component: str, snippet: str) -> None:
@@ -61,23 +79,53 @@ async def assert_old_pod_serves(place: Place, deployment: str, component: str, s
     crash = {"fault": "Crash", "exit_code": "22", "message": WORDS, "backoff": "0.5", "container": component}
     await annotate(client, Deployment, deployment, namespace, **crash)
     await configure(place, snippet)
-
-    def stuck(seen: Any) -> bool:
-        said = find(seen.status.conditions, "DeploymentReady")
-        return said is not None and said.reason == "RolloutStuck" and WORDS in said.message
-
-    told = await eventually(client, case.kind, case.name, namespace, stuck)
-    said = find(told.status.conditions, "DeploymentReady")
-    assert said is not None
-    assert f"Deployment {deployment} serves with 1 of 1 pods, and a new one is not ready yet" in said.message
-    assert "0 of 1" not in said.message
-    assert not is_ready(told)
-    for pod in owned:
-        stays = await client.get(Pod, pod.metadata.name, namespace)
-        assert not stays.deleting
-        ready = {entry["type"]: entry["status"] for entry in stays.status["conditions"]}
-        assert ready["Ready"] == "True"
+    message = await stuck(place)
+    assert f"Deployment {deployment} serves with 1 of 1 pods, and a new one is not ready yet" in message
+    assert "0 of 1" not in message
+    await assert_ready(place, owned)
 
     # It goes on by itself once the cause is gone.
     await annotate(client, Deployment, deployment, namespace, **dict.fromkeys(crash))
     await place.up()
+
+
+async def assert_change_is_tried(place: Place, name: str, snippet: str) -> None:
+    """Make a change whose trial fails; see that the pod stays, and that another change is tried and comes through."""
+    client, namespace = place.client, place.namespace
+    serving = await client.get(Pod, f"{name}-0", namespace)
+    before = await generation(place, name)
+    await configure(place, snippet)
+    (trial,) = await some(client, Job, namespace, lambda found: len(found) == 1, labels=TRIAL)
+    await annotate(client, Job, trial.metadata.name, namespace, fault="Crash", exit_code="22", message=WORDS)
+    message = await stuck(place)
+    assert f"StatefulSet {name} keeps its pods, because a trial of the change failed" in message
+    assert await generation(place, name) == before
+    await assert_ready(place, [serving])
+
+    await configure(place, f"{snippet}use_stderr = false\n")
+    await place.up()
+    replaced = await client.get(Pod, f"{name}-0", namespace)
+    assert replaced.metadata.uid != serving.metadata.uid
+    await some(client, Job, namespace, lambda found: not found, labels=TRIAL)
+
+
+async def stuck(place: Place) -> str:
+    """Return what is said of a rollout that is stuck."""
+
+    def is_stuck(seen: Any) -> bool:
+        said = find(seen.status.conditions, "DeploymentReady")
+        return said is not None and said.reason == "RolloutStuck" and WORDS in said.message
+
+    told = await eventually(place.client, place.case.kind, place.case.name, place.namespace, is_stuck)
+    said = find(told.status.conditions, "DeploymentReady")
+    assert said is not None
+    assert not is_ready(told)
+    return said.message
+
+
+async def assert_ready(place: Place, pods: list[Pod]) -> None:
+    for pod in pods:
+        stays = await place.client.get(Pod, pod.metadata.name, place.namespace)
+        assert (stays.metadata.uid, stays.deleting) == (pod.metadata.uid, False)
+        ready = {entry["type"]: entry["status"] for entry in stays.status["conditions"]}
+        assert ready["Ready"] == "True"

@@ -12,6 +12,8 @@ from stackwright.kube.resource import OwnerReference
 from stackwright.kube.shapes.children import Child, child
 from stackwright.services.mariadb.kinds import Galera
 from stackwright.services.mariadb.service import SERVICE as MARIADB
+from stackwright.services.nova.kinds.services import NovaScheduler
+from stackwright.services.nova.scheduler import SCHEDULER
 from stackwright.services.rabbitmq.kinds import RabbitMq
 from stackwright.services.rabbitmq.service import SERVICE as RABBITMQ
 
@@ -127,6 +129,27 @@ def test_configuration_is_tried_once_it_is_written() -> None:
 def test_configuration_that_nothing_can_try_is_applied() -> None:
     wanted = body(read="two")
     assert held(wanted, CONFIG, present(body()), service=RABBITMQ, kind=RabbitMq).bodies == (wanted,)
+
+
+@pytest.mark.parametrize("wanted", [body("nova:2"), body(read="two")], ids=["image", "configuration"])
+def test_pods_that_keep_no_data_are_tried_where_they_say_how(wanted: dict[str, Any]) -> None:
+    """Nova's scheduler has no volume, but a name that belongs to one pod."""
+    for part in (wanted, there := body()):
+        part["metadata"]["labels"]["app.kubernetes.io/component"] = "scheduler"
+        part["spec"]["template"]["spec"]["containers"][0]["name"] = "scheduler"
+    found = hold_scheduler(wanted, CONFIG, present(there))
+    assert found.bodies == ()
+    (trial,) = found.trials
+    (container,) = trial.body["spec"]["template"]["spec"]["containers"]
+    assert "kolla_start" in container["command"][-1]
+
+
+def hold_scheduler(wanted: dict[str, Any], *there: Any) -> trials.Held:
+    spec = {"secret": "s", "keystoneAuthURL": "http://keystone:5000"}
+    metadata = {"name": "db", "namespace": "openstack", "uid": "p"}
+    resource = msgspec.convert({"metadata": metadata, "spec": spec}, NovaScheduler)
+    look: Any = Look(*there)
+    return trials.hold_back(SCHEDULER, resource, (wanted,), (child(CONFIG),), look)
 
 
 def test_a_trial_that_failed_is_told_with_the_last_words_of_its_pod() -> None:

@@ -120,6 +120,18 @@ def test_a_program_is_python_that_checks_before_it_works(program: Any) -> None:
     assert text.index("\ncheck()") < text.index("STARTED.touch()") < text.index(".main()")
 
 
+def test_a_trial_ends_where_the_configuration_was_read_and_is_none_of_a_users_command() -> None:
+    for kind in ("NovaScheduler", "NovaConductor", "NovaCompute"):
+        (component,) = BY_KIND[kind].known_components
+        ours = configuration.secret_data(BY_KIND[kind], made(kind), FACTS)
+        text = ours["daemon.py"]
+        assert text.index("\ncheck()") < text.index("STACKWRIGHT_TRIAL") < text.index("STARTED.touch()")
+        looked_for = component.trial.split("'")[1]
+        assert looked_for in ours[f"{component.name}.json"]
+        theirs = made(kind, kollaConfig={"command": "nova-conductor --debug"})
+        assert looked_for not in configuration.secret_data(BY_KIND[kind], theirs, FACTS)[f"{component.name}.json"]
+
+
 # What Nova hands down.
 
 

@@ -1,0 +1,57 @@
+"""The programs of Nova in the image that was built: how a trial of their configuration ends."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from stackwright.blueprint import configuration
+from tests.images.built import Answer, Built
+from tests.unit.services.novas import BY_KIND, FACTS, made
+
+# The user of Nova's pods.
+NOVA = 42436
+KINDS = ("NovaScheduler", "NovaConductor", "NovaCompute")
+
+
+@pytest.fixture
+def nova(openstack: Built) -> Built:
+    """The container, without what an earlier start has left in it."""
+    openstack.run("rm -rf /etc/nova/nova.conf.d /tmp/stackwright-started", user=0)
+    return openstack
+
+
+def trial(nova: Built, kind: str, **spec: Any) -> Answer:
+    """Run a trial in a container with the Secret of a resource, as the chart mounts it."""
+    service = BY_KIND[kind]
+    (component,) = service.known_components
+    secret = configuration.secret_data(service, made(kind, **spec), replace(FACTS, name="nova-x"))
+    places = {f"var/lib/openstack/config/{key}": content for key, content in secret.items()}
+    places["var/lib/kolla/config_files/config.json"] = secret[f"{component.name}.json"]
+    for place, content in places.items():
+        path = nova.root / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+        path.chmod(0o644)
+    return nova.run(component.trial, user=NOVA, environment={"KOLLA_CONFIG_STRATEGY": "COPY_ALWAYS"})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_trial_of_what_can_be_read_ends_well_and_starts_nothing(nova: Built, kind: str) -> None:
+    answer = trial(nova, kind)
+    assert answer.code == 0, answer.output
+    assert "Running command: 'python3 /etc/nova/daemon.py'" in answer.output
+    assert not (nova.root / "tmp/stackwright-started").exists()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_trial_of_what_cannot_be_read_says_which_option(nova: Built, kind: str) -> None:
+    answer = trial(nova, kind, customServiceConfig="[DEFAULT]\nlog_rotate_interval = s3cr3t\n")
+    assert answer.code != 0
+    words = "[DEFAULT] log_rotate_interval is not of type Integer"
+    assert f"The configuration has values that the service cannot read: {words}" in answer.output, answer.output
+
+
+def test_a_command_of_the_users_own_is_not_tried(nova: Built) -> None:
+    answer = trial(nova, "NovaConductor", kollaConfig={"command": "sleep infinity"})
+    assert (answer.code, answer.output) == (0, "")
