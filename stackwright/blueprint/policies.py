@@ -14,7 +14,7 @@ from stackwright.blueprint.interfaces import INTERNAL, PUBLIC
 from stackwright.blueprint.needs.need import Need
 from stackwright.blueprint.network import Listen
 from stackwright.blueprint.providers import BROKER, CACHE, DATABASE
-from stackwright.blueprint.service import Endpoint, Service
+from stackwright.blueprint.service import Component, Endpoint, Job, Schedule, Service
 
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
@@ -77,13 +77,23 @@ def _egress(service: Service[C, F], resource: C, facts: F, around: Surroundings)
         out.append({"to": [_pods({NAME: service.name, INSTANCE: facts.name})]})
     if service.network.dials:
         out.append({"ports": [_port(port) for port in service.network.dials]})
-    if service.network.kubernetes or service.jobs_of(resource):
+    if service.network.kubernetes or _has_waiting(service, resource):
         # Pods wait until Jobs are done, and ask the cluster's API for it. That API is not a pod, so no selector matches
         # it.
         out.append({"ports": [_port(port) for port in around.api_server]})
     if out:
         yield {"ports": [_port(53, "UDP"), _port(53)]}
     yield from out
+
+
+def _has_waiting(service: Service[C, F], resource: C) -> bool:
+    """Return whether something of a service starts only after a job."""
+    parts: tuple[Component[C, F] | Job[C, F] | Schedule[C, F], ...] = (
+        *service.components_of(resource),
+        *service.jobs_of(resource),
+        *service.schedules,
+    )
+    return any(part.after for part in parts)
 
 
 def _to(need: Need, resource: Any, facts: Any) -> Iterator[JsonObject]:

@@ -1,4 +1,4 @@
-"""The chart of Nova: one chart for services of which few have to wait for anything."""
+"""The chart of Nova: one chart for services of which none waits for a Job."""
 
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,8 @@ def rendered(helm: Helm, folder: Path, **values: Any) -> dict[tuple[str, str], A
     return {(body["kind"], body["metadata"]["name"]): body for body in yaml.safe_load_all(printed) if body}
 
 
-@pytest.mark.parametrize("component", ["api", "scheduler", "metadata", "novncproxy", "compute"])
-def test_a_service_that_waits_for_nothing_has_no_account_of_its_own(helm: Helm, tmp_path: Path, component: str) -> None:
+@pytest.mark.parametrize("component", ["api", "scheduler", "conductor", "metadata", "novncproxy", "compute"])
+def test_a_service_that_waits_for_no_job_has_no_account_of_its_own(helm: Helm, tmp_path: Path, component: str) -> None:
     objects = rendered(helm, tmp_path, components={component: PART})
     assert not [kind for kind, _ in objects if kind in WAITING]
     (workload,) = (body for (kind, _), body in objects.items() if kind in ("Deployment", "StatefulSet"))
@@ -30,20 +30,12 @@ def test_a_service_that_waits_for_nothing_has_no_account_of_its_own(helm: Helm, 
     assert pod["automountServiceAccountToken"] is False
 
 
-def test_a_job_that_waits_for_nothing_has_no_account_of_its_own(helm: Helm, tmp_path: Path) -> None:
-    objects = rendered(helm, tmp_path, jobs={"map-cell1": PART})
-    assert set(objects) == {("Job", "nova-map-cell1-abc")}
-    assert "serviceAccountName" not in objects["Job", "nova-map-cell1-abc"]["spec"]["template"]["spec"]
-
-
-def test_a_conductor_waits_with_an_account_that_sees_the_job_of_its_tables_alone(helm: Helm, tmp_path: Path) -> None:
-    objects = rendered(helm, tmp_path, components={"conductor": PART}, jobs={"db-sync": PART})
-    assert [kind for kind in WAITING if any(kind == other for other, _ in objects)] == list(WAITING)
-    pod = objects["StatefulSet", "nova"]["spec"]["template"]["spec"]
-    assert pod["serviceAccountName"] == "nova"
-    assert [container["name"] for container in pod["initContainers"]] == ["wait-for-db-sync"]
-    assert objects["Role", "nova-wait"]["rules"][1]["resourceNames"] == ["nova-db-sync-abc"]
-    assert "serviceAccountName" not in objects["Job", "nova-db-sync-abc"]["spec"]["template"]["spec"]
+def test_jobs_that_wait_for_no_other_have_no_account_of_their_own(helm: Helm, tmp_path: Path) -> None:
+    purge = {**PART, "schedule": "0 0 * * *"}
+    objects = rendered(helm, tmp_path, jobs={"db-sync": PART, "map-cell1": PART}, schedules={"db-purge": purge})
+    jobs = {("Job", "nova-db-sync-abc"), ("Job", "nova-map-cell1-abc")}
+    assert set(objects) == {*jobs, ("CronJob", "nova-db-purge")}
+    assert not any("serviceAccountName" in objects[job]["spec"]["template"]["spec"] for job in jobs)
 
 
 def test_one_policy_says_all_where_all_pods_are_alike(helm: Helm, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The programs of Nova in the image that was built: how a trial of their configuration ends."""
+"""The programs of Nova in the image that was built: how a trial of their configuration ends, and what they wait for."""
 
 from dataclasses import replace
 from typing import Any
@@ -22,7 +22,13 @@ def nova(openstack: Built) -> Built:
 
 
 def trial(nova: Built, kind: str, **spec: Any) -> Answer:
-    """Run a trial in a container with the Secret of a resource, as the chart mounts it."""
+    """Run the trial of a program."""
+    (component,) = BY_KIND[kind].known_components
+    return run(nova, component.trial, kind, **spec)
+
+
+def run(nova: Built, command: str, kind: str, **spec: Any) -> Answer:
+    """Run a command in a container with the Secret of a resource, as the chart mounts it."""
     service = BY_KIND[kind]
     (component,) = service.known_components
     secret = configuration.secret_data(service, made(kind, **spec), replace(FACTS, name="nova-x"))
@@ -33,7 +39,7 @@ def trial(nova: Built, kind: str, **spec: Any) -> Answer:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
         path.chmod(0o644)
-    return nova.run(component.trial, user=NOVA, environment={"KOLLA_CONFIG_STRATEGY": "COPY_ALWAYS"})
+    return nova.run(command, user=NOVA, environment={"KOLLA_CONFIG_STRATEGY": "COPY_ALWAYS"})
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -55,3 +61,23 @@ def test_a_trial_of_what_cannot_be_read_says_which_option(nova: Built, kind: str
 def test_a_command_of_the_users_own_is_not_tried(nova: Built) -> None:
     answer = trial(nova, "NovaConductor", kollaConfig={"command": "sleep infinity"})
     assert (answer.code, answer.output) == (0, "")
+
+
+def test_a_conductor_waits_until_its_tables_are_there(nova: Built) -> None:
+    tables = "[database]\nconnection = sqlite:////tmp/cell.sqlite\n"
+    waiting = "The tables of the cell are not made or upgraded yet"
+    started = nova.root / "tmp/stackwright-started"
+    # It would not end by itself.
+    answer = run(nova, "timeout 15 kolla_start", "NovaConductor", customServiceConfig=tables)
+    assert waiting in answer.output
+    assert not started.exists()
+
+    older = "nova-manage db sync --local_cell 8f2f1571d55b"
+    answer = run(nova, f"{older} && timeout 15 kolla_start", "NovaConductor", customServiceConfig=tables)
+    assert waiting in answer.output, answer.output
+    assert not started.exists()
+
+    sync = "nova-manage db sync --local_cell"
+    answer = run(nova, f"{sync} && timeout 15 kolla_start", "NovaConductor", customServiceConfig=tables)
+    assert waiting not in answer.output, answer.output
+    assert started.exists(), answer.output

@@ -79,7 +79,6 @@ CONDUCTOR = Service(
             description="The conductors: a StatefulSet called like the release.",
             requests=programs.REQUESTS,
             trial=programs.trial(programs.CONDUCTOR),
-            after=(DB_SYNC,),
         ),
     ),
     jobs=(
@@ -99,7 +98,6 @@ CONDUCTOR = Service(
             condition="",
             files=manage_files,
             description="Moves data of an older release to where the present one looks for it.",
-            after=(DB_SYNC,),
         ),
     ),
     schedules=(
@@ -111,7 +109,6 @@ CONDUCTOR = Service(
             suspended=lambda resource: not (resource.spec.apiDatabaseSecret or resource.spec.apiDatabaseHostname),
             files=manage_files,
             description="Moves rows of deleted servers to the archive, and removes old ones.",
-            after=(DB_SYNC,),
         ),
     ),
     exports=exports,

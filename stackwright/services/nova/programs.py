@@ -32,6 +32,26 @@ if "{trial}" in os.environ:
 {before}STARTED.touch()
 {name}.main()
 """
+# A conductor waits until its tables are those of its own code, or newer, so that its pod needs no right to see the Job
+# that makes them. Older ones it knows by the revisions in its code.
+_TABLES = """\
+from alembic.script import ScriptDirectory
+from nova.db import migration
+
+scripts = ScriptDirectory.from_config(migration._find_alembic_conf("main"))
+older = {None, *(script.revision for script in scripts.walk_revisions())} - {scripts.get_current_head()}
+
+
+def version():
+    found = []
+    reach(lambda: found.append(migration.db_version("main")))
+    return found[-1]
+
+
+while version() in older:
+    tell("The tables of the cell are not made or upgraded yet")
+    time.sleep(SECONDS)
+"""
 # A compute keeps the identity of its node in a file. Pods keep none, so it follows from the pod's name, which stays.
 _IDENTITY = """\
 import socket
@@ -48,7 +68,8 @@ def daemon(name: str, before: str = "") -> ConfigFile:
     return serving.daemon("nova", _DAEMON.format(name=name, before=before, trial=_TRIAL))
 
 
-SCHEDULER, CONDUCTOR = daemon("scheduler"), daemon("conductor")
+SCHEDULER = daemon("scheduler")
+CONDUCTOR = daemon("conductor", _TABLES)
 COMPUTE = daemon("compute", _IDENTITY)
 
 

@@ -172,6 +172,15 @@ def test_an_api_is_open_to_users_and_its_jobs_to_nobody() -> None:
     assert found["ingress"] == {"api": [{"ports": tcp(5000)}]}
 
 
+def test_only_pods_that_wait_for_jobs_ask_the_cluster() -> None:
+    said = {"secret": "s", "keystoneAuthURL": IDENTITY.url, "cellName": "cell1", "cellDatabaseSecret": "d"}
+    conductor = blueprint("nova-conductor")
+    assert conductor.jobs_of(resource(conductor, "it", said))
+    found = rules(conductor, resource(conductor, "it", said), facts("it"), AROUND)
+    assert API_SERVER not in found["egress"]
+    assert API_SERVER in egress()
+
+
 @pytest.mark.parametrize(
     ("service", "port"),
     [pytest.param("nova-api", 8774, id="api"), pytest.param("nova-novncproxy", 6080, id="proxy")],
