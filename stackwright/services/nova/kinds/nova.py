@@ -150,13 +150,17 @@ class NovaSpec(Value, frozen=True, kw_only=True):
 class NovaStatus(ServiceStatus, frozen=True, kw_only=True):
     """How far Nova is, and where it is."""
 
-    # Who counts pods and hosts waits for Ready; a cell that is mapped has to be known before it may be removed.
+    # Who counts pods and hosts waits for Ready; a cell that is mapped has to be known before it may be removed. Images
+    # and hosts change with a user's change or with the phase of an upgrade, and are written with those; of a new Nova,
+    # nobody compares them before something runs.
     unhurried: ClassVar[frozenset[str]] = ServiceStatus.unhurried | {
         "databaseHostname",
         "apiServiceReadyCount",
         "schedulerServiceReadyCount",
         "metadataServiceReadyCount",
         "discoveredCells",
+        "images",
+        "serviceHosts",
     }
 
     apiEndpoints: Annotated[dict[str, str], describe("The URLs of the endpoints: public, internal.")] = {}
