@@ -61,7 +61,7 @@ class NovaCellSpec(Value, frozen=True, kw_only=True):
     ] = ""
     serviceUser: Annotated[str, min_length(1), describe("The user that services log in to Keystone as.")] = "nova"
     region: Annotated[str, describe("The region in the catalog; empty for regionOne.")] = "regionOne"
-    serviceAccount: Annotated[str, describe("Accepted for compatibility; the pods have accounts of their own.")] = ""
+    serviceAccount: Annotated[str, describe("Accepted for compatibility; the pods need no account of their own.")] = ""
     apiTimeout: ApiTimeout = 60
     memcachedInstance: MemcachedInstance = ""
     apiDatabaseSecret: ApiDatabaseSecret = ""
