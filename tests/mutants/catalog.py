@@ -387,6 +387,27 @@ FURTHER = (
         ("tests/unit/controllers/test_service_trials.py",),
     ),
     Mutant(
+        "a StatefulSet without data is never tried",
+        "stackwright/controllers/service/trials.py",
+        "if not component.data and not component.trial:",
+        "if not component.data:",
+        ("tests/unit/controllers/test_service_trials.py",),
+    ),
+    Mutant(
+        "a release record that somebody forged hands an object of a user over",
+        "stackwright/controllers/ownership/users.py",
+        "service.has_chart and release.RECORDED not in status_of(resource).hash",
+        "service.has_chart",
+        ("tests/unit/controllers/ownership/test_cases.py::test_a_record_that_somebody_forged_hands_nothing_over",),
+    ),
+    Mutant(
+        "a cell of Nova is created before Keystone has its user",
+        "stackwright/controllers/service/decide.py",
+        "done = facts.done | find_ready(common.children, seen.look)",
+        "done = facts.done | {name_child(item) for item in common.children}",
+        ("tests/unit/foresight/test_imagined_nova.py",),
+    ),
+    Mutant(
         "a trial runs with the configuration of before",
         "stackwright/controllers/service/trials.py",
         "present is not None and present.data == wanted",
