@@ -1,4 +1,4 @@
-"""Whether the name of a resource fits all that it becomes: a release, Services, Jobs, CronJobs. Pure.
+"""Whether the name of a resource fits all that it becomes: a release, StatefulSets, Services, Jobs. Pure.
 
 What is added to the name is read from the service's own data, so that a further job or endpoint is counted by itself.
 """
@@ -17,6 +17,8 @@ DNS_LABEL = 63
 CRON_JOB = 52
 # A dash and the digest of what a Job was given.
 DIGEST = 11
+# A StatefulSet's name becomes a label of its pods too, with a dash and the hash of its revision.
+STATEFUL_SET = 52
 
 _FORM = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 
@@ -48,6 +50,10 @@ def _becomes(service: Service[Any, Any], resource: CustomResource) -> Iterator[t
     yield "the Helm release", "", RELEASE
     for endpoint in service.endpoints_of(resource):
         yield from (("the Service", f"-{endpoint.key(interface)}", DNS_LABEL) for interface in endpoint.interfaces)
+    for component in service.components_of(resource):
+        if component.workload == "StatefulSet":
+            suffix = component.name if component.suffix is None else component.suffix
+            yield "the StatefulSet", f"-{suffix}" if suffix else "", STATEFUL_SET
     for schedule in service.schedules:
         yield "the CronJob", f"-{schedule.name}", CRON_JOB
     for job in _jobs(service, resource):

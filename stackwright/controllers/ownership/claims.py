@@ -12,7 +12,7 @@ from stackwright import services
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.api.mariadb import DATABASE_LABEL, SERVER_LABEL, MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
-from stackwright.blueprint import configuration
+from stackwright.blueprint import object_names
 from stackwright.blueprint.claims import Claim, claim_object
 from stackwright.blueprint.name_folding import fold_name
 from stackwright.blueprint.needs import catalog_entry
@@ -101,11 +101,8 @@ def _made(service: Service[Any, Any], resource: Any, sight: Sight) -> Iterator[C
         return
     name = resource.metadata.name
     yield Claim(RELEASE, name)
-    for part in dict.fromkeys(_parts(service, resource)):
-        yield Claim(OBJECT_NAME, f"{name}-{part}" if part else name)
-    yield claim_object(Secret, configuration.secret_name(resource), owned=True)
-    for own in dict.fromkeys(job.secret for job in service.jobs_of(resource) if job.secret):
-        yield claim_object(Secret, f"{name}-{own}", owned=True)
+    yield from (Claim(OBJECT_NAME, each) for each in object_names.of_release(service, resource))
+    yield from (claim_object(Secret, each, owned=True) for each in object_names.of_secrets(service, resource))
     for ring in service.key_rings:
         yield claim_object(Secret, f"{name}-{ring.name}")
     for entry in service.secrets:
@@ -115,18 +112,6 @@ def _made(service: Service[Any, Any], resource: Any, sight: Sight) -> Iterator[C
         yield claim_object(PersistentVolumeClaim, f"{name}-{volume.name}")
     for need in service.needs_of(resource):
         yield from need.claims(resource, sight)
-
-
-def _parts(service: Service[Any, Any], resource: Any) -> Iterator[str]:
-    """Yield the suffixes of the release's name in the names of its objects; Jobs have a hash after theirs."""
-    yield ""
-    yield from (component.name for component in service.components_of(resource))
-    yield from (job.name for job in service.jobs_of(resource))
-    yield from (schedule.name for schedule in service.schedules)
-    for endpoint in service.endpoints_of(resource):
-        yield from (endpoint.key(interface) for interface in endpoint.interfaces)
-    yield from ("wait", "db-create", "identity-create")
-    yield from service.parts
 
 
 def _on_server(resource: MariaDBDatabase | MariaDBAccount, around: Around) -> Iterator[Claim]:

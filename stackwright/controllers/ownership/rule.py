@@ -17,7 +17,7 @@ from stackwright.api.annotations import GENERATED_FOR
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
-from stackwright.blueprint.claims import Claim
+from stackwright.blueprint.claims import NAME, Claim
 from stackwright.controllers.known import Known
 from stackwright.controllers.ownership import users
 from stackwright.controllers.ownership.claims import Around, claiming, claims
@@ -41,16 +41,20 @@ _LATER = "~"
 class Taken:
     """A thing that a resource claims and another resource, the `rival`, owns.
 
-    `rival` is None if the owner no longer exists. `owner` is empty if a user made the thing.
+    `rival` is None if the owner no longer exists. `owner` is empty if a user made the thing. `also` is the other field
+    where one resource asks for the same thing twice.
     """
 
     claim: Claim
     owner: str
     rival: CustomResource | None = None
+    also: str = ""
 
     @property
     def sentence(self) -> str:
         """What is wrong, and what to do about it."""
+        if self.also:
+            return f"{self.claim} is what {self.also} asks for too; {self.claim.advice}"
         if self.rival is not None:
             return f"{self.claim} belongs to {self.owner}; {self.claim.advice}"
         if not self.owner:
@@ -68,7 +72,7 @@ def taken(resource: CustomResource, known: Known) -> tuple[Taken, ...]:
     """Return what a resource claims but cannot have, because another one has the better right."""
     around = Around(known, resource.metadata.namespace)
     mine = claims(resource, around)
-    found = tuple(_rivalled(resource, mine, around, newcomer=False))
+    found = (*_told(_asked_twice(mine)), *_rivalled(resource, mine, around, newcomer=False))
     return found or tuple(_kept_for_others(resource, mine, around))
 
 
@@ -76,8 +80,10 @@ def check(old: CustomResource | None, new: CustomResource, known: Known) -> Obje
     """Refuse claims on what another resource owns; on a change, only claims that are new are checked."""
     around = Around(known, new.metadata.namespace)
     before = set(claims(old, around)) if old is not None else set()
-    fresh = [claim for claim in claims(new, around) if claim not in before]
-    found = tuple(_rivalled(new, fresh, around, newcomer=True)) or tuple(_kept_for_others(new, fresh, around))
+    mine = claims(new, around)
+    fresh = [claim for claim in mine if claim not in before]
+    found = (*_told(_asked_twice(mine)), *_rivalled(new, fresh, around, newcomer=True))
+    found = found or tuple(_kept_for_others(new, fresh, around))
     if old is None and users.is_unmarked(new):
         found += tuple(_in_the_way(new, around))
     return Objections(errors=tuple(FieldError(each.claim.path, each.sentence) for each in found))
@@ -108,6 +114,15 @@ def caches(context: Context) -> Known:
             return []
 
     return known
+
+
+def _asked_twice(mine: Iterable[Claim]) -> Iterator[Taken]:
+    """Yield the things that two fields of one resource ask for: one account cannot be that of two schemas."""
+    first: dict[Claim, Claim] = {}
+    for claim in mine:
+        other = first.setdefault(claim, claim)
+        if claim.path not in (NAME, other.path) and claim.meets(other):
+            yield Taken(claim, "", also=other.path)
 
 
 def _rivalled(resource: CustomResource, mine: Iterable[Claim], around: Around, *, newcomer: bool) -> Iterator[Taken]:

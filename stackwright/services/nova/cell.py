@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from stackwright.api.base import JsonObject, ObjectMeta
+from stackwright.blueprint.claims import Claim
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import Published
 from stackwright.blueprint.service import Service, Told
@@ -13,7 +14,7 @@ from stackwright.kube import conditions
 from stackwright.kube.plan import Wait
 from stackwright.kube.shapes.children import Child, child
 from stackwright.services.nova import facts as needs
-from stackwright.services.nova import outside_compute
+from stackwright.services.nova import outside_compute, standing_for
 from stackwright.services.nova.checks import cell_problems
 from stackwright.services.nova.kinds.cell import NovaCell, NovaComputeState, compute_name, has_novncproxy
 from stackwright.services.nova.kinds.services import (
@@ -125,6 +126,26 @@ def _state(compute: NovaCompute | None) -> NovaComputeState:
     return NovaComputeState(deployed=conditions.is_true(compute.status.conditions), errors=failed)
 
 
+def problems(resource: NovaCell, look: Look) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with a cell, and with the names of what it stands for."""
+    yield from cell_problems(resource, look)
+    yield from standing_for.problems(standing_for.Part(CELL, resource, secrets=(_config(resource),)), parts(resource))
+
+
+def parts(resource: NovaCell) -> Iterator[standing_for.Part]:
+    """Yield the services of a cell."""
+    return standing_for.services_of_cell(resource.metadata.name, resource.spec.cellName, resource.spec)
+
+
+def claims(resource: NovaCell) -> Iterator[Claim]:
+    """Yield what a cell creates."""
+    return standing_for.claims(parts(resource), (_config(resource),))
+
+
+def _config(resource: NovaCell) -> str:
+    return outside_compute.secret_name(resource.metadata.name)
+
+
 CELL = Service(
     name="nova-cell",
     chart="nova",
@@ -144,7 +165,8 @@ CELL = Service(
     exports=outside_compute.exports,
     children=children,
     owns=(NovaConductor, NovaMetadata, NovaNoVNCProxy, NovaCompute),
-    problems=cell_problems,
+    problems=problems,
+    claims=claims,
     tell=tell,
     unread=("serviceAccount",),
 )

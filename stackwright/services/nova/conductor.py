@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 
 from stackwright.api.base import JsonObject
+from stackwright.blueprint.claims import Claim, claim_object
 from stackwright.blueprint.network import Network
 from stackwright.blueprint.service import DB_SYNC, Component, ConfigFile, Export, Job, RunJob, Schedule, Service
+from stackwright.kube.builtin import Secret
 from stackwright.services.nova import facts as needs
 from stackwright.services.nova import programs, settings
 from stackwright.services.nova.api import OPTIONS
@@ -49,7 +51,16 @@ def purge(resource: NovaConductor) -> str:
 def exports(resource: NovaConductor, facts: NovaFacts) -> Iterator[Export]:
     """Yield the scripts of the jobs once more, under the name by which upstream has them."""
     scripts = (_sync(resource), programs.PURGE)
-    yield Export(f"{facts.name}-scripts", {file.key: file.content for file in scripts})
+    yield Export(_scripts(facts.name), {file.key: file.content for file in scripts})
+
+
+def claims(resource: NovaConductor) -> Iterator[Claim]:
+    """Yield the Secret with the scripts."""
+    yield claim_object(Secret, _scripts(resource.metadata.name), owned=True)
+
+
+def _scripts(name: str) -> str:
+    return f"{name}-scripts"
 
 
 CONDUCTOR = Service(
@@ -112,6 +123,7 @@ CONDUCTOR = Service(
         ),
     ),
     exports=exports,
+    claims=claims,
     actions={"migrate-data": RunJob(MIGRATE), "purge-database": RunJob(PURGE)},
     network=Network(dials=settings.DIALS),
     problems=service_problems,

@@ -67,7 +67,7 @@ def manage_files(cell: str, resource: Nova, facts: ParentFacts) -> tuple[ConfigF
 
 def mounted(cell: str, of: str, resource: Nova, facts: ParentFacts) -> JsonObject:
     """Return where a job has its scripts, and for which cell it is."""
-    secret = {"secretName": f"{cell_name(resource, of)}-manage-scripts", "defaultMode": 0o550}
+    secret = {"secretName": scripts_name(cell_name(resource, of)), "defaultMode": 0o550}
     # One that is not empty is looked at again after a while, and not by the same Job.
     tries = {"backoffLimit": 1} if cell in former(resource) else {}
     return {
@@ -78,9 +78,14 @@ def mounted(cell: str, of: str, resource: Nova, facts: ParentFacts) -> JsonObjec
     }
 
 
+def scripts_name(cell: str) -> str:
+    """Return the name of the Secret with the scripts; `cell` is the name of the NovaCell."""
+    return f"{cell}-manage-scripts"
+
+
 def scripts(cell: str, resource: Nova) -> Iterator[Export]:
     """Yield the scripts of a cell's jobs, under the name that the seed has for them."""
-    yield Export(f"{cell_name(resource, cell)}-manage-scripts", {file.key: file.content for file in SCRIPTS})
+    yield Export(scripts_name(cell_name(resource, cell)), {file.key: file.content for file in SCRIPTS})
 
 
 # What each job is done for: another mapping, or another set of computes, is another job.

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from stackwright.blueprint import ini, oslo, serving
+from stackwright.blueprint.claims import Claim, claim_object
 from stackwright.blueprint.ini import Setting
 from stackwright.blueprint.interfaces import INTERNAL
 from stackwright.blueprint.look import Look
@@ -11,6 +12,7 @@ from stackwright.blueprint.outside import is_url_inside
 from stackwright.blueprint.places import url_place
 from stackwright.blueprint.service import Component, ConfigFile, Endpoint, Export, Service, Told
 from stackwright.blueprint.workloads import Port
+from stackwright.kube.builtin import Secret
 from stackwright.kube.conditions import Finding
 from stackwright.services.nova import facts as needs
 from stackwright.services.nova import programs, settings
@@ -54,9 +56,18 @@ def exports(resource: NovaMetadata, facts: NovaFacts) -> Iterator[Export]:
         said |= {"nova_metadata_host": host, "nova_metadata_port": port, "nova_metadata_protocol": protocol}
     text = ini.render({"DEFAULT": said})
     content = {SNIPPET: f"# {why}\n{text}" if why else text}
-    for name in ("neutron-config", "compute-config"):
-        secret = f"{facts.name}-{name}"
+    for secret in secret_names(facts.name):
         yield Export(secret, content, condition="NovaComputeServiceConfigReady", noted=secret)
+
+
+def secret_names(name: str) -> tuple[str, ...]:
+    """Return the names of the Secrets that a metadata service of that name writes."""
+    return f"{name}-neutron-config", f"{name}-compute-config"
+
+
+def claims(resource: NovaMetadata) -> Iterator[Claim]:
+    """Yield these Secrets."""
+    return (claim_object(Secret, name, owned=True) for name in secret_names(resource.metadata.name))
 
 
 def unreached(facts: NovaFacts) -> str:
@@ -105,6 +116,7 @@ METADATA = Service(
         ),
     ),
     exports=exports,
+    claims=claims,
     tell=tell,
     network=Network(dials=settings.DIALS),
     problems=service_problems,

@@ -9,6 +9,7 @@ import msgspec
 from stackwright.api.base import JsonObject, ObjectMeta
 from stackwright.api.keystone import KeystoneService
 from stackwright.blueprint.children import Later
+from stackwright.blueprint.claims import Claim
 from stackwright.blueprint.facts import BrokerFacts, Endpoints
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import (
@@ -32,8 +33,9 @@ from stackwright.blueprint.service import Export, Service, Told
 from stackwright.kube import conditions
 from stackwright.kube.plan import Wait
 from stackwright.kube.shapes.children import Child, child
-from stackwright.services.nova import connections, mapping, rows, upgrade
+from stackwright.services.nova import connections, mapping, outside_compute, rows, standing_for, upgrade
 from stackwright.services.nova.api import PORT as API_PORT
+from stackwright.services.nova.cell import CELL
 from stackwright.services.nova.checks import is_metadata_global, nova_problems
 from stackwright.services.nova.facts import NOTIFICATIONS, NOTIFICATIONS_SERVER, SERVICE_PASSWORD, SHARED_SECRET
 from stackwright.services.nova.kinds.cell import CELL0, NovaCell, NovaCellSpec, compute_name
@@ -48,6 +50,7 @@ from stackwright.services.nova.kinds.services import (
     NovaSchedulerSpec,
 )
 from stackwright.services.nova.parent import ParentFacts, cell_name, ready_cells
+from stackwright.services.nova.standing_for import Part
 from stackwright.services.nova.templates import spec_of
 
 METADATA, CELL_METADATA = "metadataSecret", "prefixMetadataCellsSecret"
@@ -100,6 +103,14 @@ def _named(cell: str, resource: Nova) -> str:
 
 def _transport(cell: str, resource: Nova) -> str:
     return f"{cell_name(resource, cell)}-transport"
+
+
+def _api_transport(resource: Nova) -> str:
+    return f"{resource.metadata.name}-api-transport"
+
+
+def _notification_transport(resource: Nova) -> str:
+    return f"{resource.metadata.name}-notification-transport"
 
 
 # The Secrets that are handed down: the same that a user would write by hand.
@@ -253,6 +264,53 @@ def _services(
         yield child(kind(metadata=ObjectMeta(name=f"{name}-{service}"), spec=said), condition=f"{kind.kind.name}Ready")
 
 
+# What its names come to.
+
+
+def parts(resource: Nova, *, whole: bool = True) -> Iterator[Part]:
+    """Yield what Nova stands for; unless `whole`, without what its cells stand for."""
+    name = resource.metadata.name
+    yield from standing_for.services(name, metadata=is_metadata_global(resource))
+    for cell, said in sorted(resource.spec.cellTemplates.items(), key=lambda entry: (entry[0] != CELL0, entry[0])):
+        own, path = cell_name(resource, cell), f"spec.cellTemplates[{cell}]"
+        secrets = (*_secrets(own), outside_compute.secret_name(own), _login_to(_transport(cell, resource)))
+        yield standing_for.part(CELL, own, path, secrets=secrets, cellName=cell)
+        if whole:
+            yield from standing_for.services_of_cell(own, cell, said, path)
+
+
+def _secrets(own: str) -> tuple[str, ...]:
+    """Return the Secrets that Nova writes for a cell."""
+    return own, f"{own}-database", mapping.scripts_name(own)
+
+
+def _secrets_for_all(resource: Nova) -> tuple[str, ...]:
+    name = resource.metadata.name
+    return name, f"{name}-api-database"
+
+
+def _login_to(url: str) -> str:
+    """Return the Secret that is made for a TransportURL."""
+    return f"rabbitmq-transport-url-{url}"
+
+
+def problems(resource: Nova, look: Look) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with Nova, and with the names of what it stands for."""
+    found = tuple(nova_problems(resource, look))
+    yield from found
+    # A name that is none is told once.
+    if not found:
+        urls = (_api_transport(resource), _notification_transport(resource))
+        own = Part(NOVA, resource, secrets=(*_secrets_for_all(resource), *map(_login_to, urls)))
+        yield from standing_for.problems(own, parts(resource))
+
+
+def claims(resource: Nova) -> Iterator[Claim]:
+    """Yield what Nova creates, besides what its needs ask for."""
+    cells = (name for cell in resource.spec.cellTemplates for name in _secrets(cell_name(resource, cell)))
+    return standing_for.claims(parts(resource, whole=False), (*_secrets_for_all(resource), *cells))
+
+
 def present_needs(resource: Nova) -> Iterable[Need]:
     """Return all that Nova needs now: what it needed for a removed cell is not among it."""
     return NOVA.needs_of(resource)
@@ -307,12 +365,12 @@ NOVA = Service(
             name="messaging",
             cluster="apiMessageBusInstance",
             usual="rabbitmq",
-            url=lambda resource: f"{resource.metadata.name}-api-transport",
+            url=_api_transport,
             condition="NovaAPIMQReady",
         ),
         Notifications(
             cluster="notificationsBusInstance",
-            url=lambda resource: f"{resource.metadata.name}-notification-transport",
+            url=_notification_transport,
             condition="NovaNotificationMQReady",
             apart=True,
         ),
@@ -341,7 +399,8 @@ NOVA = Service(
     exports=exports,
     children=children,
     owns=(NovaCell, NovaAPI, NovaScheduler, NovaMetadata),
-    problems=nova_problems,
+    problems=problems,
+    claims=claims,
     advice=connections.advice,
     tell=tell,
 )

@@ -36,6 +36,11 @@ class CellFacts(NovaFacts):
     console: dict[str, str] = field(default_factory=dict)
 
 
+def secret_name(cell: str) -> str:
+    """Return the name of the Secret with the configuration; `cell` is the name of the NovaCell."""
+    return f"{cell}-compute-config"
+
+
 def exports(resource: NovaCell, facts: CellFacts) -> Iterator[Export]:
     """Yield the configuration, once all of its addresses are known and can be reached."""
     if resource.spec.cellName == CELL0 or any(missing(facts)) or _waits_for_console(resource, facts):
@@ -46,7 +51,7 @@ def exports(resource: NovaCell, facts: CellFacts) -> Iterator[Export]:
         "notification_rabbitmq_user_name": _user(facts.outside_notifications or OutsideFacts()),
     }
     noted = f"{resource.spec.cellName}-compute-config"
-    yield Export(f"{facts.name}-compute-config", content, condition=CONDITION, noted=noted)
+    yield Export(secret_name(facts.name), content, condition=CONDITION, noted=noted)
 
 
 def waits(resource: NovaCell, facts: CellFacts) -> Iterator[Wait]:

@@ -83,7 +83,7 @@ def test_a_name_is_counted_with_what_is_added() -> None:
 def test_the_names_of_templates_are_those_of_resources() -> None:
     name = "r" * 60
     there = umbrella(rabbitmq={"templates": {name: {}}})
-    assert "Helm release" in there[f"spec.rabbitmq.templates[{name}]"]
+    assert "the StatefulSet <name>-server may have 52" in there[f"spec.rabbitmq.templates[{name}]"]
 
 
 # Ports of nodes.
