@@ -112,7 +112,9 @@ def removal_inputs(cell: str, resource: Nova, facts: ParentFacts) -> JsonObject 
     """Return which cell is removed: the mapping that it had, once Nova knows no compute of it in the cluster."""
     if not facts.synced or rows.has_computes(resource, facts, cell):
         return None
-    return {"removed": resource.status.registeredCells.get(cell_name(resource, cell), "")}
+    # One that was never registered may come and go several times.
+    known = resource.status.registeredCells.get(cell_name(resource, cell))
+    return {"removed": known or resource.metadata.generation}
 
 
 def removals(resource: Nova, facts: ParentFacts) -> Iterator[Wait]:

@@ -59,6 +59,11 @@ def cell_name(resource: Nova, cell: str) -> str:
     return f"{resource.metadata.name}-{cell}"
 
 
+def has_seen(cell: NovaCell) -> bool:
+    """Return whether what is asked of a cell now has been seen there."""
+    return cell.status.observedGeneration >= cell.metadata.generation
+
+
 def ready_cells(resource: Nova, facts: ParentFacts) -> list[str]:
     """Return the cells whose database and broker are there, cell0 first."""
     cells = (cell for cell in resource.spec.cellTemplates if cell in facts.cell_databases and facts.broker(cell))
@@ -66,7 +71,10 @@ def ready_cells(resource: Nova, facts: ParentFacts) -> list[str]:
 
 
 def former(resource: Nova) -> list[str]:
-    """Return the cells that are mapped and not declared any more."""
-    declared = {cell_name(resource, cell) for cell in resource.spec.cellTemplates}
+    """Return the cells that are not declared any more, and that Nova may know.
+
+    Those that are mapped are registered once there is an API; the hosts of a cell are remembered from the first pass.
+    """
     before = f"{resource.metadata.name}-"
-    return sorted(name.removeprefix(before) for name in resource.status.registeredCells if name not in declared)
+    registered = {name.removeprefix(before) for name in resource.status.registeredCells}
+    return sorted((registered | set(resource.status.serviceHosts)) - set(resource.spec.cellTemplates))

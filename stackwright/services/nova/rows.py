@@ -14,11 +14,10 @@ from stackwright.api.base import JsonObject
 from stackwright.blueprint import oslo
 from stackwright.blueprint.needs import Reported
 from stackwright.blueprint.service import ConfigFile, Job
-from stackwright.kube.shapes.states import state_of
 from stackwright.services.nova import programs, settings, upgrade
 from stackwright.services.nova.kinds.cell import CELL0, NovaCell, compute_name
 from stackwright.services.nova.kinds.nova import Nova
-from stackwright.services.nova.parent import DELETE, ParentFacts, cell_name, former
+from stackwright.services.nova.parent import DELETE, ParentFacts, cell_name, former, has_seen
 
 CLEAN, EMPTY = "clean-", "empty-"
 CONDITION = "NovaServicesCleaned"
@@ -152,7 +151,8 @@ def clean_inputs(cell: str, resource: Nova, facts: ParentFacts) -> JsonObject | 
 def _is_settled(cell: str, resource: Nova, facts: ParentFacts) -> bool:
     if cell not in resource.spec.cellTemplates:
         there = facts.former.get(cell)
-        return there is None or (not there.spec.novaComputeTemplates and state_of(there).status == "True")
+        # It need not be ready: one whose conductors never started can be removed too. The job waits for each host.
+        return there is None or (not there.spec.novaComputeTemplates and has_seen(there))
     runs = [facts.cells.get(cell), *([facts.services.get("scheduler")] if cell == CELL0 else ())]
     return all(run is not None and run.settled == frozenset(run.images) for run in runs)
 

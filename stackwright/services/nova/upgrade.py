@@ -23,7 +23,7 @@ from stackwright.services.nova.checks import is_metadata_global
 from stackwright.services.nova.kinds.cell import CELL0, NovaCell
 from stackwright.services.nova.kinds.nova import Nova
 from stackwright.services.nova.kinds.services import NovaAPI, NovaMetadata, NovaScheduler
-from stackwright.services.nova.parent import ParentFacts, Run, cell_name, ready_cells
+from stackwright.services.nova.parent import ParentFacts, Run, cell_name, has_seen, ready_cells
 
 CONDITION = "NovaUpgraded"
 SYNC, MIGRATE = "sync-", "migrate-"
@@ -144,8 +144,7 @@ def _read_cell(cell: NovaCell) -> Run:
     if state_of(cell).status == "True":
         return Run(images, frozenset(OF_CELLS))
     # Its conductors may be there long before its computes are.
-    seen = cell.status.observedGeneration >= cell.metadata.generation
-    conducted = seen and conditions.is_true(cell.status.conditions, "NovaConductorReady")
+    conducted = has_seen(cell) and conditions.is_true(cell.status.conditions, "NovaConductorReady")
     return Run(images, frozenset({"conductor"} if conducted else ()))
 
 

@@ -21,7 +21,7 @@ from tests.functional.crds.samples import EXAMPLES, KINDS, documents
 from tests.functional.services.case import ServiceCase
 from tests.functional.services.cases.nova import CASES
 from tests.functional.services.place import Place
-from tests.functional.watching import eventually, gone, is_ready, names
+from tests.functional.watching import eventually, gone, is_ready, names, some
 
 SHARED = {"cellDatabaseInstance": "openstack", "messagingBus": {"cluster": "rabbitmq", "vhost": "cell1"}}
 FAKE = {"fake": {"computeDriver": "fake.FakeDriver"}}
@@ -135,6 +135,25 @@ async def test_a_cell_without_its_server_stops_no_other(standing: Place) -> None
     await neighbours.database_server(client, namespace, "not-there")
     healed = await standing.up()
     assert set(healed.status.registeredCells) == {"nova-cell0", "nova-cell1", "nova-cell2"}
+
+
+async def test_a_cell_that_is_removed_while_nova_comes_up_is_removed_from_nova_too(standing: Place) -> None:
+    """The API waits for another cell, so that nobody was told of the first one yet. But it is mapped."""
+    client, namespace = standing.client, standing.namespace
+    broken = {**SHARED, "cellDatabaseInstance": "not-there", "messagingBus": {"cluster": "rabbitmq", "vhost": "cell2"}}
+    await ask(standing, cell1=SHARED, cell2=broken)
+    await some(client, Job, namespace, lambda jobs: any(is_done(job, "nova-map-cell1-") for job in jobs))
+    assert await client.find(NovaAPI, "nova-api", namespace) is None
+    await ask(standing, cell2=broken)
+    await some(client, Job, namespace, lambda jobs: any(is_done(job, "nova-delete-cell1-") for job in jobs))
+    await neighbours.database_server(client, namespace, "not-there")
+    left = await standing.up()
+    assert set(left.status.registeredCells) == {"nova-cell0", "nova-cell2"}
+    await gone(client, NovaCell, "nova-cell1", namespace)
+
+
+def is_done(job: Job, name: str) -> bool:
+    return job.metadata.name.startswith(name) and bool(job.status.get("succeeded"))
 
 
 async def expose(place: Place, **status: Any) -> None:

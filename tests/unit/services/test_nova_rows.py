@@ -14,7 +14,7 @@ from stackwright.services.nova import mapping, rows
 from stackwright.services.nova.kinds.cell import NovaCellStatus
 from stackwright.services.nova.kinds.nova import Nova
 from stackwright.services.nova.nova import NOVA
-from stackwright.services.nova.parent import ParentFacts, Run
+from stackwright.services.nova.parent import ParentFacts, Run, former
 from stackwright.services.nova.pod import service_rows
 from tests.unit.services.novas import PARENT, children_of, made, nova
 
@@ -105,6 +105,33 @@ def test_a_cell_that_is_removed_loses_its_computes_when_they_are_empty_and_is_de
     assert mapping.removal_inputs("cell2", resource, cleaned) is not None
     assert "cell2" in rows.remembered(resource, cleaned)
     assert "cell2" not in rows.remembered(resource, done("delete-cell2", facts=cleaned))
+
+
+def test_a_cell_that_goes_before_there_is_an_api_is_removed_from_nova_too() -> None:
+    """It may be mapped by then, and is not registered yet."""
+    hosts = {**EXACT, "cell2": {"nova-cell2-conductor": 1}}
+    cells = {"cell0": {}, "cell1": {"conductorServiceTemplate": {"replicas": 1}, "novaComputeTemplates": FAKE}}
+    resource = nova({"serviceHosts": hosts}, cellTemplates=cells)
+    assert former(resource) == ["cell2"]
+    assert "delete-cell2" in [job.name for job in NOVA.jobs_of(resource)]
+    assert rows.remembered(resource, FACTS)["cell2"] == {"nova-cell2-conductor": 1}
+    assert "cell2" not in rows.remembered(resource, done("delete-cell2"))
+    # It may come back and go again: that is another removal.
+    first = mapping.removal_inputs("cell2", resource, FACTS)
+    later = msgspec.structs.replace(resource.metadata, generation=resource.metadata.generation + 2)
+    assert mapping.removal_inputs("cell2", msgspec.structs.replace(resource, metadata=later), FACTS) != first
+
+
+def test_a_cell_that_was_never_ready_can_be_removed() -> None:
+    hosts = {**EXACT, "cell2": {"nova-cell2-conductor": 1, "nova-cell2-fake-compute": 1}}
+    resource, cell = asked(hosts, "cell2"), made("NovaCell", "nova-cell2", cellName="cell2")
+    metadata = msgspec.structs.replace(cell.metadata, generation=2)
+    broken = (Condition(type="Ready", status="False", severity="Error"),)
+    for seen in (1, 2):
+        status = NovaCellStatus(conditions=broken, observedGeneration=seen)
+        there = msgspec.structs.replace(cell, metadata=metadata, status=status)
+        facts = done("empty-cell2", facts=replace(FACTS, former={"cell2": there}))
+        assert (rows.clean_inputs("cell2", resource, facts) is not None) == (seen == 2)
 
 
 # The scripts, with a nova-manage that answers as the real one does.
