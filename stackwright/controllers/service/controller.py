@@ -25,6 +25,7 @@ from stackwright.controllers.service import (
     charts,
     credentials,
     failed_jobs,
+    former_jobs,
     holding,
     labels,
     missing_pods,
@@ -179,7 +180,7 @@ class ServiceController(Generic[C, F]):
         except (Blocked, ownership.MadeByUser) as error:
             raise holding.Refused(error, seen) from error
         children, untried = await self._children(resource, intent, rendered, look, context)
-        again = await failed_jobs.clear(resource, intent.values or {}, children, context)
+        again = await self._clear_jobs(resource, intent, children, context)
         waits = [*intent.waits, *untried]
         prune = intent.values is not None and not waits
         if await credentials.begin(resource, intent.used, look, context):
@@ -232,6 +233,13 @@ class ServiceController(Generic[C, F]):
         if failure := outcome.failure(waiting=bool(delays)):
             raise failure
         return Result(after=min(delays)) if delays else None
+
+    async def _clear_jobs(
+        self, resource: C, intent: Intent[F], children: Iterable[Child], context: Context
+    ) -> list[float]:
+        """Delete Jobs that failed or that are not needed any more; return in how many seconds others are due."""
+        await former_jobs.clear(self.service, resource, context)
+        return await failed_jobs.clear(resource, intent.values or {}, children, context)
 
     async def _record(self, resource: C, wanted: release.Wanted, context: Context) -> tuple[Wait, ...]:
         wait = await release.record(wanted, context, condition=declared(resource, "DeploymentReady"))

@@ -8,7 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from stackwright.kube.resource import Condition
+from stackwright.controllers.service import former_jobs
+from stackwright.controllers.service.labels import COMPONENT
+from stackwright.kube.builtin import Job
+from stackwright.kube.resource import Condition, ObjectMeta
 from stackwright.kube.shapes.children import Child
 from stackwright.services.nova import mapping, rows
 from stackwright.services.nova.kinds.cell import NovaCellStatus
@@ -132,6 +135,19 @@ def test_a_cell_that_was_never_ready_can_be_removed() -> None:
         there = msgspec.structs.replace(cell, metadata=metadata, status=status)
         facts = done("empty-cell2", facts=replace(FACTS, former={"cell2": there}))
         assert (rows.clean_inputs("cell2", resource, facts) is not None) == (seen == 2)
+
+
+def test_what_was_done_for_a_removed_cell_is_forgotten_and_for_others_is_not() -> None:
+    def ran(name: str, **status: Any) -> Job:
+        labels = {COMPONENT: name}
+        return Job(metadata=ObjectMeta(name=f"nova-{name}-hash", labels=labels), status=status)
+
+    complete = {"conditions": [{"type": "Complete", "status": "True"}]}
+    names = ("map-cell0", "map-cell1", "map-cell2", "discover-cell2", "delete-cell2", "db-create")
+    owned = [*(ran(name, **complete) for name in names), ran("sync-cell2", active=1)]
+    resource = asked({**EXACT, "cell2": {"nova-cell2-conductor": 1}}, "cell2")
+    found = [job.metadata.labels[COMPONENT] for job in former_jobs.find(NOVA, resource, owned)]
+    assert found == ["map-cell2", "discover-cell2"]
 
 
 # The scripts, with a nova-manage that answers as the real one does.
