@@ -36,6 +36,8 @@ _COMMENTS = ("#", ";")
 _QUOTES = ('"', "'")
 # How much of a broken line is repeated to its author.
 _SHOWN = 40
+# How many lines may say something: more than all options of all services. Whoever reads a text must not be held up.
+MOST_LINES = 10_000
 
 
 class Unwritable(ValueError):
@@ -72,15 +74,18 @@ def render(settings: Ini) -> str:
 
 def parse(text: str) -> Sections | Problem:
     """Return what oslo.config would read, or the first thing that it would stumble over."""
-    sections: Sections = {}
+    # A user's text may give one option thousands of times: what was read is not copied for each of them.
+    sections: dict[str, dict[str, list[str]]] = {}
     read = assignments(text)
     if isinstance(read, Problem):
         return read
     for each in read:
         options = sections.setdefault(each.section, {})
         if each.option:
-            options[each.option] = (*options.get(each.option, ()), each.value)
-    return sections
+            options.setdefault(each.option, []).append(each.value)
+    return {
+        section: {option: tuple(values) for option, values in options.items()} for section, options in sections.items()
+    }
 
 
 def assignments(text: str) -> tuple[Assignment, ...] | Problem:
@@ -189,13 +194,17 @@ class _Reader:
 
     section: str = ""
     option: str = ""
-    value: tuple[str, ...] = ()
+    value: list[str] = field(default_factory=list)
     begun: int = 0
 
     def assignments(self, text: str) -> Iterable[Assignment]:
         """Yield what is set; the beginning of a section is yielded with an empty option."""
+        left = MOST_LINES
         for number, whole in enumerate(_lines(text), 1):
             line = whole.rstrip()
+            left -= bool(line) and not line.startswith(_COMMENTS)
+            if left < 0:
+                raise _Broken(number, f"more than {MOST_LINES} lines, besides comments, are not read")
             if line.startswith(_BLANKS):
                 self._go_on(number, line)
                 continue
@@ -213,7 +222,7 @@ class _Reader:
                 number,
                 f"{shown(line.strip())} begins with a blank, but there is no option above that it could continue",
             )
-        self.value = (*self.value, line.lstrip())
+        self.value.append(line.lstrip())
 
     def _finished(self) -> Iterator[Assignment]:
         if self.option:
@@ -230,7 +239,7 @@ class _Reader:
         if not self.section:
             raise _Broken(number, f"the option {shown(option)} is before any section; write [DEFAULT] above it")
         self.option, self.begun = option, number
-        self.value = (value[1:-1] if value and _quoted(value) else value,)
+        self.value = [value[1:-1] if value and _quoted(value) else value]
 
 
 def _lines(text: str) -> list[str]:

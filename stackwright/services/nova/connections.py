@@ -6,6 +6,7 @@ database of every cell.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from stackwright.blueprint import ini
@@ -18,6 +19,14 @@ from stackwright.services.nova.kinds.nova import Nova
 # The size of a pool where nobody says it: oslo.db's own.
 POOL = 5
 _API = "api"
+OPTIONS = (
+    ("database", "max_pool_size"),
+    ("api_database", "max_pool_size"),
+    ("scheduler", "workers"),
+    ("conductor", "workers"),
+)
+# How many digits nobody means as a number of connections.
+LONGEST = 10
 
 
 @dataclass(frozen=True)
@@ -105,6 +114,19 @@ def _workers(template: Any, section: str) -> int:
 
 def _number(template: Any, section: str, option: str, usual: int) -> int:
     """Return a number of the user's own configuration, or the usual one."""
-    parsed = ini.parse(template.customServiceConfig)
-    said = () if isinstance(parsed, ini.Problem) else parsed.get(section, {}).get(option, ())
-    return int(said[-1]) if said and said[-1].isdigit() else usual
+    said = _said(template.customServiceConfig).get((section, option), "")
+    return int(said) if said.isdigit() and len(said) < LONGEST else usual
+
+
+# The same templates are asked for each server and each number.
+@lru_cache(maxsize=64)
+def _said(text: str) -> dict[tuple[str, str], str]:
+    """Return what a text says of the options that matter here."""
+    parsed = ini.parse(text)
+    if isinstance(parsed, ini.Problem):
+        return {}
+    return {
+        (section, option): parsed[section][option][-1]
+        for section, option in OPTIONS
+        if option in parsed.get(section, {})
+    }

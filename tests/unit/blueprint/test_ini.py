@@ -1,5 +1,6 @@
 """oslo.config's files, written and read."""
 
+import timeit
 from typing import Any
 
 import pytest
@@ -125,3 +126,20 @@ def test_what_is_written_is_read_back(settings: dict[str, dict[str, str]]) -> No
         if options
     }
     assert ini.parse(text) == expected
+
+
+@pytest.mark.parametrize("line", ["workers = 1\n", " and more\n"], ids=["an-option", "a-value-over-many-lines"])
+def test_a_text_of_any_length_is_read_in_time_or_refused(line: str) -> None:
+    """What admission reads, it reads while everybody else waits, and it is not asked at all after five seconds."""
+    begin = "[DEFAULT]\nfirst = 1\n"
+    fits = begin + line * (ini.MOST_LINES - 2)
+    seconds = min(timeit.repeat(lambda: ini.parse(fits), number=1, repeat=3))
+    half = min(timeit.repeat(lambda: ini.parse(begin + line * (ini.MOST_LINES // 4)), number=1, repeat=3))
+    # Four times as many lines take about four times as long: no line is read again for each that follows.
+    assert seconds < 10 * half
+    assert not isinstance(ini.parse(fits), ini.Problem)
+    refused = ini.parse(fits + line)
+    assert isinstance(refused, ini.Problem)
+    assert str(ini.MOST_LINES) in refused.message
+    # A sample file with its comments is long, and says little.
+    assert not isinstance(ini.parse(begin + "# a word\n" * 2 * ini.MOST_LINES), ini.Problem)
