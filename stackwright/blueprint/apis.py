@@ -12,6 +12,7 @@ from stackwright.api.exposure import RoutedOverride
 from stackwright.api.keystone import KeystoneService
 from stackwright.blueprint.facts import DatabaseFacts, Endpoints
 from stackwright.blueprint.look import Look
+from stackwright.blueprint.places import is_url
 from stackwright.blueprint.service import DB_CREATE, DB_SYNC, Component, ConfigFile, Job, Told
 from stackwright.blueprint.workloads import Port
 
@@ -68,7 +69,7 @@ def url_problems(overrides: Mapping[str, RoutedOverride], path: str, added: str 
     without = f"{added} or /" if added else "/"
     for interface, override in sorted(overrides.items()):
         url = override.endpointURL
-        if url and (not _URL.fullmatch(url) or (added and url.endswith(added))):
+        if url and (not _URL.fullmatch(url) or not is_url(url) or (added and url.endswith(added))):
             sentence = (
                 f"is no URL that a path can be added to; write http(s)://host[:port][/path], without {without} at the "
                 "end"

@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from stackwright.blueprint.whole_numbers import read_number
+
 # Words in place of the fields.
 WORDS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
 # Some time between two runs, in Go's words.
@@ -22,7 +24,7 @@ class _Field:
         """Return the number that a text is, or that a name stands for."""
         if text.lower() in self.names:
             return self.first + self.names.index(text.lower())
-        number = int(text) if text.isascii() and text.isdigit() else None
+        number = read_number(text) if text == text.strip() else None
         return number if number is not None and self.first <= number <= self.last else None
 
 
@@ -61,7 +63,7 @@ def problem(text: str) -> str:
 def _values(field: _Field, entry: str) -> set[int] | str:
     """Return the numbers that one entry of a field means, or why it means none."""
     said, slash, step = entry.partition("/")
-    if slash and not (step.isascii() and step.isdigit() and int(step) > 0):
+    if slash and not ((read_number(step) or 0) > 0):
         return f"has an invalid step in its {field.name}: {entry}; write a number of 1 or more after the slash"
     first, dash, last = said.partition("-")
     if said in ("*", "?"):

@@ -11,6 +11,8 @@ import json
 from collections.abc import Callable, Container, Mapping
 from datetime import datetime
 
+from stackwright.blueprint.whole_numbers import read_number
+
 KEY_BYTES = 32
 STAGED = 0
 DAY = 86400.0
@@ -84,12 +86,12 @@ def is_time(text: str) -> bool:
 
 def was_turned(keys: Keys) -> bool:
     """Return whether a ring has been turned since it was made."""
-    return max((int(name) for name in keys if name.isdigit()), default=0) > 1
+    return max((read_number(name) or 0 for name in keys), default=0) > 1
 
 
 def is_ring(keys: Keys) -> bool:
     """Return whether these are keys under numbers, with a staged one and a primary one."""
-    return str(STAGED) in keys and len(keys) > 1 and all(name.isdigit() for name in keys)
+    return str(STAGED) in keys and len(keys) > 1 and all(read_number(name) is not None for name in keys)
 
 
 def new_key(chance: Chance) -> str:

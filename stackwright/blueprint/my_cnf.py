@@ -8,6 +8,7 @@ import re
 
 from stackwright.blueprint.ini import Problem, shown
 from stackwright.blueprint.my_cnf_numbers import NUMBERS
+from stackwright.blueprint.whole_numbers import read_number
 
 # The sections that a server reads; some have a version behind.
 _OF_SERVERS = re.compile(r"(mysqld|mariadbd|server|mariadb|galera)(-\d.*)?")
@@ -41,8 +42,9 @@ def number(text: str, option: str) -> int:
         if line.startswith("["):
             section = line[1:].partition("]")[0].strip()
         name, _, value = line.partition("#")[0].partition("=")
-        if _OF_SERVERS.fullmatch(section) and name.strip().replace("-", "_") == option and value.strip().isdigit():
-            found = int(value)
+        if _OF_SERVERS.fullmatch(section) and name.strip().replace("-", "_") == option:
+            said = read_number(value)
+            found = found if said is None else said
     return found
 
 

@@ -15,7 +15,7 @@ _URL = re.compile(r"(?:([^:/?#]+):)?(?://([^/?#]*))?")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
 _LABEL = re.compile(r"(?!-)[A-Z0-9-]{1,63}(?<!-)$", re.IGNORECASE)
 _DOMAIN_LABEL = re.compile(r"(?!-)[A-Z0-9-_]{1,63}(?<!-)$", re.IGNORECASE)
-_RANGE = re.compile(r"^(0|-?[1-9][0-9]*)(?:-(0|-?[1-9][0-9]*))?$")
+_RANGE = re.compile(r"^(0|-?[1-9][0-9]{0,99})(?:-(0|-?[1-9][0-9]{0,99}))?$")
 _LONGEST_HOSTNAME = 253
 # How many choices are shown to the user.
 _SHOWN = 20

@@ -5,6 +5,9 @@ from urllib.parse import urlsplit
 
 Place = tuple[str, int]
 
+BROKER_PORT = 5672
+MOST_PORTS = 65535
+
 
 def place_of(server: str) -> Place:
     """Return the place of `host:port`."""
@@ -14,8 +17,19 @@ def place_of(server: str) -> Place:
 
 def broker_places(transport_url: str) -> Iterator[Place]:
     """Yield the nodes of a broker; a URL names several, with a login before each."""
-    for entry in urlsplit(transport_url).netloc.split(","):
-        yield place_of(entry.rpartition("@")[2])
+    parts = urlsplit(transport_url)
+    for entry in parts.netloc.split(","):
+        node = urlsplit(f"//{entry.rpartition('@')[2].strip()}")
+        yield node.hostname or "", node.port or BROKER_PORT
+
+
+def is_url(url: str) -> bool:
+    """Return whether a text is a URL of HTTP with a host."""
+    try:
+        host, _ = url_place(url)
+    except ValueError:
+        return False
+    return bool(host) and url.isprintable() and " " not in url and url.startswith(("http://", "https://"))
 
 
 def url_place(url: str) -> Place:

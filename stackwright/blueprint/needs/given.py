@@ -11,9 +11,10 @@ from urllib.parse import quote
 from stackwright.api import paths
 from stackwright.blueprint.facts import BrokerFacts, DatabaseFacts
 from stackwright.blueprint.needs.need import Need, Places, Resolved
-from stackwright.blueprint.places import broker_places
+from stackwright.blueprint.places import BROKER_PORT, MOST_PORTS, broker_places
 from stackwright.blueprint.providers import BROKER, DATABASE, Sight
 from stackwright.blueprint.secret_values import has_value, read_value, text_of
+from stackwright.blueprint.whole_numbers import read_number
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Ends, Wait
 
@@ -125,12 +126,9 @@ def database_secret(fact: DatabaseFacts) -> dict[str, str]:
 
 
 def _read_database(texts: Mapping[str, str], secret: str) -> DatabaseFacts:
-    if not texts["port"].isdigit():
-        message = "the value of the key port is no number; correct it"
-        raise ValueError(message)
     return DatabaseFacts(
         texts["hostname"],
-        int(texts["port"]),
+        _read_port(texts["port"]),
         texts["database"],
         texts["user"],
         texts["password"],
@@ -146,16 +144,34 @@ def broker_secret(fact: BrokerFacts) -> dict[str, str]:
 
 def _read_broker(texts: Mapping[str, str], secret: str) -> BrokerFacts:
     queues = texts["quorumqueues"] or texts.get("quorum_queues")
-    return BrokerFacts(texts["transport_url"] or _url(texts), queues != "false", secret, texts[BROKER_SERVER])
+    url = read_broker_url(texts["transport_url"] or _url(texts), "transport_url")
+    return BrokerFacts(url, queues != "false", secret, texts[BROKER_SERVER])
+
+
+def read_broker_url(url: str, key: str) -> str:
+    """Return the URL of a broker; raise a ValueError, which names the key, if it has no hosts."""
+    try:
+        named = all(host for host, _ in broker_places(url))
+    except ValueError:
+        named = False
+    if not named:
+        message = f"the value of the key {key} is no URL of a broker; write rabbit://user:password@host:port/"
+        raise ValueError(message)
+    return url
+
+
+def _read_port(text: str) -> int:
+    port = read_number(text)
+    if port is None or not 0 < port <= MOST_PORTS:
+        message = "the value of the key port is no port; correct it"
+        raise ValueError(message)
+    return port
 
 
 def _url(texts: Mapping[str, str]) -> str:
     """Return the URL of a broker that is given by host, user and password."""
     user, password, vhost = (quote(texts[key], safe="") for key in ("user", "password", "vhost"))
-    port = texts["port"] or "5672"
-    if not port.isdigit():
-        message = "the value of the key port is no number; correct it"
-        raise ValueError(message)
+    port = _read_port(texts["port"] or str(BROKER_PORT))
     return f"rabbit://{user}:{password}@{texts['hostname']}:{port}/{vhost}"
 
 

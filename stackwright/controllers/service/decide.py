@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from stackwright.api import paths
 from stackwright.api.base import CustomResource, JsonObject, ObjectMeta
-from stackwright.blueprint import actions, configuration, policies, use, values
+from stackwright.blueprint import actions, configuration, ini, policies, use, values
 from stackwright.blueprint.actions import Course, Traces
 from stackwright.blueprint.children import find_ready, name_child, put_in_order
 from stackwright.blueprint.digests import digest
@@ -127,7 +127,12 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
     facts = inputs.with_done(service, resource, facts, seen.look, seen.now)
     further = paths.merge(gathered.values, completed.values)
     further |= _sudo(service, environment) | policies.values(service, resource, facts, environment.around)
-    return _deployed(service, resource, seen, facts, replace(common, values=further))
+    try:
+        return _deployed(service, resource, seen, facts, replace(common, values=further))
+    except ini.Unwritable as error:
+        # It names the option, and not the value, which may be a password.
+        message = f"A value of the spec, or of a Secret that it names, cannot be written into a file: {error}"
+        raise Blocked(message, reason="InvalidInput", condition=input_ready) from error
 
 
 def _elsewhere(service: Service[C, F], resource: C, look: Look) -> tuple[Child, ...]:

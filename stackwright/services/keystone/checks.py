@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from stackwright.blueprint import apis, ini
 from stackwright.blueprint.look import Look
+from stackwright.blueprint.whole_numbers import read_number
 from stackwright.services.keystone.kinds import KeystoneAPI
 
 # Keystone's own defaults, in seconds.
@@ -50,4 +51,5 @@ def _seconds(resource: KeystoneAPI, option: str, default: int) -> int:
     if isinstance(parsed, ini.Problem):
         return default
     said = parsed.get("token", {}).get(option, ())
-    return int(said[-1]) if said and said[-1].strip().isdigit() else default
+    number = read_number(said[-1]) if said else None
+    return default if number is None else number

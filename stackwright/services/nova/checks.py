@@ -5,12 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
+from stackwright.api.exposure import RoutedOverride
 from stackwright.api.service import RabbitMqConfig
-from stackwright.blueprint import apis
+from stackwright.blueprint import apis, places
 from stackwright.blueprint.look import Look
 from stackwright.services.nova.kinds.cell import CELL0, NovaCell
 from stackwright.services.nova.kinds.nova import Nova, NovaCellTemplate
-from stackwright.services.nova.kinds.parts import NovaComputeTemplate
+from stackwright.services.nova.kinds.parts import MetadataOverride, NovaComputeTemplate, NoVncProxyOverride
 
 Problem = tuple[str, str]
 
@@ -34,13 +35,28 @@ def service_problems(resource: Any, look: Look) -> Iterator[Problem]:
     yield from overwritten("spec", kind, spec.defaultConfigOverwrite)
     yield from _name("spec.cellName", getattr(spec, "cellName", ""), LONGEST_CELL)
     yield from _name("spec.computeName", getattr(spec, "computeName", ""), LONGEST_COMPUTE)
+    yield from _urls(spec)
     if getattr(spec, "computeDriver", "") == IRONIC and spec.replicas > 1:
         yield "spec.replicas", f"should be max 1 for {IRONIC}"
     if kind == "NovaAPI":
         yield from apis.url_problems(spec.override.service, "spec.override.service")
+    if kind in ("NovaMetadata", "NovaNoVNCProxy"):
+        yield from apis.url_problems(_of_service(spec.override), "spec.override")
     if kind == "NovaMetadata" and not _is_said(spec, "apiDatabase") and not _is_said(spec, "cellDatabase"):
         sentence = "is empty, and so are apiDatabaseHostname and cellDatabaseSecret; give it a database"
         yield "spec.apiDatabaseSecret", sentence
+
+
+def _urls(spec: Any) -> Iterator[Problem]:
+    """Yield the URLs of Keystone that are none."""
+    for field in ("keystoneAuthURL", "keystonePublicAuthURL"):
+        if (url := getattr(spec, field, "")) and not places.is_url(url):
+            yield f"spec.{field}", "is no URL; write http(s)://host[:port][/path]"
+
+
+def _of_service(override: MetadataOverride | NoVncProxyOverride) -> dict[str, RoutedOverride]:
+    """Return the override of the only Service that there is."""
+    return {"service": override.service} if override.service is not None else {}
 
 
 def _is_said(spec: Any, fields: str) -> bool:
@@ -51,6 +67,7 @@ def cell_problems(resource: NovaCell, look: Look) -> Iterator[Problem]:
     """Yield what is wrong with a cell."""
     spec = resource.spec
     yield from _name("spec.cellName", spec.cellName, LONGEST_CELL)
+    yield from _urls(spec)
     yield from _of_cell("spec", spec.cellName, spec)
 
 
@@ -74,6 +91,7 @@ def nova_problems(resource: Nova, look: Look) -> Iterator[Problem]:
     yield from overwritten("spec.apiServiceTemplate", "NovaAPI", spec.apiServiceTemplate.defaultConfigOverwrite)
     metadata = spec.metadataServiceTemplate
     yield from overwritten("spec.metadataServiceTemplate", "NovaMetadata", metadata.defaultConfigOverwrite)
+    yield from apis.url_problems(_of_service(metadata.override), "spec.metadataServiceTemplate.override")
     yield from apis.url_problems(spec.apiServiceTemplate.override.service, "spec.apiServiceTemplate.override.service")
     if spec.auth.applicationCredentialSecret:
         sentence = "application credentials are not supported yet; remove it, and the service's password is used"
@@ -130,6 +148,9 @@ def _of_cell(path: str, name: str, cell: NovaCellTemplate | Any) -> Iterator[Pro
         if cell.novaComputeTemplates:
             yield f"{path}.novaComputeTemplates", "should have zero elements for cell0"
     yield from overwritten(f"{path}.metadataServiceTemplate", "NovaMetadata", metadata.defaultConfigOverwrite)
+    yield from apis.url_problems(_of_service(metadata.override), f"{path}.metadataServiceTemplate.override")
+    proxy = cell.noVNCProxyServiceTemplate
+    yield from apis.url_problems(_of_service(proxy.override), f"{path}.noVNCProxyServiceTemplate.override")
     for compute, template in sorted(cell.novaComputeTemplates.items()):
         yield from _of_compute(f"{path}.novaComputeTemplates[{compute}]", compute, template)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from stackwright.blueprint import ini
 from stackwright.blueprint.providers import DATABASE, DatabaseServer, Sight
+from stackwright.blueprint.whole_numbers import read_number
 from stackwright.services.nova import api, metadata
 from stackwright.services.nova.checks import is_metadata_global
 from stackwright.services.nova.kinds.cell import CELL0, has_novncproxy
@@ -25,8 +26,6 @@ OPTIONS = (
     ("scheduler", "workers"),
     ("conductor", "workers"),
 )
-# How many digits nobody means as a number of connections.
-LONGEST = 10
 
 
 @dataclass(frozen=True)
@@ -114,8 +113,8 @@ def _workers(template: Any, section: str) -> int:
 
 def _number(template: Any, section: str, option: str, usual: int) -> int:
     """Return a number of the user's own configuration, or the usual one."""
-    said = _said(template.customServiceConfig).get((section, option), "")
-    return int(said) if said.isdigit() and len(said) < LONGEST else usual
+    number = read_number(_said(template.customServiceConfig).get((section, option), ""))
+    return usual if number is None else number
 
 
 # The same templates are asked for each server and each number.

@@ -6,7 +6,7 @@ from typing import Any
 
 from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Facts, IdentityFacts
 from stackwright.blueprint.needs import Account, Cache, Each, Given, GivenLogin, OutsideBroker
-from stackwright.blueprint.needs.given import GIVEN_BROKER_ALONE, GIVEN_DATABASE, Connection
+from stackwright.blueprint.needs.given import GIVEN_BROKER_ALONE, GIVEN_DATABASE, Connection, read_broker_url
 from stackwright.blueprint.places import broker_places
 
 # The keys of the Secrets that `Nova` writes, and that a user may write.
@@ -35,7 +35,10 @@ GIVEN_NOTIFICATIONS = Connection(
     (NOTIFICATIONS,),
     NOTIFICATIONS_SERVER,
     lambda texts, secret: BrokerFacts(
-        texts[NOTIFICATIONS], texts["quorum_queues"] != "false", secret, texts[NOTIFICATIONS_SERVER]
+        read_broker_url(texts[NOTIFICATIONS], NOTIFICATIONS),
+        texts["quorum_queues"] != "false",
+        secret,
+        texts[NOTIFICATIONS_SERVER],
     ),
     lambda fact: tuple(broker_places(fact.transport_url)),
     optional=("quorum_queues",),
