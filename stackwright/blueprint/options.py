@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from stackwright.api.snippets import SnippetFormat
-from stackwright.blueprint import admission, ini, option_types
+from stackwright.blueprint import admission, ini, option_types, structs
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.ini import Assignment
 from stackwright.blueprint.option_types import Options, OptionType
 from stackwright.blueprint.service import IMAGE_FIELD, Service
 
+# How fields end that name the image of one of several services: conductorContainerImageURL.
+IMAGES_OF_SERVICES = "ContainerImageURL"
 # How similar a name must be to a known one to be suggested.
 _ALIKE = 0.8
 
@@ -52,9 +54,19 @@ def problems(service: Service[Any, Any], resource: Any, image: ComponentImage | 
 
 
 def certain(spec: Any, image: ComponentImage | None) -> bool:
-    """Return whether a service runs the image whose options are listed."""
-    named = (found for _, found in admission.fields_called("", spec, IMAGE_FIELD))
-    return image is not None and image.ours and not any(named)
+    """Return whether a service runs the image whose options are listed, also where its parent names that image."""
+    if image is None or not image.ours:
+        return False
+    named = {
+        getattr(struct, name) for _, struct in structs.structured("", spec) for name in _image_fields(type(struct))
+    }
+    return not named - {"", None, image.reference}
+
+
+@cache
+def _image_fields(of: type[Any]) -> tuple[str, ...]:
+    """Return the fields of a type that name an image: one for all, or one for each service that it stands for."""
+    return tuple(name for name in of.__struct_fields__ if name == IMAGE_FIELD or name.endswith(IMAGES_OF_SERVICES))
 
 
 def find_faults(service: Service[Any, Any], path: str, spec: Any) -> Iterator[OptionFault]:

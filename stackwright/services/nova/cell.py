@@ -15,6 +15,7 @@ from stackwright.kube.plan import Wait
 from stackwright.kube.shapes.children import Child, child
 from stackwright.services.nova import facts as needs
 from stackwright.services.nova import outside_compute, standing_for
+from stackwright.services.nova.api import OPTIONS
 from stackwright.services.nova.checks import cell_problems
 from stackwright.services.nova.kinds.cell import NovaCell, NovaComputeState, compute_name, has_novncproxy
 from stackwright.services.nova.kinds.services import (
@@ -168,5 +169,6 @@ CELL = Service(
     problems=problems,
     claims=claims,
     tell=tell,
+    options=OPTIONS,
     unread=("serviceAccount",),
 )

@@ -34,6 +34,7 @@ from stackwright.kube import conditions
 from stackwright.kube.plan import Wait
 from stackwright.kube.shapes.children import Child, child
 from stackwright.services.nova import connections, mapping, outside_compute, rows, standing_for, upgrade
+from stackwright.services.nova.api import OPTIONS
 from stackwright.services.nova.api import PORT as API_PORT
 from stackwright.services.nova.cell import CELL
 from stackwright.services.nova.checks import is_metadata_global, nova_problems
@@ -402,5 +403,6 @@ NOVA = Service(
     problems=problems,
     claims=claims,
     advice=connections.advice,
+    options=OPTIONS,
     tell=tell,
 )

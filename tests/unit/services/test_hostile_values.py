@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.blueprint import cron, ini, my_cnf
+from stackwright.blueprint import cron, ini, my_cnf, options
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.key_rings import is_ring, was_turned
 from stackwright.blueprint.places import broker_places, is_url
@@ -127,3 +127,27 @@ def test_what_looks_like_a_number_and_is_none_stops_nobody(number: str) -> None:
     assert not isinstance(ini.parse(conductors["customServiceConfig"]), ini.Problem)
     resource = nova(cellTemplates={"cell0": {"conductorServiceTemplate": conductors}})
     assert all(share.workers < 10 for share in connections.shares(resource, "openstack"))
+
+
+BAD = {"customServiceConfig": "[conductor]\nworkers = many\n"}
+REFUSED = "line 2: [conductor] workers must be a whole number"
+
+
+@pytest.mark.parametrize("kind", ["Nova", "NovaCell", "NovaConductor"])
+def test_a_bad_value_is_refused_before_any_pod_gets_it(kind: str) -> None:
+    """Conductors run in StatefulSets: a new pod takes the place of a good one. Nova names the image of all of them."""
+    ours = AROUND.images["nova"]
+    template = {"conductorServiceTemplate": BAD}
+    said: dict[str, tuple[dict[str, Any], str]] = {
+        "Nova": ({"cellTemplates": {"cell0": template}}, "conductorContainerImageURL"),
+        "NovaCell": (template, "conductorContainerImageURL"),
+        "NovaConductor": (BAD, "containerImage"),
+    }
+    spec, image = said[kind]
+    for reference in ("", ours.reference):
+        resource = made(kind, "x", **spec, **{image: reference})
+        found = [sentence for _, sentence in options.problems(BY_KIND[kind], resource, ours)]
+        assert [sentence.startswith(REFUSED) for sentence in found] == [True]
+    # Of another image we do not know the options: the pod checks them itself.
+    another = made(kind, "x", **spec, **{image: "registry.example/theirs:1"})
+    assert options.problems(BY_KIND[kind], another, ours) == ()
