@@ -94,6 +94,8 @@ class Database(Need):
         return resource.spec.provisioning == "Job" and self.database is _own_name
 
     def _by_operator(self, resource: Any, sight: Sight) -> Resolved:
+        if (wait := self._refuse_move(resource, sight)) is not None:
+            return Resolved(ready=False, waits=(wait,))
         account = sight(MariaDBAccount, self.account_of(resource))
         secret_name = account.spec.secret if account else names.account_secret(self.account_of(resource))
         children = self._children(resource, account, secret_name)
@@ -104,6 +106,22 @@ class Database(Need):
         fact = self._fact(server, sight(MariaDBDatabase, self.database(resource)), account, secret)
         waits = (self._missing(server),) if server.offer is None else ()
         return Resolved(ready=fact is not None, fact=fact, children=children, waits=waits)
+
+    def _refuse_move(self, resource: Any, sight: Sight) -> Wait | None:
+        """Return why a schema stays where it is: on another server there would be an empty one.
+
+        The field cannot be changed. But what it stands in can be removed and come back, as a cell or a whole resource.
+        A label that names no server is only a label that somebody changed.
+        """
+        present, wanted = sight(MariaDBDatabase, self.database(resource)), self.provided_by(resource)
+        server = present.metadata.labels.get(SERVER_LABEL, "") if present is not None else ""
+        if present is None or server in ("", wanted) or sight.provider(self.word, server).offer is None:
+            return None
+        message = (
+            f"MariaDBDatabase {present.metadata.name} is on Galera {server}, and spec.{self.instance} names {wanted}, "
+            f"where it would be empty; name {server}, or delete the MariaDBDatabase to begin with an empty one"
+        )
+        return Wait("DatabaseElsewhere", message, self.made, ends=Ends.BY_USER)
 
     def _children(self, resource: Any, account: MariaDBAccount | None, secret: str) -> tuple[Child, ...]:
         name = self.database(resource)
