@@ -299,11 +299,37 @@ FURTHER = (
     Mutant(
         "a Secret that a user made under a name of ours is taken over",
         "stackwright/controllers/ownership/claims.py",
-        "yield claim_object(Secret, configuration.secret_name(resource), owned=True)",
-        "yield claim_object(Secret, configuration.secret_name(resource))",
+        "(claim_object(Secret, each, owned=True) for each in object_names.of_secrets(service, resource))",
+        "(claim_object(Secret, each) for each in object_names.of_secrets(service, resource))",
         (
             "tests/unit/controllers/ownership/test_cases.py"
             "::test_what_a_user_made_under_a_name_of_ours_is_not_taken_over[the-configuration]",
+        ),
+    ),
+    Mutant(
+        "one account is that of two databases",
+        "stackwright/controllers/ownership/rule.py",
+        "if claim.path not in (NAME, other.path) and claim.meets(other):",
+        "if False:",
+        ("tests/unit/services/test_nova_names.py::test_one_account_is_not_that_of_two_databases",),
+    ),
+    Mutant(
+        "what was done for a removed cell counts when it comes back",
+        "stackwright/controllers/service/former_jobs.py",
+        "if known and name not in present and",
+        "if name in present and",
+        (
+            "tests/unit/services/test_nova_rows.py"
+            "::test_what_was_done_for_a_removed_cell_is_forgotten_and_for_others_is_not",
+        ),
+    ),
+    Mutant(
+        "a schema moves to another server by name",
+        "stackwright/blueprint/needs/database.py",
+        'server in ("", wanted) or',
+        "server or",
+        (
+            "tests/unit/blueprint/test_database_kept.py::test_a_schema_does_not_move_to_another_server_by_name[on-another-server]",
         ),
     ),
     Mutant(
