@@ -5,7 +5,7 @@ import re
 import socket
 import subprocess
 import urllib.request
-from ipaddress import IPv4Network
+from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,7 @@ from stackwright.local.errors import Collision
 from tests.e2e import workloads
 from tests.e2e.clusters import NAME, Kubectl, bring_up
 from tests.e2e.waiting import eventually
-from tests.e2e.workloads import fetched
+from tests.e2e.workloads import answered, fetched, load_balanced
 
 
 def test_a_service_is_reached_by_name_from_a_pod_and_by_ports_from_the_host(cluster: Cluster, kubectl: Kubectl) -> None:
@@ -35,6 +35,21 @@ def test_a_service_is_reached_by_name_from_a_pod_and_by_ports_from_the_host(clus
     assert fetched(f"http://{kubectl.get('service/web', '{.spec.clusterIP}')}/") in pods
     address = kubectl.get("pods", "{.items[?(@.metadata.labels.app=='web')].status.podIP}").split()[0]
     assert fetched(f"http://{address}:8080/") in pods
+
+
+def test_a_load_balancer_has_an_address_that_the_host_and_pods_reach(cluster: Cluster, kubectl: Kubectl) -> None:
+    kubectl.apply(*workloads.web("shared", replicas=1, reached_by="LoadBalancer"), workloads.sleeper("client"))
+    address = load_balanced(kubectl, "shared")
+    assert IPv4Address(address) in IPv4Network(cluster.settings.network.load_balancers)
+    kubectl.wait("deployment/shared", "condition=Available")
+    kubectl.wait("pod/client", "condition=Ready")
+    eventually(lambda: answered(address).startswith("shared-"), "the host reaches it")
+    assert kubectl.inside("client", "wget", "-qO-", f"http://{address}/").startswith("shared-")
+    # At a port of which the Service says nothing, nobody listens.
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((address, 81), timeout=10)
+    kubectl("delete", "service", "shared")
+    eventually(lambda: not answered(address), "nobody answers for the address any more")
 
 
 def test_a_pod_reaches_itself_through_its_service(kubectl: Kubectl) -> None:
@@ -198,7 +213,7 @@ def test_the_users_own_kubeconfig_is_left_alone(
 def test_the_command_line_shows_every_program(cluster: Cluster) -> None:
     shown = CliRunner().invoke(local, ["status", "--name", NAME])
     assert shown.exit_code == 0, shown.output
-    for name in ("etcd", "kubelet", "volumes"):
+    for name in ("etcd", "kubelet", "volumes", "load-balancer"):
         assert re.search(rf"^{name} +ready +\d+ +[1-9]\d* MB +\d+ +/.*{name}\.log$", shown.output, re.MULTILINE)
     as_json = CliRunner().invoke(local, ["status", "--name", NAME, "-o", "json"])
     assert '"running": true' in as_json.output

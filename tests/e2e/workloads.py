@@ -3,6 +3,8 @@
 import urllib.request
 from typing import Any
 
+from tests.e2e.clusters import Kubectl
+
 IMAGE = "stackwright.local/busybox:test"
 Manifest = dict[str, Any]
 
@@ -21,8 +23,8 @@ def sleeper(name: str, **spec: Any) -> Manifest:
     return pod(name, container("sleep", "3600"), **spec)
 
 
-def web(name: str, replicas: int = 2) -> tuple[Manifest, Manifest]:
-    """A Deployment whose pods say their name over HTTP, and its Service with a port on the node."""
+def web(name: str, replicas: int = 2, reached_by: str = "NodePort") -> tuple[Manifest, Manifest]:
+    """A Deployment whose pods say their name over HTTP, and its Service: a port of the node, or an own address."""
     serve = "hostname > /tmp/index.html && exec httpd -f -p 8080 -h /tmp"
     probe = {"httpGet": {"path": "/index.html", "port": 8080}, "periodSeconds": 1}
     main = container("sh", "-c", serve, ports=[{"containerPort": 8080}], readinessProbe=probe)
@@ -39,7 +41,7 @@ def web(name: str, replicas: int = 2) -> tuple[Manifest, Manifest]:
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {"name": name},
-        "spec": {"type": "NodePort", "selector": labels, "ports": [{"port": 80, "targetPort": 8080}]},
+        "spec": {"type": reached_by, "selector": labels, "ports": [{"port": 80, "targetPort": 8080}]},
     }
     return deployment, service
 
@@ -61,3 +63,17 @@ def fetched(url: str) -> str:
     """Return what somebody answers at an address of our own cluster."""
     with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310  as above
         return str(answer.read().decode().strip())
+
+
+def load_balanced(kubectl: Kubectl, name: str) -> str:
+    """Return the address that a Service of type LoadBalancer was given."""
+    kubectl.wait(f"service/{name}", "jsonpath={.status.loadBalancer.ingress[0].ip}")
+    return kubectl.get(f"service/{name}", "{.status.loadBalancer.ingress[0].ip}")
+
+
+def answered(address: str) -> str:
+    """Return what somebody answers there; nothing if nobody does."""
+    try:
+        return fetched(f"http://{address}/")
+    except OSError:
+        return ""

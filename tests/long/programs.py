@@ -17,6 +17,7 @@ ALL = (
     "kube-proxy",
     "kube-router",
     "volumes",
+    "load-balancer",
 )
 
 

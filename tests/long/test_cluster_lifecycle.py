@@ -15,6 +15,7 @@ from stackwright.local.cluster.lifecycle import Cluster
 from tests.e2e import workloads
 from tests.e2e.clusters import NAME, Kubectl, bring_up, take_down
 from tests.e2e.waiting import eventually
+from tests.e2e.workloads import answered, load_balanced
 from tests.long.programs import killed
 
 OTHER = "e2e-other"
@@ -85,6 +86,8 @@ def test_data_is_kept_when_asked_for(kubectl: Kubectl, other: str) -> None:
     first = bring_up(other)
     inside = of(first, kubectl)
     inside.apply(workloads.claim("data"), workloads.with_claim("writer", "data"))
+    inside.apply(*workloads.web("shared", replicas=1, reached_by="LoadBalancer"))
+    address = load_balanced(inside, "shared")
     inside.wait("pod/writer", "condition=Ready")
     inside("exec", "writer", "--", "sh", "-c", "echo kept > /data/file")
     take_down(other, keep_data=True)
@@ -95,6 +98,8 @@ def test_data_is_kept_when_asked_for(kubectl: Kubectl, other: str) -> None:
     assert again.settings.network == first.settings.network
     inside.wait("pod/writer", "condition=Ready")
     assert inside.inside("writer", "cat", "/data/file") == "kept\n"
+    assert load_balanced(inside, "shared") == address
+    eventually(lambda: answered(address).startswith("shared-"), "its address answers again")
 
 
 def test_up_goes_on_where_one_that_was_killed_stopped(other: str) -> None:

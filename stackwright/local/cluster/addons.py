@@ -8,7 +8,7 @@ from stackwright.kube.client import Client
 from stackwright.kube.resource import JsonObject, Kind, Resource
 from stackwright.local import versions
 from stackwright.local.cluster.configuration import PROVISIONER
-from stackwright.local.cluster.credentials import KUBELET_CLIENT, ROUTER, VOLUMES
+from stackwright.local.cluster.credentials import KUBELET_CLIENT, LOAD_BALANCER, ROUTER, VOLUMES
 from stackwright.local.cluster.flags import DOMAIN
 from stackwright.local.cluster.layout import Node, Settings
 
@@ -64,6 +64,16 @@ def ground() -> Manifests:
         ),
     )
     yield ClusterRoleBinding, _binding(VOLUMES, VOLUMES, _user(VOLUMES))
+    yield (
+        ClusterRole,
+        _role(
+            LOAD_BALANCER,
+            _rule("", ("services", "nodes"), ("get", "list", "watch")),
+            _rule("", ("services/status",), ("patch",)),
+            _rule("events.k8s.io", ("events",), ("create", "patch", "update")),
+        ),
+    )
+    yield ClusterRoleBinding, _binding(LOAD_BALANCER, LOAD_BALANCER, _user(LOAD_BALANCER))
     yield (
         ClusterRole,
         _role(

@@ -45,6 +45,11 @@ class Network(msgspec.Struct, frozen=True):
         return f"{first}/24"
 
     @property
+    def load_balancers(self) -> str:
+        """The addresses for Services of type LoadBalancer: among the nodes' own, so that nobody needs a route."""
+        return f"{IPv4Network(self.nodes)[192]}/27"
+
+    @property
     def ranges(self) -> tuple[IPv4Network, ...]:
         """All three."""
         return IPv4Network(self.nodes), IPv4Network(self.pods), IPv4Network(self.services)

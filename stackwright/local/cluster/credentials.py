@@ -13,6 +13,8 @@ from stackwright.local.probe import LOOPBACK
 KUBELET_CLIENT = "stackwright:kubelet-client"
 # The controller of volumes; likewise.
 VOLUMES = "stackwright:volumes"
+# The controller of addresses for Services of type LoadBalancer; likewise.
+LOAD_BALANCER = "stackwright:load-balancer"
 # What enforces NetworkPolicies; likewise.
 ROUTER = "stackwright:router"
 
@@ -29,6 +31,7 @@ def sign(layout: Layout, settings: Settings) -> Credentials:
         "kube-proxy": authority.client("proxy", user="system:kube-proxy"),
         "kube-router": authority.client("router", user=ROUTER),
         "volumes": authority.client("volumes", user=VOLUMES),
+        "load-balancer": authority.client("load-balancer", user=LOAD_BALANCER),
     }
     admin = authority.client("admin", user="admin", groups=["system:masters"])
     _kubeconfig(layout.kubeconfig, settings, authority, admin)

@@ -97,6 +97,21 @@ def has_link(settings: Settings) -> bool:
     return any(link["ifname"] == settings.link for link in _json("link"))
 
 
+def addresses_on(link: str) -> list[str]:
+    """Return the addresses of a link, in the network namespace of this process."""
+    return [address["local"] for found in _json("-4", "address", "show", "dev", link) for address in found["addr_info"]]
+
+
+def add_address(address: str, link: str) -> None:
+    """Give a link one more address, and no network with it; one that it has already stays as it is."""
+    _ip("address", "replace", f"{address}/32", "dev", link)
+
+
+def remove_address(address: str, link: str) -> None:
+    """Take an address away from a link."""
+    _ip("address", "delete", f"{address}/32", "dev", link)
+
+
 def _json(*arguments: str) -> list[dict[str, Any]]:
     answer: list[dict[str, Any]] = json.loads(_run(["ip", "-json", *arguments]) or "[]")
     return answer

@@ -34,7 +34,7 @@ def prepare(layout: Layout, settings: Settings) -> list[ClusterProgram]:
         "kubelet": ("kube-apiserver", "containerd"),
         **dict.fromkeys(("kube-controller-manager", "kube-scheduler", "kube-proxy"), ("kube-apiserver",)),
         # They could start sooner, but nobody needs them before there are pods, and the kubelet needs the processor.
-        **dict.fromkeys(("kube-router", "volumes"), ("kube-apiserver", "kubelet")),
+        **dict.fromkeys(("kube-router", "volumes", "load-balancer"), ("kube-apiserver", "kubelet")),
     }
     return [
         ClusterProgram(Launch(name, command, layout.log(name), questions[name]), needs.get(name, ()))
@@ -71,13 +71,22 @@ def _commands(
         "kube-proxy": flags.proxy(settings, signed),
         "kube-router": flags.router(settings, signed),
     }
-    volumes = ["--kubeconfig", str(signed.kubeconfigs["volumes"]), "--node", settings.node.name]
     return {
         "etcd": [settings.binaries["etcd"], *own.pop("etcd")],
         "containerd": ["containerd", "--config", str(written["containerd.toml"])],
         **{name: [settings.binaries[name], *line] for name, line in own.items()},
-        "volumes": [sys.executable, "-m", "stackwright.local.cluster.volumes", *volumes],
+        "volumes": _controller("volumes", settings, signed.kubeconfigs["volumes"]),
+        "load-balancer": [
+            *_controller("load_balancer", settings, signed.kubeconfigs["load-balancer"]),
+            *("--pool", settings.network.load_balancers),
+        ],
     }
+
+
+def _controller(module: str, settings: Settings, kubeconfig: Path) -> list[str]:
+    """Return the command of a controller of our own, which is a module beside this one."""
+    program = (sys.executable, "-m", f"stackwright.local.cluster.{module}")
+    return [*program, "--kubeconfig", str(kubeconfig), "--node", settings.node.name]
 
 
 def _questions(signed: Credentials) -> dict[str, probe.Question]:
@@ -92,4 +101,5 @@ def _questions(signed: Credentials) -> dict[str, probe.Question]:
         "kube-proxy": probe.question(flags.PROXY_HEALTH, "/healthz", None),
         "kube-router": probe.question(flags.ROUTER_HEALTH, "/healthz", None),
         "volumes": probe.question(flags.VOLUMES_HEALTH, "/readyz", None),
+        "load-balancer": probe.question(flags.LOAD_BALANCER_HEALTH, "/readyz", None),
     }

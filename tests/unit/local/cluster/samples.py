@@ -17,6 +17,9 @@ CREDENTIALS = Credentials(
     service_accounts=Pair(Path("/tokens.pub"), Path("/tokens.key")),
     kubeconfigs={
         name: Path(f"/{name}.kubeconfig")
-        for name in ("kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kube-router", "volumes")
+        for name in (
+            *("kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kube-router"),
+            *("volumes", "load-balancer"),
+        )
     },
 )

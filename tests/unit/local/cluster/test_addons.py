@@ -1,7 +1,7 @@
 """What every cluster has in it: it names no kind twice, gives few rights, and asks only servers that answer."""
 
 from stackwright.local.cluster import addons
-from stackwright.local.cluster.credentials import KUBELET_CLIENT, ROUTER, VOLUMES
+from stackwright.local.cluster.credentials import KUBELET_CLIENT, LOAD_BALANCER, ROUTER, VOLUMES
 from tests.unit.local.cluster.samples import SETTINGS
 
 
@@ -20,7 +20,8 @@ def test_our_programs_have_rights_of_their_own_and_not_all() -> None:
         if kind is addons.ClusterRoleBinding
         for subject in body["subjects"]
     }
-    assert subjects == {KUBELET_CLIENT: "system:kubelet-api-admin", VOLUMES: VOLUMES, ROUTER: ROUTER}
+    own = (VOLUMES, LOAD_BALANCER, ROUTER)
+    assert subjects == {KUBELET_CLIENT: "system:kubelet-api-admin", **{name: name for name in own}}
     rules = [rule for kind, body in addons.ground() if kind is addons.ClusterRole for rule in body["rules"]]
     assert not [rule for rule in rules if "*" in (*rule["verbs"], *rule["resources"])]
 
