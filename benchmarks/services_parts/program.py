@@ -32,7 +32,7 @@ NAME = "bench-all"
 GOAL = 1.2
 DEADLINE = 300.0
 MEMORY_GOAL = 150.0
-EXAMPLE = ROOT / "examples" / "cloud" / "openstack.yaml"
+MANIFEST = Path(__file__).parent / "cloud.yaml"
 SCRIPT = ROOT / "benchmarks" / "services_script.sh"
 # The Service of each API, its port, and what is asked with a token.
 APIS = (
@@ -56,7 +56,7 @@ WAY = {
 def ours(cluster: Cluster, namespace: str, folder: Path) -> float:
     """Return the seconds from the resource to answers of all APIs."""
     began = time.monotonic()
-    cluster.run("apply", f"--namespace={namespace}", f"--filename={EXAMPLE}")
+    cluster.run("apply", f"--namespace={namespace}", f"--filename={MANIFEST}")
     cluster.run("wait", f"--namespace={namespace}", "--for=create", "secret/osp-secret", "--timeout=60s")
     encoded = '{{index .data "AdminPassword" | base64decode}}'
     password = cluster.run("get", f"--namespace={namespace}", "secret", "osp-secret", f"--template={encoded}")

@@ -150,7 +150,8 @@ def log_in(
 def stackwright(*arguments: str, code: int = 0) -> str:
     """Run our own program on the cluster of this run; return what it printed."""
     command = [sys.executable, "-m", "stackwright.cli", *arguments, "--name", NAME]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    # All services at once take minutes to come up.
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == code, f"stackwright {' '.join(arguments)}: {done.stdout}{done.stderr}"
     return done.stdout
 

@@ -52,6 +52,14 @@ def payload(cloud: Cloud, made: str) -> str:
     return str(cloud.openstack("secret", "get", "--payload", f"{url}/v1/secrets/{made}")["Payload"])
 
 
+def flavor(cloud: Cloud) -> str:
+    return str(cloud.openstack("flavor", "create", "--ram", "64", "--vcpus", "1", CONTENT)["id"])
+
+
+def flavor_name(cloud: Cloud, made: str) -> str:
+    return str(cloud.openstack("flavor", "show", made)["name"])
+
+
 SERVICES: Mapping[str, Kept] = {
     "glance": Kept(
         kind="Glance",
@@ -79,6 +87,15 @@ SERVICES: Mapping[str, Kept] = {
         stays="mariadbdatabase/barbican",
         make=secret,
         read=payload,
+    ),
+    "nova": Kept(
+        kind="Nova",
+        name="nova",
+        listed="compute",
+        deployment="nova-api",
+        stays="mariadbdatabase/nova-api",
+        make=flavor,
+        read=flavor_name,
     ),
 }
 

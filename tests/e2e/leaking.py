@@ -37,11 +37,15 @@ def values(cloud: Cloud) -> dict[str, str]:
     return {place: text for place, text in found.items() if len(text) >= 8 and not _is_public(place)}
 
 
+# Which server, schema and user a login is for: resources say it too.
+NAMES = {"host", "hostname", "username", "user", "port", "database", "databaseServer", "brokerServer"}
+
+
 def _is_public(place: str) -> bool:
     """Return whether what stands there is no secret, though it is in a Secret: programs and names of hosts."""
     key = place.partition("/")[2]
     # What a user overrides stands in the resource too.
-    return key.endswith((".json", ".cnf", "-override.conf")) or key in {"host", "username", "port", "enabled_plugins"}
+    return key.endswith((".json", ".cnf", "-override.conf")) or key in NAMES | {"enabled_plugins"}
 
 
 def leaks(secrets: dict[str, str], texts: dict[str, str]) -> Iterator[str]:

@@ -9,6 +9,7 @@ def test_each_condition_turns_true_once(cloud: Cloud) -> None:
     kinds = {name.split()[0] for name, _ in history.states}
     assert {"OpenStackControlPlane", "Galera", "Memcached", "RabbitMq", "MariaDBAccount", "TransportURL"} <= kinds
     assert {"KeystoneAPI", "Glance", "PlacementAPI", "Barbican", "KeystoneService", "KeystoneEndpoint"} <= kinds
+    assert {"Nova", "NovaCell", "NovaAPI", "NovaScheduler", "NovaConductor", "NovaCompute", "NovaMetadata"} <= kinds
     assert ("KeystoneAPI keystone", "BootstrapReady") in history.states
     assert history.restless() == {}
 
@@ -20,10 +21,23 @@ def test_nothing_is_started_before_all_that_it_reads_is_known(cloud: Cloud) -> N
         "glance-default-external",
         "glance-default-internal",
         "keystone",
+        "nova-api",
+        "nova-cell1-novncproxy",
+        "nova-metadata",
         "placement",
     )
     assert cloud.installation.replica_sets == once
-    releases = ("barbican", "glance", "keystone", "memcached", "openstack", "placement", "rabbitmq")
+    whole = ("barbican", "glance", "keystone", "memcached", "nova", "openstack", "placement", "rabbitmq")
+    of_nova = (
+        "api",
+        "cell0-conductor",
+        "cell1-conductor",
+        "cell1-fake-compute",
+        "cell1-novncproxy",
+        "metadata",
+        "scheduler",
+    )
+    releases = (*whole, *(f"nova-{name}" for name in of_nova))
     assert cloud.installation.releases == dict.fromkeys(releases, ("deployed", "1"))
 
 

@@ -14,8 +14,9 @@ from tests.e2e.waiting import eventually
 URL = {
     "apiVersion": "rabbitmq.openstack.org/v1beta1",
     "kind": "TransportURL",
-    "metadata": {"name": "nova"},
-    "spec": {"rabbitmqClusterName": "rabbitmq", "username": "nova", "vhost": "cell1"},
+    # Others than those of the cloud's own services.
+    "metadata": {"name": "kettle"},
+    "spec": {"rabbitmqClusterName": "rabbitmq", "username": "kettle", "vhost": "kitchen"},
 }
 # The management API is for the operators alone; these tests dial it from outside of the cluster.
 WAY = {
@@ -40,15 +41,15 @@ def access(cloud: Cloud) -> Iterator[Access]:
     eventually(lambda: clouds.answers(address, 15672), "the management API answers")
     user, password = (clouds.secret(kubectl, "rabbitmq-default-user", key) for key in ("username", "password"))
     yield Access(f"http://{address}:15672", user, password)
-    kubectl("delete", "networkpolicy/management-from-outside", "transporturl/nova")
+    kubectl("delete", "networkpolicy/management-from-outside", "transporturl/kettle")
     eventually(lambda: not clouds.answers(address, 15672), "the management API is closed again")
 
 
 def test_a_transport_url_names_a_user_who_may_use_its_virtual_host(cloud: Cloud, access: Access) -> None:
-    cloud.kubectl.wait("transporturl/nova", "condition=Ready")
-    name = cloud.kubectl.get("transporturl/nova", "{.status.secretName}")
+    cloud.kubectl.wait("transporturl/kettle", "condition=Ready")
+    name = cloud.kubectl.get("transporturl/kettle", "{.status.secretName}")
     url = clouds.secret(cloud.kubectl, name, "transport_url")
-    assert url.startswith("rabbit://nova:")
+    assert url.startswith("rabbit://kettle:")
     # The URL as oslo.messaging reads it, on a real connection.
     script = (
         "import sys; from oslo_config import cfg; import oslo_messaging as m; import kombu; "

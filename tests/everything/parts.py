@@ -53,8 +53,8 @@ ALL = (
     ),
     Part(
         "nova",
-        "Nova with cells that come and go, asked by the real client",
-        (*PYTEST, "tests/long/test_nova.py"),
+        "Nova with cells that come and go, asked by the real client; each of its services alone",
+        (*PYTEST, "tests/long/test_nova.py", "tests/long/test_nova_alone.py"),
         minutes=45,
     ),
     Part("reboot", "a node with a cloud in it loses its power", (*PYTEST, "tests/long/test_reboot.py"), minutes=30),
