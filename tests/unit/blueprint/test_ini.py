@@ -1,5 +1,6 @@
 """oslo.config's files, written and read."""
 
+import time
 import timeit
 from typing import Any
 
@@ -128,15 +129,19 @@ def test_what_is_written_is_read_back(settings: dict[str, dict[str, str]]) -> No
     assert ini.parse(text) == expected
 
 
+def _least_seconds(text: str) -> float:
+    return min(timeit.repeat(lambda: ini.parse(text), timer=time.process_time, number=1, repeat=7))
+
+
 @pytest.mark.parametrize("line", ["workers = 1\n", " and more\n"], ids=["an-option", "a-value-over-many-lines"])
 def test_a_text_of_any_length_is_read_in_time_or_refused(line: str) -> None:
     """What admission reads, it reads while everybody else waits, and it is not asked at all after five seconds."""
     begin = "[DEFAULT]\nfirst = 1\n"
     fits = begin + line * (ini.MOST_LINES - 2)
-    seconds = min(timeit.repeat(lambda: ini.parse(fits), number=1, repeat=3))
-    half = min(timeit.repeat(lambda: ini.parse(begin + line * (ini.MOST_LINES // 4)), number=1, repeat=3))
-    # Four times as many lines take about four times as long: no line is read again for each that follows.
-    assert seconds < 10 * half
+    quarter = begin + line * (ini.MOST_LINES // 4)
+    # Four times as many lines take about four times as long, and not sixteen times: no line is read again for each that
+    # follows. It is the time of this process that is measured, whatever else the machine does.
+    assert _least_seconds(fits) < 10 * _least_seconds(quarter)
     assert not isinstance(ini.parse(fits), ini.Problem)
     refused = ini.parse(fits + line)
     assert isinstance(refused, ini.Problem)

@@ -48,6 +48,7 @@ WHO_ENDS = {
     "SecretMissing": {GIVEN, AUTHOR, USER},
     # Only the user can mend it.
     "ChartMissing": {USER},
+    "DatabaseElsewhere": {USER},
     "KeyInvalid": {USER},
     "SecretInvalid": {USER},
     "TopologyMissing": {USER},
