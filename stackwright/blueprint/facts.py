@@ -77,6 +77,20 @@ class ApiFacts:
 
 
 @dataclass(frozen=True)
+class NetworkDatabaseFacts:
+    """How to reach a database of the virtual networks, from pods and from machines outside of the cluster.
+
+    Each is a list such as tcp:10.96.1.2:6641,tcp:10.96.1.3:6641; `outside` is "" if nothing outside can reach it.
+    """
+
+    inside: str
+    outside: str = ""
+    # The resource that provides it, and what its pods are called.
+    server: str = ""
+    pods: str = ""
+
+
+@dataclass(frozen=True)
 class Endpoints:
     """The URLs of an API; an interface that it does not have is empty."""
 

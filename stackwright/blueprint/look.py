@@ -1,6 +1,7 @@
 """How a pure function reads objects: through a look into the caches, which remembers the reader."""
 
-from typing import Protocol, TypeVar
+from collections.abc import Iterable
+from typing import Protocol, TypeVar, runtime_checkable
 
 from stackwright.api.base import Resource
 
@@ -19,4 +20,13 @@ class Look(Protocol):
 
         Raise Blocked for a namespace that the operator does not read.
         """
+        ...
+
+
+@runtime_checkable
+class Survey(Protocol):
+    """A look that can also list. A resource that lists is looked at again when any object of the kind changes."""
+
+    def of_kind(self, kind: type[R]) -> Iterable[R]:
+        """Return all objects of a kind in the resource's own namespace."""
         ...

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 # What connects to a port: the pods of services that need what it serves, or only the operators.
-Clients = Literal["database", "cache", "broker", "operators"]
+Clients = Literal["database", "cache", "broker", "network-database", "operators"]
 
 
 def _never(_: Any) -> bool:

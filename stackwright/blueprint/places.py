@@ -32,6 +32,13 @@ def is_url(url: str) -> bool:
     return bool(host) and url.isprintable() and " " not in url and url.startswith(("http://", "https://"))
 
 
+def connection_places(connection: str) -> Iterator[Place]:
+    """Yield the places of a list of connections, each as protocol:host:port: tcp:10.96.1.2:6641,tcp:[fd00::2]:6641."""
+    for entry in filter(None, connection.split(",")):
+        host, port = place_of(entry.partition(":")[2])
+        yield host.strip("[]"), port
+
+
 def url_place(url: str) -> Place:
     """Return the place of a URL, with the usual port where it names none."""
     parts = urlsplit(url)

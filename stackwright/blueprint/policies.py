@@ -13,7 +13,7 @@ from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.interfaces import INTERNAL, PUBLIC
 from stackwright.blueprint.needs.need import Need
 from stackwright.blueprint.network import Listen
-from stackwright.blueprint.providers import BROKER, CACHE, DATABASE
+from stackwright.blueprint.providers import BROKER, CACHE, DATABASE, NETWORK_DATABASE
 from stackwright.blueprint.service import Component, Endpoint, Job, Schedule, Service
 
 C = TypeVar("C", bound=CustomResource)
@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Facts)
 
 NAME, INSTANCE, COMPONENT = "app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/component"
 # What lets in only the pods that carry the label of a need.
-LABELLED = frozenset({DATABASE, CACHE, BROKER})
+LABELLED = frozenset({DATABASE, CACHE, BROKER, NETWORK_DATABASE})
 # The name that the pods of our operators carry.
 OPERATORS = "stackwright"
 # What the chart's values call all pods of a release.

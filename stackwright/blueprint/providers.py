@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from stackwright.api.base import CustomResource, JsonObject, Resource
-from stackwright.blueprint.look import Look
+from stackwright.blueprint.look import Look, Survey
 from stackwright.kube import conditions
 
 C = TypeVar("C", bound=CustomResource)
@@ -17,6 +17,7 @@ R = TypeVar("R", bound=Resource)
 
 # What can be needed of which services talk to each other by; an API is needed by its type in the catalog.
 DATABASE, CACHE, BROKER, IDENTITY = "database", "cache", "broker", "identity"
+NETWORK_DATABASE = "network-database"
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,20 @@ class ApiServer:
 
 
 @dataclass(frozen=True)
+class NetworkDatabase:
+    """A database of the virtual networks. `role` is NB for the networks as they are wanted, SB for how they are built.
+
+    `inside` is how clients in the cluster reach it, `outside` how machines outside of it do. Both list every member
+    by its number, as tcp:10.96.1.2:6641,tcp:10.96.1.3:6641, because these clients resolve no names. `inside` is empty
+    until the addresses are known, `outside` also if the database cannot be reached from there.
+    """
+
+    role: str
+    inside: str = ""
+    outside: str = ""
+
+
+@dataclass(frozen=True)
 class Provider:
     """A resource that a need names: `offer` is None if the resource does not exist."""
 
@@ -117,10 +132,27 @@ class Sight:
         """Return the resource of a name that provides what a word stands for."""
         known = self.providers[word]
         resource = self.look(known.kind, name)
-        if resource is None:
-            return Provider(known.kind.kind.name, name)
+        return Provider(known.kind.kind.name, name) if resource is None else self._seen(known, resource)
+
+    def choose(self, word: str, usual: str, fits: Callable[[Any], bool]) -> Provider:
+        """Return the resource whose offer fits, whatever its name is; the `usual` one stands for one that is missing.
+
+        If several fit, the usual one is chosen, else the one whose name is first.
+        """
+        known = self.providers[word]
+        there: dict[str, CustomResource] = {}
+        if isinstance(self.look, Survey):
+            there = {item.metadata.name: item for item in self.look.of_kind(known.kind)}
+        elif (named := self.look(known.kind, usual)) is not None:
+            there = {usual: named}
+        fitting = [name for name, item in there.items() if not item.deleting and fits(known.offer(item))]
+        name = usual if usual in fitting or not fitting else min(fitting)
+        return self._seen(known, there[name]) if name in fitting else Provider(known.kind.kind.name, usual)
+
+    @staticmethod
+    def _seen(known: Offerer, resource: CustomResource) -> Provider:
         ready = conditions.is_true(resource.status.conditions)
-        return Provider(known.kind.kind.name, name, known.offer(resource), ready, _why(resource))
+        return Provider(known.kind.kind.name, resource.metadata.name, known.offer(resource), ready, _why(resource))
 
 
 def _why(resource: CustomResource) -> str:

@@ -85,6 +85,10 @@ class Looker:
         self._interests.note(self._reader, kind.kind, Key(place, _EVERY))
         return self._context.store(kind).list(place)
 
+    def of_kind(self, kind: type[R]) -> list[R]:
+        """Return all objects of a kind in the resource's own namespace; a change of one of them wakes the resource."""
+        return self.all(kind)
+
     def _place(self, kind: type[Resource], namespace: str) -> str:
         """Return where to look. That a namespace is in no cache does not mean that it is empty."""
         if not kind.kind.namespaced:

@@ -24,7 +24,8 @@ def kinds_read(service: Service[Any, Any]) -> tuple[type[Resource], ...]:
     """Return the kinds that the needs of a service look at, so that the service is woken when one of them changes."""
     providers = services.providers()
     # Which API a need is for may depend on the resource.
-    words = dict.fromkeys((*_COMMON, *(providers if Api in service.need_types else ())))
+    special = (word for of in _types(service) for word in of.words)
+    words = dict.fromkeys((*_COMMON, *special, *(providers if Api in service.need_types else ())))
     read = (kind for of in _types(service) for kind in of.reads)
     return tuple(dict.fromkeys((*read, *(providers[word].kind for word in words if word in providers))))
 

@@ -40,6 +40,10 @@ class ImaginedWorld:
             found = StorageClass(metadata=ObjectMeta(name=name))
         return found if isinstance(found, kind) else None
 
+    def of_kind(self, kind: type[R]) -> list[R]:
+        """Return all objects of a kind that somebody imagined."""
+        return [item for item in self.objects.values() if isinstance(item, kind)]
+
     @property
     def namespace(self) -> str:
         """The namespace that is imagined."""

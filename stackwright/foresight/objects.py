@@ -21,6 +21,10 @@ class Objects:
         found = self._by_type.get(kind, {}).get(name)
         return found if isinstance(found, kind) and namespace in ("", found.metadata.namespace) else None
 
+    def of_kind(self, kind: type[R]) -> list[R]:
+        """Return all objects of a kind."""
+        return [item for item in self._by_type.get(kind, {}).values() if isinstance(item, kind)]
+
     def all(self) -> list[Resource]:
         """Return everything."""
         return [resource for named in self._by_type.values() for resource in named.values()]

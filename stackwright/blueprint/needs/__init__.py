@@ -11,6 +11,7 @@ from stackwright.blueprint.needs.given_login import GivenLogin
 from stackwright.blueprint.needs.leftovers import Leftovers
 from stackwright.blueprint.needs.login import Login
 from stackwright.blueprint.needs.need import Each, Need
+from stackwright.blueprint.needs.network_database import NetworkDatabase
 from stackwright.blueprint.needs.outside_broker import OutsideBroker
 from stackwright.blueprint.needs.password import Password
 from stackwright.blueprint.needs.published import Published
@@ -31,6 +32,7 @@ __all__ = [
     "Login",
     "Messaging",
     "Need",
+    "NetworkDatabase",
     "Notifications",
     "OutsideBroker",
     "Password",

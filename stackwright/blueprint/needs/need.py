@@ -118,7 +118,8 @@ class Need(ABC):
     `name` is the field of the service's facts that it fills, and `key` the entry, where that field is a map. `reads`
     are the kinds whose objects it looks at. `keeps` are those that it makes and that outlive the service, each with the
     verbs for it; `owns` are those that go with the service. `jobs` are the Jobs of the chart that do what the operator
-    does otherwise. One that is `apart` stops nothing else while it is not met: its entry of the facts is missing then.
+    does otherwise. `words` are the words of providers that not every service watches. One that is `apart` stops nothing
+    else while it is not met: its entry of the facts is missing then.
     """
 
     name: str = ""
@@ -128,6 +129,7 @@ class Need(ABC):
     keeps: ClassVar[Mapping[type[Resource], frozenset[str]]] = {}
     owns: ClassVar[tuple[type[Resource], ...]] = ()
     jobs: ClassVar[tuple[str, ...]] = ()
+    words: ClassVar[tuple[str, ...]] = ()
 
     @property
     def word(self) -> str:
@@ -137,6 +139,10 @@ class Need(ABC):
     def provided_by(self, resource: Any) -> str:
         """Return the name of the resource that provides it; "" where the resource asks for none."""
         return ""
+
+    def accepts(self, offer: Any) -> bool:
+        """Return whether an offer meets it, from whichever resource; the others are met by the named one alone."""
+        return False
 
     def passwords(self, resource: Any) -> Iterable[WantedPassword]:
         """Yield the passwords of spec.secret that it takes."""

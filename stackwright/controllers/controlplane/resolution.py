@@ -77,11 +77,12 @@ def resolve(
     todo = list(wanted)
     while todo:
         by = todo.pop(0)
-        for need, name in needs_of(wanted[by]):
+        for need, usual in needs_of(wanted[by]):
             provider = resolver.provider(need.word)
             if provider is None:
                 continue
             section, part = provider
+            name = _stand_in(need, part, wanted.values()) or usual
             needed = (part.kind_name, name)
             if needed not in wanted:
                 if unmet := resolver.unmet(section, part, name, wanted[by]):
@@ -200,6 +201,17 @@ def provided_needs(resource: CustomResource) -> Iterator[tuple[Need, str]]:
     for need in blueprint.needs_of(resource) if blueprint is not None else ():
         if need.word and (name := need.provided_by(resource)):
             yield need, name
+
+
+def _stand_in(need: Need, part: Part, wanted: Iterable[Instance]) -> str:
+    """Return the name of a resource that is asked for and meets a need, whatever its name is; "" if there is none."""
+    known = services.providers()[need.word]
+    fitting = (
+        one.name
+        for one in wanted
+        if one.part is part and one.resource is not None and need.accepts(known.offer(one.resource))
+    )
+    return next(fitting, "")
 
 
 def _whole(spec: OpenStackControlPlaneSpec) -> JsonObject:

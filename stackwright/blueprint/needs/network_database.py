@@ -1,0 +1,76 @@
+"""A database of the virtual networks: of those that are wanted (NB), or of how they are built (SB)."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import msgspec
+
+from stackwright.blueprint import providers
+from stackwright.blueprint.facts import NetworkDatabaseFacts
+from stackwright.blueprint.needs.need import Imagination, Need, Places, Resolved
+from stackwright.blueprint.places import connection_places
+from stackwright.blueprint.providers import NETWORK_DATABASE, Sight
+from stackwright.kube.plan import Ends, Wait
+
+# Where one is that is only imagined: from the addresses that are reserved for documentation.
+_SOMEWHERE = {"NB": "tcp:192.0.2.1:6641", "SB": "tcp:192.0.2.1:6642"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkDatabase(Need):
+    """The database of a `role`, NB or SB. No field names it: a namespace has one of each, whatever it is called.
+
+    `usual` is the name of the one that the umbrella creates if nobody asks for another.
+    """
+
+    role: str
+    usual: str
+    condition: str = "InputReady"
+    words: ClassVar[tuple[str, ...]] = (NETWORK_DATABASE,)
+
+    @property
+    def word(self) -> str:
+        """The word of what provides it."""
+        return NETWORK_DATABASE
+
+    def provided_by(self, resource: Any) -> str:
+        """Return the name of the one that there usually is."""
+        return self.usual
+
+    def accepts(self, offer: Any) -> bool:
+        """Return whether this is the database of the role."""
+        return isinstance(offer, providers.NetworkDatabase) and offer.role == self.role
+
+    def resolve(self, resource: Any, sight: Sight) -> Resolved:
+        """Return how to reach the database, once its members have addresses."""
+        found = sight.choose(self.word, self.usual, self.accepts)
+        offer: providers.NetworkDatabase | None = found.offer
+        if offer is None:
+            message = f"No {found.kind} of type {self.role} exists in this namespace; create {found}"
+            return Resolved(
+                ready=False, waits=(Wait(f"{found.kind}Missing", message, self.condition, ends=Ends.BY_AUTHOR),)
+            )
+        if not offer.inside:
+            return Resolved(ready=False, waits=(Wait(f"{found.kind}NotReady", found.why, self.condition),))
+        pods = sight.providers[self.word].pods
+        return Resolved(ready=True, fact=NetworkDatabaseFacts(offer.inside, offer.outside, found.name, pods))
+
+    def server(self, resource: Any, fact: NetworkDatabaseFacts | None) -> str:
+        """Return the name of the database's resource."""
+        return fact.server if fact is not None and fact.server else self.usual
+
+    def places(self, fact: NetworkDatabaseFacts) -> Places:
+        """Return where the members are."""
+        return tuple(connection_places(fact.inside))
+
+    def pods(self, fact: NetworkDatabaseFacts) -> str:
+        """Return what the members' pods are called."""
+        return fact.pods
+
+    def imagine(self, resource: Any, world: Imagination) -> None:
+        """Put the database there, at an address that stands for any."""
+        database = world.provider(self.word, self.usual, {"dbType": self.role, "storageRequest": "10G"})
+        if not database.status.internalDbAddress:
+            status = msgspec.structs.replace(database.status, internalDbAddress=_SOMEWHERE[self.role])
+            database = msgspec.structs.replace(database, status=status)
+        world.add(database)
