@@ -86,6 +86,7 @@ class Section:
 
     It has one part or several, and its `condition` follows the resources of all of them. The words of an only part are
     given to the section itself. One part at most has an API.
+    If it is `whole`, a resource that needs one of its parts gets the others, too.
     `entry_overrides` are further fields that say how Services are reached.
     `without_effect` are fields that upstream's section has and that are accepted for its sake.
     `kolla` are the components that Kolla has of the service, each with the part of the template that says how it runs:
@@ -97,6 +98,7 @@ class Section:
     description: str
     parts: tuple[Part, ...] = ()
     infrastructure: bool = False
+    whole: bool = False
     entry_overrides: tuple[EntryOverride, ...] = ()
     without_effect: tuple[WithoutEffect, ...] = ()
     kolla: Mapping[str, str] = field(default_factory=dict)

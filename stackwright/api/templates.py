@@ -40,6 +40,8 @@ def _partial(
         bases=(Value,),
         namespace={"__doc__": struct.__doc__, "validations": validations},
         module=__name__,
+        # A field whose name in YAML is no name in Python keeps it.
+        rename={field.name: field.encode_name for field in msgspec.structs.fields(struct)},
         frozen=True,
         kw_only=True,
     )

@@ -47,6 +47,7 @@ def component(said: Component[Any, Any]) -> JsonObject:
             "workload": said.workload,
             # Where it is absent, it is the component's name.
             **({"suffix": said.suffix} if said.suffix is not None else {}),
+            "named": said.named,
             **({"nodes": said.nodes} if said.workload == "StatefulSet" else {}),
             "ports": [_port(port) for port in said.ports],
             "probe": said.probe,

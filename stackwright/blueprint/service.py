@@ -82,7 +82,9 @@ class Component(Generic[C, F]):
 
     All else does not depend on the resource. The chart's component template reads it (`blueprint/charts.py`):
     `description` is for people. `suffix` stands behind the release's name in that of the workload; None is
-    the component's name. `nodes` does the same for the governing Service of a StatefulSet. `probe` is the path under
+    the component's name. `named` is the whole name of the workload, and of its governing Service, for one that is not
+    called like the release at all: a namespace then has it once. `nodes` does the same as the suffix for the governing
+    Service of a StatefulSet. `probe` is the path under
     which an API tells whether it serves; `probes` are in Kubernetes' own words, by liveness, readiness and startup.
     `after` names the jobs that are done before a pod starts, where the chart has them. `data` is the directory of what
     the pods keep. `finish` is how many seconds a pod has to end. `user` is the number that it runs as where that is not
@@ -99,6 +101,7 @@ class Component(Generic[C, F]):
     description: str = ""
     workload: Workload = "Deployment"
     suffix: str | None = None
+    named: str = ""
     nodes: str = ""
     ports: tuple[Port, ...] = ()
     probe: str = ""

@@ -14,6 +14,7 @@ from stackwright.kube.client import Client
 from stackwright.kube.resource import JsonObject, R
 from stackwright.services.mariadb.kinds import Galera
 from stackwright.services.memcached.kinds import Memcached
+from stackwright.services.ovn.kinds import OVNDBCluster
 
 HELD = "neighbour.example.org/account"
 
@@ -35,6 +36,15 @@ async def cache(client: Client, namespace: str, name: str = "memcached") -> None
     metadata = {"name": name, "namespace": namespace}
     made = await client.apply(Memcached, {"metadata": metadata, "spec": {}}, field_manager="user")
     await tell(client, made, {"serverList": [f"{name}-0.{name}.{namespace}.svc:11211"]})
+
+
+async def network_databases(client: Client, namespace: str) -> None:
+    """Make both databases of OVN, ready."""
+    for role, port in (("nb", 6641), ("sb", 6642)):
+        metadata = {"name": f"ovndbcluster-{role}", "namespace": namespace}
+        spec = {"dbType": role.upper(), "storageRequest": "1G"}
+        made = await client.apply(OVNDBCluster, {"metadata": metadata, "spec": spec}, field_manager="user")
+        await tell(client, made, {"internalDbAddress": f"tcp:192.0.2.1:{port}"})
 
 
 async def tell(client: Client, resource: Any, status: JsonObject, *, ready: bool = True) -> None:

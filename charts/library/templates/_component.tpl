@@ -11,8 +11,8 @@ forget it (the pause before the signal), and then ends what it has begun. Pods w
 {{- $own = include .own (dict "root" .root "component" .component "values" .values "shape" $shape) | fromYaml }}
 {{- if $own.Error }}{{ fail (printf "%s: %s" .own $own.Error) }}{{ end }}
 {{- end }}
-{{- $name := include "stackwright.named" (dict "root" .root "suffix" (dig "suffix" .component $shape)) }}
-{{- $nodes := include "stackwright.named" (dict "root" .root "suffix" $shape.nodes) }}
+{{- $name := $shape.named | default (include "stackwright.named" (dict "root" .root "suffix" (dig "suffix" .component $shape))) }}
+{{- $nodes := $shape.named | default (include "stackwright.named" (dict "root" .root "suffix" $shape.nodes)) }}
 {{- $pod := merge (dict "root" .root "shape" $shape "own" $own "user" (dig "user" .blueprint.user $shape)) (omit . "root" "own" "user") -}}
 apiVersion: apps/v1
 kind: {{ $shape.workload }}
@@ -166,6 +166,9 @@ spec:
       volumeMounts:
         {{- . | nindent 8 }}
       {{- end }}
+    {{- with .own.containers }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
   {{- with include "stackwright.volumes" $parts | trim }}
   volumes:
     {{- . | nindent 4 }}

@@ -90,6 +90,10 @@ def resolve(
                     continue
                 wanted[needed] = replace(resolver.made(section, part, name, {}), asked=False)
                 todo.append(needed)
+                for other in resolver.companions(section, part):
+                    if other.resource_name not in wanted:
+                        wanted[other.resource_name] = replace(other, asked=False, needed_by=(str(wanted[by]),))
+                        todo.append(other.resource_name)
             if not wanted[needed].asked:
                 needed_by = dict.fromkeys((*wanted[needed].needed_by, str(wanted[by])))
                 wanted[needed] = replace(wanted[needed], needed_by=tuple(needed_by))
@@ -151,6 +155,12 @@ class _Resolver:
         key = part.key_of(name)
         spec = part.fill(said, name if key is None else key, _whole(self.spec))
         return Instance(section, part, name, spec, (part.kind_name, name) in self.foreign)
+
+    def companions(self, section: Section, part: Part) -> Iterator[Instance]:
+        """Yield the resources of the other parts of a section that is needed as a whole."""
+        for other in section.parts if section.whole else ():
+            if other is not part and not other.when:
+                yield from (self.made(section, other, other.name_of(key), {}) for key in other.usual_keys)
 
     def left_over(self, present: Iterable[ResourceName]) -> Iterator[tuple[Section, Part, str]]:
         """Yield the infrastructure that is there although its section says nothing."""

@@ -13,7 +13,7 @@ import msgspec
 
 from stackwright.blueprint.needs import CatalogEntry
 from stackwright.blueprint.needs.need import WantedPassword
-from stackwright.blueprint.providers import BROKER, CACHE, DATABASE, IDENTITY
+from stackwright.blueprint.providers import BROKER, CACHE, DATABASE, IDENTITY, NETWORK_DATABASE
 from stackwright.blueprint.service import Component, Service
 from stackwright.kube.resource import CustomResource, JsonObject
 
@@ -24,7 +24,9 @@ CLASS = "played"
 # What an API with a schema must be told.
 API_LEAST: JsonObject = {"databaseInstance": SERVER, "secret": SECRET}
 # What can be needed and is played.
-PROVIDED = (DATABASE, CACHE, BROKER, IDENTITY)
+PROVIDED = (DATABASE, CACHE, BROKER, IDENTITY, NETWORK_DATABASE)
+# What no field names, so that nobody is told to name another one.
+UNNAMED = frozenset({NETWORK_DATABASE})
 # A key by which a service encrypts.
 FERNET_KEY = "b3BlbnMtZXZlcnktZG9vci1vZi10aGUtaG91c2UtLS0="
 

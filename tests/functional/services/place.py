@@ -11,7 +11,7 @@ from typing import Any
 
 from stackwright.adapters.identity import Credentials, Keystone, Session
 from stackwright.blueprint.images import ComponentImage
-from stackwright.blueprint.providers import BROKER, CACHE, DATABASE, IDENTITY
+from stackwright.blueprint.providers import BROKER, CACHE, DATABASE, IDENTITY, NETWORK_DATABASE
 from stackwright.controllers import chart_files
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.identity import controllers as identity_controllers
@@ -104,6 +104,13 @@ async def _broker(place: Place, name: str) -> AsyncIterator[None]:
 
 
 @contextlib.asynccontextmanager
+async def _network_databases(place: Place, name: str) -> AsyncIterator[None]:
+    """Make both: whoever needs one mostly needs the other."""
+    await neighbours.network_databases(place.client, place.namespace)
+    yield
+
+
+@contextlib.asynccontextmanager
 async def _identity(place: Place, name: str) -> AsyncIterator[None]:
     """Run a Keystone elsewhere, and the operator that keeps users and the catalog in it."""
     client, namespace = place.client, place.namespace
@@ -126,6 +133,7 @@ PLAYED: dict[str, Callable[[Place, str], AbstractAsyncContextManager[None]]] = {
     CACHE: _cache,
     BROKER: _broker,
     IDENTITY: _identity,
+    NETWORK_DATABASE: _network_databases,
 }
 
 

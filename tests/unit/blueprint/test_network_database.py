@@ -32,10 +32,10 @@ class Listing:
     def __init__(self, there: tuple[Any, ...]) -> None:
         self.there = there
 
-    def __call__(self, kind: type[Any], name: str, *, namespace: str = "") -> Any:
+    def __call__(self, kind: type[Any], name: str, *, namespace: str = "") -> Any:  # noqa: ARG002  the form of `Look`
         return next((item for item in self.there if item.metadata.name == name), None)
 
-    def of_kind(self, kind: type[Any]) -> list[Any]:
+    def of_kind(self, kind: type[Any]) -> list[Any]:  # noqa: ARG002  the form of `Survey`
         return list(self.there)
 
 

@@ -1,0 +1,54 @@
+"""What a node tells OVN of itself, and which bridges it has. Pure."""
+
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+# Marks the bridges that were made for a physical network, so that they go with it.
+MARK = "stackwright-network"
+_NODES = uuid.UUID("7b0d9a0e-0d5c-5b0c-9d0a-5d1f2f1d7a51")
+# For how many milliseconds a controller that starts keeps the flows that it finds, until it has computed its own.
+KEEP_FLOWS = "8000"
+
+
+@dataclass(frozen=True)
+class Bridge:
+    """A bridge of a physical network."""
+
+    name: str
+    network: str
+    interface: str
+
+
+def system_id(node: str) -> str:
+    """Return the id of a node: always the same, so that a node that was installed anew is the same chassis."""
+    return str(uuid.uuid5(_NODES, node))
+
+
+def bridges(networks: dict[str, str]) -> list[Bridge]:
+    """Return the bridges of the physical networks, by their names."""
+    return [Bridge(f"br-{network}", network, interface) for network, interface in sorted(networks.items())]
+
+
+def external_ids(settings: dict[str, Any], node: str, address: str, datapath: str) -> dict[str, str]:
+    """Return what a node tells OVN of itself."""
+    mappings = ",".join(f"{bridge.network}:{bridge.name}" for bridge in bridges(settings["networks"]))
+    return {
+        **{name: value for name, value in settings["externalIds"].items() if value},
+        "system-id": system_id(node),
+        "hostname": node,
+        "ovn-encap-ip": address,
+        "ovn-bridge-mappings": mappings,
+        "ovn-bridge-datapath-type": datapath,
+        "ovn-ofctrl-wait-before-clear": KEEP_FLOWS,
+    }
+
+
+def changes(present: dict[str, str], wanted: dict[str, str]) -> dict[str, str]:
+    """Return the entries to set; what others set beside ours stays."""
+    return {name: value for name, value in wanted.items() if present.get(name, "") != value}
+
+
+def surplus(marked: dict[str, str], networks: dict[str, str]) -> list[str]:
+    """Return the bridges whose networks are gone; `marked` are those that were made for one, with its name."""
+    return sorted(bridge for bridge, network in marked.items() if network not in networks)

@@ -1,0 +1,193 @@
+"""Run the controller of a node's switch, and keep what the node tells OVN of itself as it shall be.
+
+Settings are read again and again from a mounted file: a change restarts nothing, and what somebody removed by hand, or
+what was lost with the node's disk, comes back.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import chassis
+import kubernetes
+from programs import Failed, run, say
+
+SOCKET = Path("/run/openvswitch/db.sock")
+DATAPATH = Path("/run/openvswitch/datapath")
+CONTROL = Path("/run/ovn/ovn-controller.ctl")
+PAUSE = 5
+
+
+def read_settings() -> dict[str, Any]:
+    """Return what the user set."""
+    said: dict[str, Any] = json.loads(Path(os.environ["SETTINGS"]).read_text(encoding="utf-8"))
+    return said
+
+
+def vsctl(*command: str) -> str:
+    """Ask or change the database of the switch, without waiting for the daemon."""
+    return run("ovs-vsctl", f"--db=unix:{SOCKET}", "--no-wait", *command)
+
+
+def read_external_ids(*of: str) -> dict[str, str]:
+    """Return the external ids of a record."""
+    rows = json.loads(vsctl("--format=json", "--columns=external_ids", "list", *of))["data"]
+    return dict(rows[0][0][1]) if rows else {}
+
+
+def configure(settings: dict[str, Any], node: str, address: str, datapath: str) -> str:
+    """Make the node as it shall be, where it differs; return what cannot be done."""
+    wanted = chassis.external_ids(settings, node, address, datapath)
+    problems = [connect(bridge, datapath) for bridge in chassis.bridges(settings["networks"])]
+    changed = chassis.changes(read_external_ids("Open_vSwitch", "."), wanted)
+    if changed:
+        say(f"sets {', '.join(f'{name}={value}' for name, value in sorted(changed.items()))}")
+        vsctl(
+            "set", "Open_vSwitch", ".", *(f"external_ids:{name}={json.dumps(value)}" for name, value in changed.items())
+        )
+    for bridge in chassis.surplus(marked_bridges(), settings["networks"]):
+        say(f"removes the bridge {bridge}")
+        vsctl("--if-exists", "del-br", bridge)
+    return "; ".join(filter(None, problems))
+
+
+def marked_bridges() -> dict[str, str]:
+    """Return the bridges that were made for a physical network, with its name."""
+    rows = json.loads(vsctl("--format=json", "--columns=name,external_ids", "list", "Bridge"))["data"]
+    found = {name: dict(ids[1]).get(chassis.MARK, "") for name, ids in rows}
+    return {name: network for name, network in found.items() if network}
+
+
+def connect(bridge: chassis.Bridge, datapath: str) -> str:
+    """Make a bridge and give it the interface of its network; return why that cannot be done."""
+    if bridge.name not in vsctl("list-br").split():
+        say(f"makes the bridge {bridge.name} for the network {bridge.network}")
+        vsctl(
+            *("--may-exist", "add-br", bridge.name),
+            *("--", "set", "Bridge", bridge.name, f"datapath_type={datapath}"),
+            f"external_ids:{chassis.MARK}={bridge.network}",
+        )
+    ports = vsctl("list-ports", bridge.name).split()
+    if bridge.interface in ports:
+        return ""
+    if not Path("/sys/class/net", bridge.interface).exists():
+        return f"there is no interface {bridge.interface} for the network {bridge.network}"
+    if addresses := addresses_of(bridge.interface):
+        return (
+            f"the interface {bridge.interface} of the network {bridge.network} has the address {addresses[0]}, which "
+            "the node would lose; name another interface, or move the address"
+        )
+    vsctl("--may-exist", "add-port", bridge.name, bridge.interface)
+    run("ip", "link", "set", bridge.interface, "up")
+    return ""
+
+
+def addresses_of(interface: str) -> list[str]:
+    """Return the addresses of an interface that others may use."""
+    said = json.loads(run("ip", "-json", "address", "show", "dev", interface))
+    return [entry["local"] for link in said for entry in link.get("addr_info", ()) if entry.get("scope") == "global"]
+
+
+class Node:
+    """What this node is, and what it has said of itself."""
+
+    def __init__(self) -> None:
+        self.name = os.environ["NODE_NAME"]
+        self.address = os.environ["NODE_IP"]
+        self.state = kubernetes.StateMap(os.environ["STATE"])
+        self.level = ""
+        self.ending = False
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def keep(self) -> None:
+        """Make the node as it shall be, and say so where the operator reads it."""
+        settings = read_settings()
+        datapath = DATAPATH.read_text(encoding="utf-8").strip()
+        problem = configure(settings, self.name, self.address, datapath)
+        if self.process is None:
+            self.start(settings)
+        elif settings["ovnLogLevel"] != self.level:
+            run("ovs-appctl", "-t", str(CONTROL), "vlog/set", f"console:{settings['ovnLogLevel']}")
+            self.level = settings["ovnLogLevel"]
+        said = {
+            "systemId": chassis.system_id(self.name),
+            "datapath": datapath,
+            "encapIp": self.address,
+            "bridgeMappings": chassis.external_ids(settings, self.name, self.address, datapath)["ovn-bridge-mappings"],
+            "problem": problem,
+        }
+        text = json.dumps(said, sort_keys=True)
+        if self.state.data.get(self.name) != text:
+            self.state.write({self.name: text})
+
+    def start(self, settings: dict[str, Any]) -> None:
+        """Start the controller."""
+        for left in (CONTROL, Path("/run/ovn/ovn-controller.pid")):
+            left.unlink(missing_ok=True)
+        self.level = settings["ovnLogLevel"]
+        self.process = subprocess.Popen(
+            [
+                "ovn-controller",
+                f"unix:{SOCKET}",
+                "-vfile:off",
+                f"-vconsole:{self.level}",
+                f"--unixctl={CONTROL}",
+                "--pidfile=/run/ovn/ovn-controller.pid",
+            ]
+        )
+
+    def run(self) -> int:
+        """Keep the node until the pod ends."""
+        while not self.ending:
+            if self.process is not None and self.process.poll() is not None:
+                say(f"the controller ended with {self.process.returncode}")
+                return 1
+            try:
+                self.keep()
+            except (Failed, kubernetes.Unanswered, OSError, ValueError) as error:
+                say(str(error))
+            for _ in range(PAUSE):
+                if self.ending:
+                    break
+                time.sleep(1)
+        return self.end()
+
+    def end(self) -> int:
+        """End the controller. Flows and the chassis stay, unless the node is no gateway any more."""
+        if self.process is None:
+            return 0
+        try:
+            stays = kubernetes.exists("daemonsets", os.environ["DAEMON_SET"])
+        except (kubernetes.Unanswered, OSError) as error:
+            say(str(error))
+            stays = True
+        try:
+            run("ovs-appctl", "-t", str(CONTROL), "exit", *(["--restart"] if stays else []))
+        except Failed:
+            self.process.terminate()
+        try:
+            self.process.wait(15)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+        return 0
+
+
+def main() -> int:
+    """Run the controller of this node."""
+    node = Node()
+
+    def end(*_: object) -> None:
+        node.ending = True
+
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, end)
+    return node.run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,208 @@
+"""Gateways: a switch on each selected node, and the controller that fills it with flows."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from stackwright.api.base import JsonObject
+from stackwright.api.pods import PodTemplate
+from stackwright.api.service import ContainerImage
+from stackwright.blueprint.claims import Claim, claim_object
+from stackwright.blueprint.facts import Facts, NetworkDatabaseFacts
+from stackwright.blueprint.look import Look
+from stackwright.blueprint.needs import NetworkDatabase
+from stackwright.blueprint.network import Network
+from stackwright.blueprint.service import Component, Service, Told
+from stackwright.blueprint.value_types import described
+from stackwright.blueprint.workloads import Host, HostPath
+from stackwright.kube.builtin import ConfigMap, DaemonSet
+from stackwright.kube.conditions import Finding
+from stackwright.services.ovn.kinds import Chassis, OVNController
+
+# What is as well told to machines outside of the cluster: all that is of the tunnels.
+TELLS = ("ovn-encap-type", "ovn-encap-tos")
+SWITCH, CONTROLLER = "ovn-controller-ovs", "ovn-controller"
+# The node keeps the switch's own database and its sockets; what the node itself may have of Open vSwitch is elsewhere.
+STATE = HostPath("/var/lib/stackwright/openvswitch", mount="/etc/openvswitch", type="DirectoryOrCreate")
+SOCKETS = HostPath("/run/stackwright/openvswitch", mount="/run/openvswitch", type="DirectoryOrCreate")
+OWN_SOCKETS = HostPath("/run/stackwright/ovn", mount="/run/ovn", type="DirectoryOrCreate")
+MODULES = HostPath("/lib/modules", read_only=True, type="DirectoryOrCreate")
+
+
+class ControllerTemplate(PodTemplate, frozen=True, kw_only=True):
+    """How the pods of one of the two run."""
+
+    containerImage: ContainerImage = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControllerFacts(Facts):
+    """What the controllers know of the world around them."""
+
+    south: NetworkDatabaseFacts
+
+
+def template(field: str, resource: OVNController) -> ControllerTemplate:
+    """Return how the pods of one of the two run; `field` names its image."""
+    spec = resource.spec
+    return ControllerTemplate(
+        nodeSelector=spec.nodeSelector,
+        resources=spec.resources,
+        topologyRef=spec.topologyRef,
+        containerImage=getattr(spec, field),
+    )
+
+
+def settings(resource: OVNController, facts: ControllerFacts) -> JsonObject:
+    """Return what running pods take without a restart: what each node tells OVN of itself, and its bridges."""
+    spec, said = resource.spec, resource.spec.external_ids
+    return {
+        "externalIds": {
+            "ovn-bridge": said.ovn_bridge,
+            "ovn-remote": facts.south.inside,
+            "ovn-encap-type": said.ovn_encap_type,
+            "ovn-encap-tos": said.ovn_encap_tos,
+            "ovn-remote-probe-interval": str(said.ovn_remote_probe_interval),
+            "ovn-cms-options": cms_options(said.availability_zones),
+        },
+        "networks": dict(spec.nicMappings),
+        "ovnLogLevel": spec.ovnLogLevel,
+        "ovsLogLevel": spec.ovsLogLevel,
+    }
+
+
+def cms_options(zones: Iterable[str]) -> str:
+    """Return what Neutron reads of a gateway."""
+    found = ":".join(zones)
+    return f"enable-chassis-as-gw,availability-zones={found}" if found else "enable-chassis-as-gw"
+
+
+def values(resource: OVNController, facts: ControllerFacts) -> JsonObject:
+    """Return the settings, which both kinds of pods read."""
+    return {"settings": settings(resource, facts)}
+
+
+def tell(resource: OVNController, facts: ControllerFacts | None, look: Look) -> Told[OVNController]:
+    """Return on how many nodes both are ready, and what the nodes report."""
+    controllers, switches = look(DaemonSet, CONTROLLER), look(DaemonSet, SWITCH)
+    state = look(ConfigMap, f"{resource.metadata.name}-chassis")
+    chassis = dict(reported(state.data if state is not None else {}))
+    status = msgspec.structs.replace(
+        resource.status,
+        numberReady=_count(controllers, "numberReady"),
+        ovsNumberReady=_count(switches, "numberReady"),
+        desiredNumberScheduled=_count(switches, "desiredNumberScheduled"),
+        chassis=chassis,
+    )
+    return Told(status, tuple(findings(chassis)))
+
+
+def reported(said: JsonObject) -> Iterator[tuple[str, Chassis]]:
+    """Yield what each node reports; what cannot be read is left out."""
+    for node, text in sorted(said.items()):
+        try:
+            yield node, msgspec.convert(json.loads(text), Chassis)
+        except (ValueError, msgspec.ValidationError):
+            continue
+
+
+def findings(chassis: dict[str, Chassis]) -> Iterator[Finding]:
+    """Yield what keeps nodes from doing what was asked for."""
+    wrong = [f"node {node}: {said.problem}" for node, said in chassis.items() if said.problem]
+    if wrong:
+        yield Finding("DeploymentReady", "False", "NodeNotConnected", "; ".join(wrong), "Warning")
+
+
+def _count(workload: Any, word: str) -> int:
+    return int(workload.status.get(word, 0)) if workload is not None else 0
+
+
+def problems(resource: OVNController, look: Look) -> Iterable[tuple[str, str]]:
+    """Yield what cannot be."""
+    named = list(resource.spec.nicMappings.values())
+    for network, interface in resource.spec.nicMappings.items():
+        if named.count(interface) > 1:
+            yield (
+                f"spec.nicMappings[{network}]",
+                f"{interface} is named twice; an interface is connected to one network",
+            )
+        if interface in resource.spec.bondConfiguration:
+            yield (
+                f"spec.nicMappings[{network}]",
+                f"bonds are not made yet; make {interface} on the node, and remove it from bondConfiguration",
+            )
+
+
+def claims(resource: OVNController) -> tuple[Claim, ...]:
+    """Return what a namespace has once."""
+    advice = "a namespace has one OVNController"
+    return tuple(claim_object(DaemonSet, name, advice=advice, owned=True) for name in (SWITCH, CONTROLLER))
+
+
+def _probe(command: str, period: int, failures: int) -> JsonObject:
+    asked = {"exec": {"command": ["sh", "-c", command]}}
+    return {**asked, "periodSeconds": period, "timeoutSeconds": 12, "failureThreshold": failures}
+
+
+# The controller's own control socket has the number of its process in its name.
+_ASK = "ovs-appctl -T 5 -t /run/ovn/ovn-controller.ctl"
+CONNECTED = f"{_ASK} connection-status | grep -qx connected"
+RUNNING = f"[ ! -S /run/ovn/ovn-controller.ctl ] || {_ASK} version"
+SWITCHING = "ovs-appctl -T 5 -t /run/openvswitch/ovs-vswitchd.ctl version"
+
+SERVICE = Service(
+    name="ovn-controller",
+    chart="ovn",
+    image="ovn",
+    kind=OVNController,
+    facts=ControllerFacts,
+    user="openvswitch",
+    components=(
+        Component(
+            "ovs",
+            template=partial(template, "ovsContainerImage"),
+            description="The switch of each node: a DaemonSet.",
+            workload="DaemonSet",
+            named=SWITCH,
+            probes={
+                "startup": _probe(SWITCHING, 1, 120),
+                "readiness": _probe(SWITCHING, 10, 3),
+                "liveness": _probe(SWITCHING, 20, 6),
+            },
+            # Time to save the flows.
+            finish=55,
+            requests={"cpu": "100m", "memory": "128Mi"},
+            user=0,
+            host=Host(network=True, privileged=True, paths=(STATE, SOCKETS, MODULES)),
+        ),
+        Component(
+            "controller",
+            template=partial(template, "ovnContainerImage"),
+            description="The controller of each node's switch: a DaemonSet.",
+            workload="DaemonSet",
+            named=CONTROLLER,
+            probes={
+                "readiness": _probe(CONNECTED, 5, 3),
+                "liveness": _probe(RUNNING, 20, 6),
+            },
+            finish=20,
+            requests={"cpu": "50m", "memory": "64Mi"},
+            user=0,
+            host=Host(network=True, privileged=True, paths=(STATE, SOCKETS, OWN_SOCKETS)),
+        ),
+    ),
+    needs=(NetworkDatabase(name="south", role="SB", usual="ovndbcluster-sb"),),
+    network=Network(kubernetes=True),
+    values=values,
+    own_values={"settings": described("What running pods take without a restart.", {"type": "object"})},
+    tell=tell,
+    problems=problems,
+    claims=claims,
+    image_fields=("ovnContainerImage", "ovsContainerImage", "containerImage"),
+    unread=("external-ids.system-id", "bondConfiguration", "networkAttachment", "exporterImage", "metricsTLS"),
+    parts=("chassis", "programs", "settings", "pods"),
+)
