@@ -24,8 +24,8 @@ def structured(path: str, value: object) -> Iterator[tuple[str, msgspec.Struct]]
     match value:
         case msgspec.Struct():
             yield path, value
-            for name in value.__struct_fields__:
-                yield from structured(f"{path}.{name}", getattr(value, name))
+            for name, encoded in zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True):
+                yield from structured(f"{path}.{encoded}", getattr(value, name))
         case dict():
             for key, entry in value.items():
                 yield from structured(f"{path}[{key}]", entry)

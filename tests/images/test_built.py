@@ -14,7 +14,14 @@ import pytest
 from stackwright.local.images import composing, recipes, settings
 from tests.images.built import COMPILERS, Built, container, why_not_built
 
-SERVICE_IMAGES = {"openstack": 42400, "mariadb": 42434, "rabbitmq": 42439, "memcached": 42457, "operator": 65532}
+SERVICE_IMAGES = {
+    "openstack": 42400,
+    "mariadb": 42434,
+    "rabbitmq": 42439,
+    "memcached": 42457,
+    "ovn": 42424,
+    "operator": 65532,
+}
 CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 ENVIRONMENT = ("HOME", "LANG", "PATH", "RABBITMQ_PLUGINS_DIR")
 SERVICES = composing.services(recipes.folder(), recipes.read(recipes.folder())["openstack"])

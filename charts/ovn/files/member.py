@@ -141,7 +141,8 @@ class Member:
 
     def bereft(self) -> str:
         """Return what a member says that has no data, and nobody to get them from."""
-        holders = [pod for pod, record in self.agreed.records.items() if record.cluster == self.agreed.cluster]
+        others = {pod: record for pod, record in self.agreed.records.items() if pod != self.pod}
+        holders = [pod for pod, record in others.items() if record.cluster == self.agreed.cluster]
         if holders:
             return f"has no data; {' and '.join(holders)} has them: raise replicas again, until this member has joined"
         return (

@@ -145,6 +145,8 @@ def save() -> None:
     """Write a script that puts the flows of all bridges back."""
     bridges = vsctl("list-br").split()
     if bridges:
+        # What the script reads must outlive the container, as the script does.
+        os.environ["TMPDIR"] = str(STATE)
         script = run("/usr/share/openvswitch/scripts/ovs-save", "save-flows", *bridges, seconds=30)
         new = FLOWS.with_suffix(".new")
         new.write_text(f"{script}\n", encoding="utf-8")

@@ -249,8 +249,8 @@ def _check_map_keys(items: JsonObject, keys: tuple[str, ...], place: _Place) -> 
 def _default(value: Any) -> Any:
     """Return a default as the schema has it, or None when there is nothing to write."""
     if isinstance(value, msgspec.Struct):
-        fields = msgspec.structs.asdict(value)
-        value = {name: _default(content) for name, content in fields.items()}
+        fields = zip(value.__struct_encode_fields__, msgspec.structs.astuple(value), strict=True)
+        value = {name: _default(content) for name, content in fields}
         value = {name: content for name, content in value.items() if content is not None}
     elif isinstance(value, dict):
         # An entry of a map stays, also one that says nothing.

@@ -23,8 +23,6 @@ from stackwright.kube.builtin import ConfigMap, DaemonSet
 from stackwright.kube.conditions import Finding
 from stackwright.services.ovn.kinds import Chassis, OVNController
 
-# What is as well told to machines outside of the cluster: all that is of the tunnels.
-TELLS = ("ovn-encap-type", "ovn-encap-tos")
 SWITCH, CONTROLLER = "ovn-controller-ovs", "ovn-controller"
 # The node keeps the switch's own database and its sockets; what the node itself may have of Open vSwitch is elsewhere.
 STATE = HostPath("/var/lib/stackwright/openvswitch", mount="/etc/openvswitch", type="DirectoryOrCreate")

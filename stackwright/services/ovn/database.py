@@ -23,7 +23,6 @@ from stackwright.kube import builtin
 from stackwright.kube.builtin import ConfigMap, StatefulSet, StorageClass
 from stackwright.kube.conditions import Finding
 from stackwright.kube.resource import Resource
-from stackwright.services.ovn.controller import TELLS
 from stackwright.services.ovn.kinds import OVNController, OVNDBCluster
 
 # The ports of the databases for clients, and between the members.
@@ -266,7 +265,8 @@ def components(resource: OVNDBCluster) -> tuple[Component[OVNDBCluster, Database
 
 
 def _tunnels(controller: OVNController) -> dict[str, str]:
-    return {name: str(msgspec.to_builtins(controller.spec.external_ids)[name]) for name in TELLS}
+    said = controller.spec.external_ids
+    return {"ovn-encap-type": said.ovn_encap_type, "ovn-encap-tos": said.ovn_encap_tos}
 
 
 def _is_open(resource: Any) -> bool:
