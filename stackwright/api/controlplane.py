@@ -82,9 +82,6 @@ class PodLevelTls(Value, frozen=True, kw_only=True):
     enabled: Annotated[bool, describe("Whether the services use TLS among themselves.")] = True
     internal: Annotated[Certificates, describe("The certificate authority of internal endpoints.")] = Certificates()
     libvirt: Annotated[Certificates, describe("The certificate authority of the hypervisors.")] = Certificates()
-    ovn: Annotated[Certificates, describe("The certificate authority of the virtual network's databases.")] = (
-        Certificates()
-    )
 
 
 class ControlPlaneTls(CaTls, frozen=True, kw_only=True):
@@ -92,6 +89,9 @@ class ControlPlaneTls(CaTls, frozen=True, kw_only=True):
 
     ingress: IngressTls = IngressTls()
     podLevel: PodLevelTls = PodLevelTls()
+
+
+_TLS = describe("TLS for the whole control plane. If absent, all connections are plain text.")
 
 
 class OpenStackControlPlaneSpec(Value, frozen=True, kw_only=True):
@@ -122,9 +122,7 @@ class OpenStackControlPlaneSpec(Value, frozen=True, kw_only=True):
         deprecated("set notificationsBus.cluster."),
         describe("The name of the RabbitMq resource for notifications."),
     ] = None
-    tls: Annotated[
-        ControlPlaneTls | None, describe("TLS for the whole control plane. If absent, all connections are plain text.")
-    ] = None
+    tls: Annotated[ControlPlaneTls | None, _TLS] = None
     dependencyPolicy: Annotated[
         Literal["Deploy", "Refuse"],
         describe(
@@ -228,6 +226,7 @@ def control_plane_type(sections: Iterable[Section]) -> type[OpenStackControlPlan
         (section.name, Annotated[section.struct() | None, describe(section.description)], None) for section in ordered
     ]
     fields += [section.field for section in to_come(section.name for section in ordered)]
+    fields += _tls([section for section in ordered if section.authority])
     spec = msgspec.defstruct(
         OpenStackControlPlaneSpec.__name__,
         fields,
@@ -242,6 +241,30 @@ def control_plane_type(sections: Iterable[Section]) -> type[OpenStackControlPlan
         [("spec", spec)],
         bases=(OpenStackControlPlane,),
         namespace={"__doc__": OpenStackControlPlane.__doc__, "conditions": _conditions(ordered)},
+        module=__name__,
+        frozen=True,
+        kw_only=True,
+    )
+
+
+def _tls(sections: list[Section]) -> list[tuple[str, Any, Any]]:
+    """Return the field `tls` with the certificate authorities of those services that have one of their own."""
+    if not sections:
+        return []
+    authorities: list[tuple[str, Any, Any]] = [
+        (section.name, Annotated[Certificates, describe(section.authority)], Certificates()) for section in sections
+    ]
+    level = _extend(PodLevelTls, authorities)
+    whole = _extend(ControlPlaneTls, [("podLevel", level, level())])
+    return [("tls", Annotated[whole | None, _TLS], None)]
+
+
+def _extend(struct: type[Value], fields: list[tuple[str, Any, Any]]) -> type[Value]:
+    return msgspec.defstruct(  # type: ignore[return-value]  # a subclass of its base, which the stub does not say
+        struct.__name__,
+        fields,
+        bases=(struct,),
+        namespace={"__doc__": struct.__doc__},
         module=__name__,
         frozen=True,
         kw_only=True,

@@ -86,6 +86,7 @@ class Section:
 
     It has one part or several, and its `condition` follows the resources of all of them. The words of an only part are
     given to the section itself. One part at most has an API.
+    `authority` describes the certificate authority of its own that the umbrella's TLS has for it, if it has one.
     If it is `whole`, a resource that needs one of its parts gets the others, too.
     `entry_overrides` are further fields that say how Services are reached.
     `without_effect` are fields that upstream's section has and that are accepted for its sake.
@@ -99,6 +100,7 @@ class Section:
     parts: tuple[Part, ...] = ()
     infrastructure: bool = False
     whole: bool = False
+    authority: str = ""
     entry_overrides: tuple[EntryOverride, ...] = ()
     without_effect: tuple[WithoutEffect, ...] = ()
     kolla: Mapping[str, str] = field(default_factory=dict)

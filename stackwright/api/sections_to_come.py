@@ -45,7 +45,6 @@ SECTIONS_TO_COME = (
     SectionToCome("octavia", "Octavia, the load balancer"),
     # Upstream always starts one; the section has no switch.
     SectionToCome("openstackclient", "A pod with the command line client", enabled=True),
-    SectionToCome("ovn", "OVN, the virtual network", enabled=True),
     SectionToCome("redis", "Redis, for services that coordinate through it"),
     SectionToCome("swift", "Swift, the object storage", enabled=True),
     SectionToCome("telemetry", "Telemetry: Ceilometer, Aodh and metrics", enabled=True),

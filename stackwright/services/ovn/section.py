@@ -15,6 +15,7 @@ SECTION = Section(
     description="OVN, the virtual network.",
     infrastructure=True,
     whole=True,
+    authority="The certificate authority of the virtual network's databases.",
     parts=(
         Part(
             kind=OVNDBCluster,
