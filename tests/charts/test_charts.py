@@ -66,16 +66,26 @@ def pods(bodies: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield spec["template"]["spec"]
 
 
+def declares_host(chart: Path) -> bool:
+    """Return whether a chart's blueprint has a component that takes the network of the host."""
+    path = chart / "blueprint.yaml"
+    components = yaml.safe_load(path.read_text()).get("components", {}) if path.is_file() else {}
+    return any(component.get("host", {}).get("network") for component in components.values())
+
+
 @each_installed_chart
 def test_its_pods_are_restricted_and_say_what_they_need(helm: Helm, chart: Path) -> None:
     for pod in pods(body for body in yaml.safe_load_all(helm("template", "test", chart, *given(chart))) if body):
         assert pod["automountServiceAccountToken"] is False
         assert pod["enableServiceLinks"] is False
-        assert pod["securityContext"]["runAsNonRoot"] is True
+        # What the blueprint says that they take of the host, they get.
+        takes_host = bool(pod.get("hostNetwork")) and declares_host(chart)
+        assert pod["securityContext"]["runAsNonRoot"] is not takes_host
         assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
         for container in (*pod.get("initContainers", []), *pod["containers"]):
-            assert container["securityContext"]["allowPrivilegeEscalation"] is False, container["name"]
-            assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}, container["name"]
+            if not takes_host:
+                assert container["securityContext"]["allowPrivilegeEscalation"] is False, container["name"]
+                assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}, container["name"]
             assert {"cpu", "memory"} <= container["resources"]["requests"].keys(), container["name"]
 
 

@@ -20,6 +20,7 @@ FURTHER: dict[str, dict[str, Any]] = {
         "glanceAPIs": {"default": {}, "s3": {"type": "single"}, "wide": {"type": "single"}},
         "keystoneEndpoint": "default",
     },
+    "ovn-database": {"dbType": "NB", "replicas": 3},
     "nova": {
         "cellTemplates": {
             "cell0": {},
@@ -53,18 +54,25 @@ def asked(service: Service[Any, Any]) -> dict[str, Any]:
     if not any(each.chart == service.chart_name for each in services.blueprints()):
         return values
     values["name"] = service.name
-    values["components"] = {each.name: {"config": "test-config-data"} for each in service.known_components}
-    component = next(iter(values["components"]), "")
     resource = made(service.kind.kind.name, "test", FURTHER.get(service.name))
+    said = values["components"]
+    values["components"] = {
+        # What has no configuration has other values, as the file has them.
+        each.name: {"config": "test-config-data"} if each.command is not None else said[each.name]
+        for each in service.components_of(resource)
+    }
+    component = next(iter(values["components"]), "")
     exposed = {endpoint.key(each) for endpoint in service.endpoints_of(resource) for each in endpoint.interfaces}
     values["services"] = {key: {"component": component} for key in sorted(exposed)}
     for word, known in (("jobs", service.known_jobs), ("schedules", service.schedules)):
+        if word not in values:
+            continue
         # A cell is removed that the resource does not name any more.
         names = [each.name for each in known if not each.name.startswith("delete-")]
         values[word] = {
             name: said for name, said in values[word].items() if any(fnmatchcase(name, each) for each in names)
         }
-    values["actions"] = {}
+    values |= {"actions": {}} if "actions" in values else {}
     del values["networkPolicies"]
     if service.name == service.chart_name:
         del values["name"]

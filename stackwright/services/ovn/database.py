@@ -188,7 +188,11 @@ def resources(resource: OVNDBCluster, facts: DatabaseFacts) -> Iterable[Resource
 def claims(resource: OVNDBCluster) -> Iterable[Claim]:
     """Yield what a namespace has once: the members of each database, and what machines outside read."""
     advice = f"a namespace has one OVNDBCluster of type {resource.spec.dbType}; use another namespace"
-    yield claim_object(StatefulSet, members_of(resource), "spec.dbType", advice, owned=True)
+    name = members_of(resource)
+    yield claim_object(StatefulSet, name, "spec.dbType", advice, owned=True)
+    yield claim_object(ConfigMap, f"{name}-state", "spec.dbType", advice, owned=True)
+    for end in ("outside", *map(str, range(resource.spec.replicas))):
+        yield claim_object(builtin.Service, f"{name}-{end}", "spec.dbType", advice, owned=True)
     if resource.spec.dbType == "SB":
         yield claim_object(ConfigMap, OUTSIDE_CONFIG, "spec.dbType", advice, owned=True)
 
@@ -308,5 +312,5 @@ SERVICE = Service(
     tell=tell,
     claims=claims,
     unread=("probeIntervalToActive", "networkAttachment", "exporterImage", "metricsTLS"),
-    parts=("members", "programs"),
+    parts=("members", "programs", "settings"),
 )

@@ -109,7 +109,13 @@ def test_a_member_that_waits_says_for_what() -> None:
 def test_two_of_a_type_collide_and_the_types_do_not() -> None:
     north, south = set(database.claims(cluster("NB"))), set(database.claims(cluster("SB")))
     assert north.isdisjoint(south)
-    assert {claim.name for claim in south} == {"ovsdbserver-sb", "ovncontroller-config"}
+    assert {claim.name for claim in south} == {
+        "ovsdbserver-sb",
+        "ovsdbserver-sb-state",
+        "ovsdbserver-sb-outside",
+        "ovsdbserver-sb-0",
+        "ovncontroller-config",
+    }
 
 
 def test_sb_is_open_to_nodes_and_nb_to_those_that_need_it() -> None:
