@@ -23,8 +23,10 @@ from tests.functional.watching import eventually, is_false, is_ready
 
 ROOT = Path(__file__).parents[2]
 IMAGES = {
-    service.name: ComponentImage(f"registry.example/{service.name}:1", sudo=False, ours=True)
+    name: ComponentImage(f"registry.example/{name}:1", sudo=False, ours=True)
     for service in services.blueprints()
+    # Several services of a folder may share an image.
+    for name in (service.name, service.image_name)
 }
 
 
