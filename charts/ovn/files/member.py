@@ -230,9 +230,11 @@ class Member:
 
     def report(self, status: cluster.Status) -> None:
         """Say that no majority answers, and where the data of this member end."""
-        state = status.status or "does not answer"
-        if status.is_member or state.startswith("disconnected"):
-            state = "has no majority"
+        if not status.status:
+            # It starts, or has more to do than to answer; the probes tell which.
+            return
+        is_alone = status.is_member or status.status.startswith("disconnected")
+        state = "has no majority" if is_alone else status.status
         if state != self.said:
             say(state)
             self.said = state

@@ -56,7 +56,7 @@ def template(field: str, resource: OVNController) -> ControllerTemplate:
 
 
 def settings(resource: OVNController, facts: ControllerFacts) -> JsonObject:
-    """Return what running pods take without a restart: what each node tells OVN of itself, and its bridges."""
+    """Return what a running controller takes: what each node tells OVN of itself, and its bridges."""
     spec, said = resource.spec, resource.spec.external_ids
     return {
         "externalIds": {
@@ -69,7 +69,6 @@ def settings(resource: OVNController, facts: ControllerFacts) -> JsonObject:
         },
         "networks": dict(spec.nicMappings),
         "ovnLogLevel": spec.ovnLogLevel,
-        "ovsLogLevel": spec.ovsLogLevel,
     }
 
 
@@ -79,9 +78,14 @@ def cms_options(zones: Iterable[str]) -> str:
     return f"enable-chassis-as-gw,availability-zones={found}" if found else "enable-chassis-as-gw"
 
 
-def values(resource: OVNController, facts: ControllerFacts) -> JsonObject:
-    """Return the settings, which both kinds of pods read."""
+def controller_values(resource: OVNController, facts: ControllerFacts) -> JsonObject:
+    """Return what the controllers take while they run."""
     return {"settings": settings(resource, facts)}
+
+
+def switch_values(resource: OVNController, facts: ControllerFacts) -> JsonObject:
+    """Return what the switches take while they run."""
+    return {"settings": {"ovsLogLevel": resource.spec.ovsLogLevel}}
 
 
 def tell(resource: OVNController, facts: ControllerFacts | None, look: Look) -> Told[OVNController]:
@@ -152,6 +156,8 @@ CONNECTED = f"{_ASK} connection-status | grep -qx connected"
 RUNNING = f"[ ! -S /run/ovn/ovn-controller.ctl ] || {_ASK} version"
 SWITCHING = "ovs-appctl -T 5 -t /run/openvswitch/ovs-vswitchd.ctl version"
 
+SETTINGS = described("What running pods take without a restart.", {"type": "object"})
+
 SERVICE = Service(
     name="ovn-controller",
     chart="ovn",
@@ -163,6 +169,8 @@ SERVICE = Service(
         Component(
             "ovs",
             template=partial(template, "ovsContainerImage"),
+            values=switch_values,
+            own_values={"settings": SETTINGS},
             description="The switch of each node: a DaemonSet.",
             workload="DaemonSet",
             named=SWITCH,
@@ -180,6 +188,8 @@ SERVICE = Service(
         Component(
             "controller",
             template=partial(template, "ovnContainerImage"),
+            values=controller_values,
+            own_values={"settings": SETTINGS},
             description="The controller of each node's switch: a DaemonSet.",
             workload="DaemonSet",
             named=CONTROLLER,
@@ -195,8 +205,6 @@ SERVICE = Service(
     ),
     needs=(NetworkDatabase(name="south", role="SB", usual="ovndbcluster-sb"),),
     network=Network(kubernetes=True),
-    values=values,
-    own_values={"settings": described("What running pods take without a restart.", {"type": "object"})},
     tell=tell,
     problems=problems,
     claims=claims,

@@ -14,7 +14,8 @@ from stackwright.services.ovn.kinds import OVNNorthd
 # What the umbrella calls the two databases.
 USUAL = {"NB": "ovndbcluster-nb", "SB": "ovndbcluster-sb"}
 CONTROL = "/run/ovn/northd.ctl"
-# A daemon that has lost a database finds it again by itself; one that never finds it is restarted.
+# A daemon that has lost a database finds it again by itself. It takes a database that was made anew for an old copy,
+# and never connects to it: so one that finds none is restarted.
 CONNECTED = " && ".join(
     f"ovs-appctl -T 5 -t {CONTROL} {side}-connection-status | grep -qx connected" for side in ("nb", "sb")
 )
@@ -62,7 +63,7 @@ SERVICE = Service(
             description="The daemons that translate networks into flows: a StatefulSet.",
             workload="StatefulSet",
             named="ovn-northd",
-            probes={"readiness": _probe(5, 3), "liveness": _probe(20, 9)},
+            probes={"readiness": _probe(5, 3), "liveness": _probe(10, 6)},
             finish=10,
             requests={"cpu": "50m", "memory": "64Mi"},
             own_values={

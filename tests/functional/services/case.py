@@ -172,6 +172,8 @@ class ServiceCase:
 
 
 def _providers(blueprint: Service[Any, Any], resource: Any) -> dict[str, str]:
-    named = ((need.word, need.provided_by(resource)) for need in blueprint.needs_of(resource))
+    named = [(need.word, need.provided_by(resource)) for need in blueprint.needs_of(resource)]
     # An API that a service can be without is not played.
-    return {word: name for word, name in named if word in PROVIDED and name}
+    found = {word: name for word, name in named if word in PROVIDED and name}
+    # Of several that are missing, a condition names the first.
+    return found | {word: name for word, name in reversed(named) if word in UNNAMED}

@@ -61,6 +61,9 @@ ON: dict[str, tuple[str, JsonObject, str]] = {
         f"the authorities of a {kind}": (kind, {"tls": {"caBundleSecretName": "ca"}}, "spec.tls.caBundleSecretName")
         for kind in ("NovaCell", "NovaScheduler", "NovaConductor", "NovaCompute")
     },
+    "a database of networks": ("OVNDBCluster", {"tls": {"secretName": "cert"}}, "spec.tls.secretName"),
+    "a daemon": ("OVNNorthd", {"tls": {"caBundleSecretName": "ca"}}, "spec.tls.caBundleSecretName"),
+    "gateways": ("OVNController", {"tls": {"secretName": "cert"}}, "spec.tls.secretName"),
     "a template": (
         "OpenStackControlPlane",
         {"memcached": {"templates": {"memcached": {"tls": {"secretName": "cert"}}}}},

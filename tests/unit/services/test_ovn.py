@@ -157,8 +157,8 @@ def test_a_node_is_told_what_upstream_tells_it() -> None:
         },
         "networks": {"datacentre": "eth1"},
         "ovnLogLevel": "info",
-        "ovsLogLevel": "info",
     }
+    assert controller.switch_values(resource, facts) == {"settings": {"ovsLogLevel": "info"}}
     assert controller.cms_options(()) == "enable-chassis-as-gw"
 
 

@@ -22,8 +22,8 @@ CASES = (
         name="ovncontroller",
         least={},
         further={"nicMappings": {"datacentre": "enp2s0"}},
-        # There is no node where pods are played, so nothing of a DaemonSet runs.
-        pods=0,
+        # One of each DaemonSet.
+        pods=2,
         refused=(
             Refusal({"nicMappings": {"a": "eth1", "b": "eth1"}}, "eth1 is named twice"),
             Refusal(
