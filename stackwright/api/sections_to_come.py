@@ -41,7 +41,6 @@ SECTIONS_TO_COME = (
     SectionToCome("horizon", "Horizon, the dashboard"),
     SectionToCome("ironic", "Ironic, the bare metal service"),
     SectionToCome("manila", "Manila, the shared file systems"),
-    SectionToCome("neutron", "Neutron, the network service", enabled=True),
     SectionToCome("octavia", "Octavia, the load balancer"),
     # Upstream always starts one; the section has no switch.
     SectionToCome("openstackclient", "A pod with the command line client", enabled=True),

@@ -6,7 +6,7 @@ import pytest
 
 from tests.charts.conftest import VALUES, Render
 
-STATELESS = ("barbican", "glance", "keystone", "nova", "placement")
+STATELESS = ("barbican", "glance", "keystone", "neutron", "nova", "placement")
 # A volume to which several nodes write holds nobody.
 SHARED = "glance-wide"
 STARTED = "/tmp/stackwright-started"

@@ -1,10 +1,9 @@
-"""A given broker as machines outside of the cluster reach it."""
+"""A broker as machines outside of the cluster reach it."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from stackwright.blueprint.facts import BrokerFacts, OutsideFacts
-from stackwright.blueprint.needs.given import Given
 from stackwright.blueprint.needs.need import Need, Resolved
 from stackwright.blueprint.outside import is_broker_inside, lead_to
 from stackwright.blueprint.providers import BROKER, Sight
@@ -12,12 +11,12 @@ from stackwright.blueprint.providers import BROKER, Sight
 
 @dataclass(frozen=True, kw_only=True)
 class OutsideBroker(Need):
-    """The broker that another need is given, for machines outside of the cluster. Nothing waits for it.
+    """The broker of another need, for machines outside of the cluster. Nothing waits for it.
 
     The fact is None where there is no broker.
     """
 
-    broker: Given
+    broker: Need
 
     def resolve(self, resource: Any, sight: Sight) -> Resolved:
         """Return how they log in, or why they cannot."""

@@ -64,6 +64,7 @@ ON: dict[str, tuple[str, JsonObject, str]] = {
     "a database of networks": ("OVNDBCluster", {"tls": {"secretName": "cert"}}, "spec.tls.secretName"),
     "a daemon": ("OVNNorthd", {"tls": {"caBundleSecretName": "ca"}}, "spec.tls.caBundleSecretName"),
     "gateways": ("OVNController", {"tls": {"secretName": "cert"}}, "spec.tls.secretName"),
+    "a client of databases": ("NeutronAPI", {"tls": {"ovn": {"secretName": "cert"}}}, "spec.tls.ovn.secretName"),
     "a template": (
         "OpenStackControlPlane",
         {"memcached": {"templates": {"memcached": {"tls": {"secretName": "cert"}}}}},

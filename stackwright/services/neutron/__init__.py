@@ -1,0 +1,1 @@
+"""Neutron: networks for servers, with OVN below it."""
