@@ -38,13 +38,14 @@ async def cache(client: Client, namespace: str, name: str = "memcached") -> None
     await tell(client, made, {"serverList": [f"{name}-0.{name}.{namespace}.svc:11211"]})
 
 
-async def network_databases(client: Client, namespace: str) -> None:
-    """Make both databases of OVN, ready."""
+async def network_databases(client: Client, namespace: str, outside: str = "") -> None:
+    """Make both databases of OVN, ready; with `outside`, machines reach them at that address."""
     for role, port in (("nb", 6641), ("sb", 6642)):
         metadata = {"name": f"ovndbcluster-{role}", "namespace": namespace}
         spec = {"dbType": role.upper(), "storageRequest": "1G"}
         made = await client.apply(OVNDBCluster, {"metadata": metadata, "spec": spec}, field_manager="user")
-        await tell(client, made, {"internalDbAddress": f"tcp:192.0.2.1:{port}"})
+        reached = {"dbAddress": f"tcp:{outside}:{port}"} if outside else {}
+        await tell(client, made, {"internalDbAddress": f"tcp:192.0.2.1:{port}", **reached})
 
 
 async def tell(client: Client, resource: Any, status: JsonObject, *, ready: bool = True) -> None:

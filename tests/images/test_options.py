@@ -12,6 +12,7 @@ from stackwright.local.images import composing, recipes
 from stackwright.services.barbican.settings import LISTEN, PLUGINS, WORK
 from stackwright.services.glance.settings import ASK
 from stackwright.services.keystone.settings import PREPARE
+from stackwright.services.neutron import programs as neutron
 from tests.images.built import Built
 from tests.option_values import REFUSED, TAKEN
 
@@ -55,7 +56,11 @@ STARTS = {
     "barbican": serving.application("barbican", "barbican.wsgi.api", PLUGINS),
     "barbican-worker": serving.daemon("barbican", WORK),
     "barbican-listener": serving.daemon("barbican", LISTEN),
+    "neutron": neutron.APPLICATION,
+    **{f"neutron-{name}": file for name, file in neutron.DAEMONS.items()},
 }
+# Files without which a service does not start at all.
+NECESSARY = {"neutron": neutron.PLUGIN_FILE}
 
 
 def listed(openstack: Built, package: str) -> str:
@@ -83,6 +88,14 @@ def test_values_are_taken_and_refused_as_by_oslo_config(openstack: Built) -> Non
     assert wrong == []
 
 
+def put(openstack: Built, service: str, file: Any) -> None:
+    """Put the file of a process where the start contract would."""
+    for one in filter(None, (file, NECESSARY.get(service))):
+        place = openstack.root / one.destination.lstrip("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(one.content)
+
+
 @pytest.mark.parametrize("name", STARTS)
 def test_a_process_that_cannot_read_an_option_ends_and_says_which(openstack: Built, name: str) -> None:
     service, file = name.partition("-")[0], STARTS[name]
@@ -92,7 +105,7 @@ def test_a_process_that_cannot_read_an_option_ends_and_says_which(openstack: Bui
     folder = openstack.root / f"etc/{service}/{service}.conf.d"
     folder.mkdir(exist_ok=True)
     (folder / "99-bad.conf").write_text(bad)
-    (openstack.root / file.destination.lstrip("/")).write_text(file.content)
+    put(openstack, service, file)
     try:
         answer = openstack.run(f"python3 -W ignore {file.destination} 2>&1", user=42425)
     finally:
@@ -135,6 +148,7 @@ UNLOADABLE = [
     ),
     pytest.param("glance", "[DEFAULT]\nenabled_backends = file:nosuch\n", "cannot be loaded", id="a-store"),
     pytest.param("keystone", "[identity]\ndriver = nosuch\n", "cannot be loaded", id="a-driver"),
+    pytest.param("neutron", "[DEFAULT]\ncore_plugin = nosuch\n", "cannot be loaded", id="a-plugin"),
 ]
 
 
@@ -147,7 +161,7 @@ def test_a_process_that_cannot_load_what_requests_need_ends(
     folder.mkdir(exist_ok=True)
     sections = "[database]\nconnection = sqlite:////tmp/tables.sqlite\n"
     (folder / "99-bad.conf").write_text(sections + lines)
-    (openstack.root / file.destination.lstrip("/")).write_text(file.content)
+    put(openstack, service, file)
     try:
         answer = openstack.run(f"timeout 60 python3 -W ignore {file.destination} 2>&1", user=42425)
     finally:

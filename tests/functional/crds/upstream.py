@@ -111,6 +111,26 @@ BARBICAN: JsonObject = {
     "serviceUser": "barbican",
     "simpleCryptoBackendSecret": "osp-secret",
 }
+NEUTRON: JsonObject = {
+    "apiTimeout": 120,
+    "auth": {},
+    "corePlugin": "ml2",
+    "customServiceConfig": "[ml2_type_vlan]\nnetwork_vlan_ranges = datacentre:1:1000\n",
+    "databaseAccount": "neutron",
+    "databaseInstance": "openstack",
+    "memcachedInstance": "memcached",
+    "messagingBus": {"cluster": "rabbitmq"},
+    "ml2MechanismDrivers": ["ovn"],
+    "override": OVERRIDE,
+    "passwordSelectors": {"service": "NeutronPassword"},
+    "preserveJobs": False,
+    "rabbitMqClusterName": "rabbitmq",
+    "replicas": 1,
+    "resources": {},
+    "secret": "osp-secret",
+    "serviceUser": "neutron",
+    "tls": {**NO_TLS, "ovn": {}},
+}
 GALERA: JsonObject = {
     "logToDisk": False,
     "replicas": 1,
@@ -152,7 +172,6 @@ TO_COME: JsonObject = {
     "horizon": {"apiOverride": {"route": {}}, "enabled": True, "template": {"extraMounts": [], "replicas": 1}},
     "ironic": {"enabled": False, "inspectorOverride": ROUTE, "template": {"ironicConductors": [{"replicas": 1}]}},
     "manila": {"enabled": False, "template": {"manilaShares": {"share1": {"replicas": 1}}}},
-    "neutron": {"apiOverride": ROUTE, "enabled": True, "template": {"ml2MechanismDrivers": ["ovn"]}},
     "nova": {
         "apiOverride": {"route": {}},
         "cellOverride": {"cell1": {"noVNCProxy": {"route": {}}}},
@@ -168,7 +187,7 @@ TO_COME: JsonObject = {
     "watcher": {"enabled": False, "template": {"apiServiceTemplate": {"replicas": 1}}},
 }
 # Of those above, the ones that are asked for.
-ENABLED = ("cinder", "dns", "horizon", "neutron", "openstackclient", "ovn", "swift", "telemetry")
+ENABLED = ("cinder", "dns", "horizon", "openstackclient", "swift", "telemetry")
 TURNED_OFF: JsonObject = {name: {**said, "enabled": False} for name, said in TO_COME.items()}
 
 EXPORTED: JsonObject = {
@@ -186,6 +205,7 @@ EXPORTED: JsonObject = {
     },
     "keystone": {"apiOverride": ROUTE, "enabled": True, "template": KEYSTONE},
     "memcached": {"enabled": True, "templates": {"memcached": MEMCACHED}},
+    "neutron": {"apiOverride": ROUTE, "enabled": True, "template": NEUTRON},
     "placement": {"apiOverride": {"route": {}}, "enabled": True, "template": PLACEMENT},
     "rabbitmq": {"enabled": True, "templates": {"rabbitmq": RABBITMQ, "rabbitmq-cell1": RABBITMQ}},
 }
@@ -193,6 +213,7 @@ ROUTES = (
     "spec.barbican.apiOverride.route",
     "spec.glance.apiOverrides[default].route",
     "spec.keystone.apiOverride.route",
+    "spec.neutron.apiOverride.route",
 )
 
 
@@ -351,6 +372,26 @@ ROWS: dict[str, Row] = {
             globalDefaultSecretStore="pkcs11",
         ),
         refused=("spec.enabledSecretStores", "spec.globalDefaultSecretStore", "spec.pkcs11"),
+    ),
+    "an exported Neutron": Row("NeutronAPI", NEUTRON),
+    "a Neutron as a sample has it": Row(
+        "NeutronAPI",
+        _service(
+            containerImage="registry.example.org/openstack-neutron-server:current",
+            defaultConfigOverwrite={"policy.yaml": "get_network: '@'"},
+            extraMounts=[{"extraVol": [{"propagation": ["NeutronAPI"], "volumes": [], "mounts": []}]}],
+            ml2MechanismDrivers=["ovn", "sriovnicswitch"],
+            networkAttachments=["internalapi"],
+            notificationsBus={"cluster": "rabbitmq-notifications"},
+            notificationsBusInstance="rabbitmq-notifications",
+            topologyRef={"name": "spread"},
+        ),
+        warned=("spec.networkAttachments",),
+    ),
+    "a Neutron with certificates": Row(
+        "NeutronAPI",
+        _service(tls={"caBundleSecretName": "combined-ca-bundle", "ovn": {"secretName": "cert-neutron-ovndbs"}}),
+        refused=("spec.tls.caBundleSecretName", "spec.tls.ovn.secretName"),
     ),
     # What services stand on.
     "an exported Galera": Row("Galera", GALERA),
