@@ -57,6 +57,12 @@ ALL = (
         (*PYTEST, "tests/long/test_nova.py", "tests/long/test_nova_alone.py"),
         minutes=45,
     ),
+    Part(
+        "neutron",
+        "Neutron with OVN: what the real client asks for becomes part of the virtual network",
+        (*PYTEST, "tests/long/test_neutron.py"),
+        minutes=30,
+    ),
     Part("reboot", "a node with a cloud in it loses its power", (*PYTEST, "tests/long/test_reboot.py"), minutes=30),
     Part("upgrade", "a cloud of an earlier commit, under load", (*PYTEST, "tests/chaos/test_upgrade.py"), minutes=45),
     Part(
