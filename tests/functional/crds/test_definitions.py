@@ -41,7 +41,9 @@ def spec_of(resource: CustomResource) -> JsonObject:
 
 def everything(value: Any) -> Any:
     if isinstance(value, msgspec.Struct):
-        return {name: everything(content) for name, content in msgspec.structs.asdict(value).items()}
+        # Under the names that YAML has.
+        known = msgspec.structs.fields(value)
+        return {field.encode_name: everything(getattr(value, field.name)) for field in known}
     if isinstance(value, dict):
         return {name: everything(content) for name, content in value.items()}
     return [everything(item) for item in value] if isinstance(value, tuple | list) else value

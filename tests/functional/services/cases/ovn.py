@@ -7,8 +7,8 @@ CASES = (
     ServiceCase(
         blueprint=database.SERVICE,
         name="ovndbcluster-sb",
-        least={"dbType": "SB", "storageRequest": "1G"},
-        further={"storageClass": CLASS},
+        least={"storageRequest": "1G"},
+        further={"dbType": "SB", "storageClass": CLASS},
         stays=frozenset({"PersistentVolumeClaim data-ovsdbserver-sb-0"}),
         refused=(
             Refusal({"dbType": "SBx"}, "Unsupported value", at_once=True),
