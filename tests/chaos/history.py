@@ -8,6 +8,7 @@ from pathlib import Path
 # Names another revision, such as a release or the commit before an issue was begun.
 VARIABLE = "STACKWRIGHT_UPGRADE_FROM"
 LANDED = ("origin/main", "main")
+DEPLOYED = ("stackwright", "charts", "images")
 
 
 class Missing(Exception):
@@ -18,13 +19,17 @@ def earlier(clone: Path) -> str:
     """Return the commit to upgrade from.
 
     It is the one that $STACKWRIGHT_UPGRADE_FROM names; else the newest tag before this commit; else where this branch
-    left main; else, on main itself, the commit before.
+    left main; else, on main itself, the commit before the last one that changed what is deployed.
     """
     if named := os.environ.get(VARIABLE):
         return _commit(clone, named)
     head = _commit(clone, "HEAD")
     # A branch that is not there, or a clone without tags, only means that the next one is asked for.
-    return next((found for found in _candidates(clone) if found and found != head), "") or _commit(clone, "HEAD^")
+    if found := next((found for found in _candidates(clone) if found and found != head), ""):
+        return found
+    # Between two commits with the same operators there is no upgrade.
+    changed = _ask(clone, "log", "-1", "--format=%H", "HEAD", "--", *DEPLOYED)
+    return _commit(clone, f"{changed or 'HEAD'}^")
 
 
 def _candidates(clone: Path) -> Iterator[str]:

@@ -27,9 +27,10 @@ def git(clone: Path, *words: str) -> None:
     subprocess.run(["git", "-C", clone, *who, *words], check=True, capture_output=True)
 
 
-def commit(clone: Path, name: str) -> None:
-    (clone / "file").write_text(name)
-    git(clone, "add", "file")
+def commit(clone: Path, name: str, file: str = "file") -> None:
+    (clone / file).parent.mkdir(exist_ok=True)
+    (clone / file).write_text(name)
+    git(clone, "add", file)
     git(clone, "commit", "--quiet", f"--message={name}")
 
 
@@ -39,6 +40,12 @@ def subject(clone: Path) -> str:
 
 def test_on_main_it_is_the_commit_before(clone: Path) -> None:
     assert subject(clone) == "(second)"
+
+
+def test_on_main_only_what_is_deployed_counts(clone: Path) -> None:
+    commit(clone, "fourth", "stackwright/module.py")
+    commit(clone, "fifth", "page")
+    assert subject(clone) == "(third)"
 
 
 def test_on_a_branch_it_is_where_the_branch_began(clone: Path) -> None:
