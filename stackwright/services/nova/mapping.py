@@ -12,7 +12,7 @@ from stackwright.kube.plan import Wait
 from stackwright.services.nova import rows, settings, upgrade
 from stackwright.services.nova.kinds.cell import CELL0
 from stackwright.services.nova.kinds.nova import Nova
-from stackwright.services.nova.parent import DELETE, ParentFacts, cell_name, former
+from stackwright.services.nova.parent import DELETE, ParentFacts, cell_name, count_computes, former
 from stackwright.services.nova.programs import FIND_CELL, script
 
 # For how many seconds the services of a new Nova wait for cells after cell0.
@@ -101,11 +101,11 @@ def map_inputs(cell: str, resource: Nova, facts: ParentFacts) -> JsonObject | No
 
 
 def discovery_inputs(cell: str, resource: Nova, facts: ParentFacts) -> JsonObject | None:
-    """Return the computes of a cell, once they run and the cell is mapped."""
-    if f"{MAP}{cell}" not in facts.done or cell not in facts.computing:
+    """Return the computes of a cell, once these very ones run and the cell is mapped."""
+    computes = count_computes(resource.spec.cellTemplates[cell].novaComputeTemplates)
+    if f"{MAP}{cell}" not in facts.done or facts.computes.get(cell) != computes:
         return None
-    templates = resource.spec.cellTemplates[cell].novaComputeTemplates
-    return {"computes": {name: template.replicas for name, template in sorted(templates.items())}}
+    return {"computes": computes}
 
 
 def removal_inputs(cell: str, resource: Nova, facts: ParentFacts) -> JsonObject | None:

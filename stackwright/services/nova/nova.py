@@ -50,7 +50,7 @@ from stackwright.services.nova.kinds.services import (
     NovaScheduler,
     NovaSchedulerSpec,
 )
-from stackwright.services.nova.parent import ParentFacts, cell_name, ready_cells
+from stackwright.services.nova.parent import ParentFacts, cell_name, count_computes, has_seen, ready_cells
 from stackwright.services.nova.standing_for import Part
 from stackwright.services.nova.templates import spec_of
 
@@ -91,11 +91,14 @@ def cell_needs(resource: Nova) -> Iterator[Database | Messaging | Password | Rep
         if said.metadataServiceTemplate.enabled:
             yield Password(CELL_METADATA, entry=cell, instead=METADATA)
         if said.novaComputeTemplates:
-            yield Reported(name="computes", key=cell, of=NovaCell, resource=named, read=_has_computes)
+            yield Reported(name="computes", key=cell, of=NovaCell, resource=named, read=_running_computes)
 
 
-def _has_computes(cell: NovaCell) -> bool:
-    return conditions.is_true(cell.status.conditions, "NovaAllControlPlaneComputesReady")
+def _running_computes(cell: NovaCell) -> dict[str, int] | None:
+    """Return how many of each compute a cell has in the cluster, if all of them run and the cell has seen the last."""
+    if not has_seen(cell) or not conditions.is_true(cell.status.conditions, "NovaAllControlPlaneComputesReady"):
+        return None
+    return count_computes(cell.spec.novaComputeTemplates)
 
 
 def _named(cell: str, resource: Nova) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from stackwright.blueprint.facts import BrokerFacts, DatabaseFacts, Facts, IdentityFacts
 from stackwright.services.nova.kinds.cell import CELL0, NovaCell
 from stackwright.services.nova.kinds.nova import Nova
+from stackwright.services.nova.kinds.parts import NovaComputeTemplate
 
 # How the job that removes a cell is called, before the cell's name.
 DELETE = "delete-"
@@ -36,18 +37,13 @@ class ParentFacts(Facts):
     cell_brokers: Mapping[str, BrokerFacts] = field(default_factory=dict)
     # Whether the tables of the API and of cell0 are made.
     synced: bool = False
-    # Of cells, whether all of their computes in the cluster run.
-    computes: Mapping[str, bool | None] = field(default_factory=dict)
+    # Of cells, how many of each compute they have in the cluster; None as long as not all of them run.
+    computes: Mapping[str, Mapping[str, int] | None] = field(default_factory=dict)
     # What runs: of the services for all cells, by service, and of the cells.
     services: Mapping[str, Run | None] = field(default_factory=dict)
     cells: Mapping[str, Run | None] = field(default_factory=dict)
     # The cells that are not declared any more, as they still are.
     former: Mapping[str, NovaCell | None] = field(default_factory=dict)
-
-    @property
-    def computing(self) -> frozenset[str]:
-        """The cells whose computes run."""
-        return frozenset(cell for cell, running in self.computes.items() if running)
 
     def broker(self, cell: str) -> BrokerFacts | None:
         """Return the broker of a cell."""
@@ -62,6 +58,11 @@ def cell_name(resource: Nova, cell: str) -> str:
 def has_seen(cell: NovaCell) -> bool:
     """Return whether what is asked of a cell now has been seen there."""
     return cell.status.observedGeneration >= cell.metadata.generation
+
+
+def count_computes(templates: Mapping[str, NovaComputeTemplate]) -> dict[str, int]:
+    """Return how many of each compute there are to be."""
+    return {name: template.replicas for name, template in sorted(templates.items())}
 
 
 def ready_cells(resource: Nova, facts: ParentFacts) -> list[str]:
