@@ -1,5 +1,6 @@
 """Child processes that cannot outlive us, and the end of their logs."""
 
+import contextlib
 import ctypes
 import os
 import select
@@ -60,6 +61,16 @@ class Child:
     def send(self, number: signal.Signals) -> None:
         """Send a signal; one that has ended already does not mind."""
         self.process.send_signal(number)
+
+
+def is_stopped(pid: int) -> bool:
+    """Return whether every thread of a process stands still, or the process is gone."""
+    states = []
+    for task in Path(f"/proc/{pid}/task").glob("*/stat"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            # The name before the state may have spaces and brackets.
+            states.append(task.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0])
+    return all(state in "TtZX" for state in states)
 
 
 def tail(log: Path, *, lines: int = 12, size: int = 8192) -> str:

@@ -14,6 +14,8 @@ from stackwright.local.probe import Question
 
 # How often a program that is starting is asked whether it is ready.
 ASKED = 0.05
+# Between two looks whether a program stands still.
+PAUSING = 0.01
 
 
 @dataclass(frozen=True)
@@ -97,9 +99,14 @@ class Program:
             self._send(number)
             await self._ended.wait()
 
-    def pause(self) -> None:
-        """Let it stand still, as on a machine that is overloaded: its connections stay open and nothing answers."""
+    async def pause(self) -> None:
+        """Let it stand still, as on a machine that is overloaded: its connections stay open and nothing answers.
+
+        The signal is taken by one thread, and on a busy machine the others run on until that one has its turn.
+        """
         self._send(signal.SIGSTOP)
+        while self.pid is not None and not process.is_stopped(self.pid):  # noqa: ASYNC110  nobody tells of it
+            await asyncio.sleep(PAUSING)
 
     def resume(self) -> None:
         """Let it go on."""

@@ -118,11 +118,11 @@ async def test_the_operator_may_do_nothing_in_another_namespace(
             for subresource in ("exec", "log", "attach", "portforward"):
                 assert not await may(own, "create", "pods", elsewhere, subresource=subresource)
                 assert not await may(own, "get", "pods", elsewhere, subresource=subresource)
-        # Of the whole cluster: what there is to run on, and its own webhooks.
-        for resource in ("nodes", "storage.k8s.io/storageclasses"):
+        # Of the whole cluster: what there is to run on, which pods a namespace allows, and its own webhooks.
+        for resource in ("nodes", "namespaces", "storage.k8s.io/storageclasses"):
             assert await may(own, "watch", resource)
             assert not await may(own, "patch", resource)
-        for resource in ("namespaces", "persistentvolumes", "apiextensions.k8s.io/customresourcedefinitions"):
+        for resource in ("persistentvolumes", "apiextensions.k8s.io/customresourcedefinitions"):
             assert not await may(own, "get", resource), resource
         registrations = "admissionregistration.k8s.io/validatingwebhookconfigurations"
         assert await may(own, "patch", registrations, name=f"{RELEASE}-webhook.{namespace}")

@@ -179,4 +179,4 @@ async def test_an_operator_of_one_service_works_with_the_rights_of_that_service_
             assert "Forbidden" not in {condition.reason for condition in said}, said
             return is_true(said, wanted) if wanted in part.kind.conditions else bool(said)
 
-        await eventually(client, part.kind, part.instance, namespace, worked)
+        await eventually(client, part.kind, part.name_of(part.usual_keys[0]), namespace, worked)

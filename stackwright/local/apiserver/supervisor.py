@@ -78,7 +78,7 @@ class Server:
             case "kill":
                 await program.kill()
             case "pause":
-                program.pause()
+                await program.pause()
             case "resume":
                 program.resume()
 

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,19 @@ def test_output_is_added_to_the_end_of_a_log(tmp_path: Path) -> None:
     child = process.start(["sh", "-c", "echo out; echo err >&2"], log=log)
     assert child.process.wait(PATIENCE) == 0
     assert log.read_text() == "before\nout\nerr\n"
+
+
+def test_a_program_stands_still_when_all_of_its_threads_do() -> None:
+    script = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()\nprint(flush=True)\n"
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as running:
+        try:
+            assert running.stdout is not None
+            running.stdout.readline()
+            assert not process.is_stopped(running.pid)
+            running.send_signal(signal.SIGSTOP)
+            deadline = time.monotonic() + PATIENCE
+            while not process.is_stopped(running.pid):
+                assert time.monotonic() < deadline
+        finally:
+            running.kill()
+    assert process.is_stopped(running.pid)
