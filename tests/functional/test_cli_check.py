@@ -14,7 +14,6 @@ from stackwright.kube.client import Client
 from stackwright.kube.resource import Resource
 from stackwright.local.apiserver.server import ApiServer, Shared
 from tests.functional.commands import Done, command
-from tests.functional.definitions import undefined
 from tests.functional.workloads import make_class
 
 PLANE = services.control_plane()
@@ -143,9 +142,8 @@ async def test_without_a_file_and_without_a_cloud_there_is_nothing_to_check(name
     assert "has no OpenStackControlPlane; name a file with -f" in done.stderr
 
 
-async def test_a_cluster_without_our_kinds(private_apiserver: ApiServer, private_client: Client, write: Write) -> None:
-    await undefined(private_client)
-    done = await command(private_apiserver.kubeconfig, "nowhere", "check", "-f", write(), "-o", "json")
+async def test_a_cluster_without_our_kinds(fresh_apiserver: ApiServer, write: Write) -> None:
+    done = await command(fresh_apiserver.kubeconfig, "nowhere", "check", "-f", write(), "-o", "json")
     assert done.exit_code == 1
     problems = "\n".join(messages(done, "Problem"))
     assert "The cluster knows none of our kinds; install them" in problems

@@ -55,7 +55,7 @@ async def test_logs_of_all_pods_are_read_and_told_apart(
     assert (alone.exit_code, alone.stdout) == (0, "first\nzweite Zeile mit ä\nlast\n")
     assert (node.asked[-1]["tailLines"], node.asked[-1]["sinceSeconds"]) == ("5", "600")
 
-    job = await client.create(Job, {**workloads.job("keystone-db-sync", namespace), "spec": _suspended()})
+    job = await client.create(Job, {**workloads.job("keystone-db-sync", namespace), "spec": _unmanaged()})
     await run_pod(client, pod("sync", namespace, "db-sync", ownerReferences=[owner_reference(job)]))
     node.logs["sync", "db-sync"] = b"migrated\n"
     both = await command(kubeconfig, namespace, "logs", "keystoneapi/keystone")
@@ -90,9 +90,9 @@ async def test_pods_that_come_later_are_followed_too(
     assert (code, complaint.strip()) == (130, "")
 
 
-def _suspended() -> JsonObject:
-    """A Job that makes no pods by itself."""
-    return {**workloads.job("x", "y")["spec"], "suspend": True}
+def _unmanaged() -> JsonObject:
+    """A Job that Kubernetes leaves alone: it would release a pod that does not match the Job's selector."""
+    return {**workloads.job("x", "y")["spec"], "managedBy": "example.org/nobody"}
 
 
 async def test_a_node_that_leaves_a_log_open_is_not_waited_for(
