@@ -177,6 +177,15 @@ PROGRAMS = {
     ],
     "rabbitmq": ["rabbitmqctl version", "rabbitmq-plugins list -E -m | grep -x rabbitmq_management"],
     "memcached": ["memcached -V"],
+    "ovn": [
+        "ovsdb-server --version",
+        "ovs-vswitchd --version",
+        "ovsdb-tool --version",
+        "ovn-northd --version",
+        "ovn-controller --version",
+        "ovn-nbctl --version",
+        "python3 --version",
+    ],
     "operator": ["stackwright --version", "helm version --short", "kubectl version --client"],
 }
 
