@@ -2,7 +2,10 @@
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+from stackwright.api.base import JsonObject
+from stackwright.blueprint import start
 from stackwright.blueprint.service import ConfigFile
 
 # Created by a process without a port once it has read its configuration; the chart's probe looks for it.
@@ -28,3 +31,9 @@ def daemon(service: str, lines: str) -> ConfigFile:
 def place(service: str) -> str:
     """Return the path of the API's file in a service's pods."""
     return f"/etc/{service}/application.py"
+
+
+def started(template: Any) -> JsonObject:
+    """Return what the chart looks for once a daemon has read its configuration; a user's own command leaves nothing."""
+    own = start.own_of(template)
+    return {} if own is not None and own.command else {"started": STARTED}

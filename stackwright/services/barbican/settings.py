@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from stackwright.api.base import JsonObject
-from stackwright.blueprint import oslo, serving, start
+from stackwright.blueprint import oslo, serving
 from stackwright.blueprint.configuration import oslo_files, snippet_files
 from stackwright.blueprint.facts import BrokerFacts, DatabaseFacts, Facts, IdentityFacts
 from stackwright.blueprint.ini import Ini, Repeated, Setting
@@ -173,6 +173,5 @@ def serve(resource: Barbican) -> str:
 
 
 def started(component: str, resource: Barbican, facts: BarbicanFacts) -> JsonObject:
-    """Return what the chart looks for once a daemon has read its configuration; a user's own command leaves nothing."""
-    own = start.own_of(template(component, resource))
-    return {} if own is not None and own.command else {"started": serving.STARTED}
+    """Return what the chart looks for once a daemon has started."""
+    return serving.started(template(component, resource))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from stackwright.api.base import JsonObject
-from stackwright.blueprint import my_cnf
+from stackwright.blueprint import my_cnf, storage_classes
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.network import Listen, Network
@@ -14,7 +14,7 @@ from stackwright.blueprint.providers import DATABASE, DatabaseServer, Provides
 from stackwright.blueprint.service import Component, ConfigFile, Generated, Service, Told
 from stackwright.blueprint.value_types import WORKLOAD, client_service, closed, described
 from stackwright.blueprint.workloads import Port
-from stackwright.kube.builtin import ConfigMap, StatefulSet, StorageClass
+from stackwright.kube.builtin import ConfigMap, StatefulSet
 from stackwright.kube.conditions import Finding
 from stackwright.services.mariadb.addresses import PORT, server_at
 from stackwright.services.mariadb.kinds import Galera, GaleraAttributes
@@ -105,11 +105,7 @@ def problems(resource: Galera, look: Look) -> Iterable[tuple[str, str]]:
         return
     if spec.replicas == 2:
         yield "spec.replicas", "two nodes cannot tell which of them is right if they lose each other; use one or three"
-    if spec.storageClass and look(StorageClass, spec.storageClass) is None:
-        yield (
-            "spec.storageClass",
-            f"StorageClass {spec.storageClass} does not exist; create it, or create another Galera",
-        )
+    yield from storage_classes.problems(resource, "spec.storageClass", spec.storageClass, look)
 
 
 def tell(resource: Galera, facts: Facts | None, look: Look) -> Told[Galera]:

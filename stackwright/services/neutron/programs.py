@@ -112,6 +112,6 @@ def serve(resource: NeutronAPI) -> str:
     return oslo.uwsgi(serving.place("neutron"), PORT, processes=PROCESSES, timeout=timeout, imports=IMPORTS)
 
 
-def started(resource: NeutronAPI, facts: NeutronFacts) -> JsonObject:
-    """Return what the chart looks for once a program without a port has read its configuration."""
-    return {"started": serving.STARTED}
+def started(component: str, resource: NeutronAPI, facts: NeutronFacts) -> JsonObject:
+    """Return what the chart looks for once a program without a port has started."""
+    return serving.started(template(component, resource))

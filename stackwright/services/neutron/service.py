@@ -45,7 +45,7 @@ def _daemon(name: str, description: str) -> Component[NeutronAPI, NeutronFacts]:
         command=lambda _: f"python3 {programs.DAEMONS[name].destination}",
         files=partial(programs.files, name),
         template=partial(programs.template, name),
-        values=programs.started,
+        values=partial(programs.started, name),
         description=description,
         requests=programs.REQUESTS,
         after=(DB_SYNC,),

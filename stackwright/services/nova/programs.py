@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from stackwright.api.base import JsonObject
-from stackwright.blueprint import serving, start
+from stackwright.blueprint import serving
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.service import ConfigFile, Told
 
@@ -94,9 +94,8 @@ def cells(resource: Any) -> ConfigFile:
 
 
 def started(resource: Any, facts: Any) -> JsonObject:
-    """Return what the chart looks for once it has read its configuration; a user's own command leaves nothing."""
-    own = start.own_of(resource.spec)
-    return {} if own is not None and own.command else {"started": serving.STARTED}
+    """Return what the chart looks for once a program without a port has started."""
+    return serving.started(resource.spec)
 
 
 def tell(resource: Any, facts: Any, look: Look) -> Told[Any]:

@@ -21,6 +21,7 @@ from stackwright.blueprint.value_types import described
 from stackwright.blueprint.workloads import Host, HostPath
 from stackwright.kube.builtin import ConfigMap, DaemonSet
 from stackwright.kube.conditions import Finding
+from stackwright.services.ovn import probes
 from stackwright.services.ovn.kinds import Chassis, OVNController
 
 SWITCH, CONTROLLER = "ovn-controller-ovs", "ovn-controller"
@@ -145,11 +146,6 @@ def claims(resource: OVNController) -> tuple[Claim, ...]:
     return tuple(claim_object(DaemonSet, name, advice=advice, owned=True) for name in (SWITCH, CONTROLLER))
 
 
-def _probe(command: str, period: int, failures: int) -> JsonObject:
-    asked = {"exec": {"command": ["sh", "-c", command]}}
-    return {**asked, "periodSeconds": period, "timeoutSeconds": 12, "failureThreshold": failures}
-
-
 # The controller's own control socket has the number of its process in its name.
 _ASK = "ovs-appctl -T 5 -t /run/ovn/ovn-controller.ctl"
 CONNECTED = f"{_ASK} connection-status | grep -qx connected"
@@ -175,9 +171,9 @@ SERVICE = Service(
             workload="DaemonSet",
             named=SWITCH,
             probes={
-                "startup": _probe(SWITCHING, 1, 120),
-                "readiness": _probe(SWITCHING, 10, 3),
-                "liveness": _probe(SWITCHING, 20, 6),
+                "startup": probes.ask(SWITCHING, period=1, failures=120),
+                "readiness": probes.ask(SWITCHING, period=10, failures=3),
+                "liveness": probes.ask(SWITCHING, period=20, failures=6),
             },
             # Time to save the flows.
             finish=55,
@@ -194,8 +190,8 @@ SERVICE = Service(
             workload="DaemonSet",
             named=CONTROLLER,
             probes={
-                "readiness": _probe(CONNECTED, 5, 3),
-                "liveness": _probe(RUNNING, 20, 6),
+                "readiness": probes.ask(CONNECTED, period=5, failures=3),
+                "liveness": probes.ask(RUNNING, period=20, failures=6),
             },
             finish=20,
             requests={"cpu": "50m", "memory": "64Mi"},

@@ -10,6 +10,7 @@ import msgspec
 import yaml
 
 from stackwright.api.base import JsonObject, ObjectMeta
+from stackwright.blueprint import storage_classes
 from stackwright.blueprint.claims import Claim, claim_object
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
@@ -20,9 +21,10 @@ from stackwright.blueprint.service import Component, Service, Told
 from stackwright.blueprint.value_types import closed, described, refer
 from stackwright.blueprint.workloads import Port
 from stackwright.kube import builtin
-from stackwright.kube.builtin import ConfigMap, StatefulSet, StorageClass
+from stackwright.kube.builtin import ConfigMap, StatefulSet
 from stackwright.kube.conditions import Finding
 from stackwright.kube.resource import Resource
+from stackwright.services.ovn import probes
 from stackwright.services.ovn.kinds import OVNController, OVNDBCluster
 
 # The ports of the databases for clients, and between the members.
@@ -110,7 +112,7 @@ def inside_address(resource: OVNDBCluster, look: Look) -> str:
 
 
 def outside_address(place: str) -> str:
-    """Return the address for machines outside of the cluster; "" where it is a name, which ovn-controller needs not."""
+    """Return the address for machines outside of the cluster; "" if that is a name, because clients resolve none."""
     host = place.rpartition(":")[0].strip("[]")
     try:
         ipaddress.ip_address(host)
@@ -199,9 +201,7 @@ def claims(resource: OVNDBCluster) -> Iterable[Claim]:
 
 def problems(resource: OVNDBCluster, look: Look) -> Iterable[tuple[str, str]]:
     """Yield the path of each field that a database cannot work with, and why."""
-    name = resource.spec.storageClass
-    if name and look(StorageClass, name) is None:
-        yield "spec.storageClass", f"StorageClass {name} does not exist; create it, or create another OVNDBCluster"
+    yield from storage_classes.problems(resource, "spec.storageClass", resource.spec.storageClass, look)
 
 
 def advice(resource: OVNDBCluster, sight: Sight) -> Iterable[tuple[str, str]]:
@@ -230,8 +230,8 @@ def _member(role: str) -> Component[OVNDBCluster, DatabaseFacts]:
         ports=(Port(names[0], client), Port(names[1], raft)),
         probes={
             # A member that waits for others, or copies all data, is alive.
-            "readiness": _asked(ready, period=5, timeout=6, failures=3),
-            "liveness": _asked(alive, period=20, timeout=12, failures=6),
+            "readiness": probes.ask(ready, period=5, timeout=6, failures=3),
+            "liveness": probes.ask(alive, period=20, failures=6),
         },
         data="/var/lib/ovn",
         # A member that leaves needs a leader, which may be away just then.
@@ -239,15 +239,6 @@ def _member(role: str) -> Component[OVNDBCluster, DatabaseFacts]:
         requests={"cpu": "50m", "memory": "64Mi"},
         own_values={"settings": SETTINGS},
     )
-
-
-def _asked(command: str, *, period: int, timeout: int, failures: int) -> JsonObject:
-    return {
-        "exec": {"command": ["sh", "-c", command]},
-        "periodSeconds": period,
-        "timeoutSeconds": timeout,
-        "failureThreshold": failures,
-    }
 
 
 SETTINGS = described(

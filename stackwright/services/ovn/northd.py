@@ -9,6 +9,7 @@ from stackwright.blueprint.needs import NetworkDatabase
 from stackwright.blueprint.service import Component, Service
 from stackwright.blueprint.value_types import described
 from stackwright.kube.builtin import StatefulSet
+from stackwright.services.ovn import probes
 from stackwright.services.ovn.kinds import OVNNorthd
 
 # What the umbrella calls the two databases.
@@ -44,11 +45,6 @@ def claims(resource: OVNNorthd) -> tuple[Claim, ...]:
     return (claim_object(StatefulSet, "ovn-northd", advice="a namespace has one OVNNorthd", owned=True),)
 
 
-def _probe(period: int, failures: int) -> JsonObject:
-    command = {"exec": {"command": ["sh", "-c", CONNECTED]}}
-    return {**command, "periodSeconds": period, "timeoutSeconds": 12, "failureThreshold": failures}
-
-
 SERVICE = Service(
     name="ovn-northd",
     chart="ovn",
@@ -63,7 +59,10 @@ SERVICE = Service(
             description="The daemons that translate networks into flows: a StatefulSet.",
             workload="StatefulSet",
             named="ovn-northd",
-            probes={"readiness": _probe(5, 3), "liveness": _probe(10, 6)},
+            probes={
+                "readiness": probes.ask(CONNECTED, period=5, failures=3),
+                "liveness": probes.ask(CONNECTED, period=10, failures=6),
+            },
             finish=10,
             requests={"cpu": "50m", "memory": "64Mi"},
             own_values={

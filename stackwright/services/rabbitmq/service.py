@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 import msgspec
 
 from stackwright.api.base import JsonObject
+from stackwright.blueprint import storage_classes
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.network import Listen, Network
@@ -13,7 +14,6 @@ from stackwright.blueprint.providers import BROKER, BrokerServer, Provides, Sigh
 from stackwright.blueprint.service import Component, ConfigFile, Generated, Service, Told
 from stackwright.blueprint.value_types import client_service, closed, described
 from stackwright.blueprint.workloads import Port
-from stackwright.kube.builtin import StorageClass
 from stackwright.services.rabbitmq import configuration
 from stackwright.services.rabbitmq.kinds import DefaultUser, RabbitMq, SecretReference, ServiceReference
 
@@ -86,10 +86,8 @@ def problems(resource: RabbitMq, look: Look) -> Iterable[tuple[str, str]]:
         yield "spec.rabbitmq.additionalConfig", problem
     if problem := configuration.terms_problem(spec.rabbitmq.advancedConfig):
         yield "spec.rabbitmq.advancedConfig", problem
-    name = spec.persistence.storageClassName
-    if name and look(StorageClass, name) is None:
-        sentence = f"StorageClass {name} does not exist; create it, or create another RabbitMq"
-        yield "spec.persistence.storageClassName", sentence
+    path = "spec.persistence.storageClassName"
+    yield from storage_classes.problems(resource, path, spec.persistence.storageClassName, look)
 
 
 def advice(resource: RabbitMq, sight: Sight) -> Iterable[tuple[str, str]]:
