@@ -331,6 +331,22 @@ def test_a_server_that_cannot_read_its_own_tables_does_not_serve(server: ModuleT
     assert status.serves is not bool(broken)
 
 
+NO_ANSWER = "ERROR 2013 (HY000): Lost connection to server at 'waiting for initial communication packet'\n"
+
+
+def test_a_server_that_is_too_busy_to_answer_keeps_its_clients_for_a_while(server: ModuleType) -> None:
+    synced = server.parse_status("wsrep_ready\tON\nwsrep_local_state\t4\nwsrep_cluster_status\tPrimary\n")
+    answers = server.Answers(0.0)
+    silent = server.parse_status("", NO_ANSWER)
+    assert not answers.take(silent, 1.0).serves, "it has never answered"
+    said = [answers.take(status, now).serves for now, status in ((2.0, synced), (8.0, silent), (21.9, silent))]
+    assert said == [True, True, True]
+    assert not answers.take(silent, 22.1).serves, "that is longer than it may be busy"
+    assert answers.take(synced, 23.0).serves
+    left = server.parse_status("", "ERROR 1047 (08S01) at line 1: WSREP has not yet prepared node\n")
+    assert not answers.take(left, 24.0).serves, "this is an answer"
+
+
 def test_a_server_is_asked_for_its_own_tables_after_its_status(
     server: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

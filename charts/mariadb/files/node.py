@@ -20,7 +20,7 @@ from typing import Any
 
 import choice
 from kubernetes import Pods, StateMap, Unanswered
-from server import Server, Status
+from server import Answers, Server, Status
 
 LABEL = "openstack.org/galera-active"
 # Seconds from one look at the server to the next; of that, what the API server is asked, and root's password.
@@ -131,8 +131,9 @@ class Node:
         peers = [] if bootstrap else [f"{name}.{self.service}" for name in state.those(choice.SYNCED)]
         self.server.start(self.record, peers, self.address, bootstrap=bootstrap)
         watched = Living(self)
+        answers = Answers(time.monotonic())
         while self.server.running and not self.stopping.is_set():
-            self.status = self.server.status()
+            self.status = answers.take(self.server.status(), time.monotonic())
             if self.attempt(watched.look, self.status):
                 self.say("stops, because all others wait for where its data ends")
                 break

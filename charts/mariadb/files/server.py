@@ -30,6 +30,10 @@ TABLES = " UNION ALL ".join(f"(SELECT 1 FROM mysql.{table} LIMIT 1)" for table i
 # waits for the other nodes.
 CODES = "126|127|130|134|144|145|176|1016|1017|1030|1033|1034|1035|1049|1146|1194|1195|1286|1932"
 UNREADABLE = re.compile(rf"ERROR (?:{CODES}) \(\w+\)(?: at line \d+)?: (.*)")
+# What the client says of a server that it could not ask, or that did not answer.
+UNANSWERED = re.compile(r"(?m)^ERROR 2\d{3} ")
+# Seconds for which a server that runs may be too busy to answer. Nobody is helped when its clients are sent away then.
+BUSY = 20.0
 # Where distributions put Galera.
 PROVIDERS = ("/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera-4/libgalera_smm.so")
 BASICS = """\
@@ -56,6 +60,7 @@ class Status:
     state: int = 0
     view: tuple[str, ...] = ()
     broken: str = ""
+    answered: bool = True
 
     @property
     def serves(self) -> bool:
@@ -79,7 +84,24 @@ def parse_status(text: str, errors: str = "") -> Status:
         int(values.get("wsrep_local_state", "0") or 0),
         tuple(sorted(name for name in view if name)),
         unreadable[1] if unreadable else "",
+        not UNANSWERED.search(errors),
     )
+
+
+class Answers:
+    """What a server has said of itself last."""
+
+    def __init__(self, now: float) -> None:
+        self.status = Status()
+        self.answered = now
+
+    def take(self, status: Status, now: float) -> Status:
+        """Return how the server is: as it said last, for as long as it may be too busy to answer."""
+        if status.answered:
+            self.answered = now
+        if status.answered or now > self.answered + BUSY:
+            self.status = status
+        return self.status
 
 
 def parse_grastate(text: str) -> tuple[str, int | None, bool]:
@@ -263,7 +285,7 @@ class Server:
             # The statements are run one after the other, up to the first that fails.
             return parse_status(error.stdout, error.stderr)
         except (subprocess.SubprocessError, ValueError):
-            return Status()
+            return Status(answered=False)
 
     def ask(self, statements: str) -> str:
         """Run SQL as the server's own user, over its socket: no password is needed, and none stands anywhere."""

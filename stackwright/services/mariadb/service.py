@@ -226,7 +226,7 @@ SERVICE = Service(
             probes={
                 "startup": {**LIVE, "periodSeconds": 1, "failureThreshold": 120},
                 "liveness": {**LIVE, "periodSeconds": 20, "timeoutSeconds": 15, "failureThreshold": 6},
-                "readiness": {**READY, "periodSeconds": 2, "failureThreshold": 2},
+                "readiness": {**READY, "periodSeconds": 2, "failureThreshold": 3},
             },
             data="/var/lib/mysql",
             # Time for the server to write its memory to disk; a killed server has to recover, which takes longer.
