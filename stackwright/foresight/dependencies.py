@@ -42,7 +42,18 @@ def list_needed(resource: CustomResource, objects: Objects) -> tuple[ResourceNam
     if isinstance(resource, OpenStackControlPlane):
         return tuple((entry.kind, entry.name) for entry in resource.status.services)
     found = (*list_kept(resource, objects), *list_services(resource), *_of_shared(resource, objects))
-    return tuple(dict.fromkeys(entry for entry in found if entry[1]))
+    without = _done_without(resource, objects)
+    return tuple(dict.fromkeys(entry for entry in found if entry[1] and entry not in without))
+
+
+def _done_without(resource: CustomResource, objects: Objects) -> set[ResourceName]:
+    """Return what a service can do without, and does: it is not there."""
+    sight = needs.sight(objects)
+    return {
+        (_provider(need.word), name)
+        for need, name in provided_needs(resource)
+        if need.dispensable and sight.provider(need.word, name).offer is None
+    }
 
 
 def _provider(word: str) -> str:

@@ -14,7 +14,8 @@ from stackwright.kube.client import Client
 from stackwright.kube.resource import JsonObject, R
 from stackwright.services.mariadb.kinds import Galera
 from stackwright.services.memcached.kinds import Memcached
-from stackwright.services.ovn.kinds import OVNDBCluster
+from stackwright.services.neutron.kinds import NeutronAPI
+from stackwright.services.ovn.kinds import OVNDBCluster, OVNNorthd
 
 HELD = "neighbour.example.org/account"
 
@@ -128,6 +129,20 @@ async def servers(client: Client, namespace: str) -> AsyncIterator[None]:
         return {"serverList": [f"{name}-0.{name}.{namespace}.svc:11211"]}
 
     async with _played(client, namespace, {Galera: database, Memcached: cached}):
+        yield
+
+
+@contextlib.asynccontextmanager
+async def networks(client: Client, namespace: str) -> AsyncIterator[None]:
+    """Play the operators of Neutron and of what it needs of OVN."""
+
+    def database(cluster: OVNDBCluster) -> JsonObject:
+        return {"internalDbAddress": f"tcp:192.0.2.1:{6641 if cluster.spec.dbType == 'NB' else 6642}"}
+
+    def served(neutron: NeutronAPI) -> JsonObject:
+        return {"apiEndpoints": {"internal": f"http://neutron-internal.{namespace}.svc:9696"}}
+
+    async with _played(client, namespace, {OVNDBCluster: database, OVNNorthd: lambda _: {}, NeutronAPI: served}):
         yield
 
 

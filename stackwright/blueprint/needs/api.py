@@ -17,7 +17,7 @@ class Api(Need):
     """The API of a `type`; the field at `instance` names the resource that serves it, by default the `usual` one.
 
     One that is `optional` is not waited for: the service finds it in the catalog when it calls it, and the fact is None
-    as long as nobody serves it here.
+    as long as nobody serves it here. Nor is it deployed where the user says that it is not wanted.
     """
 
     type: str
@@ -30,6 +30,11 @@ class Api(Need):
     def word(self) -> str:
         """What provides it."""
         return self.type
+
+    @property
+    def dispensable(self) -> bool:
+        """Whether the service works without it."""
+        return self.optional
 
     def provided_by(self, resource: Any) -> str:
         """Return the name of the other service's resource."""

@@ -140,6 +140,11 @@ class Need(ABC):
         """Return the name of the resource that provides it; "" where the resource asks for none."""
         return ""
 
+    @property
+    def dispensable(self) -> bool:
+        """Whether the service works without it, where the user says that there is to be none."""
+        return False
+
     def accepts(self, offer: Any) -> bool:
         """Return whether an offer meets it, from whichever resource; the others are met by the named one alone."""
         return False

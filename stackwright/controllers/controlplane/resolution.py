@@ -79,13 +79,13 @@ def resolve(
         by = todo.pop(0)
         for need, usual in needs_of(wanted[by]):
             provider = resolver.provider(need.word)
-            if provider is None:
+            if provider is None or resolver.does_without(need, provider, usual):
                 continue
             section, part = provider
             name = _stand_in(need, part, wanted.values()) or usual
             needed = (part.kind_name, name)
             if needed not in wanted:
-                if unmet := resolver.unmet(section, part, name, wanted[by]):
+                if unmet := resolver.unmet(need, (section, part), name, wanted[by]):
                     wanted[by] = replace(wanted[by], unmet=(*wanted[by].unmet, unmet))
                     continue
                 wanted[needed] = replace(resolver.made(section, part, name, {}), asked=False)
@@ -151,6 +151,11 @@ class _Resolver:
         found = ((section, section.part_of(known.kind)) for section in self.sections if known)
         return next(((section, part) for section, part in found if part is not None), None)
 
+    def does_without(self, need: Need, provider: tuple[Section, Part], name: str) -> bool:
+        """Return whether the user wants none of what a service can do without."""
+        section, part = provider
+        return need.dispensable and is_disabled(section, self.spec) and (part.kind_name, name) not in self.foreign
+
     def made(self, section: Section, part: Part, name: str, said: JsonObject) -> Instance:
         key = part.key_of(name)
         spec = part.fill(said, name if key is None else key, _whole(self.spec))
@@ -174,8 +179,9 @@ class _Resolver:
             if kind in silent and (kind, name) not in self.foreign:
                 yield *silent[kind], name
 
-    def unmet(self, section: Section, part: Part, name: str, by: Instance) -> str:
+    def unmet(self, need: Need, provider: tuple[Section, Part], name: str, by: Instance) -> str:
         """Return why a resource cannot be deployed for one that needs it; an empty text when it can."""
+        section, part = provider
         needed = f"{part.kind_name} {name}"
         if (part.kind_name, name) in self.foreign:
             return ""
@@ -191,7 +197,9 @@ class _Resolver:
         if self.spec.dependencyPolicy == "Refuse":
             place = f"spec.{section.name}"
             place += f".{part.path}.{key}" if part.several else f".{part.path}" if part.field else ""
-            return f"{by} needs {needed}, which was not asked for: add {place}, or set spec.dependencyPolicy to Deploy"
+            without = f", or set spec.{section.name}.enabled to false" if need.dispensable else ""
+            missing = f"{by} needs {needed}, which was not asked for"
+            return f"{missing}: add {place}{without}, or set spec.dependencyPolicy to Deploy"
         return ""
 
 

@@ -380,9 +380,10 @@ NOVA = Service(
         ),
         # Its services say themselves how they are without it.
         Cache(name="", apart=True, optional=True),
-        # What a server cannot be without; the services find them in the catalog.
+        # What servers are made of; the services find them in the catalog.
         Api(type="placement", usual="placement", optional=True),
         Api(type="image", usual="glance", optional=True),
+        Api(type="network", usual="neutron", optional=True),
         Login(),
         CatalogEntry(type="compute", description="Nova", path="/v2.1", served_by=served),
         Each((Database, Messaging, Password, Reported), cell_needs),

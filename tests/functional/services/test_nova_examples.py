@@ -17,6 +17,7 @@ from stackwright.kube.runtime import Runtime
 from stackwright.local.apiserver.server import Shared
 from stackwright.services.glance.service import SERVICE as GLANCE
 from stackwright.services.keystone.kinds import KeystoneAPI
+from stackwright.services.neutron.kinds import NeutronAPI
 from stackwright.services.nova.kinds.cell import NovaCell
 from stackwright.services.nova.kinds.services import NovaConductor
 from stackwright.services.nova.service import SERVICES
@@ -101,6 +102,7 @@ async def test_an_example_becomes_a_cloud(example: Example, place: Place) -> Non
         neighbours.schemas(client, namespace),
         neighbours.broker(client, namespace),
         neighbours.servers(client, namespace),
+        neighbours.networks(client, namespace),
         PLAYED["identity"](place, "keystone"),
         running(runtime),
     ):
@@ -108,6 +110,7 @@ async def test_an_example_becomes_a_cloud(example: Example, place: Place) -> Non
         await client.apply(plane, body, field_manager="user")
         await eventually(client, plane, "openstack", namespace, is_ready, patience=3 * PATIENCE)
         assert await names(client, NovaCell, namespace) == {f"nova-{cell}" for cell in example.cells}
+        assert await names(client, NeutronAPI, namespace) == {"neutron"}
         deployed = await names(client, Deployment, namespace)
         assert {name for name in deployed if name.endswith("metadata")} == example.metadata
         sets = await names(client, StatefulSet, namespace)

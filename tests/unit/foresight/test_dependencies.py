@@ -96,6 +96,17 @@ def test_a_control_plane_needs_what_it_stands_for() -> None:
     )
 
 
+def test_what_a_service_can_do_without_is_needed_where_it_is_there() -> None:
+    spec = {"secret": "osp-secret", "databaseInstance": "openstack", "memcachedInstance": "memcached"}
+    nova, neutron = (
+        made(kind("Nova"), "nova", spec={"secret": "osp-secret"}),
+        made(kind("NeutronAPI"), "neutron", spec=spec),
+    )
+    alone, both = Objects([nova]), Objects([nova, neutron])
+    assert ("NeutronAPI", "neutron") not in dependencies.list_needed(nova, alone)
+    assert ("NeutronAPI", "neutron") in dependencies.list_needed(nova, both)
+
+
 def test_the_tree_tells_how_what_is_needed_is() -> None:
     (database, identity) = tree.build(Objects([keystone(), galera(status=ready("False", "Info"))]))
     assert database.needs == ()

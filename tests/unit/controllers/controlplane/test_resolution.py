@@ -99,6 +99,39 @@ def test_a_need_that_cannot_be_met_is_a_sentence(spec: JsonObject, words: tuple[
     assert "Galera openstack" not in found
 
 
+NETWORKS = {"NeutronAPI neutron", "OVNDBCluster ovndbcluster-nb", "OVNDBCluster ovndbcluster-sb", "OVNNorthd ovnnorthd"}
+
+
+def test_servers_get_networks() -> None:
+    found = instances({"nova": {}})
+
+    assert set(found) >= NETWORKS
+    assert found["NeutronAPI neutron"].needed_by == ("Nova nova",)
+    assert not any(found[name].asked for name in NETWORKS)
+
+
+def test_nova_does_without_what_the_user_does_not_want() -> None:
+    found = instances({"nova": {}, "neutron": {"enabled": False}})
+
+    assert found["Nova nova"].unmet == ()
+    assert not set(found) & NETWORKS
+    assert {"PlacementAPI placement", "Glance glance"} <= set(found)
+
+
+def test_nova_uses_the_neutron_of_somebody_else() -> None:
+    found = instances({"nova": {}, "neutron": {"enabled": False}}, frozenset({("NeutronAPI", "neutron")}))
+
+    assert found["NeutronAPI neutron"].foreign
+
+
+def test_it_is_said_that_nova_can_do_without() -> None:
+    asked: JsonObject = {"placement": {}, "glance": {}, "keystone": {}, "galera": {"templates": {"openstack": {}}}}
+    found = instances({"nova": {}, "dependencyPolicy": "Refuse", **asked})
+
+    (sentence,) = (one for one in found["Nova nova"].unmet if "NeutronAPI" in one)
+    assert "add spec.neutron, or set spec.neutron.enabled to false" in sentence
+
+
 @pytest.mark.parametrize(
     "spec",
     [{"dependencyPolicy": "Refuse"}, {"galera": {"enabled": False}}, {}],
