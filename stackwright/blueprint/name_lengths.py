@@ -1,6 +1,7 @@
-"""Whether the name of a resource fits all that it becomes: a release, StatefulSets, Services, Jobs. Pure.
+"""Whether the name of a resource fits all that it becomes: a release, StatefulSets, Services. Pure.
 
-What is added to the name is read from the service's own data, so that a further job or endpoint is counted by itself.
+What is added to the name is read from the service's own data, so that a further endpoint is counted by itself. Jobs and
+CronJobs are not counted: nobody looks for them by name, so that theirs are shortened where they would be too long.
 """
 
 import re
@@ -8,16 +9,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from stackwright.api.base import CustomResource
-from stackwright.blueprint.service import RunJob, Service
+from stackwright.blueprint.service import Service
 
 # Helm's own limit.
 RELEASE = 53
-# Services and labels are DNS labels; a Job's name becomes a label of its pods; a CronJob adds the time to its own.
+# The names of Services are DNS labels.
 DNS_LABEL = 63
-CRON_JOB = 52
-# A dash and the digest of what a Job was given.
-DIGEST = 11
-# A StatefulSet's name becomes a label of its pods too, with a dash and the hash of its revision.
+# A StatefulSet's name becomes a label of its pods, with a dash and the hash of its revision.
 STATEFUL_SET = 52
 
 _FORM = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
@@ -54,16 +52,3 @@ def _becomes(service: Service[Any, Any], resource: CustomResource) -> Iterator[t
         if component.workload == "StatefulSet":
             suffix = component.name if component.suffix is None else component.suffix
             yield "the StatefulSet", f"-{suffix}" if suffix else "", STATEFUL_SET
-    for schedule in service.schedules:
-        yield "the CronJob", f"-{schedule.name}", CRON_JOB
-    for job in _jobs(service, resource):
-        yield "the Job", f"-{job}-{'#' * (DIGEST - 1)}", DNS_LABEL
-
-
-def _jobs(service: Service[Any, Any], resource: CustomResource) -> Iterator[str]:
-    yield from (job.name for job in service.jobs_of(resource))
-    # Jobs of the chart that make what the operator makes otherwise.
-    yield from sorted(job for of in service.need_types for job in of.jobs)
-    for name, means in service.known_actions.items():
-        if isinstance(means, RunJob):
-            yield f"action-{name}"

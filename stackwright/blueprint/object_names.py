@@ -7,14 +7,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from stackwright.api.base import CustomResource
-from stackwright.blueprint import configuration
+from stackwright.blueprint import configuration, names
 from stackwright.blueprint.service import Service
 
 
 def of_release(service: Service[Any, Any], resource: CustomResource) -> tuple[str, ...]:
     """Return the names of the objects in a release, each once; Jobs have a hash after theirs."""
     name = resource.metadata.name
-    return tuple(f"{name}-{part}" if part else name for part in dict.fromkeys(_parts(service, resource)))
+    objects = (f"{name}-{part}" if part else name for part in _parts(service, resource))
+    jobs = (names.before_digest(name, job.name) for job in service.jobs_of(resource))
+    schedules = (names.cron_job(name, schedule.name) for schedule in service.schedules)
+    return tuple(dict.fromkeys((*objects, *jobs, *schedules)))
 
 
 def of_secrets(service: Service[Any, Any], resource: CustomResource) -> tuple[str, ...]:
@@ -27,8 +30,6 @@ def _parts(service: Service[Any, Any], resource: CustomResource) -> Iterator[str
     """Yield what stands behind the release's name in the names of its objects."""
     yield ""
     yield from (component.name for component in service.components_of(resource))
-    yield from (job.name for job in service.jobs_of(resource))
-    yield from (schedule.name for schedule in service.schedules)
     for endpoint in service.endpoints_of(resource):
         yield from (endpoint.key(interface) for interface in endpoint.interfaces)
     yield from ("wait", "db-create", "identity-create")

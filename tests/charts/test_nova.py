@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from stackwright.blueprint import names
 from tests.charts.conftest import CHARTS, Helm
 
 WAITING = ("ServiceAccount", "ConfigMap", "Role", "RoleBinding")
@@ -47,3 +48,21 @@ def test_one_policy_says_all_where_all_pods_are_alike(helm: Helm, tmp_path: Path
     assert found["policyTypes"] == ["Ingress", "Egress"]
     labels = objects["Deployment", "nova"]["spec"]["template"]["metadata"]["labels"]
     assert labels.items() >= found["podSelector"]["matchLabels"].items()
+
+
+@pytest.mark.parametrize("length", [20, 43, 53])
+def test_jobs_have_the_names_by_which_the_operator_finds_them(helm: Helm, tmp_path: Path, length: int) -> None:
+    release, values = "n" * length, tmp_path / "values.yaml"
+    job = {"config": "config", "hash": "0a1b2c3d4e"}
+    jobs = {"db-sync": job, "online-data-migrations": job}
+    schedules = {"db-purge": {"config": "config", "schedule": "@daily"}}
+    actions = {"purge-database": {"job": "db-purge", "hash": "e4d3c2b1a0"}}
+    asked = {"name": "nova-conductor", "image": "i", "jobs": jobs, "schedules": schedules, "actions": actions}
+    values.write_text(yaml.safe_dump(asked))
+    printed = helm("template", release, CHARTS / "nova", "--values", values)
+    found = {(body["kind"], body["metadata"]["name"]) for body in yaml.safe_load_all(printed) if body}
+    assert {name for kind, name in found if kind == "Job"} == {
+        *(names.job(release, name, job["hash"]) for name in jobs),
+        names.job(release, "action-purge-database", "e4d3c2b1a0"),
+    }
+    assert ("CronJob", names.cron_job(release, "db-purge")) in found

@@ -1,7 +1,16 @@
 {{/* The name of a Job ends in the hash of its inputs: the one that the values say, else of the values themselves. */}}
 {{- define "stackwright.jobName" -}}
 {{- $inputs := list .root.Chart.Version (pick .root.Values "image" "sudo" "podLabels" "keyRings" "provision") .values | toJson }}
-{{- printf "%s-%s-%s" .root.Release.Name .job (.values.hash | default ($inputs | sha256sum | trunc 8)) }}
+{{- $hash := .values.hash | default ($inputs | sha256sum | trunc 8) }}
+{{- /* It becomes a label of its pods, which has 63 characters at most. */}}
+{{- printf "%s-%s" (include "stackwright.shortened" (dict "name" (printf "%s-%s" .root.Release.Name .job) "most" (sub 62 (len $hash)))) $hash }}
+{{- end }}
+
+{{/* A name that is not longer than `most`: one that was too long ends in a hash of the whole. */}}
+{{- define "stackwright.shortened" -}}
+{{- if le (len .name) (int .most) }}{{ .name }}
+{{- else }}{{ .name | trunc (sub .most 9 | int) | trimSuffix "-" }}-{{ .name | sha256sum | trunc 8 }}
+{{- end }}
 {{- end }}
 
 {{/* The pod of a Job: one container that runs what the start contract says for the component, after what it waits for. */}}

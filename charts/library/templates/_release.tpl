@@ -64,17 +64,18 @@ one line. `own` may name a template of the chart, which says what its components
 {{- range $action, $own := .root.Values.actions }}
 {{- $base := index ($.root.Values.jobs | default dict) $own.job | default (index ($.root.Values.schedules | default dict) $own.job) | default dict }}
 {{- $values := mergeOverwrite (deepCopy $base) (omit $own "job") }}
-{{- $name := printf "%s-action-%s-%s" $.root.Release.Name $action $own.hash }}
+{{- $name := include "stackwright.jobName" (dict "root" $.root "job" (printf "action-%s" $action) "values" $own) }}
 ---
 {{ include "stackwright.job" (merge (dict "root" $.root "name" $name "component" $own.job "values" $values) (omit $ "root")) }}
 {{- end }}
 {{- end }}
 
-{{/* The CronJobs <release>-<schedule>. */}}
+{{/* The CronJobs <release>-<schedule>. The Jobs that Kubernetes makes of one have eleven characters more. */}}
 {{- define "stackwright.schedules" -}}
 {{- range $schedule, $values := .root.Values.schedules }}
+{{- $name := include "stackwright.shortened" (dict "name" (printf "%s-%s" $.root.Release.Name $schedule) "most" 52) }}
 ---
-{{ include "stackwright.cronJob" (merge (dict "root" $.root "name" (printf "%s-%s" $.root.Release.Name $schedule) "component" $schedule "values" $values) (omit $ "root")) }}
+{{ include "stackwright.cronJob" (merge (dict "root" $.root "name" $name "component" $schedule "values" $values) (omit $ "root")) }}
 {{- end }}
 {{- end }}
 

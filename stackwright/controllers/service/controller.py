@@ -239,7 +239,7 @@ class ServiceController(Generic[C, F]):
     ) -> list[float]:
         """Delete Jobs that failed or that are not needed any more; return in how many seconds others are due."""
         await former_jobs.clear(self.service, resource, context)
-        return await failed_jobs.clear(resource, intent.values or {}, children, context)
+        return await failed_jobs.clear(self.service, resource, intent.values or {}, children, context)
 
     async def _record(self, resource: C, wanted: release.Wanted, context: Context) -> tuple[Wait, ...]:
         wait = await release.record(wanted, context, condition=declared(resource, "DeploymentReady"))

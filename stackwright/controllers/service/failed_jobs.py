@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 
 from stackwright.api.base import CustomResource, JsonObject
+from stackwright.blueprint.service import Service
 from stackwright.blueprint.service_fields import status_of
-from stackwright.controllers.service import labels
+from stackwright.controllers.service import labels, traces
 from stackwright.kube import clock
 from stackwright.kube.builtin import Job
 from stackwright.kube.controller import Context
@@ -16,15 +18,18 @@ AGAIN_SECONDS = 300.0
 
 
 async def clear(
-    resource: CustomResource, values: JsonObject, children: Iterable[Child], context: Context
+    service: Service[Any, Any],
+    resource: CustomResource,
+    values: JsonObject,
+    children: Iterable[Child],
+    context: Context,
 ) -> list[float]:
     """Delete failed Jobs, so that they are tried again; those of actions run once, and have reported how they ended.
 
     `values` are those of the chart. Return in how many seconds the others are due.
     """
-    actions = f"{resource.metadata.name}-action-"
-    names = [child.body["metadata"]["name"] for child in children if child.of is Job]
-    keys = [resource.key._replace(name=name) for name in names if not name.startswith(actions)]
+    names = (child.body["metadata"]["name"] for child in children if child.of is Job)
+    keys = [resource.key._replace(name=name) for name in names if not traces.is_of_action(service, resource, name)]
     found = [job for key in keys if (job := context.store(Job).get(key)) and labels.belongs(job, resource)]
     before, parts = status_of(resource).hash, values.get("components", {})
     changed = any(before.get(name, part.get("hash")) != part.get("hash") for name, part in parts.items())

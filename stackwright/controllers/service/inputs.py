@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from stackwright.api import paths
 from stackwright.api.base import CustomResource
-from stackwright.blueprint import endpoints, values
+from stackwright.blueprint import endpoints, names, values
 from stackwright.blueprint.children import find_ready
 from stackwright.blueprint.facts import Endpoints, Facts
 from stackwright.blueprint.look import Look
@@ -108,7 +108,7 @@ def _with_jobs(service: Service[C, F], resource: C, facts: F, look: Look, now: d
     """Return the facts with the jobs that are done; one may have inputs only when another is."""
     for job in service.jobs_of(resource):
         wanted = values.job_values(job, resource, facts)
-        present = look(Job, f"{facts.name}-{job.name}-{wanted['hash']}") if wanted is not None else None
+        present = look(Job, names.job(facts.name, job.name, wanted["hash"])) if wanted is not None else None
         if present is not None and state_of(present).status == "True":
             ended = present.status.get("completionTime")
             seconds = (now - datetime.fromisoformat(ended)).total_seconds() if ended else 0.0

@@ -8,7 +8,7 @@ from stackwright.blueprint.service import Service
 from stackwright.blueprint.service_fields import status_of
 from stackwright.controllers import release
 from stackwright.controllers.looking import Looker
-from stackwright.controllers.service import addresses, labels, pods, references
+from stackwright.controllers.service import addresses, labels, pods, references, traces
 from stackwright.kube import builtin, clock
 from stackwright.kube.builtin import DaemonSet, Deployment, Job, Pod, StatefulSet
 from stackwright.kube.conditions import Finding, declared
@@ -70,7 +70,7 @@ def _addressed(resource: CustomResource, body: JsonObject, look: Looker) -> tupl
 def _condition(service: Service[Any, Any], of: type[Resource], body: JsonObject, resource: CustomResource) -> str:
     if of is not Job:
         return declared(resource, _CONDITIONS.get(of, ""))
-    if body["metadata"]["name"].startswith(f"{resource.metadata.name}-action-"):
+    if traces.is_of_action(service, resource, body["metadata"]["name"]):
         return ""
     component = labels.component_of(body)
     own = {job.name: job.condition for job in service.jobs_of(resource)}

@@ -1,10 +1,10 @@
 """What is there of the actions that a user asked for. Pure: it reads caches alone."""
 
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from stackwright.api.base import CustomResource
-from stackwright.blueprint import actions
+from stackwright.blueprint import actions, names
 from stackwright.blueprint.actions import Ending, Traces
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
@@ -43,7 +43,17 @@ def read(
 
 def job_name(resource: CustomResource, action: str, identifier: str) -> str:
     """Return the name of the Job that runs an action."""
-    return f"{resource.metadata.name}-action-{action}-{actions.id_hash(identifier)}"
+    return names.job(resource.metadata.name, f"action-{action}", actions.id_hash(identifier))
+
+
+def is_of_action(service: Service[Any, Any], resource: CustomResource, job: str) -> bool:
+    """Return whether the Job of that name runs an action: one that is asked for now, or was before."""
+    digest = job.rpartition("-")[2]
+    return any(
+        job == names.job(resource.metadata.name, f"action-{action}", digest)
+        for action, means in service.known_actions.items()
+        if isinstance(means, RunJob)
+    )
 
 
 def ended_jobs(service: Service[C, F], resource: CustomResource, look: Look) -> Iterable[Job]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stackwright.api.base import CustomResource, JsonObject
-from stackwright.blueprint import configuration
+from stackwright.blueprint import configuration, names
 from stackwright.blueprint.digests import digest
 from stackwright.blueprint.service import Component, Service
 from stackwright.controllers import release
@@ -130,7 +130,7 @@ def job_of(component: Component[Any, Any], resource: CustomResource, wanted: Jso
         "apiVersion": Job.kind.api_version,
         "kind": Job.kind.name,
         "metadata": {
-            "name": f"{resource.metadata.name}-trial-{named}",
+            "name": names.job(resource.metadata.name, COMPONENT, named),
             "namespace": resource.metadata.namespace,
             "labels": marks,
         },

@@ -118,6 +118,35 @@ async def test_a_cell_is_added_and_removed_while_the_others_stay(
     assert after.spec["template"] == before.spec["template"]
 
 
+async def test_a_cell_may_have_a_name_of_35_characters(standing: Place) -> None:
+    """The names of its Jobs and of its CronJob would be too long for Kubernetes, and are cut."""
+    client, namespace = standing.client, standing.namespace
+    cell = "a-cell-whose-name-has-35-characters"
+    await ask(standing, **{cell: {**SHARED, "novaComputeTemplates": {"c": FAKE["fake"]}}})
+    ready = await standing.up()
+    assert set(ready.status.registeredCells) == {"nova-cell0", f"nova-{cell}"}
+    conductor = f"nova-{cell}-conductor"
+    action = {"spec": {"actions": [{"name": "migrate-data", "id": "first"}]}}
+    await client.patch(NovaConductor, conductor, namespace, action)
+    await eventually(
+        client,
+        NovaConductor,
+        conductor,
+        namespace,
+        lambda found: is_ready(found) and [each.state for each in found.status.actions] == ["Succeeded"],
+    )
+    # A trial runs in a Job as well, before pods are replaced.
+    template = {**SHARED, "novaComputeTemplates": {"c": FAKE["fake"]}}
+    template["conductorServiceTemplate"] = {"customServiceConfig": "[DEFAULT]\ndebug = true"}
+    await ask(standing, **{cell: template})
+    await some(client, Job, namespace, lambda jobs: any(is_trial(job) for job in jobs))
+    await standing.up()
+
+
+def is_trial(job: Job) -> bool:
+    return job.metadata.labels.get("app.kubernetes.io/component") == "trial" and bool(job.status.get("succeeded"))
+
+
 async def test_a_cell_without_its_server_stops_no_other(standing: Place) -> None:
     client, namespace = standing.client, standing.namespace
     broken = {**SHARED, "cellDatabaseInstance": "not-there", "messagingBus": {"cluster": "rabbitmq", "vhost": "cell2"}}

@@ -103,6 +103,16 @@ def test_computes_of_two_cells_whose_names_meet_are_refused() -> None:
     assert "nova-cell1-x-y-compute" in sentence
 
 
+@pytest.mark.parametrize(
+    ("cell", "compute"), [(35, 3), (18, 20)], ids=["as-long-as-upstream-allows", "with-the-longest-compute"]
+)
+def test_long_names_of_cells_fit(cell: int, compute: int) -> None:
+    template = {"messagingBus": {"cluster": "one"}, "novaComputeTemplates": {"n" * compute: FAKE}}
+    assert problems(nova(cellTemplates={"cell0": {}, "c" * cell: template})) == {}
+    template["novaComputeTemplates"] = {"n" * (compute + 1): FAKE}
+    assert problems(nova(cellTemplates={"cell0": {}, "c" * cell: template})) != {}
+
+
 @pytest.mark.parametrize("length", range(8, 36))
 def test_a_cell_is_refused_exactly_if_one_of_its_services_would_be(length: int) -> None:
     resource = with_cell("c" * length)
@@ -119,8 +129,9 @@ def test_a_dot_in_the_name_of_a_cell_is_refused_at_once() -> None:
 
 
 def test_a_cell_by_hand_is_told_of_its_long_names() -> None:
-    cell = made("NovaCell", "nova-of-a-very-long-name-indeed")
-    assert "NovaConductor nova-of-a-very-long-name-indeed-conductor" in problems(cell)["metadata.name"]
+    cell = made("NovaCell", "nova-of-a-name-that-is-very-long-indeed-too-long")
+    found = problems(cell)["metadata.name"]
+    assert "NovaConductor nova-of-a-name-that-is-very-long-indeed-too-long-conductor" in found
 
 
 # What is created is claimed.
