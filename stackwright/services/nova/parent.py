@@ -10,6 +10,8 @@ from stackwright.services.nova.kinds.parts import NovaComputeTemplate
 
 # How the job that removes a cell is called, before the cell's name.
 DELETE = "delete-"
+# Which passwords the metadata services share with Neutron's agents: for all cells, or, by cell, for one.
+METADATA, CELL_METADATA = "metadataSecret", "prefixMetadataCellsSecret"
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,26 @@ class ParentFacts(Facts):
 def cell_name(resource: Nova, cell: str) -> str:
     """Return the name of the NovaCell of a cell."""
     return f"{resource.metadata.name}-{cell}"
+
+
+def transport(cell: str, resource: Nova) -> str:
+    """Return the name of the TransportURL of a cell."""
+    return f"{cell_name(resource, cell)}-transport"
+
+
+def api_transport(resource: Nova) -> str:
+    """Return the name of the TransportURL of the services for all cells, and of cell0."""
+    return f"{resource.metadata.name}-api-transport"
+
+
+def notification_transport(resource: Nova) -> str:
+    """Return the name of the TransportURL for notifications."""
+    return f"{resource.metadata.name}-notification-transport"
+
+
+def asks_api(resource: Nova, cell: str) -> bool:
+    """Return whether the conductors of a cell have the API's database."""
+    return resource.spec.cellTemplates[cell].hasAPIAccess or cell == CELL0
 
 
 def has_seen(cell: NovaCell) -> bool:

@@ -18,8 +18,8 @@ from stackwright.services.nova.cell import CELL
 from stackwright.services.nova.facts import NovaFacts
 from stackwright.services.nova.kinds.cell import NovaCell
 from stackwright.services.nova.kinds.nova import Nova
-from stackwright.services.nova.nova import CELL_METADATA, METADATA, NOVA
-from stackwright.services.nova.parent import ParentFacts
+from stackwright.services.nova.nova import NOVA
+from stackwright.services.nova.parent import CELL_METADATA, METADATA, ParentFacts
 from stackwright.services.nova.service import SERVICES
 from tests.functional.crds.samples import LEAST
 from tests.unit.services.novas import BY_KIND, CELL0, CELL1, CELL_FACTS, FACTS, PARENT, children_of, made, nobody, nova

@@ -9,9 +9,9 @@ import pytest
 from stackwright.blueprint.needs import Reported
 from stackwright.kube.resource import Condition
 from stackwright.services.nova import mapping
+from stackwright.services.nova.cell_needs import cell_needs
 from stackwright.services.nova.kinds.cell import NovaCell
 from stackwright.services.nova.kinds.nova import Nova
-from stackwright.services.nova.nova import cell_needs
 from tests.unit.services.novas import PARENT, made, nova
 
 ONE = {"fake": {"computeDriver": "fake.FakeDriver", "replicas": 1}}
