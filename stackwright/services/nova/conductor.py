@@ -1,12 +1,8 @@
 """The conductors of a cell: they make its tables, and read and write them for its computes."""
 
-from collections.abc import Iterator
-
 from stackwright.api.base import JsonObject
-from stackwright.blueprint.claims import Claim, claim_object
 from stackwright.blueprint.network import Network
-from stackwright.blueprint.service import DB_SYNC, Component, ConfigFile, Export, Job, RunJob, Schedule, Service
-from stackwright.kube.builtin import Secret
+from stackwright.blueprint.service import DB_SYNC, Component, ConfigFile, Job, RunJob, Schedule, Service
 from stackwright.services.nova import facts as needs
 from stackwright.services.nova import programs, settings
 from stackwright.services.nova.api import OPTIONS
@@ -46,21 +42,6 @@ def purge(resource: NovaConductor) -> str:
     """Return the command that moves deleted rows away, and removes old ones."""
     said = resource.spec.dbPurge
     return f"{programs.PURGE.destination} {said.archiveAge} {said.purgeAge}"
-
-
-def exports(resource: NovaConductor, facts: NovaFacts) -> Iterator[Export]:
-    """Yield the scripts of the jobs once more, under the name by which upstream has them."""
-    scripts = (_sync(resource), programs.PURGE)
-    yield Export(_scripts(facts.name), {file.key: file.content for file in scripts})
-
-
-def claims(resource: NovaConductor) -> Iterator[Claim]:
-    """Yield the Secret with the scripts."""
-    yield claim_object(Secret, _scripts(resource.metadata.name), owned=True)
-
-
-def _scripts(name: str) -> str:
-    return f"{name}-scripts"
 
 
 CONDUCTOR = Service(
@@ -122,8 +103,6 @@ CONDUCTOR = Service(
             description="Moves rows of deleted servers to the archive, and removes old ones.",
         ),
     ),
-    exports=exports,
-    claims=claims,
     actions={"migrate-data": RunJob(MIGRATE), "purge-database": RunJob(PURGE)},
     network=Network(dials=settings.DIALS),
     problems=service_problems,

@@ -75,7 +75,7 @@ def services(name: str, *, metadata: bool) -> Iterator[Part]:
 def services_of_cell(name: str, cell: str, said: Any, path: str = NAME) -> Iterator[Part]:
     """Yield the services of a cell; `name` is that of its NovaCell, and `path` the field that it comes from."""
     of: dict[str, Any] = {"cellName": cell}
-    yield part(CONDUCTOR, f"{name}-conductor", path, secrets=(f"{name}-conductor-scripts",), **of)
+    yield part(CONDUCTOR, f"{name}-conductor", path, **of)
     if said.metadataServiceTemplate.enabled:
         own = f"{name}-metadata"
         yield part(METADATA, own, path, secrets=secret_names(own), **of)

@@ -147,7 +147,7 @@ def test_everything_that_nova_and_its_cells_create_is_claimed() -> None:
     facts = replace(PARENT, cell_databases=databases, cell_brokers=dict.fromkeys(databases, BROKER))
     assert NOVA.exports is not None
     created |= {("Secret", export.name) for export in NOVA.exports(resource, facts)}
-    created |= {("Secret", "nova-cell1-compute-config"), ("Secret", "nova-cell1-conductor-scripts")}
+    created |= {("Secret", "nova-cell1-compute-config")}
     created |= {("Secret", "nova-metadata-compute-config"), ("Secret", "nova-metadata-neutron-config")}
     assert created <= claimed, created - claimed
 

@@ -152,8 +152,9 @@ class NovaStatus(ServiceStatus, frozen=True, kw_only=True):
 
     # Who counts pods and hosts waits for Ready; a cell that is mapped has to be known before it may be removed. Images
     # and hosts change with a user's change or with the phase of an upgrade, and are written with those; of a new Nova,
-    # nobody compares them before something runs.
+    # nobody compares them before something runs. What is in the catalog follows the URLs of the NovaAPI.
     unhurried: ClassVar[frozenset[str]] = ServiceStatus.unhurried | {
+        "apiEndpoints",
         "databaseHostname",
         "apiServiceReadyCount",
         "schedulerServiceReadyCount",
