@@ -11,7 +11,7 @@ from stackwright.blueprint import apis, places
 from stackwright.blueprint.look import Look
 from stackwright.services.nova.kinds.cell import CELL0, NovaCell
 from stackwright.services.nova.kinds.nova import Nova, NovaCellTemplate
-from stackwright.services.nova.kinds.parts import MetadataOverride, NovaComputeTemplate, NoVncProxyOverride
+from stackwright.services.nova.kinds.parts import IRONIC, MetadataOverride, NovaComputeTemplate, NoVncProxyOverride
 
 Problem = tuple[str, str]
 
@@ -26,7 +26,6 @@ _FILES: Mapping[str, tuple[str, ...]] = {
     "NovaConductor": (),
     "NovaNoVNCProxy": (),
 }
-IRONIC = "ironic.IronicDriver"
 
 
 def service_problems(resource: Any, look: Look) -> Iterator[Problem]:

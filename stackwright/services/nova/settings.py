@@ -11,6 +11,7 @@ from stackwright.blueprint.interfaces import INTERNAL
 from stackwright.blueprint.service import ConfigFile
 from stackwright.services.nova.facts import NovaFacts
 from stackwright.services.nova.kinds.cell import CELL0
+from stackwright.services.nova.kinds.parts import IRONIC
 from stackwright.services.nova.parent import ParentFacts
 
 STATE = "/var/lib/nova"
@@ -149,7 +150,15 @@ def novncproxy(facts: NovaFacts, port: int) -> Ini:
 def compute(facts: NovaFacts, driver: str) -> Ini:
     """Return what a compute in the cluster says: it has no database, and no console."""
     own: Ini = {"DEFAULT": {"compute_driver": driver}, "vnc": {"enabled": False}}
-    return merged(common(facts), clients(facts.identity), own)
+    return merged(common(facts), clients(facts.identity), own, ironic(facts.identity) if driver == IRONIC else {})
+
+
+def ironic(identity: IdentityFacts) -> Ini:
+    """Return what a compute says that asks Ironic for machines: it logs in there, and keeps none of their memory."""
+    return {
+        "DEFAULT": {"reserved_host_memory_mb": 0},
+        "ironic": {**oslo.login(identity), "valid_interfaces": INTERNAL},
+    }
 
 
 def outside_compute(facts: NovaFacts, interface: str, console: str | None) -> Ini:

@@ -40,7 +40,8 @@ async def test_nova_comes_up_with_its_cells_and_is_in_the_catalog(
     standing: Place,
 ) -> None:
     client, namespace, keystone = standing.client, standing.namespace, standing.keystone
-    await ask(standing, cell1={**SHARED, "novaComputeTemplates": FAKE})
+    metal = {"metal": {"computeDriver": "ironic.IronicDriver"}}
+    await ask(standing, cell1={**SHARED, "novaComputeTemplates": {**FAKE, **metal}})
     ready = await standing.up()
     assert set(ready.status.registeredCells) == {"nova-cell0", "nova-cell1"}
     assert await names(client, NovaCell, namespace) == {"nova-cell0", "nova-cell1"}
@@ -50,7 +51,10 @@ async def test_nova_comes_up_with_its_cells_and_is_in_the_catalog(
         "nova-cell0-conductor",
         "nova-cell1-conductor",
         "nova-cell1-fake-compute",
+        "nova-cell1-metal-compute",
     }
+    configured = await client.get(Secret, "nova-cell1-metal-compute-config-data", namespace)
+    assert "\n[ironic]\n" in base64.b64decode(configured.data["01-nova.conf"]).decode()
     jobs = {name.rpartition("-")[0] for name in await names(client, Job, namespace)}
     assert jobs == {
         "nova-cell0-conductor-db-sync",
@@ -78,7 +82,7 @@ async def test_nova_comes_up_with_its_cells_and_is_in_the_catalog(
     api = await client.get(Deployment, "nova-api", namespace)
     assert api.metadata.annotations["deployment.kubernetes.io/revision"] == "1"
     cell = await client.get(NovaCell, "nova-cell1", namespace)
-    assert cell.status.novaComputesStatus["fake"].deployed
+    assert {name for name, compute in cell.status.novaComputesStatus.items() if compute.deployed} == {"fake", "metal"}
 
 
 async def test_a_cell_is_added_and_removed_while_the_others_stay(

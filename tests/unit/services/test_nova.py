@@ -84,8 +84,20 @@ def test_a_service_without_a_cache_works() -> None:
 
 def test_a_fake_compute_is_the_one_that_survives_a_restart() -> None:
     assert settings("NovaCompute")["DEFAULT"]["compute_driver"] == ("fake.FakeDriverWithoutFakeNodes",)
-    ironic = settings("NovaCompute", computeDriver="ironic.IronicDriver")
-    assert ironic["DEFAULT"]["compute_driver"] == ("ironic.IronicDriver",)
+
+
+def test_a_compute_for_machines_logs_in_to_ironic_and_a_fake_one_does_not() -> None:
+    said = settings("NovaCompute", computeDriver="ironic.IronicDriver")
+    assert said["DEFAULT"]["compute_driver"] == ("ironic.IronicDriver",)
+    # The memory of a machine is its server's alone.
+    assert said["DEFAULT"]["reserved_host_memory_mb"] == ("0",)
+    assert {name: said["ironic"][name] for name in ("auth_url", "username", "region_name", "valid_interfaces")} == {
+        "auth_url": ("http://keystone:5000",),
+        "username": ("nova",),
+        "region_name": ("regionOne",),
+        "valid_interfaces": ("internal",),
+    }
+    assert "ironic" not in settings("NovaCompute")
 
 
 def test_machines_outside_are_told_where_the_metadata_service_is_under_both_names() -> None:

@@ -15,6 +15,7 @@ MemcachedInstance = Annotated[
     str, max_length(253), pattern(OPTIONAL_NAME), describe("The Memcached to use as a cache; empty for none.")
 ]
 OptionalSecret = Annotated[str, max_length(253), pattern(OPTIONAL_NAME)]
+IRONIC = "ironic.IronicDriver"
 ComputeDriver = Annotated[
     Literal["ironic.IronicDriver", "fake.FakeDriver"],
     describe("What runs the servers. fake.FakeDriver only pretends to, for tests."),
