@@ -16,6 +16,7 @@ from stackwright import services
 from stackwright.api import paths
 from stackwright.api.annotations import GENERATED_FOR
 from stackwright.api.base import CustomResource, JsonObject
+from stackwright.blueprint import names
 from stackwright.blueprint.needs.need import UnknownHere
 from stackwright.blueprint.secret_values import decode
 from stackwright.blueprint.service import Endpoint, Service
@@ -113,8 +114,8 @@ def _decide(
 def _run_jobs(intent: Intent[Any], resource: Any, world: ImaginedWorld) -> bool:
     """Put the Jobs there as they are when they are done, as children may wait for them; return whether any is new."""
     jobs = (intent.values or {}).get("jobs", {})
-    names = [f"{resource.metadata.name}-{name}-{job['hash']}" for name, job in jobs.items()]
-    new = [name for name in names if world(builtin.Job, name) is None]
+    called = [names.job(resource.metadata.name, name, job["hash"]) for name, job in jobs.items()]
+    new = [name for name in called if world(builtin.Job, name) is None]
     for name in new:
         status = {"conditions": [{"type": "Complete", "status": "True"}], "succeeded": 1}
         world.add(builtin.Job(metadata=ObjectMeta(name=name), status=status))

@@ -27,9 +27,9 @@ AT_MOST = 60
 PODS = Script((Behaviour(start_after=0.5, ready_after=1.0, runs_for=1.0, bind_after=0.3),))
 
 
-# A Nova with cell0 and three cells more is 133 on a quiet machine: each object once, and a status for each resource, two
-# for the API and three for Nova itself; on a slow one some states outlast the pause. It was 261 when each reader of a
-# Secret marked it. Beside upstream's is the benchmark.
+# A Nova with cell0 and three cells more is 133 on a quiet machine: each object once, and a status for each resource,
+# two for the API and three for Nova itself; on a slow one some states outlast the pause. It was 261 when each reader of
+# a Secret marked it. Beside upstream's is the benchmark.
 NOVA_AT_MOST = 145
 
 
