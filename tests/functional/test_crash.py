@@ -5,32 +5,23 @@ every kind; for a Nova, at a few.
 """
 
 import contextlib
-import dataclasses
 import itertools
 import os
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from stackwright.adapters.mariadb import digest
-from stackwright.controllers.service import Environment, controllers
 from stackwright.kube import config
-from stackwright.kube.builtin import Deployment
 from stackwright.kube.client import Client
 from stackwright.kube.config import Connection
-from stackwright.kube.controller import Controller
 from stackwright.local.apiserver.server import Shared
-from stackwright.services.nova.kinds.nova import Nova
-from stackwright.services.nova.service import SERVICES as NOVA
-from stackwright.simulator import simulated
-from tests.functional import novas
-from tests.functional.cloud import environment
-from tests.functional.conftest import fresh_namespace, of_this_run
+from tests.functional.conftest import of_this_run
 from tests.functional.definitions import defined
 from tests.functional.dying import chosen, die, spread, whole
 from tests.functional.normal import credentials
-from tests.functional.watching import eventually, is_ready
+from tests.functional.nova_scene import NovaWithCells
 from tests.functional.whole_cloud import World, ask_for_cloud, place, until_ready
 
 pytestmark = pytest.mark.long
@@ -62,39 +53,6 @@ class KeystoneCloud(World):
         """See that the database has what is generated."""
         passwords = await credentials(client, namespace)
         assert self.server.users["keystone"].digest == digest(passwords["keystone-db-secret/DatabasePassword"])
-
-
-class NovaWithCells:
-    """A Nova with three cells beside cell0."""
-
-    def __init__(self, kubernetes: dict[str, Path]) -> None:
-        self._kubernetes = kubernetes
-        # What a chart renders to is the same in each life; only the first one has to wait for it.
-        self._renderer = environment(kubernetes).renderer
-
-    @contextlib.asynccontextmanager
-    async def place(self, client: Client, name: str) -> AsyncIterator[str]:
-        namespace = await fresh_namespace(client, name)
-        async with simulated(client, namespace), novas.played(client, namespace):
-            await novas.prepare(client, namespace)
-            yield namespace
-
-    async def ask(self, client: Client, namespace: str) -> None:
-        await novas.ask(client, namespace, CELLS)
-
-    async def ready(self, client: Client, namespace: str) -> None:
-        await eventually(client, Nova, novas.NAME, namespace, is_ready)
-
-    def controllers(self, _client: Client, life: int) -> tuple[Controller, ...]:
-        surroundings: Environment = environment(self._kubernetes, seed=life)
-        return controllers(NOVA, dataclasses.replace(surroundings, renderer=self._renderer))
-
-    async def check(self, client: Client, namespace: str) -> None:
-        """See that all cells are mapped, and that the API, which needs them all, was started once."""
-        nova = await client.get(Nova, novas.NAME, namespace)
-        assert set(nova.status.registeredCells) == {f"nova-cell{number}" for number in range(CELLS + 1)}
-        api = await client.get(Deployment, f"{novas.NAME}-api", namespace)
-        assert api.metadata.annotations["deployment.kubernetes.io/revision"] == "1"
 
 
 @pytest.fixture(scope="module")
@@ -130,12 +88,12 @@ async def test_a_nova_whose_operator_crashes_at_any_write_has_all_its_cells(
     client: Client, connection: Connection, kubernetes: dict[str, Path], share: int
 ) -> None:
     await defined(client)
-    written, expected = await whole(client, connection, NovaWithCells(kubernetes), f"crash-nova-{share}-never")
+    written, expected = await whole(client, connection, NovaWithCells(kubernetes, CELLS), f"crash-nova-{share}-never")
     records = [name for name in expected if name.startswith("Secret/sh.helm.release.")]
     assert records, expected.keys()
     assert all(name.endswith(".v1") for name in records), records
     points = spread(written.written, NOVA_DEATHS + 1)[1:][share::NOVA_SHARES]
-    scenes = ((number, NovaWithCells(kubernetes)) for number in points)
+    scenes = ((number, NovaWithCells(kubernetes, CELLS)) for number in points)
     cut = await die(client, connection, scenes, expected, f"crash-nova-{share}")
     assert len(cut) >= len(points) * 2 // 3, cut
 
