@@ -107,10 +107,16 @@ def test_every_chart_is_used_as_its_readme_shows(by_hand: Hands) -> None:
     for release in ("openstack", "memcached", "rabbitmq", "keystone"):
         assert by_hand.history(release) == [(1, "deployed")]
     # Change and remove what nobody needs, while others install what needs the rest; nobody notices.
-    said = readmes.read(placement=4, glance=5, barbican=4, keystone=2)
+    said = readmes.read(placement=3, glance=5, barbican=4, keystone=2)
     assert "MEMORY_MB" in said["placement"]
     assert "active" in said["glance"]
     assert "Secret href" in said["barbican"]
+    # All of Nova, on what is left.
+    listed = readmes.read(nova=2)["nova"]
+    assert {"nova-scheduler-0", "nova-cell0-conductor-0", "nova-cell1-conductor-0", "nova-cell1-fake-compute-0"} <= set(
+        listed.split()
+    )
+    readmes.read(nova=1, placement=1)
     readmes.read(keystone=1, memcached=2, rabbitmq=1)
     assert [chart for chart, rest in readmes.left.items() if rest] == []
 
