@@ -191,6 +191,25 @@ def is_done(job: Job, name: str) -> bool:
     return job.metadata.name.startswith(name) and bool(job.status.get("succeeded"))
 
 
+async def test_the_rows_of_conductors_that_are_too_many_are_deleted_by_name(standing: Place) -> None:
+    client, namespace = standing.client, standing.namespace
+    await ask(standing, cell1={**SHARED, "conductorServiceTemplate": {"replicas": 3}})
+    ready = await standing.up()
+    assert ready.status.serviceHosts["cell1"] == {"nova-cell1-conductor": 3}
+    await ask(standing, cell1=SHARED)
+    jobs = await some(client, Job, namespace, lambda jobs: any(is_done(job, "nova-clean-cell1-") for job in jobs))
+    (clean,) = (job for job in jobs if job.metadata.name.startswith("nova-clean-"))
+    variables = {entry["name"]: entry.get("value") for entry in clean.spec["template"]["spec"]["containers"][0]["env"]}
+    assert variables["HOSTS"] == "nova-conductor/nova-cell1-conductor-1 nova-conductor/nova-cell1-conductor-2"
+    await eventually(
+        client,
+        Nova,
+        "nova",
+        namespace,
+        lambda nova: is_ready(nova) and nova.status.serviceHosts["cell1"] == {"nova-cell1-conductor": 1},
+    )
+
+
 async def expose(place: Place, **status: Any) -> None:
     """Let the world outside reach Keystone, and the broker where its status says so."""
     present = await place.client.get(KeystoneAPI, "keystone", place.namespace)
