@@ -15,6 +15,7 @@ from stackwright.simulator import simulated
 from tests.functional import novas
 from tests.functional.cloud import environment
 from tests.functional.conftest import fresh_namespace
+from tests.functional.dying import PATIENCE
 from tests.functional.watching import eventually, is_ready
 
 
@@ -38,7 +39,7 @@ class NovaWithCells:
         await novas.ask(client, namespace, self._cells)
 
     async def ready(self, client: Client, namespace: str) -> None:
-        await eventually(client, Nova, novas.NAME, namespace, is_ready)
+        await eventually(client, Nova, novas.NAME, namespace, is_ready, patience=PATIENCE)
 
     def controllers(self, _client: Client, life: int) -> tuple[Controller, ...]:
         surroundings: Environment = environment(self._kubernetes, seed=life)

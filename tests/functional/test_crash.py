@@ -19,7 +19,7 @@ from stackwright.kube.config import Connection
 from stackwright.local.apiserver.server import Shared
 from tests.functional.conftest import of_this_run
 from tests.functional.definitions import defined
-from tests.functional.dying import chosen, die, spread, whole
+from tests.functional.dying import PATIENCE, chosen, die, spread, whole
 from tests.functional.normal import credentials
 from tests.functional.nova_scene import NovaWithCells
 from tests.functional.whole_cloud import World, ask_for_cloud, place, until_ready
@@ -47,7 +47,7 @@ class KeystoneCloud(World):
         await ask_for_cloud(client, namespace)
 
     async def ready(self, client: Client, namespace: str) -> None:
-        await until_ready(client, namespace)
+        await until_ready(client, namespace, patience=PATIENCE)
 
     async def check(self, client: Client, namespace: str) -> None:
         """See that the database has what is generated."""

@@ -25,7 +25,7 @@ from tests.fakes.mariadb import FakeMariaDB
 from tests.functional import neighbours
 from tests.functional.cloud import environment
 from tests.functional.conftest import fresh_namespace
-from tests.functional.watching import eventually, is_ready
+from tests.functional.watching import PATIENCE, eventually, is_ready
 
 NAME = "cloud"
 CLASS = "played"
@@ -76,8 +76,8 @@ async def ask_for_cloud(client: Client, namespace: str) -> None:
     await client.apply(services.control_plane(), body, field_manager="user")
 
 
-async def until_ready(client: Client, namespace: str) -> None:
-    await eventually(client, services.control_plane(), NAME, namespace, is_ready)
+async def until_ready(client: Client, namespace: str, *, patience: float = PATIENCE) -> None:
+    await eventually(client, services.control_plane(), NAME, namespace, is_ready, patience=patience)
 
 
 @contextlib.asynccontextmanager
