@@ -476,7 +476,7 @@ OF_EVERY_SERVICE = (
         "what is kept for a service goes on while that is paused",
         f"{SERVICE}/controller.py",
         "below = (*self._kept(resource, look, context), ",
-        "below = (",
+        "below = (*(), ",
         (f"{EVERY_SERVICE}::test_one_that_is_paused_rests_with_what_it_keeps_and_goes_on[placement]",),
     ),
     Mutant(

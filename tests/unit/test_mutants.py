@@ -1,5 +1,6 @@
 """Every mutant still applies to the product, and names tests that there are; `make mutants` runs them."""
 
+import ast
 from collections import Counter
 from pathlib import Path
 
@@ -16,6 +17,13 @@ each_mutant = pytest.mark.parametrize("mutant", [pytest.param(one, id=one.name.r
 @each_mutant
 def test_a_mutant_changes_its_file(mutant: Mutant) -> None:
     assert mutant.applied(ROOT) != (ROOT / mutant.file).read_text()
+
+
+@pytest.mark.parametrize(
+    "mutant", [pytest.param(one, id=one.name.replace(" ", "-")) for one in ALL if one.file.endswith(".py")]
+)
+def test_a_mutant_is_still_python(mutant: Mutant) -> None:
+    ast.parse(mutant.applied(ROOT), mutant.file)
 
 
 @each_mutant
