@@ -18,7 +18,7 @@ from stackwright.services.nova import upgrade
 from stackwright.services.nova.kinds.nova import Nova
 from tests.functional import novas
 from tests.functional.definitions import defined
-from tests.functional.dying import NEVER, killed_after
+from tests.functional.dying import NEVER, PATIENCE, killed_after
 from tests.functional.nova_scene import NovaWithCells
 from tests.functional.watching import eventually, is_ready
 
@@ -46,7 +46,7 @@ class Upgrade(NovaWithCells):
         await client.patch(Nova, novas.NAME, namespace, {"spec": images})
 
     async def ready(self, client: Client, namespace: str) -> None:
-        await eventually(client, Nova, novas.NAME, namespace, is_upgraded)
+        await eventually(client, Nova, novas.NAME, namespace, is_upgraded, patience=PATIENCE)
 
 
 def is_upgraded(nova: Nova) -> bool:
