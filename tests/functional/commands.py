@@ -5,7 +5,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,8 @@ from click.testing import CliRunner
 
 from stackwright.cli.main import cli, is_ours
 from tests.functional.watching import PATIENCE
+
+TIMEOUT = "--request-timeout"
 
 
 @dataclass(frozen=True)
@@ -26,14 +28,19 @@ class Done:
 
 async def command(kubeconfig: Path, namespace: str, *arguments: str) -> Done:
     """Run a command to its end, beside this loop; one at a time, because it takes the process' standard output."""
-    words = [*arguments, "--kubeconfig", str(kubeconfig), "--namespace", namespace]
-    found = await asyncio.to_thread(CliRunner().invoke, cli, words)
+    found = await asyncio.to_thread(CliRunner().invoke, cli, _words(kubeconfig, namespace, arguments))
     error = found.exception
     if isinstance(error, Exception) and not isinstance(error, SystemExit):
         if not is_ours(error):
             raise error
         return Done(1, found.stdout, f"{found.stderr}Error: {error}\n")
     return Done(found.exit_code, found.stdout, found.stderr)
+
+
+def _words(kubeconfig: Path, namespace: str, arguments: Sequence[str]) -> tuple[str, ...]:
+    # Beside a whole ring a server takes longer to answer than a person would wait by default.
+    timeout = () if TIMEOUT in arguments else (TIMEOUT, f"{PATIENCE:g}s")
+    return *arguments, "--kubeconfig", str(kubeconfig), "--namespace", namespace, *timeout
 
 
 class Running:
@@ -63,7 +70,7 @@ class Running:
 @contextlib.asynccontextmanager
 async def started(kubeconfig: Path, namespace: str, *arguments: str) -> AsyncIterator[Running]:
     """Run a command as a program for the time of a block."""
-    words = ("-m", "stackwright.cli", *arguments, "--kubeconfig", str(kubeconfig), "--namespace", namespace)
+    words = ("-m", "stackwright.cli", *_words(kubeconfig, namespace, arguments))
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         sys.executable, *words, stdout=pipe, stderr=pipe, env={**os.environ, "PYTHONUNBUFFERED": "1"}
