@@ -8,9 +8,32 @@ import yaml
 from tests.e2e import cloud as clouds
 from tests.e2e.cloud import OPERATORS, Cloud
 
-SERVICES = ("barbican", "core", "glance", "keystone", "mariadb", "memcached", "nova", "placement", "rabbitmq")
+SERVICES = (
+    "barbican",
+    "core",
+    "glance",
+    "keystone",
+    "mariadb",
+    "memcached",
+    "neutron",
+    "nova",
+    "ovn",
+    "placement",
+    "rabbitmq",
+)
 # Each is removed by the test, and only an operator of its service makes it again.
-POLICIES = ("barbican", "glance", "keystone", "memcached", "nova-api", "openstack", "placement", "rabbitmq")
+POLICIES = (
+    "barbican",
+    "glance",
+    "keystone",
+    "memcached",
+    "neutron",
+    "nova-api",
+    "openstack",
+    "ovndbcluster-nb",
+    "placement",
+    "rabbitmq",
+)
 
 
 def pods(cloud: Cloud) -> str:
