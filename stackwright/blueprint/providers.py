@@ -18,6 +18,8 @@ R = TypeVar("R", bound=Resource)
 # What can be needed of which services talk to each other by; an API is needed by its type in the catalog.
 DATABASE, CACHE, BROKER, IDENTITY = "database", "cache", "broker", "identity"
 NETWORK_DATABASE = "network-database"
+# What connects virtual networks to physical ones. Nobody waits for it; it is asked what it has.
+NETWORK_GATEWAY = "network-gateway"
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,17 @@ class NetworkDatabase:
     role: str
     inside: str = ""
     outside: str = ""
+
+
+@dataclass(frozen=True)
+class NetworkGateways:
+    """Nodes between virtual and physical networks: the `networks` to which they are to be connected.
+
+    `mtus` is how large the packets may be that each node sends to others; only of nodes that say so.
+    """
+
+    networks: tuple[str, ...] = ()
+    mtus: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

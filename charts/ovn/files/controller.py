@@ -93,6 +93,14 @@ def addresses_of(interface: str) -> list[str]:
     return [entry["local"] for link in said for entry in link.get("addr_info", ()) if entry.get("scope") == "global"]
 
 
+def mtu_of(address: str) -> int:
+    """Return the largest packet of the interface that has an address; 0 where there is none."""
+    for link in json.loads(run("ip", "-json", "address", "show")):
+        if address in {entry.get("local") for entry in link.get("addr_info", ())}:
+            return int(link.get("mtu", 0))
+    return 0
+
+
 class Node:
     """What this node is, and what it has said of itself."""
 
@@ -118,6 +126,7 @@ class Node:
             "systemId": chassis.system_id(self.name),
             "datapath": datapath,
             "encapIp": self.address,
+            "mtu": mtu_of(self.address),
             "bridgeMappings": chassis.external_ids(settings, self.name, self.address, datapath)["ovn-bridge-mappings"],
             "problem": problem,
         }

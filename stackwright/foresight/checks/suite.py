@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from stackwright import tasks
 from stackwright.api.controlplane import OpenStackControlPlane
-from stackwright.foresight.checks import capacity, cluster, cluster_state, images, inputs, names, storage
+from stackwright.foresight.checks import advice, capacity, cluster, cluster_state, images, inputs, names, storage
 from stackwright.foresight.checks.cluster_state import ClusterState
 from stackwright.foresight.checks.imagined_cloud import TOPIC, ImaginedCloud
 from stackwright.foresight.checks.results import CheckResult, Level
@@ -39,6 +39,7 @@ def check_cloud(cloud: ImaginedCloud, state: ClusterState) -> Iterable[CheckResu
         *inputs.umbrella(cloud, state),
         *inputs.own_passwords(cloud, state),
         *inputs.references(cloud, state),
+        *advice.advice(cloud, state),
     )
 
 
@@ -55,6 +56,7 @@ def check_files(
         *names.lengths(cloud),
         *images.images(cloud, None),
         *inputs.references(cloud, None),
+        *advice.advice(cloud, None),
     )
 
 

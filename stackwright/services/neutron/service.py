@@ -1,5 +1,6 @@
 """Neutron gives servers their networks."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,7 @@ from stackwright.blueprint import apis
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.network import Network
 from stackwright.blueprint.service import DB_SYNC, Component, Endpoint, Job, RunJob, Service, Told
-from stackwright.services.neutron import agents, programs
+from stackwright.services.neutron import agents, physical, programs
 from stackwright.services.neutron.facts import NEEDS, NeutronFacts
 from stackwright.services.neutron.kinds import NeutronAPI
 
@@ -37,6 +38,12 @@ def tell(resource: NeutronAPI, facts: NeutronFacts | None, look: Look) -> Told[N
         "notificationsTransportURLSecret": facts.notifications.secret if facts.notifications is not None else None,
     }
     return Told(msgspec.structs.replace(told.status, **changes), tuple(agents.findings(facts)))
+
+
+def problems(resource: NeutronAPI, look: Look) -> Iterable[tuple[str, str]]:
+    """Yield the path of each field that Neutron cannot work with, and why."""
+    yield from apis.problems(resource, look)
+    yield from physical.problems(resource)
 
 
 def _daemon(name: str, description: str) -> Component[NeutronAPI, NeutronFacts]:
@@ -97,7 +104,8 @@ SERVICE = Service(
     actions={"check-networks": RunJob(CHECK), "repair-networks": RunJob(REPAIR)},
     exports=agents.exports,
     network=Network(dials=DIALS),
-    problems=apis.problems,
+    problems=problems,
+    advice=physical.advice,
     tell=tell,
     options=Path(__file__).with_name("options.json"),
     unread=("networkAttachments",),

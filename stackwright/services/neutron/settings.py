@@ -12,6 +12,9 @@ ROUTERS = "ovn-router"
 SERVICE_PLUGINS = ("qos", ROUTERS, "trunk", "segments", "port_forwarding", "log")
 # The only physical network, unless the user names others.
 PHYSICAL = "datacentre"
+TYPE_DRIVERS = ("local", "flat", "vlan", "geneve")
+# What OVN puts before each packet in a tunnel.
+GENEVE_HEADER = 38
 
 
 def common(resource: NeutronAPI, facts: NeutronFacts) -> Ini:
@@ -40,11 +43,11 @@ def common(resource: NeutronAPI, facts: NeutronFacts) -> Ini:
         "placement": _client(facts.identity),
         "ml2": {
             "mechanism_drivers": list(spec.ml2MechanismDrivers),
-            "type_drivers": ["local", "flat", "vlan", "geneve"],
+            "type_drivers": list(TYPE_DRIVERS),
             "project_network_types": ["geneve"],
             "extension_drivers": ["qos", "port_security", "dns_domain_ports"],
         },
-        "ml2_type_geneve": {"vni_ranges": ["1:65536"], "max_header_size": 38},
+        "ml2_type_geneve": {"vni_ranges": ["1:65536"], "max_header_size": GENEVE_HEADER},
         "ml2_type_vlan": {"network_vlan_ranges": [PHYSICAL]},
         OVN: ovn(facts),
     }

@@ -16,6 +16,7 @@ from stackwright.blueprint.facts import Facts, NetworkDatabaseFacts
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import NetworkDatabase
 from stackwright.blueprint.network import Network
+from stackwright.blueprint.providers import NETWORK_GATEWAY, NetworkGateways, Provides
 from stackwright.blueprint.service import Component, Service, Told
 from stackwright.blueprint.value_types import described
 from stackwright.blueprint.workloads import Host, HostPath
@@ -124,6 +125,12 @@ def _count(workload: Any, word: str) -> int:
     return int(workload.status.get(word, 0)) if workload is not None else 0
 
 
+def offer(resource: OVNController) -> NetworkGateways:
+    """Return the physical networks, and how large packets between nodes may be."""
+    sizes = {node: said.mtu for node, said in resource.status.chassis.items() if said.mtu}
+    return NetworkGateways(tuple(resource.spec.nicMappings), sizes)
+
+
 def problems(resource: OVNController, look: Look) -> Iterable[tuple[str, str]]:
     """Yield what cannot be."""
     named = list(resource.spec.nicMappings.values())
@@ -200,6 +207,7 @@ SERVICE = Service(
         ),
     ),
     needs=(NetworkDatabase(name="south", role="SB", usual="ovndbcluster-sb"),),
+    provides=Provides(NETWORK_GATEWAY, offer),
     network=Network(kubernetes=True),
     tell=tell,
     problems=problems,

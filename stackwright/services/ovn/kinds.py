@@ -240,6 +240,9 @@ class Chassis(Value, frozen=True, kw_only=True):
         str, describe("What forwards packets: the kernel (system), or Open vSwitch itself (netdev).")
     ] = ""
     encapIp: Annotated[str, describe("The address of its tunnels.")] = ""
+    mtu: Annotated[
+        int, describe("The largest packet of the interface that has this address; 0 if it is not known.")
+    ] = 0
     bridgeMappings: Annotated[str, describe("The bridges of its physical networks, as network:bridge.")] = ""
     problem: Annotated[str, describe("What keeps it from doing what was asked for; empty if nothing does.")] = ""
 
