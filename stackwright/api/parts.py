@@ -3,14 +3,14 @@
 Most sections have one part. One with several has a field in its template for each of them:
 
 SECTION = Section(
-    name="ovn",
-    condition="OpenStackControlPlaneOVNReady",
-    description="The virtual network.",
+    name="teapot",
+    condition="OpenStackControlPlaneTeapotReady",
+    description="Tea for everybody.",
     parts=(
-        Part(kind=OVNDBCluster, field="ovnDBCluster", several=True, usual=("ovndbcluster-nb", "ovndbcluster-sb"),
-             handed_down=(HandedDown("dbType", value=lambda key: key[-2:].upper()),)),
-        Part(kind=OVNNorthd, field="ovnNorthd", instance="ovnnorthd"),
-        Part(kind=OVNController, field="ovnController", instance="ovncontroller", when="nicMappings"),
+        Part(kind=Pot, field="pots", several=True, usual=("pot-green", "pot-black"),
+             handed_down=(HandedDown("leaves", value=lambda key: key.removeprefix("pot-")),)),
+        Part(kind=Kettle, field="kettle", instance="kettle"),
+        Part(kind=Strainer, field="strainer", instance="strainer", when="leaves"),
     ),
 )
 """

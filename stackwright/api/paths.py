@@ -6,6 +6,7 @@ is given as its steps: `("cellTemplates", "cell1", "cellDatabaseInstance")`.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from stackwright.kube.resource import JsonObject
@@ -85,4 +86,13 @@ def _put(body: JsonObject, place: Steps, value: Any) -> JsonObject:
 def _field(value: Any, step: str) -> Any:
     if isinstance(value, Mapping):
         return value.get(step)
-    return getattr(value, step, None)
+    # In YAML a field may have a name that Python cannot write, such as external-ids.
+    names = _attributes(type(value))  # type: ignore[arg-type]  # a class is hashable
+    return getattr(value, names.get(step, step), None)
+
+
+@cache
+def _attributes(of: type[Any]) -> dict[str, str]:
+    """Return the attributes of a type whose names in YAML differ."""
+    pairs = zip(getattr(of, "__struct_encode_fields__", ()), getattr(of, "__struct_fields__", ()), strict=True)
+    return {encoded: name for encoded, name in pairs if encoded != name}

@@ -15,6 +15,7 @@ from stackwright.blueprint.service import Service
 # Why a field has no effect, by its last step.
 WHY = {
     "logToDisk": "the nodes log to their containers alone",
+    "networkAttachment": "pods join no further networks yet",
     "networkAttachments": "pods join no further networks yet",
     "podOverride": "clients outside of the cluster reach the broker by override.service",
     "secretBackend": "the default user is always in a Secret",
@@ -29,11 +30,23 @@ _NOTHING_READS_IT = "nothing reads it in this release"
 
 def of_service(service: Service[Any, Any], resource: CustomResource) -> Iterator[tuple[str, str]]:
     """Yield the path of each field that was set and has no effect, and why."""
-    said = msgspec.to_builtins(resource.spec)  # type: ignore[attr-defined]  # every service has a spec
+    spec: Any = resource.spec  # type: ignore[attr-defined]  # every service has a spec
+    said = msgspec.to_builtins(spec)
     for name in service.unread:
         for path, value in paths.find_all(said, name):
-            if says_something(value):
+            usual = _usual(type(spec), path)
+            # What is on by default, and switched off, is said too.
+            if value != usual and (says_something(value) or usual is True):
                 yield f"spec.{path}", why(path)
+
+
+def _usual(spec: type[msgspec.Struct], path: str) -> Any:
+    """Return what the field at a path is where nobody sets it; None where there is no such value."""
+    first, *rest = paths.split(path)
+    for field in msgspec.structs.fields(spec):
+        if field.encode_name == first and field.default is not msgspec.NODEFAULT:
+            return msgspec.to_builtins(paths.find(field.default, tuple(rest)))
+    return None
 
 
 def why(path: str) -> str:

@@ -8,7 +8,7 @@ from stackwright.blueprint.providers import NETWORK_GATEWAY, NetworkGateways, Pr
 from stackwright.blueprint.whole_numbers import read_number
 from stackwright.services.neutron.facts import has_ovn
 from stackwright.services.neutron.kinds import NeutronAPI
-from stackwright.services.neutron.settings import GENEVE_HEADER, TYPE_DRIVERS
+from stackwright.services.neutron.settings import GENEVE_HEADER, PHYSICAL, TYPE_DRIVERS
 
 PATH = "spec.customServiceConfig"
 # The resource that the umbrella makes for gateways.
@@ -114,9 +114,12 @@ def _types(said: Said) -> Iterator[tuple[str, str]]:
 
 
 def _unmapped(said: Said, gateways: Provider) -> Iterator[tuple[str, str]]:
-    """Yield the physical networks that the user names and to which no gateway is connected."""
+    """Yield the physical networks that the user names and to which no gateway is connected.
+
+    Where there is no gateway at all, the usual network is that of machines outside of the cluster.
+    """
     offer: NetworkGateways | None = gateways.offer
-    mapped = offer.networks if offer is not None else ()
+    mapped = offer.networks if offer is not None else (PHYSICAL,)
     named: dict[str, Option] = {}
     for option in (FLAT, VLAN):
         named |= {entry.partition(":")[0]: option for entry in said.entries(option)}

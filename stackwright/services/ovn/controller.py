@@ -213,6 +213,13 @@ SERVICE = Service(
     problems=problems,
     claims=claims,
     image_fields=("ovnContainerImage", "ovsContainerImage", "containerImage"),
-    unread=("external-ids.system-id", "bondConfiguration", "networkAttachment", "exporterImage", "metricsTLS"),
+    unread=(
+        "external-ids.system-id",
+        "external-ids.enable-chassis-as-gateway",
+        "bondConfiguration",
+        "networkAttachment",
+        "exporterImage",
+        "metricsTLS",
+    ),
     parts=("chassis", "programs", "settings", "pods"),
 )

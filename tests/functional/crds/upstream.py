@@ -131,6 +131,60 @@ NEUTRON: JsonObject = {
     "serviceUser": "neutron",
     "tls": {**NO_TLS, "ovn": {}},
 }
+OVN_DATABASE: JsonObject = {
+    "dbType": "NB",
+    "electionTimer": 10000,
+    "exporterImage": "",
+    "inactivityProbe": 60000,
+    "logLevel": "info",
+    "metricsEnabled": True,
+    "metricsTLS": {},
+    "networkAttachment": "",
+    "nodeSelector": {},
+    "override": {},
+    "probeIntervalToActive": 60000,
+    "replicas": 3,
+    "resources": {},
+    "storageClass": "nfs",
+    "storageRequest": "10G",
+    "tls": {},
+}
+OVN_NORTHD: JsonObject = {
+    "exporterImage": "",
+    "logLevel": "info",
+    "metricsEnabled": True,
+    "metricsTLS": {},
+    "nThreads": 1,
+    "replicas": 1,
+    "resources": {},
+    "tls": {},
+}
+OVN_CONTROLLER: JsonObject = {
+    "external-ids": {
+        "availability-zones": [],
+        "enable-chassis-as-gateway": True,
+        "ovn-bridge": "br-int",
+        "ovn-encap-tos": "0",
+        "ovn-encap-type": "geneve",
+        "ovn-remote-probe-interval": 60000,
+    },
+    "metricsEnabled": True,
+    "metricsTLS": {},
+    "nicMappings": {"datacentre": "enp6s0", "storage": "enp7s0"},
+    "ovnLogLevel": "info",
+    "ovsLogLevel": "info",
+    "resources": {},
+    "tls": {},
+}
+OVN: JsonObject = {
+    "enabled": True,
+    "template": {
+        "ovnController": OVN_CONTROLLER,
+        "ovnDBCluster": {"ovndbcluster-nb": OVN_DATABASE, "ovndbcluster-sb": {**OVN_DATABASE, "dbType": "SB"}},
+        "ovnNorthd": OVN_NORTHD,
+    },
+}
+IMAGE = "registry.example.org/openstack-ovn:current"
 GALERA: JsonObject = {
     "logToDisk": False,
     "replicas": 1,
@@ -180,7 +234,7 @@ TO_COME: JsonObject = {
     },
     "octavia": {"enabled": False, "template": {"lbMgmtNetwork": {"manageLbMgmtNetworks": True}}},
     "openstackclient": {"template": {"openStackConfigMap": "openstack-config"}},
-    "ovn": {"enabled": True, "template": {"ovnDBCluster": {"ovndbcluster-nb": {"dbType": "NB"}}}},
+    "ovn": OVN,
     "redis": {"enabled": False, "templates": {"designate-redis": {"replicas": 1}}},
     "swift": {"enabled": True, "proxyOverride": {"route": {}}, "template": {"swiftRing": {"ringReplicas": 1}}},
     "telemetry": {"aodhApiOverride": ROUTE, "enabled": True, "template": {"ceilometer": {"enabled": True}}},
@@ -392,6 +446,78 @@ ROWS: dict[str, Row] = {
         "NeutronAPI",
         _service(tls={"caBundleSecretName": "combined-ca-bundle", "ovn": {"secretName": "cert-neutron-ovndbs"}}),
         refused=("spec.tls.caBundleSecretName", "spec.tls.ovn.secretName"),
+    ),
+    "an exported database of networks": Row("OVNDBCluster", OVN_DATABASE),
+    "a database of networks as a sample has it": Row(
+        "OVNDBCluster",
+        {
+            "containerImage": IMAGE,
+            "dbType": "SB",
+            "exporterImage": "registry.example.org/exporter:current",
+            "metricsEnabled": False,
+            "networkAttachment": "internalapi",
+            "override": {"service": {**LOAD_BALANCER, "spec": {"type": "LoadBalancer"}}},
+            "probeIntervalToActive": 30000,
+            "replicas": 2,
+            "storageRequest": "10G",
+            "topologyRef": {"name": "spread"},
+        },
+        warned=(
+            "spec.exporterImage",
+            "spec.networkAttachment",
+            "spec.probeIntervalToActive",
+            "spec.replicas",
+        ),
+    ),
+    "a database of networks with certificates": Row(
+        "OVNDBCluster",
+        {
+            "storageRequest": "10G",
+            "tls": {"caBundleSecretName": "combined-ca-bundle", "secretName": "cert-ovndbcluster-nb-ovndbs"},
+        },
+        refused=("spec.tls.caBundleSecretName", "spec.tls.secretName"),
+    ),
+    "metrics with certificates": Row(
+        "OVNDBCluster",
+        {"storageRequest": "10G", "metricsTLS": {"secretName": "cert-ovn-metrics"}},
+        warned=("spec.metricsTLS",),
+    ),
+    "an exported daemon of networks": Row("OVNNorthd", {**OVN_NORTHD, "containerImage": IMAGE}),
+    "a daemon of networks with certificates": Row(
+        "OVNNorthd", {"tls": {"secretName": "cert-ovnnorthd-ovndbs"}}, refused=("spec.tls.secretName",)
+    ),
+    "exported gateways": Row(
+        "OVNController", {**OVN_CONTROLLER, "ovnContainerImage": IMAGE, "ovsContainerImage": IMAGE}
+    ),
+    "gateways as a sample has them": Row(
+        "OVNController",
+        {
+            "external-ids": {
+                "availability-zones": ["zone1", "zone2"],
+                "enable-chassis-as-gateway": False,
+                "ovn-bridge": "br-int",
+                "ovn-encap-type": "vxlan",
+                "system-id": "random",
+            },
+            "bondConfiguration": {"bond0": {"links": ["enp8s0", "enp9s0"], "mtu": 9000}},
+            "networkAttachment": "tenant",
+            "nicMappings": {"datacentre": "enp6s0"},
+            "nodeSelector": {"node-role.kubernetes.io/worker": ""},
+        },
+        warned=(
+            "spec.bondConfiguration",
+            "spec.external-ids.enable-chassis-as-gateway",
+            "spec.external-ids.system-id",
+            "spec.networkAttachment",
+        ),
+    ),
+    "gateways with a bond": Row(
+        "OVNController",
+        {"bondConfiguration": {"bond0": {"links": ["enp8s0"]}}, "nicMappings": {"datacentre": "bond0"}},
+        refused=("spec.nicMappings[datacentre]",),
+    ),
+    "gateways with certificates": Row(
+        "OVNController", {"tls": {"secretName": "cert-ovncontroller-ovndbs"}}, refused=("spec.tls.secretName",)
     ),
     # What services stand on.
     "an exported Galera": Row("Galera", GALERA),
