@@ -52,3 +52,21 @@ def changes(present: dict[str, str], wanted: dict[str, str]) -> dict[str, str]:
 def surplus(marked: dict[str, str], networks: dict[str, str]) -> list[str]:
     """Return the bridges whose networks are gone; `marked` are those that were made for one, with its name."""
     return sorted(bridge for bridge, network in marked.items() if network not in networks)
+
+
+def is_settled(daemon_set: dict[str, Any]) -> bool:
+    """Return whether a DaemonSet has a ready pod on each node that it selects, and none elsewhere."""
+    status = daemon_set.get("status") or {}
+    wanted = status.get("desiredNumberScheduled", 0)
+    return (
+        status.get("observedGeneration", 0) >= daemon_set["metadata"].get("generation", 0)
+        and wanted > 0
+        and status.get("numberReady", 0) == wanted
+        and status.get("updatedNumberScheduled", 0) == wanted
+        and status.get("numberMisscheduled", 0) == 0
+    )
+
+
+def deselected(said: dict[str, str], nodes: set[str]) -> list[str]:
+    """Return the nodes that have reported, and are not among those that have a pod."""
+    return sorted(said.keys() - nodes)

@@ -21,6 +21,8 @@ SOCKET = Path("/run/openvswitch/db.sock")
 DATAPATH = Path("/run/openvswitch/datapath")
 CONTROL = Path("/run/ovn/ovn-controller.ctl")
 PAUSE = 5
+# How often is looked for nodes that are no gateways any more, in such pauses.
+SELDOM = 12
 
 
 def read_settings() -> dict[str, Any]:
@@ -134,6 +136,17 @@ class Node:
         if self.state.data.get(self.name) != text:
             self.state.write({self.name: text})
 
+    def forget(self) -> None:
+        """Remove the chassis of nodes that are not selected any more: their own controller may have died with them."""
+        daemon_set = kubernetes.read_workload("daemonsets", os.environ["DAEMON_SET"])
+        if daemon_set is None or not chassis.is_settled(daemon_set):
+            return
+        for node in chassis.deselected(self.state.read(), kubernetes.nodes_of(daemon_set)):
+            say(f"removes the chassis of the node {node}, which is not selected any more")
+            remote = read_settings()["externalIds"]["ovn-remote"]
+            run("ovn-sbctl", "--timeout=10", f"--db={remote}", "--if-exists", "chassis-del", chassis.system_id(node))
+            self.state.write({node: None})
+
     def start(self, settings: dict[str, Any]) -> None:
         """Start the controller."""
         for left in (CONTROL, Path("/run/ovn/ovn-controller.pid")):
@@ -152,12 +165,16 @@ class Node:
 
     def run(self) -> int:
         """Keep the node until the pod ends."""
+        rounds = 0
         while not self.ending:
+            rounds += 1
             if self.process is not None and self.process.poll() is not None:
                 say(f"the controller ended with {self.process.returncode}")
                 return 1
             try:
                 self.keep()
+                if rounds % SELDOM == 0:
+                    self.forget()
             except (Failed, kubernetes.Unanswered, OSError, ValueError) as error:
                 say(str(error))
             for _ in range(PAUSE):

@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import ssl
+import urllib.parse
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ class StateMap:
         return self.data
 
 
-def _workload(kind: str, name: str) -> Json | None:
+def read_workload(kind: str, name: str) -> Json | None:
     """Return a workload; None if it is being deleted or is gone."""
     try:
         body = call("GET", f"/apis/apps/v1/namespaces/{_read('namespace')}/{kind}/{name}")
@@ -85,10 +86,18 @@ def _workload(kind: str, name: str) -> Json | None:
 
 def replicas(stateful_set: str) -> int | None:
     """Return how many members there shall be; None if the StatefulSet is being deleted or is gone."""
-    body = _workload("statefulsets", stateful_set)
+    body = read_workload("statefulsets", stateful_set)
     return int(body["spec"]["replicas"]) if body is not None else None
+
+
+def nodes_of(workload: Json) -> set[str]:
+    """Return the nodes on which a workload has pods."""
+    labels = ",".join(f"{key}={value}" for key, value in sorted(workload["spec"]["selector"]["matchLabels"].items()))
+    query = urllib.parse.urlencode({"labelSelector": labels})
+    found = call("GET", f"/api/v1/namespaces/{_read('namespace')}/pods?{query}")["items"]
+    return {pod["spec"]["nodeName"] for pod in found if pod["spec"].get("nodeName")}
 
 
 def exists(kind: str, name: str) -> bool:
     """Return whether a workload is there, and shall stay."""
-    return _workload(kind, name) is not None
+    return read_workload(kind, name) is not None

@@ -198,6 +198,11 @@ rules:
     resources: [{{ .kind }}]
     resourceNames: [{{ .workload }}]
     verbs: [get]
+  {{- with .lists }}
+  - apiGroups: [""]
+    resources: [{{ . }}]
+    verbs: [list]
+  {{- end }}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding

@@ -38,7 +38,7 @@ Servers:
 @pytest.fixture
 def programs(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
     # RabbitMQ's programs have a module of the same name.
-    names = ("cluster", "chassis", "programs")
+    names = ("cluster", "chassis", "programs", "kubernetes", "controller")
     monkeypatch.syspath_prepend(str(FILES))
     yield {name: importlib.import_module(name) for name in names}
     for name in names:
@@ -184,3 +184,54 @@ def test_only_what_differs_is_set_and_what_others_set_stays(chassis: Any) -> Non
 def test_a_bridge_goes_with_its_network_however_many_there_are(chassis: Any) -> None:
     marked = {"br-a": "a", "br-b": "b", "br-c": "c"}
     assert chassis.surplus(marked, {"a": "eth1"}) == ["br-b", "br-c"]
+
+
+SETTLED = {"desiredNumberScheduled": 2, "numberReady": 2, "updatedNumberScheduled": 2, "observedGeneration": 3}
+
+
+@pytest.mark.parametrize(
+    ("status", "settled"),
+    [
+        pytest.param({}, True, id="all-are-there"),
+        pytest.param({"numberReady": 1}, False, id="one-is-not-ready"),
+        pytest.param({"updatedNumberScheduled": 1}, False, id="one-is-replaced"),
+        pytest.param({"numberMisscheduled": 1}, False, id="one-is-about-to-end"),
+        pytest.param({"observedGeneration": 2}, False, id="another-selector-was-not-seen-yet"),
+        pytest.param({"desiredNumberScheduled": 0, "numberReady": 0}, False, id="none"),
+    ],
+)
+def test_nobody_is_taken_for_gone_before_all_are_there(chassis: Any, status: dict[str, int], settled: bool) -> None:
+    assert chassis.is_settled({"metadata": {"generation": 3}, "status": {**SETTLED, **status}}) is settled
+
+
+def test_a_node_without_a_pod_is_deselected(chassis: Any) -> None:
+    assert chassis.deselected({"a": "{}", "b": "{}"}, {"a", "c"}) == ["b"]
+
+
+def test_the_chassis_of_a_deselected_node_is_removed(
+    programs: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    controller = programs["controller"]
+    daemon_set = {"metadata": {"generation": 3}, "status": SETTLED, "spec": {"selector": {"matchLabels": {"a": "b"}}}}
+    pods = {"items": [{"spec": {"nodeName": name}} for name in ("one", "two")]}
+    state = {"metadata": {"resourceVersion": "1"}, "data": {"one": "{}", "two": "{}", "three": "{}"}}
+    asked: list[Any] = []
+
+    def call(method: str, path: str, body: Any = None) -> Any:
+        asked.append((method, path.rpartition("/")[-1], body))
+        return daemon_set if "daemonsets" in path else pods if "pods" in path else state
+
+    settings = tmp_path / "settings.json"
+    settings.write_text('{"externalIds": {"ovn-remote": "tcp:10.96.0.2:6642"}}')
+    (tmp_path / "namespace").write_text("openstack")
+    words = {"NODE_NAME": "one", "NODE_IP": "192.0.2.1", "STATE": "chassis", "DAEMON_SET": "ovn", "SETTINGS": settings}
+    for name, value in words.items():
+        monkeypatch.setenv(name, str(value))
+    monkeypatch.setattr(programs["kubernetes"], "ACCOUNT", tmp_path)
+    monkeypatch.setattr(programs["kubernetes"], "call", call)
+    monkeypatch.setattr(controller, "run", lambda *command: asked.append(command))
+    controller.Node().forget()
+    id_ = controller.chassis.system_id("three")
+    assert ("GET", "pods?labelSelector=a%3Db", None) in asked
+    assert ("ovn-sbctl", "--timeout=10", "--db=tcp:10.96.0.2:6642", "--if-exists", "chassis-del", id_) in asked
+    assert asked[-1] == ("PATCH", "chassis", {"data": {"three": None}})
