@@ -21,7 +21,7 @@ from stackwright.controllers.controlplane import ServiceOperator, ServiceOperato
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.service import Environment
 from stackwright.controllers.teams import CORE, team_of_kind
-from stackwright.kube.builtin import Event, Pod
+from stackwright.kube.builtin import Event, Namespace, Pod
 from stackwright.kube.client import Client
 from stackwright.kube.config import Connection
 from stackwright.kube.controller import Controller
@@ -148,7 +148,17 @@ def text() -> str:
 
 def _rules_of(granted: tuple[Rights, Rights]) -> dict[str, list[JsonObject]]:
     inside, outside = granted
-    return {"namespaced": rules(inside), "cluster": rules(outside)}
+    spaces, whole = split(outside)
+    return {"namespaced": rules(inside), "cluster": rules(whole), "spaces": rules(spaces)}
+
+
+def split(outside: Rights) -> tuple[Rights, Rights]:
+    """Return what is needed of namespaces themselves, and the rest: who works in some reads those alone."""
+    own = ("", Namespace.kind.plural)
+    return (
+        {place: verbs for place, verbs in outside.items() if place == own},
+        {place: verbs for place, verbs in outside.items() if place != own},
+    )
 
 
 class Plain(yaml.SafeDumper):

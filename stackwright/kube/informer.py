@@ -101,7 +101,8 @@ class _Listing(Generic[R]):
 class Informer(Generic[R]):
     """Follows the objects of one kind, all or those of a namespace or selector.
 
-    Several that follow a namespace each may share a `store`; each writes what is of its own namespace.
+    Several that follow a namespace each may share a `store`; each writes what is of its own namespace. With `only`, it
+    follows the one object of that name, which is in no namespace: so the right to read that one is enough.
     """
 
     def __init__(  # noqa: PLR0913  all but two by name, each with a default
@@ -111,6 +112,7 @@ class Informer(Generic[R]):
         *,
         namespace: str = "",
         labels: str = "",
+        only: str = "",
         transform: Callable[[R], R] | None = None,
         timing: Timing | None = None,
         store: Store[R] | None = None,
@@ -118,6 +120,10 @@ class Informer(Generic[R]):
         self.kind = kind
         self.namespace = namespace if kind.kind.namespaced else ""
         self.labels = labels
+        self.place = only or self.namespace
+        """The namespace that it is about; empty for all."""
+        self._only = only
+        self._fields = f"metadata.name={only}" if only else ""
         self.shares = store is not None
         """Whether others fill the same store from other namespaces."""
         self.store: Store[R] = Store() if store is None else store
@@ -141,7 +147,7 @@ class Informer(Generic[R]):
         self._objects = metrics.informer_objects.labels(str(kind.kind))
 
     def __str__(self) -> str:
-        place = f" in {self.namespace}" if self.shares else ""
+        place = f" in {self.place}" if self.shares else ""
         return (f"{self.kind.kind}({self.labels})" if self.labels else str(self.kind.kind)) + place
 
     @property
@@ -169,14 +175,15 @@ class Informer(Generic[R]):
             self._call(handler, Change(None, resource, initial=True))
 
     def _known(self) -> list[R]:
-        return self.store.list(self.namespace or None)
+        known = self.store.list(self.namespace or None)
+        return [resource for resource in known if self._only in ("", resource.metadata.name)]
 
     def covers(self, key: Key) -> bool:
         """Whether a write to that object will show here.
 
         A selector hides that from us for an object that we do not have: we cannot know whether it matches.
         """
-        if self.namespace and key.namespace != self.namespace:
+        if (self.namespace and key.namespace != self.namespace) or (self._only and key.name != self._only):
             return False
         return not self.labels or self.store.get(key) is not None
 
@@ -234,6 +241,7 @@ class Informer(Generic[R]):
             self.kind,
             self.namespace,
             labels=self.labels,
+            fields=self._fields,
             resource_version="" if listing else str(self.version),
             initial=listing is not None,
             timeout=self._timing.watch_seconds(),
@@ -264,7 +272,7 @@ class Informer(Generic[R]):
     async def _list_in_pages(self) -> None:
         listing = _Listing(self._known())
         version = ""
-        pages = self._client.pages(self.kind, self.namespace, labels=self.labels)
+        pages = self._client.pages(self.kind, self.namespace, labels=self.labels, fields=self._fields)
         async with contextlib.aclosing(pages):
             async for page in pages:
                 version = version or page.resource_version

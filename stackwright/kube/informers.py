@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from stackwright.kube.builtin import Namespace
 from stackwright.kube.client import Client
 from stackwright.kube.informer import Informer, Timing
 from stackwright.kube.resource import Kind, R
@@ -43,7 +44,9 @@ class Informers:
         found = self._informers.get((kind, labels))
         if found is None:
             names = (self._places[kind],) if kind in self._places else self._namespaces
-            names = names if kind.kind.namespaced else ("",)
+            # Of namespaces themselves, those are followed in which we look: no right to read others is needed.
+            spaces = kind.kind == Namespace.kind
+            names = names if kind.kind.namespaced or spaces else ("",)
             store: Store[R] | None = Store() if len(names) > 1 else None
             found = tuple(
                 Informer(
@@ -51,6 +54,7 @@ class Informers:
                     kind,
                     namespace=name,
                     labels=labels,
+                    only=name if spaces else "",
                     transform=transform,
                     timing=self._timing,
                     store=store,
@@ -76,7 +80,7 @@ class Informers:
 
     def unread(self, kind: type[Any], namespace: str, *, labels: str = "") -> str:
         """Say that the cache of a kind does not have a namespace, and what to do; an empty text where it has it."""
-        followed = [one for one in self._informers.get((kind, labels), ()) if one.namespace in ("", namespace)]
+        followed = [one for one in self._informers.get((kind, labels), ()) if one.place in ("", namespace)]
         if not followed:
             return f"the operator does not read namespace {namespace}: add it to its namespaces"
         if all(informer.refused and not informer.has_synced for informer in followed):
@@ -107,7 +111,7 @@ class Informers:
         Where no other is left, nothing is left out: everything waits.
         """
         refused = {
-            informer.namespace: informer.trouble
+            informer.place: informer.trouble
             for informer in self.all()
             if informer.shares and informer.refused and not informer.has_synced
         }
@@ -119,7 +123,7 @@ class Informers:
         return [
             informer
             for informer in self.all()
-            if not informer.has_synced and not (informer.shares and informer.namespace in without)
+            if not informer.has_synced and not (informer.shares and informer.place in without)
         ]
 
     def _start(self, informers: Iterable[Informer[Any]]) -> None:

@@ -126,7 +126,7 @@ class Workers:
             self._active = False
 
     async def _run(self, drain: float) -> None:
-        self._incomplete = {informer.namespace for informer in self._following if not informer.has_synced}
+        self._incomplete = {informer.place for informer in self._following if not informer.has_synced}
         # Whoever led meanwhile may have left anything behind, so everything is looked at, after what changed.
         self._look_again()
         for key in self.controller.standing:
@@ -175,7 +175,7 @@ class Workers:
     async def _join(self, namespace: str) -> None:
         """Begin with a namespace when all of it is known that this controller looks at."""
         for informer in self._following:
-            if informer.namespace == namespace:
+            if informer.place == namespace:
                 await informer.synced()
         self._incomplete.discard(namespace)
         _log.info("a namespace is processed from now on", controller=str(self), namespace=namespace)

@@ -118,8 +118,14 @@ async def test_the_operator_may_do_nothing_in_another_namespace(
             for subresource in ("exec", "log", "attach", "portforward"):
                 assert not await may(own, "create", "pods", elsewhere, subresource=subresource)
                 assert not await may(own, "get", "pods", elsewhere, subresource=subresource)
-        # Of the whole cluster: what there is to run on, which pods a namespace allows, and its own webhooks.
-        for resource in ("nodes", "namespaces", "storage.k8s.io/storageclasses"):
+        # Of namespaces, which pods they allow, and only of those in which it works.
+        for verb in ("get", "list", "watch"):
+            assert await may(own, verb, "namespaces", name=clouds[0])
+            assert not await may(own, verb, "namespaces", name=stranger)
+            assert not await may(own, verb, "namespaces")
+        assert not await may(own, "patch", "namespaces", name=clouds[0])
+        # Of the whole cluster: what there is to run on, and its own webhooks.
+        for resource in ("nodes", "storage.k8s.io/storageclasses"):
             assert await may(own, "watch", resource)
             assert not await may(own, "patch", resource)
         for resource in ("persistentvolumes", "apiextensions.k8s.io/customresourcedefinitions"):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from structlog.testing import capture_logs
 
-from stackwright.kube.builtin import ConfigMap, Node, Secret
+from stackwright.kube.builtin import ConfigMap, Namespace, Node, Secret
 from stackwright.kube.client import Client
 from stackwright.kube.controller import Context, Controller
 from stackwright.kube.errors import Denied
@@ -114,6 +114,28 @@ async def test_a_list_that_comes_again_takes_nothing_of_another_namespace_away(
             assert await informer.reached(str(filled.revision - 1), SECONDS)
         assert whole.informers.store(Secret).get(Key("two", "a")) is not None
         assert told == [Key("one", "a")]
+
+
+async def test_of_namespaces_themselves_only_those_are_asked_for(client: Client, filled: FaultServer) -> None:
+    for name in (*NAMESPACES, "three"):
+        filled.put(Namespace, {"metadata": {"name": name}})
+    keys = Keys()
+    controllers = (Controller(name="test", kind=ConfigMap, reconcile=keys, reads=(Secret, Namespace)),)
+    whole = Runtime(client, controllers, namespace=NAMESPACES, settings=quick(patience=10.0))
+    async with started(whole):
+        await keys.reach(Key("one", "a"), Key("two", "a"))
+        asked = [one.query.get("fieldSelector") for one in filled.seen("watch") if one.path.endswith("/namespaces")]
+        assert sorted(asked, key=str) == ["metadata.name=one", "metadata.name=two"]
+        store = whole.informers.store(Namespace)
+        assert {found.metadata.name for found in store.list()} == set(NAMESPACES)
+        # A list of one that comes again takes nothing of the other away.
+        filled.remove(Namespace, "one", silently=True)
+        filled.compact()
+        filled.cut_streams()
+        filled.put(Namespace, {"metadata": {"name": "two", "labels": {"again": "yes"}}})
+        for informer in whole.informers.following(Namespace):
+            assert await informer.reached(str(filled.revision - 1), SECONDS)
+        assert {found.metadata.name for found in store.list()} <= {"two"}
 
 
 @pytest.mark.parametrize("plural", ["", "secrets"], ids=["nothing-of-it", "all-but-one-kind"])
