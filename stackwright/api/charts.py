@@ -2,7 +2,8 @@
 
 from typing import Annotated, ClassVar
 
-from stackwright.api.base import Rule, Value, describe, max_length, min_length, rule
+from stackwright.api.base import Rule, Value, describe, max_length, min_length, pattern, rule
+from stackwright.api.forms import OPTIONAL_NAME
 
 # A repository in a registry, with an optional version and always with the digest, so that its content never changes.
 _NAME = "oci://[a-zA-Z0-9.-]+(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+"
@@ -48,6 +49,7 @@ class ChartSource(Value, frozen=True, kw_only=True):
     configMap: Annotated[ChartConfigMap | None, describe("A packaged chart in a ConfigMap.")] = None
     pullSecret: Annotated[
         str | None,
+        pattern(OPTIONAL_NAME),
         max_length(253),
         describe("A Secret of type kubernetes.io/dockerconfigjson with the login to the registry."),
     ] = None

@@ -20,11 +20,12 @@ from stackwright.api.base import (
     deprecated,
     describe,
     list_map,
+    max_length,
     pattern,
     shown,
 )
 from stackwright.api.exposure import CaTls
-from stackwright.api.forms import Labels, ObjectName
+from stackwright.api.forms import OPTIONAL_NAME, Labels, ObjectName
 from stackwright.api.pods import ExtraMountsList, TopologyRef
 from stackwright.api.sections import HandedDown, Part, Section
 from stackwright.api.sections_to_come import to_come
@@ -119,6 +120,8 @@ class OpenStackControlPlaneSpec(Value, frozen=True, kw_only=True):
     ] = None
     notificationsBusInstance: Annotated[
         str | None,
+        max_length(253),
+        pattern(OPTIONAL_NAME),
         deprecated("set notificationsBus.cluster."),
         describe("The name of the RabbitMq resource for notifications."),
     ] = None

@@ -2,8 +2,8 @@
 
 from typing import Annotated, Literal
 
-from stackwright.api.base import Value, atomic, describe, keys, max_length, max_properties, maximum, minimum
-from stackwright.api.forms import Form, Labels
+from stackwright.api.base import Value, atomic, describe, keys, max_length, max_properties, maximum, minimum, pattern
+from stackwright.api.forms import OPTIONAL_NAME, Form, Labels, OptionalName
 from stackwright.api.pods import PodOverride
 
 
@@ -107,21 +107,28 @@ class ApiOverride(PodOverride, frozen=True, kw_only=True):
 class Certificate(Value, frozen=True, kw_only=True):
     """Names a Secret with a certificate (tls.crt) and its key (tls.key)."""
 
-    secretName: Annotated[str | None, describe("The Secret with tls.crt and tls.key.")] = None
+    secretName: Annotated[
+        str | None, max_length(253), pattern(OPTIONAL_NAME), describe("The Secret with tls.crt and tls.key.")
+    ] = None
 
 
 class CaTls(Value, frozen=True, kw_only=True):
     """Which certificate authorities a service trusts."""
 
     caBundleSecretName: Annotated[
-        str, describe("The Secret with the certificate authorities to trust, under the key tls-ca-bundle.pem.")
+        OptionalName, describe("The Secret with the certificate authorities to trust, under the key tls-ca-bundle.pem.")
     ] = ""
 
 
 class SimpleTls(CaTls, frozen=True, kw_only=True):
     """The certificate of a service with one endpoint, and which authorities it trusts."""
 
-    secretName: Annotated[str | None, describe("The Secret with the service's tls.crt and tls.key.")] = None
+    secretName: Annotated[
+        str | None,
+        max_length(253),
+        pattern(OPTIONAL_NAME),
+        describe("The Secret with the service's tls.crt and tls.key."),
+    ] = None
 
 
 class EndpointCertificates(Value, frozen=True, kw_only=True):

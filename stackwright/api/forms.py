@@ -29,6 +29,10 @@ OPTIONAL_NAME = f"^({_OBJECT})?$"
 
 # The name of another object, which could not exist under a name of another form.
 ObjectName = Annotated[str, min_length(1), max_length(253), pattern(OBJECT_NAME)]
+# The same where there need not be one.
+OptionalName = Annotated[str, max_length(253), pattern(OPTIONAL_NAME)]
+# The name of a user in Keystone: one line of text.
+UserName = Annotated[str, min_length(1), max_length(255), pattern(r"^[^\x00-\x1f\x7f]+$")]
 # The name of a database account; the user on the server has the same name.
 AccountName = Annotated[str, min_length(1), max_length(80), pattern(OBJECT_NAME), Form.ACCOUNT]
 Labels = Annotated[dict[str, str], Form.LABELS]

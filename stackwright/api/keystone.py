@@ -21,12 +21,12 @@ from stackwright.api.base import (
     shown,
     string_format,
 )
-from stackwright.api.forms import ObjectName
+from stackwright.api.forms import ObjectName, OptionalName, UserName
 
 GROUP = "keystone.openstack.org"
 
 _KeystoneInstance = Annotated[
-    str, describe("The KeystoneAPI that it is registered with; empty for the only one of the namespace.")
+    OptionalName, describe("The KeystoneAPI that it is registered with; empty for the only one of the namespace.")
 ]
 _Registered = Annotated[str, describe("The KeystoneAPI that it is registered with.")]
 
@@ -46,7 +46,7 @@ class KeystoneServiceSpec(Value, frozen=True, kw_only=True):
     serviceDescription: Annotated[str, describe("A description of the service, for users of the catalog.")] = ""
     enabled: Annotated[bool, describe("Whether the catalog shows the service.")] = True
     serviceUser: Annotated[
-        str, min_length(1), describe("The service's user, in project service with the roles admin and service.")
+        UserName, describe("The service's user, in project service with the roles admin and service.")
     ]
     secret: Annotated[
         ObjectName,

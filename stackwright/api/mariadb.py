@@ -18,7 +18,7 @@ from stackwright.api.base import (
     pattern,
     shown,
 )
-from stackwright.api.forms import ObjectName
+from stackwright.api.forms import OPTIONAL_NAME, ObjectName
 
 GROUP = "mariadb.openstack.org"
 
@@ -55,6 +55,8 @@ class MariaDBDatabaseSpec(Value, frozen=True, kw_only=True):
     defaultCollation: Annotated[_Identifier, describe("The default collation of tables.")] = "utf8_general_ci"
     secret: Annotated[
         str | None,
+        max_length(253),
+        pattern(OPTIONAL_NAME),
         deprecated("an account has its own resource, MariaDBAccount."),
         describe("The Secret with the password of a user with the same name as the schema."),
     ] = None

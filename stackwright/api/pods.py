@@ -18,7 +18,7 @@ from stackwright.api.base import (
     pattern,
     rule,
 )
-from stackwright.api.forms import Labels
+from stackwright.api.forms import Labels, OptionalName
 from stackwright.kube.markers import NOT_NEGATIVE
 
 # Requests and limits are compared by admission: a rule over maps of quantities costs more than a schema may.
@@ -51,7 +51,7 @@ class ResourceRequirements(Value, frozen=True, kw_only=True):
 class TopologyRef(Value, frozen=True, kw_only=True):
     """Names a Topology resource that says how pods are spread over the nodes."""
 
-    name: Annotated[str, describe("The name of the Topology.")] = ""
+    name: Annotated[OptionalName, describe("The name of the Topology.")] = ""
     namespace: Annotated[
         str, describe("The namespace of the Topology; only the namespace of the resource itself is supported.")
     ] = ""

@@ -18,7 +18,7 @@ from stackwright.api.base import (
     string_format,
 )
 from stackwright.api.charts import Chart
-from stackwright.api.forms import ImageReference, ObjectName
+from stackwright.api.forms import ImageReference, ObjectName, OptionalName
 from stackwright.api.pods import PodOverride, PodTemplate, TopologyRef
 from stackwright.api.start import KollaConfig
 from stackwright.api.topology import READY, find_references
@@ -89,7 +89,7 @@ DefaultConfigOverwrite = Annotated[
 
 
 SnippetSecrets = Annotated[
-    tuple[str, ...],
+    tuple[ObjectName, ...],
     atomic,
     max_items(32),
     describe(
@@ -161,7 +161,7 @@ class ServiceAuth(Value, frozen=True, kw_only=True):
     """How a service's user logs in, if not with its password."""
 
     applicationCredentialSecret: Annotated[
-        str, describe("The Secret with an application credential. Not supported yet.")
+        OptionalName, describe("The Secret with an application credential. Not supported yet.")
     ] = ""
 
 

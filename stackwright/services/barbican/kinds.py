@@ -25,7 +25,7 @@ from stackwright.api.base import (
 )
 from stackwright.api.charts import Chart
 from stackwright.api.exposure import ApiOverride, ApiTls
-from stackwright.api.forms import OPTIONAL_NAME, AccountName, Labels, ObjectName
+from stackwright.api.forms import OPTIONAL_NAME, AccountName, Labels, ObjectName, OptionalName, UserName
 from stackwright.api.pods import ExtraMountsList, TopologyRef
 from stackwright.api.service import (
     Actions,
@@ -153,7 +153,7 @@ class BarbicanSpec(Value, frozen=True, kw_only=True):
     keystoneInstance: Annotated[
         ObjectName, describe("The KeystoneAPI that lists Barbican in its catalog and validates tokens.")
     ] = "keystone"
-    serviceUser: Annotated[str, min_length(1), describe("The user that Barbican logs in to Keystone as.")] = "barbican"
+    serviceUser: Annotated[UserName, describe("The user that Barbican logs in to Keystone as.")] = "barbican"
     passwordSelectors: BarbicanPasswords = BarbicanPasswords()
     auth: ServiceAuth = ServiceAuth()
     customServiceConfig: Annotated[
@@ -171,7 +171,7 @@ class BarbicanSpec(Value, frozen=True, kw_only=True):
         ),
     ] = None
     serviceAccount: Annotated[
-        str, describe("Has no effect: the pods have a ServiceAccount with the name of this resource.")
+        OptionalName, describe("Has no effect: the pods have a ServiceAccount with the name of this resource.")
     ] = ""
     extraMounts: ExtraMountsList = ()
     nodeSelector: Annotated[

@@ -27,7 +27,7 @@ from stackwright.api.base import (
 )
 from stackwright.api.charts import Chart
 from stackwright.api.exposure import ApiOverride, ApiTls
-from stackwright.api.forms import OPTIONAL_NAME, AccountName, Labels, ObjectName, Schedule
+from stackwright.api.forms import OPTIONAL_NAME, AccountName, Labels, ObjectName, Schedule, UserName
 from stackwright.api.pods import ExtraMountsList, TopologyRef
 from stackwright.api.service import (
     Actions,
@@ -146,7 +146,7 @@ class GlanceSpec(Value, frozen=True, kw_only=True):
     keystoneInstance: Annotated[
         ObjectName, describe("The KeystoneAPI that lists Glance in its catalog and validates tokens.")
     ] = "keystone"
-    serviceUser: Annotated[str, min_length(1), describe("The user that Glance logs in to Keystone as.")] = "glance"
+    serviceUser: Annotated[UserName, describe("The user that Glance logs in to Keystone as.")] = "glance"
     passwordSelectors: GlancePasswords = GlancePasswords()
     glanceAPIs: Annotated[
         dict[str, GlanceAPITemplate],

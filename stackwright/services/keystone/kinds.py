@@ -14,14 +14,16 @@ from stackwright.api.base import (
     deprecated,
     describe,
     immutable,
+    max_length,
     maximum,
     min_length,
     minimum,
+    pattern,
     rule,
     shown,
 )
 from stackwright.api.exposure import ApiOverride, ApiTls
-from stackwright.api.forms import AccountName, ObjectName, Schedule
+from stackwright.api.forms import OPTIONAL_NAME, AccountName, ObjectName, Schedule
 from stackwright.api.keystone import GROUP
 from stackwright.api.pods import ExtraMountsList
 from stackwright.api.service import RabbitMqConfig, ServiceResource, ServiceSpec, ServiceStatus
@@ -42,7 +44,10 @@ class HttpdCustomization(Value, frozen=True, kw_only=True):
         int, minimum(1), maximum(256), describe("How many processes serve requests in each pod.")
     ] = 3
     customConfigSecret: Annotated[
-        str | None, describe("A Secret with snippets for the web server's configuration, one for each key.")
+        str | None,
+        max_length(253),
+        pattern(OPTIONAL_NAME),
+        describe("A Secret with snippets for the web server's configuration, one for each key."),
     ] = None
 
 
@@ -103,6 +108,8 @@ class KeystoneAPISpec(ServiceSpec, frozen=True, kw_only=True):
     ] = None
     rabbitMqClusterName: Annotated[
         str | None,
+        max_length(253),
+        pattern(OPTIONAL_NAME),
         deprecated("set notificationsBus.cluster, which wins if both are set."),
         describe("The name of the RabbitMq resource for notifications."),
     ] = None

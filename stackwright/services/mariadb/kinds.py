@@ -20,7 +20,7 @@ from stackwright.api.base import (
     shown,
 )
 from stackwright.api.exposure import SimpleTls
-from stackwright.api.forms import ObjectName
+from stackwright.api.forms import ObjectName, OptionalName
 from stackwright.api.mariadb import GROUP
 from stackwright.api.naming import STATEFUL_NAME
 from stackwright.api.pods import PodOverride
@@ -59,13 +59,13 @@ class GaleraSpec(InfrastructureSpec, frozen=True, kw_only=True):
 
     external: Annotated[GaleraExternal | None, describe("An existing server to use; nothing is deployed then.")] = None
     secret: Annotated[
-        str,
+        OptionalName,
         describe(
             "The Secret with the root password, under the key DbRootPassword. If absent, a password is generated."
         ),
     ] = ""
     rootDatabaseAccount: Annotated[
-        str,
+        OptionalName,
         rule(
             "size(self) == 0",
             message="rootDatabaseAccount is not supported yet; name a Secret with root's password in secret",

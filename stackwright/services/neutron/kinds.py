@@ -24,7 +24,7 @@ from stackwright.api.base import (
     shown,
 )
 from stackwright.api.exposure import ApiOverride, ApiTls, Certificate
-from stackwright.api.forms import OPTIONAL_NAME, AccountName, ObjectName
+from stackwright.api.forms import OPTIONAL_NAME, AccountName, ObjectName, UserName
 from stackwright.api.pods import ExtraMountsList
 from stackwright.api.service import RabbitMqConfig, ServiceAuth, ServiceResource, ServiceSpec, ServiceStatus
 
@@ -83,7 +83,7 @@ class NeutronAPISpec(ServiceSpec, frozen=True, kw_only=True):
     keystoneInstance: Annotated[
         ObjectName, describe("The KeystoneAPI that lists Neutron in its catalog and validates tokens.")
     ] = "keystone"
-    serviceUser: Annotated[str, min_length(1), describe("The user that Neutron logs in to Keystone as.")] = "neutron"
+    serviceUser: Annotated[UserName, describe("The user that Neutron logs in to Keystone as.")] = "neutron"
     passwordSelectors: NeutronPasswords = NeutronPasswords()
     auth: ServiceAuth = ServiceAuth()
     corePlugin: Annotated[str, min_length(1), describe("The plugin that implements networks, subnets and ports.")] = (

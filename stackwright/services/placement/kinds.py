@@ -17,7 +17,7 @@ from stackwright.api.base import (
     shown,
 )
 from stackwright.api.exposure import ApiOverride, ApiTls
-from stackwright.api.forms import AccountName, ObjectName
+from stackwright.api.forms import AccountName, ObjectName, UserName
 from stackwright.api.service import ServiceAuth, ServiceResource, ServiceSpec, ServiceStatus
 
 GROUP = "placement.openstack.org"
@@ -48,9 +48,7 @@ class PlacementAPISpec(ServiceSpec, frozen=True, kw_only=True):
     keystoneInstance: Annotated[
         ObjectName, describe("The KeystoneAPI that lists Placement in its catalog and validates tokens.")
     ] = "keystone"
-    serviceUser: Annotated[str, min_length(1), describe("The user that Placement logs in to Keystone as.")] = (
-        "placement"
-    )
+    serviceUser: Annotated[UserName, describe("The user that Placement logs in to Keystone as.")] = "placement"
     passwordSelectors: PlacementPasswords = PlacementPasswords()
     auth: ServiceAuth = ServiceAuth()
     apiTimeout: Annotated[int, minimum(10), INT32, describe("Seconds that a request may take.")] = 60

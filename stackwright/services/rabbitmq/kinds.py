@@ -27,7 +27,7 @@ from stackwright.api.base import (
     shown,
 )
 from stackwright.api.exposure import EmbeddedMetadata, ServiceOverride
-from stackwright.api.forms import Form, Labels, ObjectName
+from stackwright.api.forms import Form, Labels, ObjectName, OptionalName
 from stackwright.api.naming import STATEFUL_NAME
 from stackwright.api.pods import ResourceRequirements
 from stackwright.api.rabbitmq import GROUP
@@ -63,9 +63,9 @@ class Configuration(Value, frozen=True, kw_only=True):
 class BrokerTls(Value, frozen=True, kw_only=True):
     """The certificate of the broker, and the authority that it trusts."""
 
-    secretName: Annotated[str, describe("The Secret with the broker's tls.crt and tls.key.")] = ""
+    secretName: Annotated[OptionalName, describe("The Secret with the broker's tls.crt and tls.key.")] = ""
     caSecretName: Annotated[
-        str, describe("The Secret with the certificate authority for clients' certificates, as ca.crt.")
+        OptionalName, describe("The Secret with the certificate authority for clients' certificates, as ca.crt.")
     ] = ""
     disableNonTLSListeners: Annotated[bool, describe("Whether the broker refuses all connections without TLS.")] = False
 

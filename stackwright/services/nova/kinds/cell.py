@@ -15,7 +15,7 @@ from stackwright.api.base import (
 )
 from stackwright.api.charts import Chart
 from stackwright.api.exposure import CaTls
-from stackwright.api.forms import Labels, ObjectName
+from stackwright.api.forms import Labels, ObjectName, OptionalName, UserName
 from stackwright.api.pods import TopologyRef
 from stackwright.api.service import Actions, ContainerImage, ServiceStatus
 from stackwright.services.nova.kinds.parts import (
@@ -59,9 +59,11 @@ class NovaCellSpec(Value, frozen=True, kw_only=True):
     keystonePublicAuthURL: Annotated[
         str, describe("Keystone's public URL, for computes outside of the cluster; empty for the internal one.")
     ] = ""
-    serviceUser: Annotated[str, min_length(1), describe("The user that services log in to Keystone as.")] = "nova"
+    serviceUser: Annotated[UserName, describe("The user that services log in to Keystone as.")] = "nova"
     region: Annotated[str, describe("The region in the catalog; empty for regionOne.")] = "regionOne"
-    serviceAccount: Annotated[str, describe("Accepted for compatibility; the pods need no account of their own.")] = ""
+    serviceAccount: Annotated[
+        OptionalName, describe("Accepted for compatibility; the pods need no account of their own.")
+    ] = ""
     apiTimeout: ApiTimeout = 60
     memcachedInstance: MemcachedInstance = ""
     apiDatabaseSecret: ApiDatabaseSecret = ""

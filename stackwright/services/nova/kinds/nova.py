@@ -16,11 +16,10 @@ from stackwright.api.base import (
     immutable,
     max_length,
     max_properties,
-    min_length,
     shown,
 )
 from stackwright.api.charts import Chart
-from stackwright.api.forms import AccountName, Form, Labels, ObjectName
+from stackwright.api.forms import AccountName, Form, Labels, ObjectName, OptionalName, UserName
 from stackwright.api.pods import TopologyRef
 from stackwright.api.service import Actions, ContainerImage, RabbitMqConfig, ServiceAuth, ServiceStatus
 from stackwright.services.nova.kinds.cell import CELL0, Computes
@@ -50,7 +49,7 @@ class NovaCellTemplate(Value, frozen=True, kw_only=True):
         describe("The Galera that holds the cell's data."),
     ] = "openstack"
     cellDatabaseAccount: Annotated[
-        str,
+        OptionalName,
         max_length(80),
         Form.ACCOUNT,
         describe("The MariaDBAccount of the cell's database. Changing the name rotates the account without an outage."),
@@ -60,12 +59,12 @@ class NovaCellTemplate(Value, frozen=True, kw_only=True):
         describe("The cell's broker; cell0 has that of the API, another cell by default rabbitmq-CELL."),
     ] = None
     cellMessageBusInstance: Annotated[
-        str, deprecated("messagingBus.cluster"), describe("The cell's broker: the older field.")
+        OptionalName, deprecated("messagingBus.cluster"), describe("The cell's broker: the older field.")
     ] = ""
     hasAPIAccess: Annotated[
         bool, describe("Whether the cell's conductors may use the API's database; without, features are missing.")
     ] = True
-    memcachedInstance: Annotated[str, describe("The cell's Memcached; empty for that of Nova.")] = ""
+    memcachedInstance: Annotated[OptionalName, describe("The cell's Memcached; empty for that of Nova.")] = ""
     conductorServiceTemplate: NovaConductorTemplate = NovaConductorTemplate()
     metadataServiceTemplate: NovaMetadataTemplate = NovaMetadataTemplate()
     noVNCProxyServiceTemplate: NovaNoVNCProxyTemplate = NovaNoVNCProxyTemplate()
@@ -104,20 +103,20 @@ class NovaSpec(Value, frozen=True, kw_only=True):
     ] = "nova-api"
     messagingBus: Annotated[RabbitMqConfig | None, describe("The broker of the API; by default rabbitmq.")] = None
     apiMessageBusInstance: Annotated[
-        str, deprecated("messagingBus.cluster"), describe("The broker of the API: the older field.")
+        OptionalName, deprecated("messagingBus.cluster"), describe("The broker of the API: the older field.")
     ] = ""
     notificationsBus: Annotated[
         RabbitMqConfig | None, describe("The broker that notifications go to; absent for no notifications.")
     ] = None
     notificationsBusInstance: Annotated[
-        str, deprecated("notificationsBus.cluster"), describe("The broker of notifications: the older field.")
+        OptionalName, deprecated("notificationsBus.cluster"), describe("The broker of notifications: the older field.")
     ] = ""
     cellTemplates: Annotated[
         dict[str, NovaCellTemplate],
         max_properties(MOST_CELLS),
         describe("The cells, by name. cell0, which has no computes, is always one of them."),
     ] = msgspec.field(default_factory=lambda: dict(USUAL_CELLS))
-    serviceUser: Annotated[str, min_length(1), describe("The user that Nova logs in to Keystone as.")] = "nova"
+    serviceUser: Annotated[UserName, describe("The user that Nova logs in to Keystone as.")] = "nova"
     secret: Annotated[
         ObjectName, describe("The Secret with Nova's passwords, under the keys that passwordSelectors names.")
     ]

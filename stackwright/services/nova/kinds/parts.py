@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from stackwright.api.base import INT32, Value, describe, max_length, min_length, minimum, pattern
 from stackwright.api.exposure import ApiOverride, ApiTls, CaTls, Certificate, RoutedOverride, SimpleTls
-from stackwright.api.forms import OPTIONAL_NAME, AccountName, ObjectName, Schedule
+from stackwright.api.forms import OPTIONAL_NAME, AccountName, ObjectName, OptionalName, Schedule, UserName
 from stackwright.api.pods import PodOverride
 from stackwright.api.service import DefaultConfigOverwrite, ServiceSpec, ServiceTemplate
 
@@ -128,9 +128,11 @@ class NovaServiceSpec(ServiceSpec, frozen=True, kw_only=True):
         describe("The Secret with ServicePassword, and with the login to the broker unless messagingSecret is set."),
     ]
     keystoneAuthURL: Annotated[str, min_length(1), describe("Keystone's internal URL.")]
-    serviceUser: Annotated[str, min_length(1), describe("The user that the service logs in to Keystone as.")] = "nova"
+    serviceUser: Annotated[UserName, describe("The user that the service logs in to Keystone as.")] = "nova"
     region: Annotated[str, describe("The region in the catalog; empty for regionOne.")] = "regionOne"
-    serviceAccount: Annotated[str, describe("Accepted for compatibility; the pods have an account of their own.")] = ""
+    serviceAccount: Annotated[
+        OptionalName, describe("Accepted for compatibility; the pods have an account of their own.")
+    ] = ""
     messagingSecret: Annotated[
         OptionalSecret,
         describe(
