@@ -50,6 +50,10 @@ def _never(_: CustomResource) -> bool:
     return False
 
 
+def _keeps(_: CustomResource, __: Facts | None, ___: Resource) -> bool:
+    return False
+
+
 def _no_files(_: CustomResource, __: Facts) -> "Iterable[ConfigFile]":
     return ()
 
@@ -314,7 +318,8 @@ class Service(Generic[C, F]):
     any more; `owns` are their kinds. One that is created after others is a `Later`; one that has to wait for anything
     else is a `Wait` instead. `foreseen` are the children by the spec alone, before anything is known: the umbrella
     deploys what they need, and makes the passwords that they take. It matters if a child has needs that its parent does
-    not have itself. `exports` are Secrets for others.
+    not have itself. Nothing goes while the service waits for something, but for children that are `forsaken`: whatever
+    the missing facts are, nobody will ask for them. `exports` are Secrets for others.
     `forms` are what such components and jobs are to the chart: the name of a form may end in `*`, which stands for
     anything.
     `outside` is the Kubernetes Service, and its port, by which clients outside of the cluster may reach what is no API.
@@ -346,6 +351,7 @@ class Service(Generic[C, F]):
     children: Callable[[C, F], Iterable[Child | Later | Wait]] | None = None
     owns: tuple[type[CustomResource], ...] = ()
     foreseen: Callable[[C], Iterable[CustomResource]] | None = None
+    forsaken: Callable[[C, F | None, Resource], bool] = _keeps
     exports: Callable[[C, F], Iterable[Export]] | None = None
     problems: Callable[[C, Look], Iterable[tuple[str, str]]] | None = None
     advice: Callable[[C, Sight], Iterable[tuple[str, str]]] = _no_advice

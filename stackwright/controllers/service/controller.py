@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -185,7 +186,9 @@ class ServiceController(Generic[C, F]):
         prune = intent.values is not None and not waits
         if await credentials.begin(resource, intent.used, look, context):
             return Result(after=0.0)
-        outcome = await self.family.keep(resource, children, context, prune=prune)
+        outcome = await self.family.keep(
+            resource, children, context, prune=prune, forsaken=partial(self.service.forsaken, resource, intent.facts)
+        )
         # A release is recorded when it is whole: a first install is one revision, not one for each fact that came.
         if rendered is not None and intent.values is not None and not outcome.failed and not waits:
             wanted = release.Wanted(resource, rendered, intent.values)

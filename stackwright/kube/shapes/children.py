@@ -109,7 +109,11 @@ class Prune:
         return self.resource.kind, self.resource.key
 
 
-def decide(
+def _nothing(_: Resource) -> bool:
+    return False
+
+
+def decide(  # noqa: PLR0913  all but two by name
     desired: Iterable[Child],
     seen: Iterable[Resource],
     *,
@@ -117,10 +121,12 @@ def decide(
     mark: str,
     doubtful: Container[ObjectKey] = (),
     settled: Mapping[ObjectKey, str] = MappingProxyType({}),
+    forsaken: Callable[[Resource], bool] = _nothing,
 ) -> tuple[Apply | Prune, ...]:
     """Return what differs between the children that should be and those that are.
 
-    Only what carries our mark is pruned: others may own things by the parent too. `doubtful` are applied even if
+    Only what carries our mark is pruned: others may own things by the parent too. Without `prune` that is only what is
+    `forsaken`: nothing that is not known yet could bring it back. `doubtful` are applied even if
     they look right; not so those that are still as their last apply left them, whose fingerprints are `settled`.
     """
     wanted = {child.object_key: child for child in desired}
@@ -138,7 +144,10 @@ def decide(
     prunes = (
         Prune(resource)
         for key, resource in present.items()
-        if prune and key not in wanted and not resource.deleting and mark in resource.metadata.annotations
+        if (prune or forsaken(resource))
+        and key not in wanted
+        and not resource.deleting
+        and mark in resource.metadata.annotations
     )
     return (*applies, *prunes)
 
@@ -191,7 +200,13 @@ class Children:
     exchanges: Exchanges = field(default_factory=Exchanges, init=False, repr=False, compare=False)
 
     async def keep(
-        self, parent: CustomResource, children: Iterable[Child], context: Context, *, prune: bool
+        self,
+        parent: CustomResource,
+        children: Iterable[Child],
+        context: Context,
+        *,
+        prune: bool,
+        forsaken: Callable[[Resource], bool] = _nothing,
     ) -> "Outcome":
         """Apply what differs and prune what is no longer wanted, in parallel where possible; return the outcome."""
         desired = tuple(_placed(item, parent, context) for item in children)
@@ -205,7 +220,8 @@ class Children:
         ours = context.client.field_manager
         doubtful |= {(resource.kind, resource.key) for resource in seen if strangers.strangers(resource, ours)}
         settled = self.settled.get(parent.key, {})
-        steps = decide(desired, seen, prune=prune, mark=mark_of(context), doubtful=doubtful, settled=settled)
+        mark = mark_of(context)
+        steps = decide(desired, seen, prune=prune, mark=mark, doubtful=doubtful, settled=settled, forsaken=forsaken)
         outcome = Outcome(parent, desired, {}, {})
         for some in waves(steps):
             async with asyncio.TaskGroup() as group:

@@ -9,6 +9,7 @@ from stackwright.api.base import JsonObject, ObjectMeta
 from stackwright.api.keystone import KeystoneService
 from stackwright.blueprint.children import Later
 from stackwright.kube.plan import Wait
+from stackwright.kube.resource import Resource
 from stackwright.kube.shapes.children import Child, child
 from stackwright.services.nova import mapping, rows, upgrade
 from stackwright.services.nova.checks import is_metadata_global
@@ -22,7 +23,7 @@ from stackwright.services.nova.kinds.services import (
     NovaScheduler,
     NovaSchedulerSpec,
 )
-from stackwright.services.nova.parent import ParentFacts, asks_api, cell_name, ready_cells
+from stackwright.services.nova.parent import DELETE, ParentFacts, asks_api, cell_name, former, ready_cells
 from stackwright.services.nova.templates import spec_of
 
 
@@ -64,6 +65,16 @@ def _without_computes(resource: Nova, facts: ParentFacts) -> Iterator[Child]:
             spec = msgspec.structs.replace(there.spec, novaComputeTemplates={})
             named = NovaCell(metadata=ObjectMeta(name=there.metadata.name), spec=spec)
             yield child(named, condition="NovaCellsDeletion")
+
+
+def is_forsaken(resource: Nova, facts: ParentFacts | None, child: Resource) -> bool:
+    """Return whether a child is the NovaCell of a cell that is neither declared nor known to Nova any more.
+
+    It goes also while another cell waits for something.
+    """
+    done = facts.done if facts is not None else frozenset()
+    cells = (*resource.spec.cellTemplates, *(cell for cell in former(resource) if f"{DELETE}{cell}" not in done))
+    return child.kind == NovaCell.kind and child.metadata.name not in {cell_name(resource, cell) for cell in cells}
 
 
 def _known(resource: Nova) -> dict[str, str]:

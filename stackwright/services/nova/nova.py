@@ -149,6 +149,7 @@ NOVA = Service(
     exports=handed_down.exports,
     children=children.children,
     owns=(NovaCell, NovaAPI, NovaScheduler, NovaMetadata),
+    forsaken=children.is_forsaken,
     problems=problems,
     claims=own_names.claims,
     advice=connections.advice,

@@ -181,10 +181,12 @@ async def test_a_cell_that_is_removed_while_nova_comes_up_is_removed_from_nova_t
     deleted = await some(client, Job, namespace, lambda jobs: any(is_done(job, "nova-delete-cell1-") for job in jobs))
     # What was done for it is forgotten, although Nova waits for the other one: else it could not come back.
     assert not any(job.metadata.name.startswith("nova-map-cell1-") for job in deleted)
+    # So do its pods: they would try for ever to reach a cell that nobody knows.
+    await gone(client, NovaCell, "nova-cell1", namespace)
+    await gone(client, StatefulSet, "nova-cell1-conductor", namespace)
     await neighbours.database_server(client, namespace, "not-there")
     left = await standing.up()
     assert set(left.status.registeredCells) == {"nova-cell0", "nova-cell2"}
-    await gone(client, NovaCell, "nova-cell1", namespace)
 
 
 def is_done(job: Job, name: str) -> bool:

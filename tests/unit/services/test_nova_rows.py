@@ -137,6 +137,19 @@ def test_a_cell_that_was_never_ready_can_be_removed() -> None:
         assert (rows.clean_inputs("cell2", resource, facts) is not None) == (seen == 2)
 
 
+def test_a_removed_cell_goes_once_nova_does_not_know_it_whatever_others_wait_for() -> None:
+    resource = asked({**EXACT, "cell2": {"nova-cell2-conductor": 1}}, "cell2")
+    removed, declared = (
+        made("NovaCell", "nova-cell2", cellName="cell2"),
+        made("NovaCell", "nova-cell1", cellName="cell1"),
+    )
+    assert not NOVA.forsaken(resource, FACTS, removed)
+    assert not NOVA.forsaken(resource, None, removed)
+    assert NOVA.forsaken(resource, done("delete-cell2"), removed)
+    assert NOVA.forsaken(asked(EXACT), None, removed)
+    assert not NOVA.forsaken(resource, done("delete-cell2"), declared)
+
+
 def test_what_was_done_for_a_removed_cell_is_forgotten_and_for_others_is_not() -> None:
     def ran(name: str, **status: Any) -> Job:
         labels = {COMPONENT: name}
