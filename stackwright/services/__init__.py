@@ -16,6 +16,7 @@ from stackwright.api.controlplane import OpenStackControlPlane, Part, Section, c
 from stackwright.blueprint.needs import CatalogEntry
 from stackwright.blueprint.providers import Offerer
 from stackwright.blueprint.service import Service
+from stackwright.blueprint.things import Thing
 from stackwright.kube.controller import Controller
 
 # Says what the service of a kind is, or None where the kind is no service's.
@@ -59,6 +60,13 @@ def checks() -> dict[type[CustomResource], tuple[Any, ...]]:
         for kind, check in entries.items():
             found[kind] = (*found.get(kind, ()), check)
     return found
+
+
+@cache
+def things() -> tuple[Thing, ...]:
+    """Return what folders explain that no resource stands for."""
+    found = discovery.values_in(sys.modules[__name__], "explanations", "THINGS")
+    return tuple(thing for entries in found for thing in entries)
 
 
 @cache

@@ -59,11 +59,12 @@ def openrc(*, where: Where, clouds_yaml: bool, internal: bool) -> None:
 
     This prints the administrator's password. Be careful where you store the output.
     """  # noqa: D301  click keeps the lines after its mark as they are
-    cloud = asyncio.run(_cloud(where, internal=internal))
+    cloud = asyncio.run(read_cloud(where, internal=internal))
     click.echo(as_clouds_yaml(cloud) if clouds_yaml else as_openrc(cloud), nl=False)
 
 
-async def _cloud(where: Where, *, internal: bool) -> dict[str, Any]:
+async def read_cloud(where: Where, *, internal: bool) -> dict[str, Any]:
+    """Return how the administrator logs in."""
     async with client_of(where) as client:
         namespace = await resource_names.namespace_of(client, where.namespace)
         keystones = await list_kind(client, KeystoneAPI, namespace)
