@@ -44,6 +44,12 @@ ALL = (
         (*PYTEST, "tests/long/test_cluster_chaos.py", "tests/long/test_cluster_lifecycle.py"),
         minutes=30,
     ),
+    Part(
+        "machine",
+        "machines beside the local cluster: their life, and the ways between them and the cluster",
+        (*PYTEST, "tests/long/test_local_node.py"),
+        minutes=20,
+    ),
     Part("by-hand", "every chart by hand, as its README shows", (*PYTEST, "tests/long/test_by_hand.py"), minutes=30),
     Part(
         "ways",

@@ -1,12 +1,10 @@
 """A cluster goes without a trace, lives beside another, keeps its data when asked to, and says what is wrong."""
 
 import os
-import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
@@ -17,8 +15,7 @@ from tests.e2e.clusters import NAME, Kubectl, bring_up, take_down
 from tests.e2e.waiting import eventually
 from tests.e2e.workloads import answered, load_balanced
 from tests.long.programs import killed
-
-OTHER = "e2e-other"
+from tests.long.traces import OTHER, traces
 
 
 @pytest.fixture
@@ -27,40 +24,6 @@ def other() -> Iterator[str]:
     take_down(OTHER)
     yield OTHER
     take_down(OTHER)
-
-
-def traces() -> dict[str, list[str]]:
-    """All that a cluster could leave behind on the machine; numbers that only count up are left out."""
-    # Further clusters come and go meanwhile, elsewhere on the machine; who asks for an address holds a lock.
-    elsewhere = {path.name.strip(".").removesuffix(".lock") for path in layout.root().iterdir()} - {NAME, OTHER}
-
-    def lines(*command: str) -> list[str]:
-        text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        return ours(re.sub(r"^\d+: |\[\d+:\d+\]|^#.*", "", line) for line in text.splitlines())
-
-    def ours(found: Iterable[str]) -> list[str]:
-        return sorted(text for text in found if OTHER in text or not any(name in text for name in elsewhere))
-
-    return {
-        "links": lines("ip", "-brief", "link"),
-        "routes": lines("ip", "route", "show", "table", "all"),
-        "firewall": lines("iptables-save"),
-        # Images may be built meanwhile, elsewhere on the machine.
-        "mounts": [line for line in lines("mount") if "/images/storage/" not in line and "buildah" not in line],
-        "namespaces": lines("ip", "netns", "list"),
-        "processes": [line for line in lines("ps", "-eo", "args") if OTHER in line],
-        # A group of another cluster's pod may vanish meanwhile, which os.walk passes over.
-        "groups": ours(
-            f"{folder}/{name}"
-            for folder, names, _ in os.walk("/sys/fs/cgroup")
-            for name in names
-            if name.startswith("stackwright")
-        ),
-        "folders": [
-            str(path) for folder in ("/var/lib", "/run", "/var/log", "/opt") for path in Path(folder).iterdir()
-        ],
-        "clusters": ours(path.name for path in layout.root().iterdir()),
-    }
 
 
 def of(cluster: Cluster, kubectl: Kubectl) -> Kubectl:

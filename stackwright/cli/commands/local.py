@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from stackwright.cli.commands import local_node
 from stackwright.cli.questions import asker
 
 
@@ -11,6 +12,8 @@ from stackwright.cli.questions import asker
 def local() -> None:
     """Run Kubernetes on this machine."""
 
+
+local.add_command(local_node.node)
 
 named = click.option(
     "--name", default="default", show_default=True, metavar="NAME", help="Which cluster; several can run side by side."

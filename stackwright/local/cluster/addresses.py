@@ -9,6 +9,8 @@ import msgspec
 
 from stackwright.local.errors import Collision
 
+# How many machines may be beside the node, and where their addresses begin.
+MACHINES, _FIRST_MACHINE = 64, 64
 # A route that is wider than this leads to the internet, and is not a local network.
 _WIDEST = 8
 
@@ -38,6 +40,10 @@ class Network(msgspec.Struct, frozen=True):
     def node(self, index: int) -> str:
         """Return the address of a node, counted from zero."""
         return str(IPv4Network(self.nodes)[index + 2])
+
+    def machine(self, index: int) -> str:
+        """Return the address of a machine beside the cluster, counted from zero."""
+        return str(IPv4Network(self.nodes)[_FIRST_MACHINE + index])
 
     def pods_of(self, index: int) -> str:
         """Return the range of the pods of a node, counted from zero."""

@@ -20,30 +20,35 @@ def enter(root: Path, var: Path, *, hostname: str, needed: Iterable[Path]) -> No
     """Make `root` this process' root, with `var` as its /var; `needed` are folders that stay where they are."""
     for folder in (root, *(var / name for name in _VAR)):
         folder.mkdir(parents=True, exist_ok=True)
-    _mount("--types", "tmpfs", "--options", "mode=755", "node", root)
+    mount("--types", "tmpfs", "--options", "mode=755", "node", root)
     for entry in Path("/").iterdir():
         _show(entry, root / entry.name)
-    _mount("--bind", var, root / "var")
-    _mount("--types", "tmpfs", "--options", "mode=755", "run", root / "run")
+    mount("--bind", var, root / "var")
+    mount("--types", "tmpfs", "--options", "mode=755", "run", root / "run")
     # Many programs know this folder by the name that it had before.
     (root / "var" / "run").unlink(missing_ok=True)
     (root / "var" / "run").symlink_to("/run")
-    _mount("--types", "proc", "proc", root / "proc")
+    mount("--types", "proc", "proc", root / "proc")
     for folder in hidden(needed):
         target = root / folder.relative_to("/")
         target.mkdir(parents=True, exist_ok=True)
-        _mount("--rbind", folder, target)
+        mount("--rbind", folder, target)
+    settle(root, hostname)
+    forward = Path("/proc/sys/net/ipv4/ip_forward")
+    forward.write_text("1\n")
+
+
+def settle(root: Path, hostname: str) -> None:
+    """Make a folder that something is mounted on this process' root, and leave the host's behind."""
     old = root / "old"
-    old.mkdir()
+    old.mkdir(exist_ok=True)
     _run("pivot_root", root, old)
     os.chdir("/")
     _run("umount", "--lazy", "/old")
     Path("/old").rmdir()
-    # Shared among the node's own programs, so that a pod's mounts can reach the kubelet; the host is not one of them.
-    _mount("--make-rshared", "/")
+    # Shared among the machine's own programs, so that a pod's mounts reach the kubelet; the host is not one of them.
+    mount("--make-rshared", "/")
     socket.sethostname(hostname)
-    forward = Path("/proc/sys/net/ipv4/ip_forward")
-    forward.write_text("1\n")
 
 
 def hidden(folders: Iterable[Path]) -> list[Path]:
@@ -58,13 +63,14 @@ def _show(entry: Path, target: Path) -> None:
     elif entry.is_dir():
         target.mkdir()
         if entry.name not in REPLACED:
-            _mount("--rbind", entry, target)
+            mount("--rbind", entry, target)
     elif entry.is_file():
         target.touch()
-        _mount("--bind", entry, target)
+        mount("--bind", entry, target)
 
 
-def _mount(*arguments: str | Path) -> None:
+def mount(*arguments: str | Path) -> None:
+    """Run mount."""
     _run("mount", *arguments)
 
 

@@ -61,6 +61,11 @@ class Settings(msgspec.Struct, frozen=True):
         return f"sw-{self.name}"
 
     @property
+    def bridge(self) -> str:
+        """The host's bridge that joins the node's cable with those of the machines beside it, while there are any."""
+        return f"sn-{self.name}"
+
+    @property
     def node(self) -> Node:
         """The one node that there is until there are more."""
         return self.nodes[0]
@@ -178,6 +183,11 @@ class Layout:
         """The folder on which a node's root is put together, in the node's own mount namespace."""
         return self.directory / "nodes" / node.name / "root"
 
+    @property
+    def machines(self) -> Path:
+        """The folder of the machines beside the cluster."""
+        return self.directory / "machines"
+
     def log(self, program: str) -> Path:
         """The log of one of the programs."""
         return self.logs / f"{program}.log"
@@ -190,7 +200,7 @@ class Layout:
     def passing(self) -> list[Path]:
         """Everything but the data: files that each start makes, and files that are useless without the processes."""
         kept = {self.settings, self.etcd, self.certificates}
-        top = [path for path in self.directory.iterdir() if path not in kept and path.name != "nodes"]
+        top = [path for path in self.directory.iterdir() if path not in kept and path.name not in ("nodes", "machines")]
         var = [path for path in self.directory.glob("nodes/*/var/*") if path.name != "lib"]
         lib = [
             path for path in self.directory.glob("nodes/*/var/lib/*") if path.name not in ("containerd", "stackwright")
@@ -199,20 +209,20 @@ class Layout:
 
     def read_settings(self) -> Settings | None:
         """Return the settings of the cluster, or None if there is no cluster."""
-        return _read(self.settings, Settings)
+        return read(self.settings, Settings)
 
     def write_settings(self, settings: Settings) -> None:
         """Leave for the first process what it needs to know."""
         self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _write(self.settings, settings)
+        write(self.settings, settings)
 
     def read_state(self) -> State | None:
         """Return what the first process last said, or nothing when it has not said anything yet."""
-        return _read(self.state, State)
+        return read(self.state, State)
 
     def write_state(self, state: State) -> None:
         """Say something; a reader sees the old state or the new one, never a half."""
-        _write(self.state, state)
+        write(self.state, state)
 
     @contextmanager
     def locked(self, progress: Progress) -> Iterator[None]:
@@ -247,7 +257,8 @@ def held(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[Non
             return
 
 
-def _read(path: Path, kind: type[T]) -> T | None:
+def read(path: Path, kind: type[T]) -> T | None:
+    """Return what a file of such a folder says, or None if there is none."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except FileNotFoundError:
@@ -256,7 +267,8 @@ def _read(path: Path, kind: type[T]) -> T | None:
         raise ClusterFailed(f"{path} cannot be read ({error}); remove it, and bring the cluster up again.") from error
 
 
-def _write(path: Path, value: msgspec.Struct) -> None:
+def write(path: Path, value: msgspec.Struct) -> None:
+    """Write such a file; a reader sees the old content or the new one, never a half."""
     beside = path.with_suffix(".new")
     beside.write_bytes(msgspec.json.encode(value))
     beside.replace(path)

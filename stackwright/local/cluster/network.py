@@ -1,8 +1,13 @@
-"""Connects a node with the host: a cable, two routes, and nothing in the host's firewall."""
+"""Connects a node with the host: a cable, two routes, and nothing in the host's firewall.
 
+While there are machines beside the node, a bridge of the host joins their cables with the node's. It then has what the
+node's cable has otherwise: the host's address and the routes.
+"""
+
+import hashlib
 import json
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from ipaddress import IPv4Network
 from typing import Any
 
@@ -21,11 +26,11 @@ def own_addresses() -> list[str]:
     return [address["local"] for link in _json("-4", "address") for address in link.get("addr_info", [])]
 
 
-def taken(own: str = "") -> list[Taken]:
-    """Return the ranges that this machine uses, except those of one link."""
-    addresses = [Taken(range_, f"this machine's link {link}") for link, range_ in _addresses()]
-    routes = [Taken(range_, f"a route on {link}") for link, range_ in _routes()]
-    return [one for one in (*addresses, *routes) if not one.by.endswith(f" {own}")]
+def taken(own: Collection[str] = ()) -> list[Taken]:
+    """Return the ranges that this machine uses, except those of some links."""
+    addresses = [Taken(range_, f"this machine's link {link}") for link, range_ in _addresses() if link not in own]
+    routes = [Taken(range_, f"a route on {link}") for link, range_ in _routes() if link not in own]
+    return [*addresses, *routes]
 
 
 def _addresses() -> Iterable[tuple[str, IPv4Network]]:
@@ -43,11 +48,15 @@ def _routes() -> Iterable[tuple[str, IPv4Network]]:
 
 def attach(settings: Settings, first: int) -> None:
     """Connect the node of that first process; what is connected already stays as it is."""
-    if not has_link(settings):
+    if not has_link(settings.link):
         _ip("link", "add", settings.link, "type", "veth", "peer", "name", INNER, "netns", str(first))
     network = settings.network
     length = IPv4Network(network.nodes).prefixlen
-    _ip("address", "replace", f"{network.host}/{length}", "dev", settings.link)
+    outer = settings.link
+    if has_link(settings.bridge):
+        _ip("link", "set", settings.link, "master", settings.bridge)
+        outer = settings.bridge
+    _give_host_address(settings, outer)
     _ip("link", "set", settings.link, "up")
     inner = ("nsenter", "--net", "--target", str(first), "ip")
     _run([*inner, "link", "set", "lo", "up"])
@@ -55,8 +64,54 @@ def attach(settings: Settings, first: int) -> None:
     _run([*inner, "link", "set", INNER, "up"])
     _run([*inner, "route", "replace", "default", "via", network.host])
     _refuse_unknown(network.services, first)
-    for range_ in (network.services, network.pods):
-        _ip("route", "replace", range_, "via", settings.address, "dev", settings.link)
+    _route(settings, outer)
+
+
+def _route(settings: Settings, outer: str) -> None:
+    """Let the host reach Services and pods, through the node."""
+    for range_ in (settings.network.services, settings.network.pods):
+        _ip("route", "replace", range_, "via", settings.address, "dev", outer)
+
+
+def share(settings: Settings) -> None:
+    """Make the bridge that joins the node with machines beside it; whatever of it is there stays as it is."""
+    if not has_link(settings.bridge):
+        # Without an address of its own it takes one of its cables', and loses it with that cable.
+        own = hashlib.sha256(settings.bridge.encode()).hexdigest()
+        address = ":".join(("02", *(own[place : place + 2] for place in range(0, 10, 2))))
+        _ip("link", "add", settings.bridge, "address", address, "type", "bridge")
+    _ip("link", "set", settings.bridge, "up")
+    _give_host_address(settings, settings.bridge)
+    if has_link(settings.link):
+        _ip("link", "set", settings.link, "master", settings.bridge)
+        _ip("address", "flush", "dev", settings.link)
+        _route(settings, settings.bridge)
+
+
+def plug(settings: Settings, cable: str, first: int) -> None:
+    """Connect the machine of that first process with the bridge."""
+    if not has_link(cable):
+        _ip("link", "add", cable, "type", "veth", "peer", "name", INNER, "netns", str(first))
+    _ip("link", "set", cable, "master", settings.bridge, "up")
+
+
+def stop_sharing(settings: Settings) -> None:
+    """Remove the bridge once no machine is connected to it; the node's cable gets back what it had."""
+    if not has_link(settings.bridge) or set(_ports(settings.bridge)) - {settings.link}:
+        return
+    _ip("link", "delete", settings.bridge)
+    if has_link(settings.link):
+        _give_host_address(settings, settings.link)
+        _route(settings, settings.link)
+
+
+def _give_host_address(settings: Settings, link: str) -> None:
+    length = IPv4Network(settings.network.nodes).prefixlen
+    _ip("address", "replace", f"{settings.network.host}/{length}", "dev", link)
+
+
+def _ports(bridge: str) -> list[str]:
+    return [link["ifname"] for link in _json("link", "show", "master", bridge)]
 
 
 def _refuse_unknown(services: str, first: int) -> None:
@@ -81,20 +136,25 @@ def _refuse_unknown(services: str, first: int) -> None:
 
 
 def detach(settings: Settings) -> None:
-    """Remove the cable, and with it its routes."""
-    if not has_link(settings):
+    """Remove the node's cable, and with it its routes."""
+    unplug(settings.link)
+
+
+def unplug(cable: str) -> None:
+    """Remove a cable."""
+    if not has_link(cable):
         return
     try:
-        _ip("link", "delete", settings.link)
+        _ip("link", "delete", cable)
     except ClusterFailed:
-        # The kernel takes it away by itself, a moment after the node's end; that may be this moment.
-        if has_link(settings):
+        # The kernel takes it away by itself, a moment after the machine's end; that may be this moment.
+        if has_link(cable):
             raise
 
 
-def has_link(settings: Settings) -> bool:
-    """Return whether the host's end of the cable is there."""
-    return any(link["ifname"] == settings.link for link in _json("link"))
+def has_link(name: str) -> bool:
+    """Return whether the host has a link of that name, such as its end of a cable."""
+    return any(link["ifname"] == name for link in _json("link"))
 
 
 def addresses_on(link: str) -> list[str]:

@@ -1,0 +1,117 @@
+"""The machines beside a cluster, as far as the cluster knows them: what their folders hold, and how they end.
+
+They are machines of their own and run nothing of Kubernetes. `stackwright.local.machine` makes them; a cluster that
+goes down takes them with it, because their addresses are of its network.
+"""
+
+import hashlib
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from stackwright.local.cluster import cgroups, first_process, layout, network, processes
+from stackwright.local.cluster.layout import Layout, ProcessKey
+
+# What systemd understands as a request to shut down in order.
+SHUT_DOWN = signal.SIGRTMIN + 3
+
+
+class MachineSettings(msgspec.Struct, frozen=True):
+    """How a machine is run."""
+
+    name: str
+    cluster: str
+    index: int
+    """Its place in the network, counted from zero."""
+    address: str
+    root: str = ""
+    """Of which root file system it was made."""
+
+
+class MachineState(msgspec.Struct, frozen=True):
+    """Which process is a machine's first, and whether the process that started it has done all its part."""
+
+    first: ProcessKey
+    connected: bool = False
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """The folder of one machine."""
+
+    directory: Path
+
+    @property
+    def name(self) -> str:
+        """The machine's name."""
+        return self.directory.name
+
+    @property
+    def settings(self) -> Path:
+        """How it is run."""
+        return self.directory / "settings.json"
+
+    @property
+    def state(self) -> Path:
+        """Which process is its first."""
+        return self.directory / "state.json"
+
+    @property
+    def root(self) -> Path:
+        """Its root file system."""
+        return self.directory / "root"
+
+    @property
+    def log(self) -> Path:
+        """What its first process says before it becomes systemd."""
+        return self.directory / "machine.log"
+
+    @property
+    def controllers(self) -> Path:
+        """Which controllers of cgroup v2 were switched on for it."""
+        return self.directory / "cgroup-controllers"
+
+    @property
+    def cluster(self) -> str:
+        """The name of the cluster that it is beside."""
+        return self.directory.parent.parent.name
+
+    @property
+    def cgroup(self) -> str:
+        """Its control group, below each hierarchy's root; no cluster's name has a dot."""
+        return f"stackwright-{self.cluster}.{self.name}"
+
+    @property
+    def cable(self) -> str:
+        """The host's end of its cable; Linux allows 15 characters."""
+        digest = hashlib.sha256(f"{self.cluster}/{self.name}".encode()).hexdigest()
+        return f"sm-{digest[:12]}"
+
+    def read_settings(self) -> MachineSettings | None:
+        """Return how it is run, or None if it was never made."""
+        return layout.read(self.settings, MachineSettings)
+
+    def running(self) -> MachineState | None:
+        """Return its state if it runs; what a dead one has left behind says nothing."""
+        state = layout.read(self.state, MachineState)
+        return state if state and processes.alive(state.first) else None
+
+
+def of(place: Layout) -> Iterator[Neighbour]:
+    """Return the machines beside a cluster, in the order of their names."""
+    if place.machines.is_dir():
+        yield from (Neighbour(path) for path in sorted(place.machines.iterdir()) if path.is_dir())
+
+
+def end(machine: Neighbour, *, orderly: bool) -> None:
+    """End a machine, and remove what it has outside of its folder; one that has ended is swept up after."""
+    if state := machine.running():
+        first_process.end(state.first, asking=SHUT_DOWN if orderly else None)
+    network.unplug(machine.cable)
+    enabled = machine.controllers.read_text().split() if machine.controllers.exists() else []
+    cgroups.remove(machine.cgroup, cgroups.hierarchies(), enabled=enabled)
+    machine.controllers.unlink(missing_ok=True)
+    machine.state.unlink(missing_ok=True)
