@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from stackwright.local import process
 from stackwright.local.cluster import layout, neighbours, network
 from stackwright.local.cluster.lifecycle import Cluster
 from stackwright.local.errors import ClusterFailed
@@ -132,6 +133,7 @@ def test_a_machine_reaches_the_cluster_and_pods_reach_it(cluster: Cluster, kubec
         state = cluster.layout.read_state()
         assert state is not None
         os.kill(state.first.pid, signal.SIGKILL)
+        assert process.wait_gone(state.first.pid, 30)
         bring_up(name)
         eventually(lambda: answered(address).startswith("beside-"), "its address answers again")
         assert ssh(machine, f"python3 -c '{fetch}' http://{address}/").startswith("beside-")
