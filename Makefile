@@ -75,7 +75,7 @@ functional: setup ## Ring 3: controllers on a real API server
 charts: setup ## Ring 4: charts with the real helm, and the images
 	@echo "==> ring 4: charts and images"
 	@$(MAKE) --no-print-directory binaries || [ -z "$$CI" ]
-	@[ -z "$$CI" ] || $(STACKWRIGHT) image build --yes
+	@[ -z "$$CI" ] || { $(STACKWRIGHT) image build --yes && $(STACKWRIGHT) image build --yes ansible-runner; }
 	@timeout $(CHARTS_MINUTES)m $(PYTEST) -q -n auto tests/charts tests/images
 
 fast: lint unit runtime ## What to run all the time: lint and rings 1 and 2
@@ -104,6 +104,7 @@ mutants: setup ## Break the product in known ways, and see that a test notices e
 everything: setup ## What CI does not run: all that takes long, part by part, with a summary at the end (needs root)
 	@$(MAKE) --no-print-directory binaries
 	@$(STACKWRIGHT) image build --yes
+	@$(STACKWRIGHT) image build --yes ansible-runner
 	@$(BIN)/python -m tests.everything $(PARTS)
 
 crds: setup ## Write anew from the code: CRDs, permissions, the charts' blueprints and schemas, the reference pages
@@ -126,6 +127,8 @@ lock: setup ## Pin anew what is not pinned yet: our own libraries, and those of 
 	@grep -E '^[A-Za-z0-9]' requirements.lock | sed 's/ \\$$//' > $(VENV)/constraints.txt
 	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	  --python-version 3.13 --constraint $(VENV)/constraints.txt pyproject.toml -o images/operator/requirements.txt
+	@$(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --no-annotate --python-version 3.13 \
+	  --python-platform linux images/ansible-runner/packages.txt -o images/ansible-runner/requirements.txt
 	@$(BIN)/python -m stackwright.local.images.locking
 
 benchmarks: binaries ## Measure what we promise, beside what it is compared with

@@ -82,7 +82,9 @@ def travel(name: str, *, ask: Ask, progress: Progress) -> Arrived:
     images = building.build((), known, ask=ask, progress=progress)
     cluster = lifecycle.up(name, progress=progress, ask=ask)
     loading.load(images, cluster.first.pid, progress=progress)
-    return Arrived(cluster, {image.name: image.reference for image in images})
+    # An image on request is loaded by whoever wants it; what it is called is known without that.
+    later = {name: known.images[name].reference for name, recipe in known.recipes.items() if recipe.on_request}
+    return Arrived(cluster, later | {image.name: image.reference for image in images})
 
 
 @contextmanager

@@ -50,6 +50,12 @@ ALL = (
         (*PYTEST, "tests/long/test_local_node.py"),
         minutes=20,
     ),
+    Part(
+        "collection",
+        "the Ansible collection: its linter, and a machine that it prepares",
+        (*PYTEST, "tests/long/test_collection.py"),
+        minutes=20,
+    ),
     Part("by-hand", "every chart by hand, as its README shows", (*PYTEST, "tests/long/test_by_hand.py"), minutes=30),
     Part(
         "ways",

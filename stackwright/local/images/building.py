@@ -70,10 +70,12 @@ def _image(recipe: Recipe, found: Fingerprint) -> Image:
 
 
 def chosen(known: Catalogue, names: Iterable[str] = ()) -> list[Image]:
-    """Return the images of those names; when none is given, all that are run."""
+    """Return the images of those names; when none is given, all that are run, except those on request."""
     named = tuple(names)
-    order = [recipe.name for recipe in recipes.ordered(known.recipes, named)]
-    return [known.images[name] for name in order if (name in named if named else not known.recipes[name].intermediate)]
+    order = recipes.ordered(known.recipes, named)
+    usual = (recipe.name for recipe in order if not (recipe.intermediate or recipe.on_request))
+    wanted = set(named or usual)
+    return [known.images[recipe.name] for recipe in order if recipe.name in wanted]
 
 
 def build(names: Iterable[str], known: Catalogue, *, ask: Ask, progress: Progress) -> list[Image]:

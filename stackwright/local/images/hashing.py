@@ -67,12 +67,13 @@ def hashes(order: Iterable[Recipe], around: Circumstances) -> dict[str, Fingerpr
     for recipe in order:
         needs = {name: found[name].whole for name in recipe.needs}
         inputs = _digest(_inputs(recipe, needs, around))
-        # What only people read does not make another image.
-        words = msgspec.json.encode(msgspec.structs.replace(recipe, description=""))
+        # What only people read does not make another image, nor does when it is built.
+        words = msgspec.to_builtins(msgspec.structs.replace(recipe, description=""))
+        del words["on_request"]
         text = composing.containerfile(around.root, recipe).encode()
         parts = [("inputs", inputs.encode())]
         if recipe.name not in around.replaced:
-            parts += [("recipe", words), ("containerfile", text)]
+            parts += [("recipe", msgspec.json.encode(words)), ("containerfile", text)]
         found[recipe.name] = Fingerprint(_digest(parts), inputs)
     return found
 

@@ -47,6 +47,8 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The file by which a service's folder, in stackwright/services or beside the recipe, says what is installed."""
     intermediate: bool = False
     """Whether it is only there to make others from it, and never run."""
+    on_request: bool = False
+    """Whether it is built only when somebody names it."""
     date: str = ""
     bootstrap: Bootstrap | None = None
     scratch: Scratch | None = None

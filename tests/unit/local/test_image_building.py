@@ -113,6 +113,13 @@ def test_without_names_all_that_are_run_are_chosen() -> None:
     assert [image.name for image in building.chosen(known, ["base"])] == ["base"]
 
 
+def test_an_image_on_request_is_built_only_by_its_name() -> None:
+    known = building.catalogue()
+    assert known.recipes["ansible-runner"].on_request
+    assert "ansible-runner" not in {image.name for image in building.chosen(known)}
+    assert [image.name for image in building.chosen(known, ["ansible-runner"])] == ["ansible-runner"]
+
+
 def test_another_debian_makes_other_images_but_not_of_those_from_scratch() -> None:
     ours, others = building.catalogue().images, building.catalogue(debian="debian:trixie-slim").images
     assert ours["mariadb"].hash != others["mariadb"].hash

@@ -208,7 +208,7 @@ def test_the_same_content_has_the_same_hash(root: Path) -> None:
     (root / "start" / "script").write_text("one")
     (root / "start" / "__pycache__").mkdir()
     (root / "start" / "__pycache__" / "script.pyc").write_text("compiled")
-    write(root, "base", 'description = "in other words"\nneeds = ["debian"]\n')
+    write(root, "base", 'description = "in other words"\nneeds = ["debian"]\non_request = true\n')
     assert hashes(root) == before
 
 

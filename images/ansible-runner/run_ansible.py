@@ -1,0 +1,137 @@
+#!/opt/ansible/bin/python
+"""One run of Ansible, told as it goes: a JSON object a line for each event, and last the summary.
+
+    {"host": "compute-0", "status": "failed", "task": "Install packages", "message": "No space left on device"}
+    {"summary": {"compute-0": "failed", "compute-1": "ok"}}
+
+It takes the arguments of `ansible-runner run`, so that an image with ansible-runner alone can stand in for this one.
+Any other command is run as it is. What Ansible hides (no_log) is hidden here, too, and of a result only the message is
+shown.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+LONGEST = 2000
+FORKS_PER_CORE = 10
+CGROUP_LIMIT = Path("/sys/fs/cgroup/cpu.max")
+# The summary's words, by the numbers of Ansible's statistics; the first that is not zero counts.
+_FAILURES = {"dark": "unreachable", "failures": "failed"}
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace | None:
+    """Return what `ansible-runner run` is asked for, or None if it is another command."""
+    if list(arguments[:2]) != ["ansible-runner", "run"]:
+        return None
+    parser = argparse.ArgumentParser(prog="ansible-runner run")
+    parser.add_argument("directory")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("-p", "--playbook")
+    what.add_argument("-r", "--role")
+    parser.add_argument("-i", "--ident", default="run")
+    return parser.parse_args(arguments[2:])
+
+
+def lines(event: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Return what is told of one event of ansible-runner."""
+    data = event.get("event_data", {})
+    status = _status(str(event.get("event", "")), data)
+    if status:
+        failed = status in ("failed", "unreachable")
+        said = message(data.get("res", {})) if failed else ""
+        yield {"host": data.get("host", ""), "status": status, "task": data.get("task", ""), "message": said}
+    if event.get("event") == "playbook_on_stats":
+        found = summary(data)
+        yield from ({"host": host, "status": "done", "task": "", "message": ""} for host in found)
+        yield {"summary": found}
+
+
+def _status(name: str, data: Mapping[str, Any]) -> str:
+    if name == "runner_on_failed":
+        return "ok" if data.get("ignore_errors") else "failed"
+    return {"runner_on_ok": "ok", "runner_on_unreachable": "unreachable"}.get(name, "")
+
+
+def message(result: Mapping[str, Any]) -> str:
+    """Return why a task failed, in words: of several items, that of the first that failed."""
+    items = result.get("results")
+    if isinstance(items, list):
+        result = next((item for item in items if isinstance(item, dict) and item.get("failed")), result)
+    if "censored" in result:
+        return "What went wrong is hidden, because the task handles secrets (no_log)."
+    words = [str(result.get(name, "")).strip() for name in ("msg", "stderr", "module_stderr")]
+    said = "\n".join(dict.fromkeys(word for word in words if word)) or str(result.get("stdout", "")).strip()
+    return said[:LONGEST] or "The task failed, and said nothing."
+
+
+def summary(statistics: Mapping[str, Any]) -> dict[str, str]:
+    """Return how each host ended."""
+    numbers = ("ok", "changed", "dark", "failures", "processed", "skipped")
+    hosts = sorted({host for name in numbers for host in statistics.get(name, {})})
+    return {
+        host: next((word for name, word in _FAILURES.items() if statistics.get(name, {}).get(host)), "ok")
+        for host in hosts
+    }
+
+
+def forks(limit: str, cores: int) -> int:
+    """Return how many machines are worked on at once; `limit` is what the pod may use, as its control group says."""
+    words = limit.split()
+    if len(words) == 2 and words[0].isdigit() and words[1].isdigit():
+        cores = min(cores, max(1, round(int(words[0]) / int(words[1]))))
+    return FORKS_PER_CORE * cores
+
+
+def tell(line: Mapping[str, Any]) -> None:
+    """Print a line."""
+    print(json.dumps(line), flush=True)
+
+
+def run(wanted: argparse.Namespace, scratch: Path) -> int:
+    """Run Ansible to its end, and return the exit code."""
+    import ansible_runner  # noqa: PLC0415  the functions above are tried where it is not installed
+
+    playbook = wanted.playbook
+    if wanted.role:
+        # ansible-runner would write it into the project, which nobody may write.
+        path = scratch / "role.json"
+        path.write_text(json.dumps([{"hosts": "all", "gather_facts": False, "become": True, "roles": [wanted.role]}]))
+        playbook = str(path)
+    complete = False
+
+    def follow(event: Mapping[str, Any]) -> bool:
+        nonlocal complete
+        for line in lines(event):
+            complete = complete or "summary" in line
+            tell(line)
+        return False  # It keeps no copy of the event.
+
+    done = ansible_runner.run(
+        private_data_dir=wanted.directory, playbook=playbook, ident=wanted.ident, quiet=True, event_handler=follow
+    )
+    if not complete:
+        said = Path(done.stdout.name).read_text(errors="replace") if done.status != "timeout" else ""
+        print(said, file=sys.stderr, flush=True)
+        tell({"summary": {}, "message": said.strip()[:LONGEST]})
+    return int(done.rc or 0) if complete else int(done.rc or 1)
+
+
+def main() -> int:
+    """Read the command line and run it."""
+    wanted = parse(sys.argv[1:])
+    if wanted is None:
+        os.execvp(sys.argv[1], sys.argv[1:])  # noqa: S606  the user's own command
+    limit = CGROUP_LIMIT.read_text() if CGROUP_LIMIT.is_file() else ""
+    os.environ.setdefault("ANSIBLE_FORKS", str(forks(limit, len(os.sched_getaffinity(0)))))
+    with tempfile.TemporaryDirectory() as scratch:
+        return run(wanted, Path(scratch))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,92 @@
+"""The program of the execution image: what it tells of Ansible's events."""
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROGRAM = Path(__file__).parents[3] / "images" / "ansible-runner" / "run_ansible.py"
+
+
+def load() -> Any:
+    spec = importlib.util.spec_from_file_location("run_ansible", PROGRAM)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+program = load()
+
+
+def event(name: str, **data: Any) -> dict[str, Any]:
+    return {"event": name, "event_data": {"host": "compute-0", "task": "Do it", **data}}
+
+
+@pytest.mark.parametrize(
+    ("seen", "told"),
+    [
+        pytest.param(event("runner_on_ok", res={"stdout": "x"}), ("ok", ""), id="what-went-well-needs-no-words"),
+        pytest.param(event("runner_on_failed", res={"msg": "no space"}), ("failed", "no space"), id="a-failure"),
+        pytest.param(
+            event("runner_on_failed", res={"msg": "non-zero return code", "stderr": "no such file"}),
+            ("failed", "non-zero return code\nno such file"),
+            id="a-command-says-more-on-stderr",
+        ),
+        pytest.param(
+            event(
+                "runner_on_failed", res={"msg": "All items", "results": [{"msg": "a"}, {"failed": True, "msg": "b"}]}
+            ),
+            ("failed", "b"),
+            id="the-item-that-failed-speaks",
+        ),
+        pytest.param(event("runner_on_failed", ignore_errors=True, res={"msg": "x"}), ("ok", ""), id="it-was-expected"),
+        pytest.param(event("runner_on_unreachable", res={"msg": "no route"}), ("unreachable", "no route"), id="away"),
+        pytest.param(
+            event("runner_on_failed", res={"censored": "hidden", "changed": False}),
+            ("failed", "What went wrong is hidden, because the task handles secrets (no_log)."),
+            id="a-secret-stays-one",
+        ),
+    ],
+)
+def test_an_event_is_told(seen: dict[str, Any], told: tuple[str, str]) -> None:
+    (line,) = program.lines(seen)
+    assert line == {"host": "compute-0", "status": told[0], "task": "Do it", "message": told[1]}
+
+
+def test_events_that_are_of_no_host_are_not_told() -> None:
+    assert list(program.lines(event("playbook_on_task_start"))) == []
+
+
+def test_the_end_says_how_each_host_is() -> None:
+    stats = {"ok": {"a": 1, "b": 2, "c": 1}, "dark": {"c": 1}, "failures": {"b": 1}, "processed": {"a": 1}}
+    *done, last = program.lines({"event": "playbook_on_stats", "event_data": stats})
+    assert [line["host"] for line in done if line["status"] == "done"] == ["a", "b", "c"]
+    assert last == {"summary": {"a": "ok", "b": "failed", "c": "unreachable"}}
+
+
+def test_a_long_message_is_cut() -> None:
+    assert len(program.message({"msg": "x" * 10_000})) == program.LONGEST
+
+
+def test_forks_follow_what_the_pod_may_use() -> None:
+    assert program.forks("max 100000\n", 4) == 40
+    assert program.forks("200000 100000\n", 4) == 20
+    assert program.forks("50000 100000\n", 4) == 10
+    assert program.forks("", 2) == 20
+
+
+def test_the_arguments_are_those_of_ansible_runner() -> None:
+    asked = program.parse(["ansible-runner", "run", "/runner", "-p", "stackwright.edpm.install_os", "-i", "run-1"])
+    assert (asked.directory, asked.playbook, asked.role, asked.ident) == (
+        "/runner",
+        "stackwright.edpm.install_os",
+        None,
+        "run-1",
+    )
+    assert program.parse(["ansible-runner", "run", "/runner", "-r", "a.b.c"]).role == "a.b.c"
+    assert program.parse(["ansible", "--version"]) is None
+    with pytest.raises(SystemExit):
+        program.parse(["ansible-runner", "run", "/runner"])
