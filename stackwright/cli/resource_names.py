@@ -12,12 +12,16 @@ import click
 
 from stackwright import services
 from stackwright.api.base import CustomResource
+from stackwright.api.dataplane import OpenStackDataPlane
 from stackwright.cli import log_lines
 from stackwright.cli.connection import Where, client_of
 from stackwright.foresight.kinds import chart_of, service_kinds
 from stackwright.foresight.objects import list_kind, list_kinds
 from stackwright.kube.client import Client
 from stackwright.kube.errors import Denied
+
+# What the names of the kinds of a data plane begin with.
+DATA_PLANE = OpenStackDataPlane.kind.name
 
 C = TypeVar("C", bound=CustomResource)
 
@@ -34,7 +38,9 @@ def words_of(kind: type[CustomResource]) -> set[str]:
     """Return all words by which a kind is known, to kubectl and to us."""
     short_names = kind.definition.short_names  # type: ignore[attr-defined]  # every kind that we serve has one
     words = {kind.kind.name.lower(), kind.kind.plural, kind.kind.crd_name, *short_names}
-    return words | ({chart_of(kind)} if kind in service_kinds() else set())
+    # node/NAME and role/NAME are clear enough here.
+    words |= {kind.kind.name.removeprefix(DATA_PLANE).lower()} if kind.kind.name.startswith(DATA_PLANE) else set()
+    return (words | ({chart_of(kind)} if kind in service_kinds() else set())) - {""}
 
 
 def label(resource: CustomResource) -> str:

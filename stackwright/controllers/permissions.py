@@ -41,7 +41,7 @@ HANDED_ON: Mapping[str, Rights] = {"mariadb": {("", Pod.kind.plural): frozenset(
 
 def rights(controllers: Iterable[Controller], blueprints: Iterable[Service[Any, Any]]) -> tuple[Rights, Rights]:
     """Return what is needed in namespaces, and what of objects that are in none."""
-    blueprints = tuple(blueprints)
+    controllers, blueprints = tuple(controllers), tuple(blueprints)
     found: dict[Kind, set[str]] = defaultdict(set)
     below: dict[tuple[str, str], frozenset[str]] = {}
     for controller in controllers:
@@ -67,7 +67,8 @@ def rights(controllers: Iterable[Controller], blueprints: Iterable[Service[Any, 
     outside = {(kind.group, kind.plural): frozenset(verbs) for kind, verbs in found.items() if not kind.namespaced}
     handed = (granted for service in blueprints for granted in HANDED_ON.get(service.name, {}).items())
     inside |= {place: inside.get(place, frozenset()) | verbs for place, verbs in handed}
-    return {**inside, **below, **_pods(blueprints)}, outside
+    logs = any(controller.logs for controller in controllers)
+    return {**inside, **below, **_pods(blueprints, logs=logs)}, outside
 
 
 def _made(blueprints: Iterable[Service[Any, Any]]) -> Iterator[tuple[type[Resource], frozenset[str]]]:
@@ -86,10 +87,10 @@ def _finalizers(kind: type[Resource]) -> Rights:
     return {(kind.kind.group, f"{kind.kind.plural}/finalizers"): frozenset({"update"})}
 
 
-def _pods(blueprints: Iterable[Service[Any, Any]]) -> Rights:
+def _pods(blueprints: Iterable[Service[Any, Any]], *, logs: bool) -> Rights:
     """Return what is asked of pods: their logs, and where a service keeps keys, whether they hold them."""
     blueprints = tuple(blueprints)
-    granted = {("", f"{Pod.kind.plural}/log"): frozenset({"get"})} if blueprints else {}
+    granted = {("", f"{Pod.kind.plural}/log"): frozenset({"get"})} if blueprints or logs else {}
     if any(service.key_rings for service in blueprints):
         # The connection is opened by a GET; newer servers ask for `create` as well.
         granted["", f"{Pod.kind.plural}/exec"] = frozenset({"get", "create"})

@@ -4,9 +4,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from stackwright import services
+from stackwright.api.dataplane import OpenStackDataPlane
+from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.api.topology import Topology
 from stackwright.blueprint.images import ComponentImage
-from stackwright.controllers import admission, broker, controlplane, database, identity, service
+from stackwright.controllers import admission, broker, controlplane, database, dataplane, identity, service
 from stackwright.controllers.admission import Known
 from stackwright.controllers.controlplane import ServiceOperator, ServiceOperators
 from stackwright.controllers.dialling import Dialler
@@ -28,6 +30,7 @@ def assemble(
         *database.controllers(dialler),
         *broker.controllers(dialler),
         *identity.controllers(dialler),
+        *dataplane.controllers(environment.images),
         *services.controllers(),
     )
 
@@ -60,9 +63,11 @@ def webhooks(
     # A kind may have several controllers, and has one webhook: where the kind is kept.
     kept = dict.fromkeys(each.kind for each in controllers if each.reports and issubclass(each.kind, CustomResource))
     umbrella = services.control_plane()
-    # No controller keeps a Topology: the core answers for it.
-    alone: tuple[type[CustomResource], ...] = (Topology,) if umbrella in kept else ()
+    # No controller keeps these: the team of those who read them answers for them.
+    read = ((Topology, umbrella), (OpenStackDataPlaneService, OpenStackDataPlane))
+    alone: tuple[type[CustomResource], ...] = tuple(kind for kind, reader in read if reader in kept)
     kinds = (*kept, *alone) if operators is None else services.kinds()
     further = services.checks()
-    further = {**further, umbrella: (*further.get(umbrella, ()), controlplane.check)}
+    own = {umbrella: controlplane.check, **dataplane.checks}
+    further = {**further, **{kind: (*further.get(kind, ()), check) for kind, check in own.items()}}
     return admission.webhooks(kinds, known, further, images)

@@ -3,6 +3,8 @@
 import hashlib
 from collections.abc import Iterable
 
+from stackwright.api.ansibleee import OpenStackAnsibleEE
+from stackwright.api.dataplane import OpenStackDataPlane
 from stackwright.api.topology import Topology
 from stackwright.kube.resource import Resource
 
@@ -15,8 +17,10 @@ CORE = "core"
 def team_of_kind(kind: type[Resource]) -> str:
     """Return the team that keeps a kind: the service that its group is named after, `core` for no service.
 
-    So the team of a database server keeps its schemas and accounts, too.
+    So the team of a database server keeps its schemas and accounts, too. Runs of Ansible belong to the data plane.
     """
+    if kind is OpenStackAnsibleEE:
+        return team_of_kind(OpenStackDataPlane)
     return CORE if kind is Topology else kind.kind.group.partition(".")[0]
 
 

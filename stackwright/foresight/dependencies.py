@@ -8,8 +8,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from stackwright import services
+from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.base import CustomResource
 from stackwright.api.controlplane import OpenStackControlPlane
+from stackwright.api.dataplane import OpenStackDataPlaneNode
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.api.mariadb import DATABASE_LABEL, SERVER_LABEL, MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
@@ -73,6 +75,11 @@ def _of_shared(resource: CustomResource, objects: Objects) -> Iterable[ResourceN
             yield _provider("broker"), resource.spec.rabbitmqClusterName
         case KeystoneService():
             yield _provider("identity"), resource.spec.keystoneInstance or _only(_provider("identity"), objects)
+        case OpenStackDataPlaneNode():
+            # The run under way, and the last one of a service that failed, say why a node is not ready.
+            failed = (record.run for record in resource.status.services if record.failures)
+            running = (resource.status.running.run,) if resource.status.running is not None else ()
+            yield from ((OpenStackAnsibleEE.kind.name, name) for name in (*running, *failed))
         case KeystoneEndpoint():
             yield KeystoneService.kind.name, resource.spec.serviceName
 

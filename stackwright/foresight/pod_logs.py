@@ -1,9 +1,16 @@
 """Which containers' logs stand for a resource. Pure."""
 
+import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
+from stackwright.api.ansibleee import OpenStackAnsibleEE
+from stackwright.api.base import CustomResource
+from stackwright.api.dataplane import OpenStackDataPlaneNode
+from stackwright.controllers.dataplane import run_job
 from stackwright.controllers.service import labels
+from stackwright.foresight.kinds import chart_of
 from stackwright.kube.builtin import Job, Pod
 
 
@@ -19,6 +26,41 @@ def choose_pods(pods: Iterable[Pod]) -> list[Pod]:
     ordered = sorted(pods, key=lambda pod: (pod.metadata.creationTimestamp, pod.metadata.name))
     jobs = {_component(pod): pod for pod in ordered if _of_job(pod)}
     return [*sorted(jobs.values(), key=ordered.index), *(pod for pod in ordered if not _of_job(pod))]
+
+
+def select(resource: CustomResource) -> "Selection":
+    """Return which pods stand for a resource: those of its release, or of the runs that touch a node."""
+    name = resource.metadata.name
+    match resource:
+        case OpenStackDataPlaneNode():
+            return Selection(run_job.RUN_LABEL, node=name, host=resource.status.hostName or name)
+        case OpenStackAnsibleEE():
+            return Selection(f"{run_job.RUN_LABEL}={name}")
+    return Selection(f"{labels.NAME}={chart_of(type(resource))},{labels.INSTANCE}={name}")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Pods by their labels; of runs of Ansible only those that touch a node, and only what concerns its host."""
+
+    labels: str
+    node: str = ""
+    host: str = ""
+
+    def has(self, pod: Pod) -> bool:
+        """Return whether a pod with these labels is meant."""
+        nodes = pod.metadata.annotations.get(run_job.NODES_ANNOTATION, "").split(",")
+        return not self.node or self.node in nodes
+
+    def concerns(self, line: bytes) -> bool:
+        """Return whether a line is worth showing: not if it says what a run does on another host."""
+        if not self.host:
+            return True
+        try:
+            event = json.loads(line)
+        except ValueError:
+            return True
+        return not isinstance(event, dict) or event.get("host", self.host) == self.host
 
 
 def sources(pod: Pod, container: str = "") -> list[Source]:

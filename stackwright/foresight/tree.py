@@ -10,6 +10,7 @@ from stackwright import services
 from stackwright.api.annotations import PAUSED, RELEASE_OWNER
 from stackwright.api.base import Condition, CustomResource
 from stackwright.api.controlplane import OpenStackControlPlane, OperatorState
+from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
 from stackwright.api.mariadb import DATABASE_LABEL, MariaDBAccount, MariaDBDatabase
 from stackwright.api.service import ActionStatus
 from stackwright.controllers.ownership import TAKEN
@@ -19,7 +20,7 @@ from stackwright.foresight.kinds import WORKLOADS, chart_of, service_kinds
 from stackwright.foresight.objects import Objects, resource_name_of
 from stackwright.kube import conditions, finalizers
 from stackwright.kube.builtin import DaemonSet, Job, Plain
-from stackwright.kube.resource import Overridden, Resource, ResourceName
+from stackwright.kube.resource import Key, Overridden, Resource, ResourceName
 from stackwright.kube.shapes import pausing
 from stackwright.kube.shapes.states import HELD, state_of
 
@@ -66,6 +67,8 @@ class Node(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     since: str = ""
     pods: Pods | None = None
     paused: bool = False
+    phase: str = ""
+    """How far a machine outside of the cluster is."""
     chart: str = ""
     """Where its chart comes from, where that is not ours."""
     release_owner: str = ""
@@ -145,7 +148,16 @@ def _parents(objects: Objects) -> dict[ResourceName, Resource]:
             found[resource_name_of(resource)] = by_uid[owner.uid]
         elif owner is None and isinstance(resource, Plain) and (parent := _find_by_labels(resource, everything)):
             found[resource_name_of(resource)] = parent
-    return found
+    return found | _nodes(everything)
+
+
+def _nodes(everything: Iterable[Resource]) -> dict[ResourceName, Resource]:
+    """Return the roles of nodes: they say more of a node than the data plane that made both."""
+    everything = tuple(everything)
+    roles = {role.key: role for role in everything if isinstance(role, OpenStackDataPlaneRole)}
+    nodes = (node for node in everything if isinstance(node, OpenStackDataPlaneNode))
+    named = ((node, Key(node.metadata.namespace, node.spec.role)) for node in nodes)
+    return {resource_name_of(node): roles[role] for node, role in named if role in roles}
 
 
 def _is_refused(resource: Resource) -> bool:
@@ -212,6 +224,7 @@ def _node(
         message=message,
         since=since,
         paused=pausing.is_paused(PAUSED, resource),
+        phase=getattr(resource.status, "phase", ""),
         chart=getattr(resource.status, "chart", ""),
         release_owner=annotations.get(RELEASE_OWNER, ""),
         needed_by=needed_by,
@@ -243,6 +256,9 @@ def _custom(resource: CustomResource) -> tuple[State, str, str, str]:
             said = sentence.removeprefix(f"{resource.kind.name} {resource.metadata.name} ")
             return State.ERROR, HELD, said, resource.metadata.deletionTimestamp
         return State.WAITING, "Deleting", message, resource.metadata.deletionTimestamp
+    if not resource.declared_conditions():
+        # It is only read, and being there is all that it does.
+        return State.READY, "", "", resource.metadata.creationTimestamp
     if ready is None or resource.status.observedGeneration < resource.metadata.generation:
         # That it is paused is told beside.
         message = "" if pausing.is_paused(PAUSED, resource) else "its operator has not reported on it yet"

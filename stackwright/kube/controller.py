@@ -76,7 +76,8 @@ class Controller:
     kept in the cache. `makes` are kinds that it also writes without being their owner. `standing` are keys that are
     looked at from the start, whether or not there is such an object. `when` says which changes of the kind itself
     count. `deadline` is in seconds. `team` is whom it belongs to, where that does not follow from its kind. One that
-    only derives something from a kind of others `reports` nothing: it does not write the kind's status.
+    only derives something from a kind of others `reports` nothing: it does not write the kind's status. `logs` says
+    that it reads the logs of pods.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Controller:
     deadline: float = 60.0
     team: str = ""
     reports: bool = True
+    logs: bool = False
 
     @property
     def kinds(self) -> tuple[type[Resource], ...]:

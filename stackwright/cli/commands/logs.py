@@ -9,20 +9,23 @@ from dataclasses import dataclass, field
 
 import click
 
+from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.base import CustomResource
+from stackwright.api.dataplane import OpenStackDataPlaneNode
 from stackwright.cli import exit_codes, resource_names
 from stackwright.cli.connection import Where, client_of, cloud_options
 from stackwright.cli.parameters import Duration
-from stackwright.controllers.service import labels
 from stackwright.foresight import pod_logs
-from stackwright.foresight.kinds import chart_of, service_kinds
-from stackwright.foresight.pod_logs import Source
+from stackwright.foresight.kinds import service_kinds
+from stackwright.foresight.pod_logs import Selection, Source
 from stackwright.kube import pods as pod_calls
 from stackwright.kube.builtin import Pod
 from stackwright.kube.client import Client
 from stackwright.kube.errors import ApiError, Gone, Unreachable
 from stackwright.kube.watch import Lines
 
+# What has pods, in order of preference: services, and what runs of Ansible say of a node, or one run of all nodes.
+KINDS: tuple[type[CustomResource], ...] = (*service_kinds(), OpenStackDataPlaneNode, OpenStackAnsibleEE)
 # How long until a watch that broke is opened again.
 AGAIN = 1.0
 
@@ -62,7 +65,8 @@ def logs(  # noqa: PLR0913  its options
 
     RESOURCE has pods, for example keystone, keystoneapi/keystone or galera/openstack. The command prints the logs of
     all its pods, and of the last pod of each of its Jobs (such as db-sync). If there are several pods, each line begins
-    with the name of its pod.
+    with the name of its pod. For a machine outside of the cluster, node/NAME, it prints what the runs of Ansible say of
+    that machine.
     """
     if follow and previous:
         raise click.UsageError("the logs before a restart cannot be followed; remove --follow or --previous")
@@ -72,10 +76,10 @@ def logs(  # noqa: PLR0913  its options
 async def _logs(where: Where, word: str, wanted: Wanted) -> None:
     async with client_of(where) as client:
         namespace = await resource_names.namespace_of(client, where.namespace)
-        resource = await resource_names.find(client, word, namespace, service_kinds())
-        selector = selector_of(resource)
-        there = await client.list(Pod, namespace, labels=selector)
-        chosen = pod_logs.choose_pods(there)
+        resource = await resource_names.find(client, word, namespace, KINDS)
+        selection = pod_logs.select(resource)
+        there = await client.list(Pod, namespace, labels=selection.labels)
+        chosen = pod_logs.choose_pods(pod for pod in there if selection.has(pod))
         if not chosen and not wanted.follow:
             raise resource_names.NotThere(
                 f"{resource_names.label(resource)} has no pods; `stackwright status` says what it waits for."
@@ -85,19 +89,14 @@ async def _logs(where: Where, word: str, wanted: Wanted) -> None:
             names = sorted({source.container for pod in chosen for source in _containers(pod)})
             raise click.UsageError(f"no pod has a container {wanted.container}; there are {', '.join(names)}")
         if wanted.follow:
-            await _Follower(client, namespace, wanted).run(selector, chosen)
+            await _Follower(client, namespace, wanted, selection).run(chosen)
             return
         by_name = {pod.metadata.name: pod for pod in chosen}
         for source, prefix in prefixes(sources).items():
             if not pod_logs.has_begun(by_name[source.pod], source.container):
                 click.echo(f"{source.pod}/{source.container} has not started yet.", err=True)
                 continue
-            await _print(client, namespace, source, prefix, wanted)
-
-
-def selector_of(resource: CustomResource) -> str:
-    """Return the labels of the pods behind a resource. Pure."""
-    return f"{labels.NAME}={chart_of(type(resource))},{labels.INSTANCE}={resource.metadata.name}"
+            await _print(client, namespace, source, prefix, wanted, selection)
 
 
 def _containers(pod: Pod) -> list[Source]:
@@ -112,26 +111,27 @@ class _Follower:
     client: Client
     namespace: str
     wanted: Wanted
+    selection: Selection
     reading: dict[tuple[str, str, int], "asyncio.Task[None]"] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
 
-    async def run(self, selector: str, chosen: list[Pod]) -> None:
+    async def run(self, chosen: list[Pod]) -> None:
         """Follow until cancelled. Of the Jobs' pods that were there before only the chosen ones are read."""
-        there = await self.client.list(Pod, self.namespace, labels=selector)
+        there = await self.client.list(Pod, self.namespace, labels=self.selection.labels)
         names = {pod.metadata.name for pod in chosen}
         # Older pods of Jobs have ended: they have nothing more to say.
         self.seen = {pod.metadata.uid for pod in there if pod.metadata.name not in names}
         async with asyncio.TaskGroup() as group:
-            async for pod in self._pods(selector):
+            async for pod in self._pods():
                 self._begin(pod, group)
 
-    async def _pods(self, selector: str) -> AsyncIterator[Pod]:
+    async def _pods(self) -> AsyncIterator[Pod]:
         while True:
-            events = self.client.watch(Pod, self.namespace, labels=selector, initial=True)
+            events = self.client.watch(Pod, self.namespace, labels=self.selection.labels, initial=True)
             try:
                 async with aclosing(events):
                     async for event in events:
-                        if event.type in ("ADDED", "MODIFIED"):
+                        if event.type in ("ADDED", "MODIFIED") and self.selection.has(event.object):
                             yield event.object
             except (Gone, Unreachable):
                 await asyncio.sleep(AGAIN)
@@ -154,7 +154,7 @@ class _Follower:
         while True:
             began = time.monotonic()
             try:
-                await _print(self.client, self.namespace, source, prefix, wanted)
+                await _print(self.client, self.namespace, source, prefix, wanted, self.selection)
             except Unreachable as error:
                 click.echo(str(error), err=True)
                 await asyncio.sleep(AGAIN)
@@ -168,7 +168,9 @@ def _restarts(pod: Pod, container: str) -> int:
     return next((int(entry.get("restartCount", 0)) for entry in statuses if entry.get("name") == container), 0)
 
 
-async def _print(client: Client, namespace: str, source: Source, prefix: str, wanted: Wanted) -> None:
+async def _print(
+    client: Client, namespace: str, source: Source, prefix: str, wanted: Wanted, selection: Selection
+) -> None:
     """Print the log of one container in whole lines, so that those of several do not mix."""
     pieces = pod_calls.logs(
         client,
@@ -185,8 +187,8 @@ async def _print(client: Client, namespace: str, source: Source, prefix: str, wa
     try:
         async with aclosing(pieces):
             async for piece in pieces:
-                _write(prefix, lines.feed(piece))
-        _write(prefix, lines.feed(b"\n"))
+                _write(prefix, filter(selection.concerns, lines.feed(piece)))
+        _write(prefix, filter(selection.concerns, lines.feed(b"\n")))
     except ApiError as error:
         # One container that has nothing to tell is no reason not to hear the others.
         click.echo(f"{source.pod}/{source.container}: {error.message}", err=True)
@@ -206,7 +208,7 @@ def prefixes(chosen: Iterable[Source]) -> dict[Source, str]:
     }
 
 
-def _write(prefix: str, lines: list[bytes]) -> None:
+def _write(prefix: str, lines: Iterable[bytes]) -> None:
     for line in lines:
         if line:
             sys.stdout.write(f"{prefix}{line.decode(errors='replace')}\n")

@@ -71,7 +71,9 @@ def _why(node: Node) -> Iterable[str]:
     if node.chart:
         yield f"chart of {node.chart}"
     if (node.state is not State.READY or node.reason == NO_NODES) and node.message:
-        yield node.message
+        yield f"{node.phase}: {node.message}" if node.phase else node.message
+    elif node.phase:
+        yield node.phase
     if node.needed_by:
         verb = "needs" if len(node.needed_by) == 1 else "need"
         yield f"here because {', '.join(node.needed_by)} {verb} it"

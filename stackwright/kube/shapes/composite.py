@@ -26,16 +26,17 @@ __all__ = ["Child", "Composite", "child", "composite"]
 C = TypeVar("C", bound=CustomResource)
 Facts = TypeVar("Facts")
 
-Found = Iterable[Child | Wait | Finding]
+Found = Iterable[Child | Wait | Finding | Result]
 
 
 @dataclass(frozen=True)
 class Composite(Generic[C, Facts]):
     """A kind of this shape, as data; `controller` makes it run.
 
-    `children` is pure and returns children, waits, and findings about conditions that no child speaks of; while it
-    waits for anything, nothing is pruned, because a missing fact is no reason to delete. It may be asynchronous, where
-    a program that is as good as pure must be asked. `read` takes from the caches what `children` needs to know.
+    `children` is pure and returns children, waits, findings about conditions that no child speaks of, and when it wants
+    to be asked again; while it waits for anything, nothing is pruned, because a missing fact is no reason to delete. It
+    may be asynchronous, where a program that is as good as pure must be asked. `read` takes from the caches what
+    `children` needs to know.
     `pause` is the annotation that stops the work.
     """
 
@@ -93,7 +94,8 @@ class Composite(Generic[C, Facts]):
             *outcome.findings(context),
         )
         await report(parent, findings, msgspec.structs.replace(status, overridden=outcome.overridden()), context)
-        delays = [wait.after for wait in waits if wait.after is not None]
+        later = [item.after for item in found if isinstance(item, Wait | Result)]
+        delays = [after for after in later if after is not None]
         if failure := outcome.failure(waiting=bool(delays)):
             raise failure
         return Result(after=min(delays)) if delays else None

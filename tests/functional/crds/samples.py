@@ -29,7 +29,12 @@ LEAST: dict[str, JsonObject] = {
     },
     "MariaDBAccount": {"userName": "glance_1a2b", "secret": "glance-db-secret"},
     "MariaDBDatabase": {},
+    "OpenStackAnsibleEE": {"playbook": "stackwright.edpm.bootstrap"},
     "OpenStackControlPlane": {"secret": "osp-secret", "storageClass": "local"},
+    "OpenStackDataPlane": {},
+    "OpenStackDataPlaneNode": {"role": "compute"},
+    "OpenStackDataPlaneRole": {},
+    "OpenStackDataPlaneService": {"playbook": "stackwright.edpm.bootstrap"},
     "Topology": {},
     "TransportURL": {"rabbitmqClusterName": "rabbitmq"},
 }

@@ -111,6 +111,32 @@ async def test_a_map_that_is_empty_is_another_thing_than_an_absent_one(client: C
         pytest.param("Galera", {"replicas": 4}, "spec.replicas", "less than or equal to 3", id="a-narrower-bound"),
         pytest.param("KeystoneAPI", {"replicas": "two"}, "spec.replicas", "integer", id="a-word-for-a-number"),
         pytest.param("KeystoneAPI", {"secret": ""}, "spec.secret", "at least 1 char", id="an-empty-name"),
+        pytest.param(
+            "OpenStackDataPlaneNode", {"role": ""}, "spec.role", "at least 1 char", id="a-node-without-a-role"
+        ),
+        pytest.param(
+            "OpenStackDataPlaneNode",
+            {"node": {"ansiblePort": 65536}},
+            "spec.node.ansiblePort",
+            "less than or equal to 65535",
+            id="no-port",
+        ),
+        pytest.param(
+            "OpenStackDataPlaneNode", {"ansibleHost": "a b"}, "spec.ansibleHost", "should match", id="no-address"
+        ),
+        pytest.param(
+            "OpenStackDataPlaneRole", {"maxUnavailable": "0%"}, "spec.maxUnavailable", "must match", id="no-percentage"
+        ),
+        pytest.param(
+            "OpenStackDataPlaneRole", {"services": ["a", "a"]}, "spec.services[1]", "Duplicate", id="a-service-twice"
+        ),
+        pytest.param(
+            "OpenStackDataPlaneService",
+            {"role": "a.b.c"},
+            "spec",
+            "exactly one of playbook",
+            id="a-playbook-and-a-role",
+        ),
         pytest.param("MariaDBDatabase", {"name": "a-b"}, "spec.name", "should match", id="a-schema-with-a-dash"),
         pytest.param("MariaDBDatabase", {"name": "a" * 65}, "spec.name", "may not be more than 64", id="a-long-schema"),
         pytest.param("Galera", {"storageRequest": "big"}, "spec.storageRequest", "must match", id="no-quantity"),

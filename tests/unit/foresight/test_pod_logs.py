@@ -4,10 +4,17 @@ from typing import Any
 
 import pytest
 
+from stackwright.api.dataplane import (
+    OpenStackDataPlaneNode,
+    OpenStackDataPlaneNodeSpec,
+    OpenStackDataPlaneNodeStatus,
+)
 from stackwright.cli.commands import logs
+from stackwright.controllers.dataplane.run_job import NODES_ANNOTATION
 from stackwright.foresight import pod_logs
 from stackwright.foresight.pod_logs import Source
 from stackwright.kube.builtin import Deployment, Job, Pod
+from stackwright.kube.resource import ObjectMeta
 from tests.unit.foresight.clouds import made
 
 JOB, SERVER = made(Job, "db-sync"), made(Deployment, "keystone")
@@ -74,3 +81,17 @@ def test_whether_a_container_could_have_written(state: Any, expected: bool) -> N
 )
 def test_lines_are_told_apart(sources: list[tuple[str, str]], expected: list[str]) -> None:
     assert list(logs.prefixes(Source(*source) for source in sources).values()) == expected
+
+
+def test_of_a_node_the_runs_that_touch_it_are_read_and_what_they_say_of_it() -> None:
+    node = OpenStackDataPlaneNode(
+        metadata=ObjectMeta(name="one"),
+        spec=OpenStackDataPlaneNodeSpec(role="compute"),
+        status=OpenStackDataPlaneNodeStatus(hostName="one.example"),
+    )
+    selection = pod_logs.select(node)
+    touching = Pod(metadata=ObjectMeta(annotations={NODES_ANNOTATION: "two,one"}))
+    assert selection.has(touching)
+    assert not selection.has(Pod(metadata=ObjectMeta(annotations={NODES_ANNOTATION: "two,one-more"})))
+    lines = [b'{"host": "one.example"}', b'{"host": "two"}', b'{"summary": {}}', b"PLAY", b"[1]"]
+    assert [line for line in lines if selection.concerns(line)] == [lines[0], *lines[2:]]

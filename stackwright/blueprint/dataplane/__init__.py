@@ -1,0 +1,11 @@
+"""What follows from the resources of a data plane: machines, inventories, inputs, records and what runs next.
+
+    inheritance.py  a node and its role become one machine
+    variables.py    the variables of a machine, and which of them are secret
+    inventory.py    what Ansible reads
+    inputs.py       what a service runs, and the hash of all that it applies to a machine
+    records.py      what runs came to, service by service
+    schedule.py     what runs next, and on which machines together
+
+The rule of this folder: pure, and without a word of any OpenStack service; operators of services use it as well.
+"""

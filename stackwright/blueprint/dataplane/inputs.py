@@ -1,0 +1,139 @@
+"""What a service runs, and the hash of all that it applies to a machine: what does not differ does not run. Pure."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from stackwright.api.base import JsonObject
+from stackwright.api.dataplane_service import DataSource, ObjectReference, OpenStackDataPlaneService
+from stackwright.blueprint.dataplane.inheritance import Machine
+from stackwright.blueprint.dataplane.variables import Variables
+from stackwright.blueprint.look import Look
+from stackwright.kube.builtin import ConfigMap, Secret
+from stackwright.kube.plan import Ends, Wait
+
+# The first service of every node, which no role names: the way to the machine.
+REACH = "reach"
+_REACH_PLAYBOOK = """\
+- name: Reach the machine
+  hosts: all
+  gather_facts: false
+  tasks:
+    - name: Log in and run Python
+      ansible.builtin.ping:
+"""
+# The services that our collection brings. A resource of the same name takes the place of one.
+COLLECTION = "stackwright.edpm"
+BUNDLED = ("configure-network", "validate-network", "install-os", "configure-os", "run-os")
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a service runs: one of playbook, contents and role, in an image, with files.
+
+    `files` is a digest of what stands in its ConfigMaps and Secrets.
+    """
+
+    service: str
+    image: str
+    playbook: str = ""
+    contents: str = ""
+    role: str = ""
+    sources: tuple[DataSource, ...] = ()
+    type: str = ""
+    files: str = ""
+
+
+def reach_work(image: str) -> Work:
+    """Return what tries the way to a machine."""
+    return Work(REACH, image, contents=_REACH_PLAYBOOK, type=REACH)
+
+
+def resolve_work(name: str, look: Look, image: str, condition: str) -> Work | Wait:
+    """Return what a service runs, or a wait for the service or one of its files."""
+    service = look(OpenStackDataPlaneService, name)
+    if service is None:
+        if name in BUNDLED:
+            return Work(name, image, playbook=f"{COLLECTION}.{name.replace('-', '_')}", type=name)
+        message = f"OpenStackDataPlaneService {name} does not exist; create it, or correct the role's services"
+        return Wait("ServiceMissing", message, condition, ends=Ends.BY_AUTHOR)
+    spec = service.spec
+    secrets = (DataSource(secretRef=ObjectReference(name=secret)) for secret in spec.secrets)
+    sources = (*secrets, *spec.dataSources)
+    files = _digest_sources(sources, look, condition)
+    if isinstance(files, Wait):
+        return files
+    return Work(
+        service=name,
+        image=spec.openStackAnsibleEERunnerImage or image,
+        playbook=spec.playbook,
+        contents=spec.playbookContents,
+        role=spec.role,
+        sources=sources,
+        type=spec.edpmServiceType or name,
+        files=files,
+    )
+
+
+def _digest_sources(sources: Iterable[DataSource], look: Look, condition: str) -> str | Wait:
+    contents: list[Any] = []
+    for source in sources:
+        reference = source.secretRef or source.configMapRef
+        assert reference is not None  # noqa: S101  the schema requires one of them
+        kind: type[Secret | ConfigMap] = Secret if source.secretRef is not None else ConfigMap
+        there: Secret | ConfigMap | None = look(kind, reference.name)
+        if there is None and not reference.optional:
+            message = f"{kind.kind.name} {reference.name} does not exist; a service needs its files"
+            return Wait(f"{kind.kind.name}Missing", message, condition, ends=Ends.BY_AUTHOR)
+        contents.append(None if there is None else content_of(there))
+    return _hash(contents)
+
+
+def content_of(source: Secret | ConfigMap) -> Mapping[str, str]:
+    """Return all that stands in a ConfigMap or a Secret, as it is on the wire."""
+    return {**source.data, **source.binaryData} if isinstance(source, ConfigMap) else source.data
+
+
+def input_hash(work: Work, machine: Machine, variables: Variables, key: str) -> str:
+    """Return what stands for all that a service applies to a machine.
+
+    `key` is a digest of the SSH key. Only the way to the machine is tried again when its user, port or key change.
+    """
+    if work.service == REACH:
+        return _hash([work.contents, work.image, machine.address, machine.user, machine.port, key])
+    return _hash(
+        [
+            _work(work),
+            machine.address,
+            machine.host_name,
+            variables.all,
+            _around(machine),
+        ]
+    )
+
+
+def common_key(work: Work, machine: Machine) -> str:
+    """Return what machines have in common that can share a run of a service."""
+    return _hash([_work(work), _around(machine), machine.key_secret])
+
+
+def _work(work: Work) -> list[str]:
+    return [work.service, work.image, work.playbook, work.contents, work.role, work.type, work.files]
+
+
+def _around(machine: Machine) -> list[Any]:
+    """Return what a pod has for a machine beside its inventory."""
+    parts: list[JsonObject] = [msgspec.to_builtins(part) for part in (*machine.env, *machine.extra_mounts)]
+    return [parts, list(machine.network_attachments), machine.tags, machine.skip_tags]
+
+
+def digest_secret(secret: Secret | None) -> str:
+    """Return a digest of what stands in a Secret; "" where there is none."""
+    return _hash(secret.data) if secret is not None else ""
+
+
+def _hash(content: Any) -> str:
+    return hashlib.sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()[:16]

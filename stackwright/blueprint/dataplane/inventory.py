@@ -1,0 +1,36 @@
+"""What Ansible reads of its hosts: one host for each machine, with all variables at the host. Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from stackwright.blueprint.dataplane.inheritance import Machine
+
+# The key of ConfigMaps with an inventory, and the file in a run.
+INVENTORY_KEY, INVENTORY_FILE = "inventory", "hosts.yaml"
+
+
+def describe_host(machine: Machine, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the inventory says of a machine; how it is reached is not for variables to change."""
+    return {
+        **variables,
+        "ansible_host": machine.address,
+        "ansible_user": machine.user,
+        "ansible_port": machine.port,
+        "canonical_hostname": machine.host_name,
+    }
+
+
+def write_inventory(hosts: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return an inventory in YAML, the same for the same hosts."""
+    listed = {name: dict(hosts[name]) for name in sorted(hosts)}
+    return yaml.dump({"all": {"hosts": listed}}, Dumper=_Plain, sort_keys=True, default_flow_style=False, width=4096)
+
+
+class _Plain(yaml.SafeDumper):
+    """Writes a value that occurs twice twice: an alias is easily overlooked."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  the form of the base's method
+        """Return that nothing is an alias."""
+        return True

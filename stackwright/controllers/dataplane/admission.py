@@ -1,0 +1,178 @@
+"""What is refused when a resource of the data plane is written. Pure.
+
+A reference to something that is not there yet is no error: the resource waits for it, and its author is warned.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import yaml
+
+from stackwright.api.ansibleee import OpenStackAnsibleEE
+from stackwright.api.dataplane import (
+    OpenStackDataPlane,
+    OpenStackDataPlaneNode,
+    OpenStackDataPlaneRole,
+    OpenStackDataPlaneRoleSpec,
+)
+from stackwright.api.dataplane_service import OpenStackDataPlaneService
+from stackwright.api.node_sections import DeployStrategy, NodeSection
+from stackwright.blueprint.dataplane.inheritance import inherit
+from stackwright.blueprint.dataplane.inputs import BUNDLED, REACH
+from stackwright.controllers.known import Known
+from stackwright.kube.admission.checks import FieldError, Objections
+from stackwright.kube.resource import CustomResource, ObjectMeta
+
+_KEY = "ansibleSSHPrivateKeySecret"
+
+
+def _check_node(_: CustomResource | None, new: CustomResource, known: Known) -> Objections:
+    assert isinstance(new, OpenStackDataPlaneNode)  # noqa: S101  the table below says for which kind
+    namespace = new.metadata.namespace
+    roles = {role.metadata.name: role for role in known(OpenStackDataPlaneRole, namespace)}
+    role = roles.get(new.spec.role)
+    errors = [
+        *_ask_key(new, role),
+        *_find_twins(new, known(OpenStackDataPlaneNode, namespace), roles),
+        *_find_attachments(new, role),
+    ]
+    told = [*_warn_section("spec.node", new.spec.node), *_warn_strategy("spec", new.spec.deployStrategy)]
+    if role is None:
+        told.append(f"spec.role: there is no OpenStackDataPlaneRole {new.spec.role} yet; the node waits for it")
+    return Objections(tuple(errors), tuple(told))
+
+
+def _ask_key(node: OpenStackDataPlaneNode, role: OpenStackDataPlaneRole | None) -> Iterator[FieldError]:
+    if role is not None and not inherit(node, role).key_secret:
+        message = f"SSH key not provided for Node {node.metadata.name}; set it here or in the role's nodeTemplate"
+        yield FieldError(f"spec.node.{_KEY}", message, "FieldValueRequired")
+
+
+def _find_twins(
+    new: OpenStackDataPlaneNode,
+    nodes: Iterable[OpenStackDataPlaneNode],
+    roles: Mapping[str, OpenStackDataPlaneRole],
+) -> Iterator[FieldError]:
+    """Yield what another node says as well: two nodes for one machine would be configured at the same time."""
+    nobody = OpenStackDataPlaneRole()
+    mine = inherit(new, roles.get(new.spec.role, nobody))
+    for other in nodes:
+        if other.metadata.name == new.metadata.name or other.deleting:
+            continue
+        theirs = inherit(other, roles.get(other.spec.role, nobody))
+        if mine.host_name == theirs.host_name:
+            yield FieldError("spec.hostName", f"is the host name of node {theirs.name}, too", "FieldValueDuplicate")
+        if mine.address and (mine.address, mine.port) == (theirs.address, theirs.port):
+            message = f"is the address of node {theirs.name}, too"
+            yield FieldError("spec.ansibleHost", message, "FieldValueDuplicate", value=mine.address)
+
+
+def _find_attachments(node: OpenStackDataPlaneNode, role: OpenStackDataPlaneRole | None) -> Iterator[FieldError]:
+    theirs = role.spec.networkAttachments if role is not None else ()
+    if node.spec.networkAttachments and theirs and set(node.spec.networkAttachments) != set(theirs):
+        message = f"must be those of role {node.spec.role} ({', '.join(theirs)}), or be left out"
+        yield FieldError("spec.networkAttachments", message)
+
+
+def _check_role(_: CustomResource | None, new: CustomResource, known: Known) -> Objections:
+    assert isinstance(new, OpenStackDataPlaneRole)  # noqa: S101  the table below says for which kind
+    nodes = [
+        node
+        for node in known(OpenStackDataPlaneNode, new.metadata.namespace)
+        if node.spec.role == new.metadata.name and not node.deleting
+    ]
+    without = [node.metadata.name for node in nodes if not inherit(node, new).key_secret]
+    errors = [*_refuse_services("spec", new.spec)]
+    if without:
+        message = f"SSH key not provided for Node {without[0]}; set it here or on the node"
+        errors.append(FieldError(f"spec.nodeTemplate.{_KEY}", message, "FieldValueRequired"))
+    return Objections(tuple(errors), tuple(_warn_role("spec", new, known)))
+
+
+def _check_data_plane(_: CustomResource | None, new: CustomResource, known: Known) -> Objections:
+    assert isinstance(new, OpenStackDataPlane)  # noqa: S101  the table below says for which kind
+    namespace = new.metadata.namespace
+    roles = {name: _role(name, namespace, spec) for name, spec in new.spec.roles.items()}
+    others = {role.metadata.name: role for role in known(OpenStackDataPlaneRole, namespace)}
+    every = {**others, **roles}
+    made = [
+        OpenStackDataPlaneNode(metadata=ObjectMeta(name=name, namespace=namespace), spec=spec)
+        for name, spec in new.spec.nodes.items()
+    ]
+    errors: list[FieldError] = []
+    told: list[str] = [*_warn_strategy("spec", new.spec.deployStrategy)]
+    for name, role in roles.items():
+        errors += _refuse_services(f"spec.roles[{name}]", role.spec)
+        told += _warn_role(f"spec.roles[{name}]", role, known)
+    for node in made:
+        place = f"spec.nodes[{node.metadata.name}]"
+        found = (*_ask_key(node, every.get(node.spec.role)), *_find_twins(node, made, every))
+        errors += (FieldError(place + error.field.removeprefix("spec"), error.message, error.reason) for error in found)
+        told += _warn_section(f"{place}.node", node.spec.node)
+        if node.spec.role not in every:
+            told.append(f"{place}.role: there is no role {node.spec.role} yet; the node waits for it")
+    return Objections(tuple(errors), tuple(told))
+
+
+def _role(name: str, namespace: str, spec: OpenStackDataPlaneRoleSpec) -> OpenStackDataPlaneRole:
+    return OpenStackDataPlaneRole(metadata=ObjectMeta(name=name, namespace=namespace), spec=spec)
+
+
+def _refuse_services(place: str, spec: OpenStackDataPlaneRoleSpec) -> Iterator[FieldError]:
+    if REACH in spec.services:
+        message = f"{REACH} is the way to each machine, and comes first by itself; remove it"
+        yield FieldError(f"{place}.services", message, "FieldValueForbidden")
+
+
+def _warn_role(place: str, role: OpenStackDataPlaneRole, known: Known) -> Iterator[str]:
+    there = {each.metadata.name for each in known(OpenStackDataPlaneService, role.metadata.namespace)}
+    for name in role.spec.services:
+        if name not in there and name not in BUNDLED:
+            yield f"{place}.services: there is no OpenStackDataPlaneService {name} yet; the nodes wait for it"
+    if role.spec.baremetalSetTemplate is not None:
+        yield f"{place}.baremetalSetTemplate has no effect: machines are not provisioned yet"
+    yield from _warn_section(f"{place}.nodeTemplate", role.spec.nodeTemplate)
+    yield from _warn_strategy(place, role.spec.deployStrategy)
+
+
+def _warn_section(place: str, section: NodeSection) -> Iterator[str]:
+    for name in ("networks", "managementNetwork", "userData", "networkData"):
+        if getattr(section, name):
+            yield f"{place}.{name} has no effect yet"
+
+
+def _warn_strategy(place: str, strategy: DeployStrategy) -> Iterator[str]:
+    if strategy.ansibleLimit:
+        yield f"{place}.deployStrategy.ansibleLimit has no effect: every node is reconciled on its own"
+
+
+def _check_playbook(_: CustomResource | None, new: CustomResource, __: Known) -> Objections:
+    assert isinstance(new, OpenStackDataPlaneService | OpenStackAnsibleEE)  # noqa: S101  the table below says for which kinds
+    if not new.spec.playbookContents:
+        return Objections()
+    path = "spec.playbookContents"
+    try:
+        plays: Any = yaml.load(new.spec.playbookContents, Loader=_Tags)  # noqa: S506  makes nothing but plain values
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" (line {mark.line + 1})" if mark else ""
+        return Objections(errors=(FieldError(path, f"is not YAML{where}"),))
+    if not isinstance(plays, list) or not all(isinstance(play, dict) for play in plays):
+        return Objections(errors=(FieldError(path, "is not a playbook: it must be a list of plays"),))
+    return Objections()
+
+
+class _Tags(yaml.SafeLoader):
+    """Reads YAML with Ansible's own tags (!vault, !unsafe), of which only the form counts here."""
+
+
+_Tags.add_multi_constructor("!", lambda loader, suffix, node: None)  # noqa: ARG005  the form of a constructor
+
+
+checks: Mapping[type[CustomResource], Callable[[CustomResource | None, CustomResource, Known], Objections]] = {
+    OpenStackDataPlane: _check_data_plane,
+    OpenStackDataPlaneRole: _check_role,
+    OpenStackDataPlaneNode: _check_node,
+    OpenStackDataPlaneService: _check_playbook,
+    OpenStackAnsibleEE: _check_playbook,
+}

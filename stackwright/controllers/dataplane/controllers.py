@@ -1,0 +1,46 @@
+"""The controllers of data planes, roles, nodes and runs, and the kinds that they watch."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from stackwright.blueprint.dataplane.schedule import Backoff
+from stackwright.blueprint.images import ComponentImage
+from stackwright.controllers.dataplane import data_planes, nodes, roles
+from stackwright.controllers.dataplane.occupancy import Occupancy
+from stackwright.controllers.dataplane.preparation import IMAGE
+from stackwright.controllers.dataplane.run_job import RUN_LABEL
+from stackwright.controllers.dataplane.run_logs import Read, RunLogs, read_pod
+from stackwright.controllers.dataplane.runs import World, runs
+from stackwright.controllers.looking import Interests
+from stackwright.kube.builtin import ConfigMap, Job, Pod, Secret
+from stackwright.kube.controller import Controller, Watch
+from stackwright.kube.resource import Key
+
+
+@dataclass(frozen=True)
+class Rhythm:
+    """How often logs are read, in seconds, and how long a node waits after it failed."""
+
+    poll: float = 2.0
+    backoff: Backoff = field(default_factory=Backoff)
+
+
+def controllers(
+    images: Mapping[str, ComponentImage], read: Read = read_pod, rhythm: Rhythm | None = None
+) -> tuple[Controller, ...]:
+    """Return the controllers of this folder."""
+    rhythm = rhythm or Rhythm()
+    image = images[IMAGE].reference if IMAGE in images else ""
+    interests, occupancy, logs = Interests(), Occupancy(), RunLogs(read)
+    of_runs = runs.controller(
+        lambda context: World(context, interests, occupancy, logs, image, rhythm.poll),
+        owns=(Job, ConfigMap),
+        watches=(*interests.watches((Secret, ConfigMap)), Watch(Pod, to=_run_of)),
+    )
+    of_runs = replace(of_runs, logs=True)
+    return (data_planes.controller(), roles.controller(image, rhythm.backoff), nodes.controller(image), of_runs)
+
+
+def _run_of(pod: Pod) -> Iterable[Key]:
+    name = pod.metadata.labels.get(RUN_LABEL, "")
+    return (Key(pod.metadata.namespace, name),) if name else ()

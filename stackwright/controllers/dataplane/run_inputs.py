@@ -1,0 +1,79 @@
+"""The resources of a run that begins: the OpenStackAnsibleEE, and the Secret with its inventory. Pure."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from stackwright.api.ansibleee import OpenStackAnsibleEE, OpenStackAnsibleEESpec, RunNode
+from stackwright.blueprint.dataplane.inputs import Work
+from stackwright.blueprint.dataplane.inventory import INVENTORY_FILE, describe_host, write_inventory
+from stackwright.blueprint.dataplane.schedule import NewRun
+from stackwright.blueprint.secret_values import encode
+from stackwright.controllers.dataplane.preparation import Prepared
+from stackwright.kube.builtin import Secret
+from stackwright.kube.resource import JsonObject, Resource
+
+# The key of the inventory's Secret with the values that must not stand in a message; Ansible does not get it.
+HIDDEN_KEY = "hidden.json"
+# How much of the names of service and role stands in the name of a run: it is also the name of a Job.
+_PART = 20
+
+
+def describe_run(
+    role: str, new: NewRun, work: Work, machines: Mapping[str, Prepared]
+) -> Iterable[tuple[type[Resource], JsonObject]]:
+    """Yield the objects of a run. Their name follows from what it does, so that no run is made twice."""
+    nodes = tuple(
+        RunNode(name=name, host=each.machine.host_name, inputHash=_inputs(each, new.service))
+        for name, each in machines.items()
+    )
+    name = name_run(role, new, nodes)
+    first = next(iter(machines.values())).machine
+    yield Secret, {"metadata": {"name": name}, "data": encode(_inventory(machines))}
+    spec = OpenStackAnsibleEESpec(
+        playbook=work.playbook,
+        playbookContents=work.contents,
+        role=work.role,
+        image=work.image,
+        nodes=nodes,
+        service=new.service,
+        sequence=new.sequence,
+        inventorySecretName=name,
+        sshKeySecretName=first.key_secret,
+        cmdLine=_options(first.tags, first.skip_tags),
+        dataSources=work.sources,
+        serviceType=work.type,
+        env=first.env,
+        extraMounts=first.extra_mounts,
+        networkAttachments=first.network_attachments,
+    )
+    yield OpenStackAnsibleEE, {"metadata": {"name": name}, "spec": msgspec.to_builtins(spec)}
+
+
+def name_run(role: str, new: NewRun, nodes: Iterable[RunNode]) -> str:
+    """Return the name of a run, which also a Job can have."""
+    said = json.dumps([role, new.service, new.sequence, new.common, [msgspec.to_builtins(each) for each in nodes]])
+    digest = hashlib.sha256(said.encode()).hexdigest()[:10]
+    words = (part[:_PART].replace(".", "-").strip("-") for part in (new.service, role))
+    return "-".join((*words, digest))
+
+
+def _inputs(prepared: Prepared, service: str) -> str:
+    return next(due.inputs for due in prepared.services if due.service == service)
+
+
+def _inventory(machines: Mapping[str, Prepared]) -> dict[str, str]:
+    hosts: dict[str, Mapping[str, Any]] = {}
+    hidden: list[str] = []
+    for each in machines.values():
+        hosts[each.machine.host_name] = describe_host(each.machine, each.variables.all)
+        hidden += (value if isinstance(value, str) else json.dumps(value) for value in each.variables.secret.values())
+    return {INVENTORY_FILE: write_inventory(hosts), HIDDEN_KEY: json.dumps(sorted(set(hidden)))}
+
+
+def _options(tags: str, skip_tags: str) -> str:
+    said = (("--tags", tags), ("--skip-tags", skip_tags))
+    return " ".join(f"{option} {json.dumps(value)}" for option, value in said if value)

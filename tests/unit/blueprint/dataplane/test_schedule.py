@@ -1,0 +1,224 @@
+"""What runs next: a world of nodes is played to its end, whatever fails on the way."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+import pytest
+
+from stackwright.api.ansibleee import (
+    HostResult,
+    OpenStackAnsibleEE,
+    OpenStackAnsibleEESpec,
+    OpenStackAnsibleEEStatus,
+    RunNode,
+)
+from stackwright.api.base import ObjectMeta
+from stackwright.api.dataplane import ServiceRecord
+from stackwright.blueprint.dataplane.records import fold
+from stackwright.blueprint.dataplane.schedule import (
+    LARGEST_RUN,
+    Backoff,
+    Candidate,
+    Due,
+    NewRun,
+    limit_of,
+    plan_runs,
+)
+from stackwright.kube import clock
+
+START = datetime(2026, 11, 16, tzinfo=UTC)
+SERVICES = ("reach", "prepare", "harden")
+
+
+def dues(version: str = "1") -> tuple[Due, ...]:
+    return tuple(Due(name, f"{name}-{version}", name) for name in SERVICES)
+
+
+def ended(new: NewRun, inputs: dict[str, str], now: datetime, states: dict[str, str]) -> OpenStackAnsibleEE:
+    """Return a run that has ended, with what it came to on each node."""
+    return OpenStackAnsibleEE(
+        metadata=ObjectMeta(name=f"{new.service}-{new.sequence}-{'-'.join(new.nodes)}"),
+        spec=OpenStackAnsibleEESpec(
+            playbook="p",
+            service=new.service,
+            sequence=new.sequence,
+            nodes=tuple(RunNode(name=name, inputHash=inputs[name]) for name in new.nodes),
+        ),
+        status=OpenStackAnsibleEEStatus(
+            finishedAt=clock.seconds(now),
+            hosts=tuple(HostResult(host=name, state=states[name]) for name in new.nodes),  # type: ignore[arg-type]  # one of its states
+        ),
+    )
+
+
+@dataclass
+class World:
+    """Nodes, what is wanted of them, and the runs under way."""
+
+    random: Random
+    nodes: tuple[str, ...]
+    failing: float = 0.3
+    most: int | None = None
+    now: datetime = START
+    version: dict[str, str] = field(default_factory=dict)
+    records: dict[str, tuple[ServiceRecord, ...]] = field(default_factory=dict)
+    under_way: list[tuple[NewRun, OpenStackAnsibleEE]] = field(default_factory=list)
+    done: list[OpenStackAnsibleEE] = field(default_factory=list)
+    applied: dict[str, list[str]] = field(default_factory=dict)
+    results: dict[str, OpenStackAnsibleEE] = field(default_factory=dict)
+
+    def candidates(self) -> tuple[Candidate, ...]:
+        return tuple(Candidate(name, dues(self.version[name]), self.records.get(name, ())) for name in self.nodes)
+
+    def runs(self) -> list[OpenStackAnsibleEE]:
+        return [*(run for _, run in self.under_way), *self.done]
+
+    def step(self) -> bool:
+        """Begin what is due, and end one run; return whether there was anything to do."""
+        schedule = plan_runs(self.candidates(), self.runs(), self.now, most=self.most, backoff=Backoff(10, 40))
+        for new in schedule.runs:
+            self._begin(new)
+        if self.under_way:
+            self._end(self.under_way.pop(self.random.randrange(len(self.under_way))))
+            return True
+        if schedule.again is not None:
+            self.now += timedelta(seconds=schedule.again)
+            return True
+        return False
+
+    def _begin(self, new: NewRun) -> None:
+        busy = {name for other, _ in self.under_way for name in other.nodes}
+        assert not busy & set(new.nodes), "two runs on one node"
+        if self.most is not None:
+            serving = {each.name for each in self.candidates() if each.serves}
+            assert len((busy | set(new.nodes)) & serving) <= self.most
+        inputs = {name: f"{new.service}-{self.version[name]}" for name in new.nodes}
+        states = {name: self._outcome() for name in new.nodes}
+        run = ended(new, inputs, self.now, states)
+        going = OpenStackAnsibleEE(metadata=run.metadata, spec=run.spec)
+        self.under_way.append((new, going))
+        for name, state in states.items():
+            if state == "Ok":
+                self.applied.setdefault(name, []).append(inputs[name])
+        self.results[run.metadata.name] = run
+
+    def _outcome(self) -> str:
+        if self.random.random() >= self.failing:
+            return "Ok"
+        return self.random.choice(("Failed", "Unreachable", "Unknown"))
+
+    def _end(self, entry: tuple[NewRun, OpenStackAnsibleEE]) -> None:
+        self.now += timedelta(seconds=1)
+        self.done.append(self.results[entry[1].metadata.name])
+        # Nodes look at their runs at times of their own.
+        for name in self.nodes:
+            if self.random.random() < 0.7 or not self.under_way:
+                self.look(name)
+
+    def look(self, name: str) -> None:
+        wanted = {due.service: due.inputs for due in dues(self.version[name])}
+        self.records[name] = fold(self.records.get(name, ()), wanted, name, self.runs())
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_node_comes_to_its_end_in_order_and_never_twice_at_once(seed: int) -> None:
+    random = Random(seed)  # noqa: S311  plays a world, guards nothing
+    nodes = tuple(f"n{number}" for number in range(random.randint(1, 6)))
+    world = World(random, nodes, most=random.choice((None, 1, 2)), version=dict.fromkeys(nodes, "1"))
+    changes = random.randint(0, 3)
+    for _ in range(3000):
+        if changes and random.random() < 0.05:
+            changes -= 1
+            name = random.choice(nodes)
+            world.version[name] = str(int(world.version[name]) + 1)
+            world.look(name)
+        if not world.step():
+            for name in nodes:
+                world.look(name)
+            if not world.step():
+                break
+    else:
+        raise AssertionError("does not come to an end")
+    for name in nodes:
+        wanted = [f"{service}-{world.version[name]}" for service in SERVICES]
+        assert [record.appliedHash for record in world.records[name]] == wanted
+        # In order, and with one version nothing that was applied is applied again.
+        assert world.applied[name][-1] == wanted[-1]
+        if world.version[name] == "1":
+            assert world.applied[name] == wanted
+
+
+def candidate(name: str, *records: ServiceRecord, deploy: bool = True) -> Candidate:
+    return Candidate(name, dues(), records, deploy)
+
+
+def applied(service: str, version: str = "1") -> ServiceRecord:
+    return ServiceRecord(name=service, inputHash=f"{service}-{version}", appliedHash=f"{service}-{version}", sequence=1)
+
+
+def failed(service: str, failures: int, *, state: str = "Failed") -> ServiceRecord:
+    return ServiceRecord(
+        name=service,
+        inputHash=f"{service}-1",
+        state=state,  # type: ignore[arg-type]  # one of its states
+        failures=failures,
+        sequence=failures,
+        finishedAt=clock.seconds(START),
+    )
+
+
+def groups(candidates: Iterable[Candidate], *, later: float = 0.0, most: int | None = None) -> list[tuple[str, ...]]:
+    found = plan_runs(candidates, (), START + timedelta(seconds=later), most=most)
+    return [(run.service, *run.nodes) for run in found.runs]
+
+
+def test_nodes_at_the_same_service_share_a_run_and_others_go_on() -> None:
+    found = groups((candidate("a"), candidate("b"), candidate("c", applied("reach")), candidate("d", deploy=False)))
+    assert found == [("reach", "a", "b"), ("prepare", "c")]
+
+
+def test_a_node_that_failed_waits_longer_each_time_and_runs_alone() -> None:
+    nodes = (candidate("a", failed("reach", 1)), candidate("b", failed("reach", 3)), candidate("c"))
+    assert groups(nodes) == [("reach", "c")]
+    assert plan_runs(nodes, (), START).again == 15.0
+    assert groups(nodes, later=15) == [("reach", "a"), ("reach", "c")]
+    assert groups(nodes, later=60) == [("reach", "a"), ("reach", "b"), ("reach", "c")]
+    assert Backoff().after(99) == timedelta(seconds=600)
+
+
+def test_nodes_whose_run_was_lost_share_the_next_one() -> None:
+    nodes = [candidate(name, failed("reach", 1, state="Interrupted")) for name in "ab"]
+    assert groups(nodes, later=15) == [("reach", "a", "b")]
+
+
+def test_other_inputs_are_tried_at_once() -> None:
+    nodes = (Candidate("a", dues("2"), (failed("reach", 5),)),)
+    assert groups(nodes) == [("reach", "a")]
+
+
+def test_only_nodes_that_serve_are_counted() -> None:
+    serving = [Candidate(name, dues("2"), tuple(map(applied, SERVICES))) for name in "abc"]
+    assert groups((*serving, candidate("new")), most=2) == [("reach", "a", "b", "new")]
+
+
+def test_a_run_that_did_not_get_to_its_end_leaves_nothing_that_can_be_relied_on() -> None:
+    before = (applied("reach"), applied("prepare"))
+    run = ended(NewRun("prepare", ("a",), 2, ""), {"a": "prepare-2"}, START, {"a": "Failed"})
+    # The user changed it back: the first inputs were applied once, and have to be applied again.
+    records = fold(before, {"reach": "reach-1", "prepare": "prepare-1"}, "a", [run])
+    assert [(record.name, record.appliedHash) for record in records] == [("reach", "reach-1"), ("prepare", "")]
+
+
+def test_a_large_role_runs_in_parts() -> None:
+    found = groups([candidate(f"n{number:04}") for number in range(LARGEST_RUN + 1)])
+    assert [len(group) - 1 for group in found] == [LARGEST_RUN, 1]
+
+
+@pytest.mark.parametrize(
+    ("stated", "nodes", "most"),
+    [(None, 5, None), (2, 5, 2), ("2", 5, 2), ("50%", 5, 2), ("1%", 5, 1), ("100%", 5, 5)],
+)
+def test_how_many_may_be_changed_at_once(stated: int | str | None, nodes: int, most: int | None) -> None:
+    assert limit_of(stated, nodes) == most

@@ -1,0 +1,173 @@
+"""What a run's log says, what its Job is, how it ends, and who has a node."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from stackwright.api.ansibleee import (
+    OpenStackAnsibleEE,
+    OpenStackAnsibleEESpec,
+    OpenStackAnsibleEEStatus,
+    RunNode,
+)
+from stackwright.api.base import ObjectMeta
+from stackwright.api.dataplane_service import DataSource, ObjectReference
+from stackwright.controllers.dataplane import run_job, run_log, runs
+from stackwright.controllers.dataplane.occupancy import find_holder
+from stackwright.controllers.dataplane.run_log import Progress, conclude, read_lines, secret_words
+from stackwright.kube.builtin import Job, Pod
+from stackwright.kube.errors import Blocked
+from stackwright.kube.resource import Key
+
+NOW = datetime(2026, 11, 16, tzinfo=UTC)
+
+
+def run(name: str = "prepare-1", *nodes: str, finished: bool = False, **spec: Any) -> OpenStackAnsibleEE:
+    return OpenStackAnsibleEE(
+        metadata=ObjectMeta(name=name, namespace="openstack", uid=name),
+        spec=OpenStackAnsibleEESpec(
+            **{"playbook": "a.b.c", **spec}, nodes=tuple(RunNode(name=node) for node in nodes or ("one", "two"))
+        ),
+        status=OpenStackAnsibleEEStatus(finishedAt="2026-11-16T00:00:00Z" if finished else ""),
+    )
+
+
+def lines(*events: dict[str, Any]) -> list[str]:
+    return [json.dumps(event) for event in events]
+
+
+OK = {"host": "one", "status": "ok", "task": "Begin"}
+BAD = {"host": "two", "status": "failed", "task": "Write", "message": "No space\nleft"}
+SUMMARY = {"summary": {"one": "ok", "two": "failed"}}
+
+
+def test_the_log_says_how_each_host_fares_and_how_it_ended() -> None:
+    going = read_lines(Progress(), ["PLAY [all] ***", "{broken", "[]", *lines(OK, BAD)])
+    assert {name: (host.state, host.task) for name, host in going.hosts.items()} == {
+        "one": ("Running", "Begin"),
+        "two": ("Failed", "Write"),
+    }
+    assert not going.complete
+    over = read_lines(going, lines(SUMMARY))
+    assert over.complete
+    assert (over.hosts["one"].state, over.hosts["one"].task) == ("Ok", "")
+    assert (over.hosts["two"].state, over.hosts["two"].message) == ("Failed", "No space left")
+
+
+def test_lines_that_are_read_twice_change_nothing() -> None:
+    every = lines(OK, BAD, SUMMARY)
+    once = read_lines(Progress(), every)
+    assert read_lines(read_lines(Progress(), every[:2]), every) == once
+
+
+def test_a_host_that_is_done_after_a_failure_has_failed() -> None:
+    found = read_lines(Progress(), lines(BAD, {"host": "two", "status": "done"}))
+    assert (found.hosts["two"].state, found.hosts["two"].task) == ("Failed", "Write")
+
+
+def test_no_message_shows_a_secret() -> None:
+    words = secret_words(["[database]\nconnection = mysql://nova:hunter2@db\n", "s3cr3t-word", "on"])
+    event = {**BAD, "task": "Log in with s3cr3t-word", "message": "mysql://nova:hunter2@db refused, s3cr3t-word is on"}
+    (host,) = read_lines(Progress(), lines(event), words).hosts.values()
+    assert (host.task, host.message) == ("Log in with (hidden)", "(hidden) refused, (hidden) is on")
+
+
+def test_a_message_is_short() -> None:
+    (host,) = read_lines(Progress(), lines({**BAD, "message": "x" * 5000})).hosts.values()
+    assert len(host.message) == run_log.LONGEST + 1
+
+
+@pytest.mark.parametrize(
+    ("succeeded", "states"),
+    [
+        pytest.param(True, ["Ok", "Failed", "Ok"], id="a-job-that-succeeded-has-applied-everything"),
+        pytest.param(False, ["Unknown", "Failed", "Unknown"], id="nobody-knows-how-far-a-lost-pod-was"),
+    ],
+)
+def test_a_run_that_ends_without_a_summary(succeeded: bool, states: list[str]) -> None:
+    found = conclude(read_lines(Progress(), lines(OK, BAD)), ["one", "two", "zero"], succeeded=succeeded)
+    assert [host.state for host in found] == states
+
+
+def seen(progress: Progress, *, ended: bool | None = None) -> runs.Seen:
+    return runs.Seen(NOW, 2.0, "image", job=Job(), ended=ended, progress=progress)
+
+
+def test_a_run_waits_for_its_job_and_then_says_who_failed() -> None:
+    going = seen(read_lines(Progress(), lines(OK, BAD)))
+    (wait,) = runs.decide(run(), going).waits
+    assert (wait.reason, wait.after) == ("Running", 2.0)
+    assert runs.conclude(run(), going).jobStatus == "Running"
+    over = seen(read_lines(Progress(), lines(OK, BAD, SUMMARY)))
+    with pytest.raises(Blocked, match="Not applied: two failed in task Write: No space left"):
+        runs.decide(run(), over)
+    assert runs.conclude(run(), over).finishedAt == "2026-11-16T00:00:00Z"
+
+
+def test_a_run_that_has_ended_stays_as_it_is() -> None:
+    done = run(finished=True)
+    assert runs.conclude(done, seen(Progress(), ended=False)) is done.status
+
+
+def test_a_job_has_its_inputs_where_ansible_looks_for_them() -> None:
+    spec: dict[str, Any] = {
+        "playbook": "",
+        "playbookContents": "- hosts: all\n",
+        "inventorySecretName": "inventory",
+        "sshKeySecretName": "key",
+        "dataSources": (DataSource(secretRef=ObjectReference(name="nova-cell1-compute-config")),),
+        "serviceType": "nova",
+        "networkAttachments": ("ctlplane",),
+    }
+    job = run_job.describe_job(run(**spec), "image")
+    template = job["spec"]["template"]
+    (container,) = template["spec"]["containers"]
+    assert container["args"] == ["ansible-runner", "run", "/runner", "-p", "playbook.yaml", "-i", "prepare-1"]
+    mounts = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
+    volumes = {volume["name"]: volume for volume in template["spec"]["volumes"]}
+    assert volumes[mounts["/runner/inventory"]]["secret"]["items"] == [{"key": "hosts.yaml", "path": "hosts.yaml"}]
+    assert {"key": "ssh-privatekey", "path": "ssh_key"} in [
+        item
+        for source in volumes[mounts["/runner/env"]]["projected"]["sources"]
+        for part in source.values()
+        for item in part["items"]
+    ]
+    assert mounts["/var/lib/openstack/configs/nova"] == "configs"
+    assert template["metadata"]["annotations"][run_job.NETWORKS_ANNOTATION] == '[{"name": "ctlplane"}]'
+    # A pod that ended by itself is not run again on all hosts; one that was killed is replaced once it is gone.
+    assert job["spec"]["podReplacementPolicy"] == "Failed"
+    assert job["spec"]["podFailurePolicy"]["rules"][1]["action"] == "FailJob"
+
+
+def pod(name: str, phase: str, nodes: str) -> Pod:
+    metadata = ObjectMeta(
+        name=f"{name}-x", labels={run_job.RUN_LABEL: name}, annotations={run_job.NODES_ANNOTATION: nodes}
+    )
+    return Pod(metadata=metadata, status={"phase": phase})
+
+
+@pytest.mark.parametrize(
+    ("other", "jobs", "pods", "begun", "holder"),
+    [
+        pytest.param(run("b", "two"), ["b"], [], [], ("two", "b"), id="another-has-a-job"),
+        pytest.param(run("b", "two"), [], [], ["b"], ("two", "b"), id="another-began-a-moment-ago"),
+        pytest.param(run("b", "two"), [], [], [], None, id="another-only-waits"),
+        pytest.param(run("b", "three"), ["b"], [], [], None, id="another-has-other-nodes"),
+        pytest.param(run("b", "two", finished=True), ["b"], [], ["b"], None, id="another-has-ended"),
+        pytest.param(None, [], [pod("b", "Running", "two")], [], ("two", "b"), id="the-pod-of-one-that-is-gone"),
+        pytest.param(None, [], [pod("b", "Failed", "two")], [], None, id="a-pod-that-has-ended"),
+        pytest.param(run("a"), ["a"], [pod("a", "Running", "two")], ["a"], None, id="what-is-its-own"),
+    ],
+)
+def test_who_has_a_node(
+    other: OpenStackAnsibleEE | None,
+    jobs: list[str],
+    pods: list[Pod],
+    begun: list[str],
+    holder: tuple[str, str] | None,
+) -> None:
+    others = [other] if other is not None else []
+    there = {Key("openstack", name): Job() for name in jobs}
+    assert find_holder(run("a"), others, there, pods, begun) == holder
