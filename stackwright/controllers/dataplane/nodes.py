@@ -29,6 +29,7 @@ from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.conditions import Finding
 from stackwright.kube.controller import Context, Controller, Watch
 from stackwright.kube.plan import Ends, Wait
+from stackwright.kube.predicates import asked_differently
 from stackwright.kube.resource import JsonObject, Key
 from stackwright.kube.shapes.composite import Child, Composite
 
@@ -170,7 +171,11 @@ def controller(image: str) -> Controller:
         tell=tell,
         pause=PAUSED,
     )
-    looked_at = interests.watches((OpenStackDataPlaneRole, OpenStackDataPlaneService, ConfigMap, Secret))
+    looked_at = (
+        # A role's status tells of its nodes: it must not wake all of them again.
+        interests.watch(OpenStackDataPlaneRole, asked_differently),
+        *interests.watches((OpenStackDataPlaneService, ConfigMap, Secret)),
+    )
     return shape.controller(watches=(*looked_at, Watch(OpenStackAnsibleEE, to=_nodes_of)))
 
 

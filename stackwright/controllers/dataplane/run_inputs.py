@@ -9,7 +9,7 @@ import msgspec
 
 from stackwright.api.ansibleee import OpenStackAnsibleEE, OpenStackAnsibleEESpec, RunNode
 from stackwright.blueprint.dataplane.inputs import Work
-from stackwright.blueprint.dataplane.inventory import INVENTORY_FILE, describe_host, write_inventory
+from stackwright.blueprint.dataplane.inventory import INVENTORY_FILE, describe_host
 from stackwright.blueprint.dataplane.schedule import NewRun
 from stackwright.blueprint.secret_values import encode
 from stackwright.controllers.dataplane.preparation import Prepared
@@ -71,7 +71,9 @@ def _inventory(machines: Mapping[str, Prepared]) -> dict[str, str]:
     for each in machines.values():
         hosts[each.machine.host_name] = describe_host(each.machine, each.variables.all)
         hidden += (value if isinstance(value, str) else json.dumps(value) for value in each.variables.secret.values())
-    return {INVENTORY_FILE: write_inventory(hosts), HIDDEN_KEY: json.dumps(sorted(set(hidden)))}
+    # JSON is YAML as well, and written and read a hundred times faster.
+    text = msgspec.json.encode({"all": {"hosts": hosts}}, order="deterministic").decode()
+    return {INVENTORY_FILE: text, HIDDEN_KEY: json.dumps(sorted(set(hidden)))}
 
 
 def _options(tags: str, skip_tags: str) -> str:
