@@ -1,6 +1,6 @@
 """A node and its role become one machine: what the node says replaces what the role says, field by field. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,6 +58,26 @@ def inherit(node: OpenStackDataPlaneNode, role: OpenStackDataPlaneRole) -> Machi
         tags=node.spec.deployStrategy.ansibleTags or role.spec.deployStrategy.ansibleTags,
         skip_tags=node.spec.deployStrategy.ansibleSkipTags or role.spec.deployStrategy.ansibleSkipTags,
     )
+
+
+def find_twins(nodes: Iterable[OpenStackDataPlaneNode], roles: Mapping[str, OpenStackDataPlaneRole]) -> dict[str, str]:
+    """Return the nodes that another, older one has the host name or the address of, each with that one.
+
+    Two nodes for one machine would be configured at the same time.
+    """
+    elders: dict[tuple[str, int], str] = {}
+    twins: dict[str, str] = {}
+    nobody = OpenStackDataPlaneRole()
+    for node in sorted(nodes, key=lambda node: (node.metadata.creationTimestamp, node.metadata.name)):
+        machine = inherit(node, roles.get(node.spec.role, nobody))
+        # A host name has no port, and so is never taken for an address.
+        places = [(machine.host_name, 0), *([(machine.address, machine.port)] if machine.address else [])]
+        elder = next((elders[place] for place in places if place in elders), "")
+        if elder:
+            twins[machine.name] = elder
+        else:
+            elders.update(dict.fromkeys(places, machine.name))
+    return twins
 
 
 def _variables(section: NodeSection) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -19,9 +20,11 @@ from stackwright.api.dataplane import (
     ServiceRecord,
 )
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
+from stackwright.blueprint.dataplane.inheritance import find_twins
 from stackwright.blueprint.dataplane.inputs import REACH
 from stackwright.blueprint.dataplane.inventory import INVENTORY_KEY, describe_host, write_inventory
 from stackwright.blueprint.dataplane.records import find_running, fold
+from stackwright.blueprint.look import Look
 from stackwright.blueprint.secret_values import encode
 from stackwright.controllers.dataplane.preparation import Prepared, find_works, prepare
 from stackwright.controllers.looking import Interests
@@ -56,8 +59,36 @@ def observe(node: OpenStackDataPlaneNode, context: Context, interests: Interests
     if role is None:
         message = f"OpenStackDataPlaneRole {node.spec.role} does not exist; create it, or correct spec.role"
         return Seen(Wait("RoleMissing", message, INPUT_READY, ends=Ends.BY_AUTHOR), runs)
+    if elder := _find_elder(node, role, look, context):
+        message = f"Node {elder} has the same host name or address, and was there first; correct one of them"
+        return Seen(Wait("MachineTaken", message, INPUT_READY, ends=Ends.BY_USER), runs)
     works = find_works(role, look, image)
     return Seen(works if isinstance(works, Wait) else prepare(node, role, works, look), runs)
+
+
+def _find_elder(node: OpenStackDataPlaneNode, role: OpenStackDataPlaneRole, look: Look, context: Context) -> str:
+    """Return the node that stands for the same machine, and was there first; "" if there is none.
+
+    The webhook refuses such a node, but it may not have been there to be asked.
+    """
+    everyone = context.store(OpenStackDataPlaneNode).list(node.metadata.namespace)
+    similar = [other for other in everyone if not other.deleting and _is_similar(node, other)]
+    if len(similar) < 2:
+        return ""
+    roles = {role.metadata.name: role}
+    for other in similar:
+        found = look(OpenStackDataPlaneRole, other.spec.role)
+        roles |= {other.spec.role: found} if found is not None else {}
+    elder = find_twins(similar, roles).get(node.metadata.name, "")
+    if elder:
+        # When it changes or goes, this one may be alone.
+        look(OpenStackDataPlaneNode, elder)
+    return elder
+
+
+def _is_similar(node: OpenStackDataPlaneNode, other: OpenStackDataPlaneNode) -> bool:
+    names = [each.spec.hostName or each.metadata.name for each in (node, other)]
+    return names[0] == names[1] or node.spec.ansibleHost == other.spec.ansibleHost != ""
 
 
 def tell(node: OpenStackDataPlaneNode, seen: Seen) -> OpenStackDataPlaneNodeStatus:
@@ -171,9 +202,10 @@ def controller(image: str) -> Controller:
         tell=tell,
         pause=PAUSED,
     )
-    looked_at = (
+    looked_at: tuple[Watch[Any], ...] = (
         # A role's status tells of its nodes: it must not wake all of them again.
         interests.watch(OpenStackDataPlaneRole, asked_differently),
+        interests.watch(OpenStackDataPlaneNode, asked_differently),
         *interests.watches((OpenStackDataPlaneService, ConfigMap, Secret)),
     )
     return shape.controller(watches=(*looked_at, Watch(OpenStackAnsibleEE, to=_nodes_of)))

@@ -16,6 +16,7 @@ from stackwright.api.dataplane import (
     OpenStackDataPlaneRoleStatus,
 )
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
+from stackwright.blueprint.dataplane.inheritance import find_twins
 from stackwright.blueprint.dataplane.inputs import Work
 from stackwright.blueprint.dataplane.records import is_recorded
 from stackwright.blueprint.dataplane.schedule import Backoff, Candidate, limit_of, plan_runs
@@ -54,9 +55,12 @@ def observe(role: OpenStackDataPlaneRole, context: Context, *, interests: Intere
     """Read a role's nodes and runs."""
     look = interests.begin(role, context)
     works = find_works(role, look, image)
-    every = (node for node in look.all(OpenStackDataPlaneNode) if node.spec.role == role.metadata.name)
-    nodes = {node.metadata.name: node for node in every if not node.deleting}
-    found = {} if isinstance(works, Wait) else {name: prepare(each, role, works, look) for name, each in nodes.items()}
+    every = [node for node in look.all(OpenStackDataPlaneNode) if not node.deleting]
+    nodes = {node.metadata.name: node for node in every if node.spec.role == role.metadata.name}
+    roles = context.store(OpenStackDataPlaneRole).list(role.metadata.namespace)
+    twins = find_twins(every, {each.metadata.name: each for each in roles})
+    alone = [node for node in nodes.values() if node.metadata.name not in twins]
+    found = {} if isinstance(works, Wait) else {node.metadata.name: prepare(node, role, works, look) for node in alone}
     return Seen(
         works=works,
         nodes=nodes,

@@ -242,3 +242,16 @@ async def test_deployed_nodes_are_changed_a_few_at_a_time(client: Client, namesp
         )
         assert changed.metadata.generation
         assert all(len(hosts) == 1 for hosts in list(here.machines.seen.values())[before:])
+
+
+async def test_a_machine_has_one_node_also_where_no_webhook_says_so(client: Client, namespace: str) -> None:
+    async with plane(client, namespace) as here, here.operator():
+        await here.role()
+        await here.node("first", ansibleHost="192.0.2.1")
+        await here.ready(OpenStackDataPlaneNode, "first")
+        await here.node("second", ansibleHost="192.0.2.1")
+        refused = await here.says(OpenStackDataPlaneNode, "InputReady", "Node first has the same host name", "second")
+        await here.worked_through(refused)
+        assert not [hosts for hosts in here.machines.seen.values() if "second" in hosts]
+        await client.delete(OpenStackDataPlaneNode, "first", namespace)
+        await here.ready(OpenStackDataPlaneNode, "second")
