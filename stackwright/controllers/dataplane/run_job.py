@@ -2,7 +2,7 @@
 
     /runner/inventory/hosts.yaml      the inventory
     /runner/project/playbook.yaml     the text of a playbook
-    /runner/env/ssh_key, extravars, cmdline
+    /runner/env/ssh_key, extravars, cmdline, settings
     /var/lib/openstack/configs/TYPE   the files of the service
 
 A pod that was killed is replaced, and not before it is gone; one that ended by itself has had its say.
@@ -27,7 +27,9 @@ RUN_LABEL = "ansibleee.openstack.org/run"
 NODES_ANNOTATION = "ansibleee.openstack.org/nodes"
 NETWORKS_ANNOTATION = "k8s.v1.cni.cncf.io/networks"
 # The files of a run that are no secrets.
-PLAYBOOK, VARIABLES, OPTIONS = "playbook.yaml", "extravars", "cmdline"
+PLAYBOOK, VARIABLES, OPTIONS, SETTINGS = "playbook.yaml", "extravars", "cmdline", "settings"
+# Seconds after which a run is given up that says nothing, and one that does not end: it holds its nodes.
+TIMEOUTS = {"idle_timeout": 900, "job_timeout": 7200}
 CONFIGURATION = "/var/lib/openstack/configs"
 # The user in the execution image. The kubelet ends a container by one of these codes.
 USER, KILLED = 1001, [137, 143]
@@ -41,7 +43,11 @@ def name_files(run: OpenStackAnsibleEE) -> str:
 def describe_files(run: OpenStackAnsibleEE) -> JsonObject:
     """Return the ConfigMap with what a run's own spec says; there are no secrets in it."""
     spec = run.spec
-    data = {OPTIONS: spec.cmdLine, VARIABLES: json.dumps(spec.extraVars, sort_keys=True)}
+    data = {SETTINGS: json.dumps(TIMEOUTS)}
+    if spec.cmdLine:
+        data[OPTIONS] = spec.cmdLine
+    if spec.extraVars:
+        data[VARIABLES] = json.dumps(spec.extraVars, sort_keys=True)
     if spec.playbookContents:
         data[PLAYBOOK] = spec.playbookContents
     if not spec.inventorySecretName:
@@ -135,7 +141,9 @@ def _volumes(run: OpenStackAnsibleEE) -> Iterable[JsonObject]:
         yield {"name": "inventory", "secret": {"secretName": spec.inventorySecretName, **inventory}}
     else:
         yield {"name": "inventory", "configMap": {"name": own, **inventory}}
-    env: list[JsonObject] = [{"configMap": {"name": own, **_items(VARIABLES, OPTIONS)}}]
+    there = describe_files(run)["data"]
+    files = [name for name in (SETTINGS, VARIABLES, OPTIONS) if name in there]
+    env: list[JsonObject] = [{"configMap": {"name": own, **_items(*files)}}]
     if spec.sshKeySecretName:
         env.append({"secret": {"name": spec.sshKeySecretName, "items": [{"key": SSH_KEY, "path": "ssh_key"}]}})
     yield {"name": "env", "projected": {"sources": env, "defaultMode": 0o440}}

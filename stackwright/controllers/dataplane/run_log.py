@@ -2,6 +2,8 @@
 
 {"host": "compute-0", "status": "failed", "task": "Install packages", "message": "No space left on device"}
 {"summary": {"compute-0": "failed", "compute-1": "ok"}}
+
+A run that broke before it got to its machines has an empty summary, with a message.
 """
 
 import json
@@ -29,12 +31,13 @@ class Progress:
 
     hosts: Mapping[str, HostResult] = field(default_factory=dict)
     complete: bool = False
+    message: str = ""
 
 
 def read_lines(progress: Progress, lines: Iterable[str], hidden: Iterable[str] = ()) -> Progress:
     """Return the progress after some lines of the log; `hidden` are the words that are shown to nobody."""
     hosts = dict(progress.hosts)
-    complete = progress.complete
+    complete, message = progress.complete, progress.message
     # The longest first: one secret may be a part of another.
     secrets = sorted({word for word in hidden if len(word) >= SHORTEST_SECRET}, key=len, reverse=True)
     for line in lines:
@@ -42,9 +45,10 @@ def read_lines(progress: Progress, lines: Iterable[str], hidden: Iterable[str] =
         if isinstance(summary := event.get("summary"), dict):
             hosts = _summarize(hosts, summary)
             complete = True
+            message = _clean(event.get("message"), secrets)
         elif isinstance(host := event.get("host"), str) and event.get("status") in _EVENTS:
             hosts[host] = _follow(hosts.get(host), _result(host, event, secrets))
-    return replace(progress, hosts=hosts, complete=complete)
+    return replace(progress, hosts=hosts, complete=complete, message=message)
 
 
 def _result(host: str, event: Mapping[str, Any], secrets: Iterable[str]) -> HostResult:
@@ -84,7 +88,8 @@ def conclude(progress: Progress, names: Iterable[str], *, succeeded: bool) -> tu
     for name in sorted(every):
         result = every[name]
         if result.state in ("Running", "Unknown"):
-            result = msgspec.structs.replace(result, state="Ok" if succeeded else "Unknown")
+            why = "" if succeeded else result.message or progress.message
+            result = msgspec.structs.replace(result, state="Ok" if succeeded else "Unknown", message=why)
         ended.append(result)
     return tuple(ended)
 

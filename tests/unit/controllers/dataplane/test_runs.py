@@ -91,6 +91,13 @@ def test_a_run_that_ends_without_a_summary(succeeded: bool, states: list[str]) -
     assert [host.state for host in found] == states
 
 
+def test_a_run_that_broke_before_it_got_to_its_machines_says_why() -> None:
+    progress = read_lines(Progress(), lines({"summary": {}, "message": "ERROR! the playbook could not be found"}))
+    assert progress.complete
+    found = conclude(progress, ["one", "two"], succeeded=False)
+    assert {(host.state, host.message) for host in found} == {("Unknown", "ERROR! the playbook could not be found")}
+
+
 def seen(progress: Progress, *, ended: bool | None = None) -> runs.Seen:
     return runs.Seen(NOW, 2.0, "image", job=Job(), ended=ended, progress=progress)
 
@@ -134,6 +141,8 @@ def test_a_job_has_its_inputs_where_ansible_looks_for_them() -> None:
         for part in source.values()
         for item in part["items"]
     ]
+    # ansible-runner takes an empty file for what it is not.
+    assert set(run_job.describe_files(run(**spec))["data"]) == {"settings", "playbook.yaml"}
     assert mounts["/var/lib/openstack/configs/nova"] == "configs"
     assert template["metadata"]["annotations"][run_job.NETWORKS_ANNOTATION] == '[{"name": "ctlplane"}]'
     # A pod that ended by itself is not run again on all hosts; one that was killed is replaced once it is gone.
