@@ -125,7 +125,11 @@ async def test_a_map_that_is_empty_is_another_thing_than_an_absent_one(client: C
             "OpenStackDataPlaneNode", {"ansibleHost": "a b"}, "spec.ansibleHost", "should match", id="no-address"
         ),
         pytest.param(
-            "OpenStackDataPlaneRole", {"maxUnavailable": "0%"}, "spec.maxUnavailable", "must match", id="no-percentage"
+            "OpenStackDataPlaneRole",
+            {"maxUnavailable": "0%"},
+            "spec.maxUnavailable",
+            "should match",
+            id="no-percentage",
         ),
         pytest.param(
             "OpenStackDataPlaneRole", {"services": ["a", "a"]}, "spec.services[1]", "Duplicate", id="a-service-twice"
