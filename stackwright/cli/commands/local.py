@@ -82,6 +82,26 @@ def status(name: str, output: str) -> None:
 
 
 @local.command()
+@named
+def network(name: str) -> None:
+    """Print the addresses of a cluster's spare network, as lines for a shell.
+
+    \b
+      source <(stackwright local network)
+
+    The node has a spare interface that Kubernetes does not use (SPARE_INTERFACE). A workload may take it for networks
+    of its own. This machine is SPARE_HOST in that network; SPARE_FIRST to SPARE_LAST are free.
+    """  # noqa: D301  click keeps the lines after its mark as they are
+    from stackwright.local.cluster import layout, spare_network  # noqa: PLC0415  a help text needs none of it
+
+    settings = layout.of(name).read_settings()
+    if settings is None:
+        raise click.ClickException(f"There is no cluster {name}; start one with `stackwright local up`.")
+    for line in spare_network.shell_lines(settings.network.spare):
+        click.echo(line)
+
+
+@local.command()
 @click.argument("names", nargs=-1, metavar="[PROGRAM]...")
 @click.option(
     "--directory",

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 NONE = "none"
 EXAMPLE = "examples/cloud/openstack.yaml"
+# What creates a server in that cloud, with all that a server needs.
+FIRST_SERVER = "examples/first-server.sh"
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ class Place:
     context: str | None
     hint: str
     built: Mapping[str, str]
+    network: str = ""
+    """How the network is reached that the cluster has for workloads."""
 
 
 @click.command()
@@ -101,17 +105,19 @@ def up(**options: Any) -> None:
         _install(place, asked, cloud, progress)
     took = duration(time.monotonic() - began)
     click.echo(f"The {'cloud is ready' if cloud else 'operators are up'}, after {took}.")
-    for line in hints(place, cloud is not None):
+    for line in hints(place, cloud is not None, with_example=cloud is not None and cloud.example):
         click.echo(line)
 
 
 def _here(asked: Options, progress: "Progress") -> Place:
     from stackwright.local import journey  # noqa: PLC0415  a help text needs none of it
+    from stackwright.local.cluster import spare_network  # noqa: PLC0415  likewise
 
     name = asked.name or DEFAULT_CLUSTER
     arrived = journey.travel(name, ask=asker(yes=asked.yes), progress=progress)
     hint = "" if name == DEFAULT_CLUSTER else f" --name {name}"
-    return Place(arrived.cluster.layout.kubeconfig, None, hint, arrived.images)
+    network = spare_network.sentence(arrived.cluster.settings.network.spare)
+    return Place(arrived.cluster.layout.kubeconfig, None, hint, arrived.images, network)
 
 
 def _elsewhere(kubeconfig: Path | None, context: str | None) -> Place:
@@ -184,14 +190,18 @@ async def _deploy(place: Place, cloud: "Cloud", timeout: float, progress: "Progr
         await clouds.wait(client, cloud.namespace, wanted, timeout, progress)
 
 
-def hints(place: Place, with_cloud: bool) -> list[str]:  # noqa: FBT001  whether there is a cloud to use
+def hints(place: Place, with_cloud: bool, *, with_example: bool = False) -> list[str]:  # noqa: FBT001  whether there is a cloud to use
     """Return what to do next, each command so that it can be copied. Pure."""
     lines = []
     if with_cloud:
         lines += [f"Use it:   source <(stackwright openrc{place.hint}); openstack token issue"]
+    if with_example and place.network:
+        lines += [f"Server:   {FIRST_SERVER}{place.hint}"]
     lines += [f"Look:     stackwright status{place.hint}"]
     if not place.built:
         return lines
+    if place.network:
+        lines += [f"Network:  {place.network} (source <(stackwright local network{place.hint}))"]
     lines += [f"kubectl:  export KUBECONFIG={place.kubeconfig}"]
     return [*lines, f"End it:   stackwright down{place.hint}"]
 

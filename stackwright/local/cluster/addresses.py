@@ -7,6 +7,7 @@ from ipaddress import IPv4Network
 
 import msgspec
 
+from stackwright.local.cluster.spare_network import SpareNetwork
 from stackwright.local.errors import Collision
 
 # How many machines may be beside the node, and where their addresses begin.
@@ -16,7 +17,7 @@ _WIDEST = 8
 
 
 class Network(msgspec.Struct, frozen=True):
-    """The address ranges of one cluster: one for its nodes and the host, one for pods, one for Services."""
+    """The address ranges of one cluster: for its nodes and the host, for pods, for Services, and one that is spare."""
 
     nodes: str
     pods: str
@@ -56,9 +57,15 @@ class Network(msgspec.Struct, frozen=True):
         return f"{IPv4Network(self.nodes)[192]}/27"
 
     @property
+    def spare(self) -> SpareNetwork:
+        """The network behind the nodes' spare interface: the range after their own."""
+        nodes = IPv4Network(self.nodes)
+        return SpareNetwork(f"{nodes.broadcast_address + 1}/{nodes.prefixlen}")
+
+    @property
     def ranges(self) -> tuple[IPv4Network, ...]:
-        """All three."""
-        return IPv4Network(self.nodes), IPv4Network(self.pods), IPv4Network(self.services)
+        """All four."""
+        return tuple(IPv4Network(one) for one in (self.nodes, self.pods, self.services, self.spare.range))
 
 
 @dataclass(frozen=True)

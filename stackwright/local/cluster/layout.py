@@ -17,7 +17,7 @@ from stackwright.local.progress import Progress
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-# The host's end of the node's cable is called sw-NAME, and Linux allows 15 characters.
+# The host's ends of the node's cables are called sw-NAME and sx-NAME, and Linux allows 15 characters.
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,10}[a-z0-9])?")
 
 
@@ -64,6 +64,11 @@ class Settings(msgspec.Struct, frozen=True):
     def bridge(self) -> str:
         """The host's bridge that joins the node's cable with those of the machines beside it, while there are any."""
         return f"sn-{self.name}"
+
+    @property
+    def spare_link(self) -> str:
+        """The host's end of the node's spare cable."""
+        return f"sx-{self.name}"
 
     @property
     def node(self) -> Node:

@@ -1,16 +1,24 @@
-"""Connects a node with the host: a cable, two routes, and nothing in the host's firewall.
+"""Connects a node with the host: two cables, two routes, and nothing in the host's firewall.
+
+Kubernetes uses the first cable. The second one is spare: its end in the node has no address, and nobody uses it until a
+workload takes it for networks of its own.
 
 While there are machines beside the node, a bridge of the host joins their cables with the node's. It then has what the
 node's cable has otherwise: the host's address and the routes.
 """
 
+import array
+import fcntl
 import hashlib
 import json
+import socket
+import struct
 import subprocess
 from collections.abc import Collection, Iterable, Sequence
 from ipaddress import IPv4Network
 from typing import Any
 
+from stackwright.local.cluster import spare_network
 from stackwright.local.cluster.addresses import Taken, parse
 from stackwright.local.cluster.layout import Settings
 from stackwright.local.errors import ClusterFailed
@@ -19,6 +27,8 @@ from stackwright.local.errors import ClusterFailed
 INNER = "eth0"
 # A port of the node at which nobody listens.
 CLOSED = 9
+# The kernel's numbers for settings of a network card, and among them for the checksums of packets that it sends.
+_SIOCETHTOOL, _ETHTOOL_STXCSUM = 0x8946, 0x17
 
 
 def own_addresses() -> list[str]:
@@ -65,6 +75,7 @@ def attach(settings: Settings, first: int) -> None:
     _run([*inner, "route", "replace", "default", "via", network.host])
     _refuse_unknown(network.services, first)
     _route(settings, outer)
+    _attach_spare(settings, first)
 
 
 def _route(settings: Settings, outer: str) -> None:
@@ -114,6 +125,32 @@ def _ports(bridge: str) -> list[str]:
     return [link["ifname"] for link in _json("link", "show", "master", bridge)]
 
 
+def _attach_spare(settings: Settings, first: int) -> None:
+    """Connect the spare cable; a workload may have it already, so nothing is changed at the node's end of one."""
+    link, spare = settings.spare_link, settings.network.spare
+    if not has_link(link):
+        _ip("link", "add", link, "type", "veth", "peer", "name", spare_network.INTERFACE, "netns", str(first))
+        _run(["nsenter", "--net", "--target", str(first), "ip", "link", "set", spare_network.INTERFACE, "up"])
+    _ip("address", "replace", f"{spare.host}/{IPv4Network(spare.range).prefixlen}", "dev", link)
+    compute_checksums(link)
+    _ip("link", "set", link, "up")
+
+
+def compute_checksums(link: str) -> None:
+    """Let the kernel compute the checksums of what it sends on a virtual cable.
+
+    Otherwise it leaves that to a card, which is not there. A switch in user space, which a workload may run behind the
+    cable, would take such packets for damaged ones.
+    """
+    setting = array.array("B", struct.pack("II", _ETHTOOL_STXCSUM, 0))
+    request = struct.pack("16sP", link.encode(), setting.buffer_info()[0]).ljust(40, b"\0")
+    try:
+        with socket.socket() as any_socket:
+            fcntl.ioctl(any_socket, _SIOCETHTOOL, request)
+    except OSError as error:
+        raise ClusterFailed(f"The checksums of {link} cannot be set: {error.strerror}.") from error
+
+
 def _refuse_unknown(services: str, first: int) -> None:
     """Refuse, in the node, connections to a Service's address that kube-proxy does not know yet.
 
@@ -136,8 +173,9 @@ def _refuse_unknown(services: str, first: int) -> None:
 
 
 def detach(settings: Settings) -> None:
-    """Remove the node's cable, and with it its routes."""
+    """Remove the node's cables, and with them their routes."""
     unplug(settings.link)
+    unplug(settings.spare_link)
 
 
 def unplug(cable: str) -> None:

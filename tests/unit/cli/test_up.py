@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stackwright.cli import clouds
-from stackwright.cli.commands.up import Place, hints
+from stackwright.cli.commands.up import FIRST_SERVER, Place, hints
 from stackwright.kube.errors import ConfigError
 from tests.unit.cli.test_main import run
 
@@ -109,3 +109,13 @@ def test_a_cluster_elsewhere_has_no_local_name() -> None:
 )
 def test_hints_can_be_copied(place: Place, cloud: bool, lines: list[str]) -> None:
     assert hints(place, cloud) == lines
+
+
+def test_the_example_has_a_network_and_a_first_server() -> None:
+    place = Place(Path("/state/mine/kubeconfig"), None, " --name mine", {"operator": "operator:1"}, "spare0 leads out")
+    lines = hints(place, True, with_example=True)
+    assert lines[1] == "Server:   examples/first-server.sh --name mine"
+    assert "Network:  spare0 leads out (source <(stackwright local network --name mine))" in lines
+    assert (ROOT / FIRST_SERVER).stat().st_mode & 0o100
+    # Of other clouds we do not know what a server needs there.
+    assert not any(FIRST_SERVER in line for line in hints(place, True))

@@ -4,7 +4,7 @@ from ipaddress import IPv4Network
 
 import pytest
 
-from stackwright.local.cluster import addresses
+from stackwright.local.cluster import addresses, spare_network
 from stackwright.local.cluster.addresses import Network, Taken
 from stackwright.local.errors import Collision
 
@@ -53,6 +53,19 @@ def test_each_has_its_place_in_the_network() -> None:
     assert [FIRST.node(0), FIRST.node(1)] == ["10.192.0.2", "10.192.0.3"]
     assert [FIRST.pods_of(0), FIRST.pods_of(2)] == ["10.176.0.0/24", "10.176.2.0/24"]
     assert (FIRST.api_service, FIRST.dns_service) == ("10.160.0.1", "10.160.0.10")
+
+
+def test_the_spare_network_is_beside_the_nodes_and_the_host_is_in_it() -> None:
+    spare = FIRST.spare
+    assert (spare.range, spare.host, spare.free) == ("10.192.1.0/24", "10.192.1.1", ("10.192.1.32", "10.192.1.254"))
+    assert addresses.choose(taken("10.192.1.7/32")) == SECOND
+    assert spare_network.shell_lines(spare) == [
+        "export SPARE_INTERFACE=spare0",
+        "export SPARE_RANGE=10.192.1.0/24",
+        "export SPARE_HOST=10.192.1.1",
+        "export SPARE_FIRST=10.192.1.32",
+        "export SPARE_LAST=10.192.1.254",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,39 @@
+"""The network behind the node's spare interface, for workloads that have networks of their own; pure."""
+
+from ipaddress import IPv4Network
+
+import msgspec
+
+# The interface in the node. It has no address, and nobody uses it until a workload takes it.
+INTERFACE = "spare0"
+
+
+class SpareNetwork(msgspec.Struct, frozen=True):
+    """A network between the host and an interface of the node that Kubernetes does not use: workloads may take it."""
+
+    range: str
+
+    @property
+    def host(self) -> str:
+        """The host's own address in it, which is the way out of it."""
+        return str(IPv4Network(self.range)[1])
+
+    @property
+    def free(self) -> tuple[str, str]:
+        """The first and the last of the addresses that nobody has: workloads may hand them out."""
+        return str(IPv4Network(self.range)[32]), str(IPv4Network(self.range)[-2])
+
+
+def shell_lines(spare: SpareNetwork) -> list[str]:
+    """Return the network as variables of a shell."""
+    first, last = spare.free
+    said = {"INTERFACE": INTERFACE, "RANGE": spare.range, "HOST": spare.host, "FIRST": first, "LAST": last}
+    return [f"export SPARE_{name}={value}" for name, value in said.items()]
+
+
+def sentence(spare: SpareNetwork) -> str:
+    """Return how the network is reached."""
+    first, last = spare.free
+    return (
+        f"{INTERFACE} of the node leads to {spare.range}; this machine is {spare.host}, and {first} to {last} are free"
+    )
