@@ -7,7 +7,6 @@ what was lost with the node's disk, comes back.
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -15,11 +14,10 @@ from typing import Any
 
 import chassis
 import kubernetes
+from controller_process import SOCKET, Controller
 from programs import Failed, run, say
 
-SOCKET = Path("/run/openvswitch/db.sock")
 DATAPATH = Path("/run/openvswitch/datapath")
-CONTROL = Path("/run/ovn/ovn-controller.ctl")
 PAUSE = 5
 # How often is looked for nodes that are no gateways any more, in such pauses.
 SELDOM = 12
@@ -44,7 +42,8 @@ def read_external_ids(*of: str) -> dict[str, str]:
 
 def configure(settings: dict[str, Any], node: str, address: str, datapath: str) -> str:
     """Make the node as it shall be, where it differs; return what cannot be done."""
-    wanted = chassis.external_ids(settings, node, address, datapath)
+    fakes = chassis.fake_ids(settings.get("fakeHosts", {}).get(node, []))
+    wanted = chassis.external_ids(settings, node, address, datapath) | fakes
     problems = [connect(bridge, datapath) for bridge in chassis.bridges(settings["networks"])]
     changed = chassis.changes(read_external_ids("Open_vSwitch", "."), wanted)
     if changed:
@@ -52,28 +51,48 @@ def configure(settings: dict[str, Any], node: str, address: str, datapath: str) 
         vsctl(
             "set", "Open_vSwitch", ".", *(f"external_ids:{name}={json.dumps(value)}" for name, value in changed.items())
         )
-    for bridge in chassis.surplus(marked_bridges(), settings["networks"]):
+    for bridge in chassis.surplus(marked_bridges(chassis.MARK), settings["networks"]):
         say(f"removes the bridge {bridge}")
         vsctl("--if-exists", "del-br", bridge)
     return "; ".join(filter(None, problems))
 
 
-def marked_bridges() -> dict[str, str]:
-    """Return the bridges that were made for a physical network, with its name."""
+def marked_bridges(mark: str) -> dict[str, str]:
+    """Return the bridges that were made for a physical network or for a fake host, with its name."""
     rows = json.loads(vsctl("--format=json", "--columns=name,external_ids", "list", "Bridge"))["data"]
-    found = {name: dict(ids[1]).get(chassis.MARK, "") for name, ids in rows}
+    found = {name: dict(ids[1]).get(mark, "") for name, ids in rows}
     return {name: network for name, network in found.items() if network}
+
+
+def make_bridge(name: str, datapath: str, mark: str, owner: str) -> None:
+    """Make a bridge, with a mark that says for what."""
+    vsctl(
+        *("--may-exist", "add-br", name),
+        *("--", "set", "Bridge", name, f"datapath_type={datapath}", f"external_ids:{mark}={owner}"),
+    )
+
+
+def forget_host(host: str, remote: str) -> None:
+    """Remove what is left of a fake host: its chassis, what it told OVN of itself, and last its bridge."""
+    run(
+        "ovn-sbctl",
+        "--no-leader-only",
+        "--timeout=10",
+        f"--db={remote}",
+        "--if-exists",
+        "chassis-del",
+        chassis.system_id(host),
+    )
+    for name in chassis.left(read_external_ids("Open_vSwitch", "."), host):
+        vsctl("remove", "Open_vSwitch", ".", "external_ids", name)
+    vsctl("--if-exists", "del-br", chassis.fake_bridge(host))
 
 
 def connect(bridge: chassis.Bridge, datapath: str) -> str:
     """Make a bridge and give it the interface of its network; return why that cannot be done."""
     if bridge.name not in vsctl("list-br").split():
         say(f"makes the bridge {bridge.name} for the network {bridge.network}")
-        vsctl(
-            *("--may-exist", "add-br", bridge.name),
-            *("--", "set", "Bridge", bridge.name, f"datapath_type={datapath}"),
-            f"external_ids:{chassis.MARK}={bridge.network}",
-        )
+        make_bridge(bridge.name, datapath, chassis.MARK, bridge.network)
     ports = vsctl("list-ports", bridge.name).split()
     if bridge.interface in ports:
         return ""
@@ -110,20 +129,17 @@ class Node:
         self.name = os.environ["NODE_NAME"]
         self.address = os.environ["NODE_IP"]
         self.state = kubernetes.StateMap(os.environ["STATE"])
-        self.level = ""
         self.ending = False
-        self.process: subprocess.Popen[bytes] | None = None
+        self.controller = Controller()
+        self.fakes: dict[str, Controller] = {}
 
     def keep(self) -> None:
         """Make the node as it shall be, and say so where the operator reads it."""
         settings = read_settings()
         datapath = DATAPATH.read_text(encoding="utf-8").strip()
         problem = configure(settings, self.name, self.address, datapath)
-        if self.process is None:
-            self.start(settings)
-        elif settings["ovnLogLevel"] != self.level:
-            run("ovs-appctl", "-t", str(CONTROL), "vlog/set", f"console:{settings['ovnLogLevel']}")
-            self.level = settings["ovnLogLevel"]
+        self.controller.keep(settings["ovnLogLevel"])
+        self.pretend(settings, datapath)
         said = {
             "systemId": chassis.system_id(self.name),
             "datapath": datapath,
@@ -147,29 +163,27 @@ class Node:
             run("ovn-sbctl", "--timeout=10", f"--db={remote}", "--if-exists", "chassis-del", chassis.system_id(node))
             self.state.write({node: None})
 
-    def start(self, settings: dict[str, Any]) -> None:
-        """Start the controller."""
-        for left in (CONTROL, Path("/run/ovn/ovn-controller.pid")):
-            left.unlink(missing_ok=True)
-        self.level = settings["ovnLogLevel"]
-        self.process = subprocess.Popen(
-            [
-                "ovn-controller",
-                f"unix:{SOCKET}",
-                "-vfile:off",
-                f"-vconsole:{self.level}",
-                f"--unixctl={CONTROL}",
-                "--pidfile=/run/ovn/ovn-controller.pid",
-            ]
-        )
+    def pretend(self, settings: dict[str, Any], datapath: str) -> None:
+        """Be a chassis for each fake host of this node too, and for no other."""
+        hosts = settings.get("fakeHosts", {}).get(self.name, [])
+        there = marked_bridges(chassis.FAKE)
+        for host in sorted(set(there.values()) - set(hosts)):
+            say(f"is no chassis for {host} any more")
+            self.fakes.pop(host, Controller()).end(stays=False)
+            forget_host(host, settings["externalIds"]["ovn-remote"])
+        for host in hosts:
+            if host not in there.values():
+                say(f"is a chassis for {host} too")
+                make_bridge(chassis.fake_bridge(host), datapath, chassis.FAKE, host)
+            self.fakes.setdefault(host, Controller(chassis.system_id(host))).keep(settings["ovnLogLevel"])
 
     def run(self) -> int:
         """Keep the node until the pod ends."""
         rounds = 0
         while not self.ending:
             rounds += 1
-            if self.process is not None and self.process.poll() is not None:
-                say(f"the controller ended with {self.process.returncode}")
+            for ended in filter(None, (one.ended for one in (self.controller, *self.fakes.values()))):
+                say(ended)
                 return 1
             try:
                 self.keep()
@@ -184,22 +198,14 @@ class Node:
         return self.end()
 
     def end(self) -> int:
-        """End the controller. Flows and the chassis stay, unless the node is no gateway any more."""
-        if self.process is None:
-            return 0
+        """End the controllers. Flows and chassis stay, unless the node is no gateway any more."""
         try:
             stays = kubernetes.exists("daemonsets", os.environ["DAEMON_SET"])
         except (kubernetes.Unanswered, OSError) as error:
             say(str(error))
             stays = True
-        try:
-            run("ovs-appctl", "-t", str(CONTROL), "exit", *(["--restart"] if stays else []))
-        except Failed:
-            self.process.terminate()
-        try:
-            self.process.wait(15)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
+        for one in (self.controller, *self.fakes.values()):
+            one.end(stays=stays)
         return 0
 
 

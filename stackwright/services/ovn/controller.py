@@ -70,6 +70,7 @@ def settings(resource: OVNController, facts: ControllerFacts) -> JsonObject:
             "ovn-cms-options": cms_options(said.availability_zones),
         },
         "networks": dict(spec.nicMappings),
+        "fakeHosts": {node: list(hosts) for node, hosts in spec.fakeHosts.items()},
         "ovnLogLevel": spec.ovnLogLevel,
     }
 
@@ -145,6 +146,11 @@ def problems(resource: OVNController, look: Look) -> Iterable[tuple[str, str]]:
                 f"spec.nicMappings[{network}]",
                 f"bonds are not made yet; make {interface} on the node, and remove it from bondConfiguration",
             )
+    named_hosts = [host for hosts in resource.spec.fakeHosts.values() for host in hosts]
+    for node, hosts in resource.spec.fakeHosts.items():
+        for host in hosts:
+            if named_hosts.count(host) > 1 or host == node:
+                yield f"spec.fakeHosts[{node}]", f"{host} is on another node too; OVN knows a host once"
 
 
 def claims(resource: OVNController) -> tuple[Claim, ...]:

@@ -42,6 +42,7 @@ Milliseconds = Annotated[int, minimum(0), INT32]
 # The interfaces of a host have names of at most 15 characters, and a bridge is called br- and the network's name.
 _Network = r"^[A-Za-z0-9_.-]{1,12}$"
 _Interface = Annotated[str, pattern(r"^[^\s/:]{1,15}$")]
+_Host = Annotated[str, pattern(r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$")]
 _Attachment = Annotated[
     str, pattern(OPTIONAL_NAME), describe("A NetworkAttachmentDefinition; the pods join this network too.")
 ]
@@ -222,6 +223,14 @@ class OVNControllerSpec(InfrastructureSpec, frozen=True, kw_only=True):
     ] = {}
     bondConfiguration: Annotated[
         dict[str, Bond], max_properties(32), describe("Bonds that nicMappings may name, by name.")
+    ] = {}
+    fakeHosts: Annotated[
+        dict[str, Annotated[tuple[_Host, ...], list_set, max_items(64)]],
+        max_properties(64),
+        describe(
+            "Hosts that only pretend to run servers, by the node that stands in for them: it is a chassis for each of "
+            "them too, so that Neutron binds the ports of their servers. For computes with a fake driver."
+        ),
     ] = {}
     networkAttachment: _Attachment = ""
     ovnLogLevel: LogLevel = "info"

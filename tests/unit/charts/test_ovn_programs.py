@@ -1,6 +1,7 @@
 """What the programs in OVN's pods decide."""
 
 import importlib
+import ipaddress
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -235,3 +236,25 @@ def test_the_chassis_of_a_deselected_node_is_removed(
     assert ("GET", "pods?labelSelector=a%3Db", None) in asked
     assert ("ovn-sbctl", "--timeout=10", "--db=tcp:10.96.0.2:6642", "--if-exists", "chassis-del", id_) in asked
     assert asked[-1] == ("PATCH", "chassis", {"data": {"three": None}})
+
+
+FAKES = ("nova-cell1-fake-compute-0", "nova-cell2-fake-compute-0")
+
+
+def test_a_fake_host_is_a_chassis_of_its_own_without_tunnels_and_no_gateway(chassis: Any) -> None:
+    found = chassis.fake_ids(FAKES)
+    names = [chassis.system_id(host) for host in FAKES]
+    assert [found[f"hostname-{name}"] for name in names] == list(FAKES)
+    for word in ("ovn-bridge", "ovn-encap-ip", "ovn-transport-zones"):
+        assert len({found[f"{word}-{name}"] for name in names}) == 2
+    for name in names:
+        # Linux allows 15 characters.
+        assert len(found[f"ovn-bridge-{name}"]) == 15
+        assert ipaddress.ip_address(found[f"ovn-encap-ip-{name}"]).is_loopback
+        assert "gw" not in found[f"ovn-cms-options-{name}"]
+
+
+def test_all_that_a_fake_host_said_of_itself_goes_with_it(chassis: Any) -> None:
+    present = chassis.fake_ids(FAKES) | {"hostname": "node-1", "ovn-bridge": "br-int"}
+    left = {name: value for name, value in present.items() if name not in chassis.left(present, FAKES[1])}
+    assert left == chassis.fake_ids(FAKES[:1]) | {"hostname": "node-1", "ovn-bridge": "br-int"}

@@ -35,7 +35,10 @@ def test_what_is_taken_of_the_host_is_followed(taker: Service[Any, Any]) -> None
 
 def test_the_profile_of_a_file_is_found_before_it_is_applied() -> None:
     cloud = clouds.read(EXAMPLES / "cloud" / "openstack.yaml", "openstack")
-    assert clouds.profile_of(cloud) == "restricted"
+    # Its gateway is a switch of the node.
+    assert clouds.profile_of(cloud) == "privileged"
+    placement = clouds.read(EXAMPLES / "cloud" / "placement.yaml", "openstack")
+    assert clouds.profile_of(placement) == "restricted"
     # What is wrong with it, the server says.
     broken = clouds.Cloud(({**cloud.manifests[-1], "spec": {"secret": 1}},), "openstack")
     assert clouds.profile_of(broken) == "restricted"

@@ -156,10 +156,25 @@ def test_a_node_is_told_what_upstream_tells_it() -> None:
             "ovn-cms-options": "enable-chassis-as-gw,availability-zones=a:b",
         },
         "networks": {"datacentre": "eth1"},
+        "fakeHosts": {},
         "ovnLogLevel": "info",
     }
     assert controller.switch_values(resource, facts) == {"settings": {"ovsLogLevel": "info"}}
     assert controller.cms_options(()) == "enable-chassis-as-gw"
+
+
+def nothing(*_: Any, **__: Any) -> Any:
+    """What is seen of a cluster that has nothing yet."""
+
+
+def test_a_fake_host_is_on_one_node() -> None:
+    facts = controller.ControllerFacts(name="c", namespace="cloud", image="i", south=SOUTH)
+    good = gateway(fakeHosts={"node-1": ["one", "two"], "node-2": ["three"]})
+    assert controller.settings(good, facts)["fakeHosts"] == {"node-1": ["one", "two"], "node-2": ["three"]}
+    assert list(controller.problems(good, nothing)) == []
+    for bad in ({"node-1": ["one"], "node-2": ["one"]}, {"node-1": ["node-1"]}):
+        found = list(controller.problems(gateway(fakeHosts=bad), nothing))
+        assert found[0][0] == "spec.fakeHosts[node-1]"
 
 
 def test_what_nodes_report_is_in_the_status_and_their_problems_in_a_condition() -> None:
