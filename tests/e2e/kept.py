@@ -60,6 +60,14 @@ def flavor_name(cloud: Cloud, made: str) -> str:
     return str(cloud.openstack("flavor", "show", made)["name"])
 
 
+def network(cloud: Cloud) -> str:
+    return str(cloud.openstack("network", "create", CONTENT)["id"])
+
+
+def network_name(cloud: Cloud, made: str) -> str:
+    return str(cloud.openstack("network", "show", made)["name"])
+
+
 SERVICES: Mapping[str, Kept] = {
     "glance": Kept(
         kind="Glance",
@@ -87,6 +95,15 @@ SERVICES: Mapping[str, Kept] = {
         stays="mariadbdatabase/barbican",
         make=secret,
         read=payload,
+    ),
+    "neutron": Kept(
+        kind="NeutronAPI",
+        name="neutron",
+        listed="network",
+        deployment="neutron",
+        stays="mariadbdatabase/neutron",
+        make=network,
+        read=network_name,
     ),
     "nova": Kept(
         kind="Nova",

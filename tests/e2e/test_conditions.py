@@ -10,6 +10,7 @@ def test_each_condition_turns_true_once(cloud: Cloud) -> None:
     assert {"OpenStackControlPlane", "Galera", "Memcached", "RabbitMq", "MariaDBAccount", "TransportURL"} <= kinds
     assert {"KeystoneAPI", "Glance", "PlacementAPI", "Barbican", "KeystoneService", "KeystoneEndpoint"} <= kinds
     assert {"Nova", "NovaCell", "NovaAPI", "NovaScheduler", "NovaConductor", "NovaCompute", "NovaMetadata"} <= kinds
+    assert {"NeutronAPI", "OVNDBCluster", "OVNNorthd", "OVNController"} <= kinds
     assert ("KeystoneAPI keystone", "BootstrapReady") in history.states
     assert history.restless() == {}
 
@@ -21,13 +22,18 @@ def test_nothing_is_started_before_all_that_it_reads_is_known(cloud: Cloud) -> N
         "glance-default-external",
         "glance-default-internal",
         "keystone",
+        "neutron",
+        "neutron-ovn-maintenance-worker",
+        "neutron-periodic-workers",
+        "neutron-rpc",
         "nova-api",
         "nova-cell1-novncproxy",
         "nova-metadata",
         "placement",
     )
     assert cloud.installation.replica_sets == once
-    whole = ("barbican", "glance", "keystone", "memcached", "nova", "openstack", "placement", "rabbitmq")
+    whole = ("barbican", "glance", "keystone", "memcached", "neutron", "nova", "openstack", "placement", "rabbitmq")
+    of_ovn = ("ovndbcluster-nb", "ovndbcluster-sb", "ovnnorthd", "ovncontroller")
     of_nova = (
         "api",
         "cell0-conductor",
@@ -37,7 +43,7 @@ def test_nothing_is_started_before_all_that_it_reads_is_known(cloud: Cloud) -> N
         "metadata",
         "scheduler",
     )
-    releases = (*whole, *(f"nova-{name}" for name in of_nova))
+    releases = (*whole, *of_ovn, *(f"nova-{name}" for name in of_nova))
     assert cloud.installation.releases == dict.fromkeys(releases, ("deployed", "1"))
 
 

@@ -10,7 +10,7 @@ from tests.e2e.cloud import Cloud
 
 @pytest.mark.at_the_end(1)
 def test_no_secret_is_told_to_anybody(cloud: Cloud) -> None:
-    services = ("keystone", "glance", "placement", "barbican", "nova", "rabbitmq", "openstack")
+    services = ("keystone", "glance", "placement", "barbican", "nova", "neutron", "rabbitmq", "openstack")
     assert leaking.found_beside(cloud, *services) == []
 
 

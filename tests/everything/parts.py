@@ -75,6 +75,12 @@ ALL = (
         (*PYTEST, "tests/long/test_neutron.py"),
         minutes=30,
     ),
+    Part(
+        "networks",
+        "what passes through the networks; servers in two cells, with pods killed",
+        (*PYTEST, "tests/long/test_networks.py"),
+        minutes=30,
+    ),
     Part("reboot", "a node with a cloud in it loses its power", (*PYTEST, "tests/long/test_reboot.py"), minutes=30),
     Part("upgrade", "a cloud of an earlier commit, under load", (*PYTEST, "tests/chaos/test_upgrade.py"), minutes=45),
     Part(

@@ -1,0 +1,204 @@
+"""What passes through the cloud's networks: probes are plugged in where servers would be, and ask each other.
+
+Servers get ports in two cells, of which one comes while the cloud runs. Pods are killed. After all of it Neutron and OVN
+still say the same.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from stackwright.local.cluster.lifecycle import Cluster
+from tests.checkout import ROOT
+from tests.e2e import cloud as clouds
+from tests.e2e import servers
+from tests.e2e.cloud import Cloud
+from tests.e2e.compute import COMPUTE, pods
+from tests.e2e.servers import Server
+from tests.e2e.test_networks import agents
+from tests.e2e.waiting import eventually
+from tests.long import probes
+from tests.long.probes import Probe
+from tests.long.test_nova import CELL2
+
+NODE = "node-1"
+SECOND = "nova-cell2-fake-compute-0"
+# Geneve over 1500 bytes.
+MTU = "1442"
+# What the utility writes without having compared anything; docs/neutron.md says why.
+SAID_ALWAYS = re.compile(
+    r"found both in OVN SB DB and Neutron|QoS policy missing|pvlan_pg_drop not found|No relevant dns_servers"
+)
+
+
+@pytest.fixture(scope="module")
+def cloud(cluster: Cluster) -> Iterator[Cloud]:
+    """The cloud of `make up`."""
+    with clouds.raised(cluster, ROOT / "examples" / "cloud" / "openstack.yaml") as made:
+        made.with_client()
+        yield made
+
+
+def make(cloud: Cloud, kind: str, *words: str) -> Any:
+    """Make something by the client, and return what it says of it."""
+    return cloud.openstack(*kind.split(), "create", *words)
+
+
+def tell(cloud: Cloud, *words: str) -> None:
+    """Tell the client something that it does not answer."""
+    cloud.kubectl("exec", "client", "--", "openstack", *words)
+
+
+@dataclass(frozen=True)
+class Plugged:
+    """Probes: two in one network, and one in another."""
+
+    first: Probe
+    second: Probe
+    beyond: Probe
+
+
+@pytest.fixture(scope="module")
+def plugged(cluster: Cluster, cloud: Cloud, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugged]:
+    """Three probes in two networks that nothing connects, in a security group that lets pings and a page in."""
+    make(cloud, "security group", "open")
+    make(cloud, "security group rule", "--protocol", "icmp", "open")
+    make(cloud, "security group rule", "--protocol", "tcp", "--dst-port", str(probes.PORT), "open")
+    for number, name in enumerate(("inside", "beyond"), 1):
+        make(cloud, "network", name)
+        make(cloud, "subnet", "--network", name, "--subnet-range", f"10.{number}.0.0/24", name)
+    with ExitStack() as left:
+
+        def probe(network: str, name: str) -> Probe:
+            port = make(cloud, "port", "--network", network, "--host", NODE, "--security-group", "open", name)
+            folder = tmp_path_factory.mktemp(name)
+            return left.enter_context(probes.plugged(cluster, cloud, port, folder))
+
+        yield Plugged(probe("inside", "first"), probe("inside", "second"), probe("beyond", "beyond"))
+
+
+def test_the_node_is_a_gateway(cloud: Cloud) -> None:
+    eventually(lambda: all(agents(cloud).values()), lambda: str(agents(cloud)))
+    assert {host for _, host in agents(cloud)} == {NODE, COMPUTE}
+
+
+def test_probes_get_the_addresses_of_their_ports_by_dhcp(plugged: Plugged, cloud: Cloud) -> None:
+    for probe in (plugged.first, plugged.second, plugged.beyond):
+        assert probe.lease[:2] == (probe.port["fixed_ips"][0]["ip_address"], MTU)
+        is_up(cloud, probe)
+
+
+def is_up(cloud: Cloud, probe: Probe) -> None:
+    """Wait until Neutron knows that a probe is plugged in."""
+    eventually(lambda: cloud.openstack("port", "show", probe.port["id"])["status"] == "ACTIVE", "the port is up")
+
+
+def test_two_in_one_network_reach_each_other(plugged: Plugged) -> None:
+    first, second = plugged.first, plugged.second
+    eventually(lambda: first.reaches(second.address), "a ping is answered", 30.0)
+    # OVN answers for the other one, with its address.
+    assert second.port["mac_address"] in first.run("ip", "neighbour", "show", second.address)
+    with second.serving():
+        eventually(lambda: first.fetches(second.address), "the page is there", 30.0)
+    # The largest packet that fits.
+    first.run("busybox", "ping", "-c", "1", "-s", str(int(MTU) - 28), second.address)
+
+
+def test_two_networks_are_connected_by_a_router_alone(plugged: Plugged, cloud: Cloud) -> None:
+    first, beyond = plugged.first, plugged.beyond
+    assert not first.reaches(beyond.address)
+    make(cloud, "router", "way-out")
+    for network in ("inside", "beyond"):
+        tell(cloud, "router", "add", "subnet", "way-out", network)
+    eventually(lambda: first.reaches(beyond.address), "a ping is routed", 60.0)
+
+
+def test_this_machine_reaches_a_floating_ip_and_the_probe_reaches_this_machine(
+    plugged: Plugged, cloud: Cloud, cluster: Cluster
+) -> None:
+    spare = cluster.settings.network.spare
+    physical = ("--provider-network-type", "flat", "--provider-physical-network", "datacentre")
+    make(cloud, "network", "--external", *physical, "outside")
+    pool = f"start={spare.free[0]},end={spare.free[1]}"
+    addresses = ("--subnet-range", spare.range, "--gateway", spare.host, "--allocation-pool", pool)
+    make(cloud, "subnet", "--network", "outside", "--no-dhcp", *addresses, "outside")
+    tell(cloud, "router", "set", "--external-gateway", "outside", "way-out")
+    floating = str(make(cloud, "floating ip", "--port", plugged.second.port["id"], "outside")["floating_ip_address"])
+    eventually(lambda: probes.succeeds(list(probes.ping(floating))), "a ping is answered", 60.0)
+    with plugged.second.serving():
+        eventually(lambda: probes.succeeds(list(probes.fetch(floating))), "the page is there", 30.0)
+    # By its own floating IP, and by that of the router.
+    assert plugged.second.reaches(spare.host)
+    assert plugged.first.reaches(spare.host)
+
+
+def test_a_security_group_that_closes_a_port_closes_it(plugged: Plugged, cloud: Cloud) -> None:
+    first, second = plugged.first, plugged.second
+    make(cloud, "security group", "closed")
+    make(cloud, "security group rule", "--protocol", "icmp", "closed")
+    with second.serving():
+        eventually(lambda: first.fetches(second.address), "the page is there", 30.0)
+        tell(cloud, "port", "set", "--no-security-group", "--security-group", "closed", second.port["id"])
+        eventually(lambda: not first.fetches(second.address), "the page is closed", 30.0)
+        assert first.reaches(second.address)
+        make(cloud, "security group rule", "--protocol", "tcp", "--dst-port", str(probes.PORT), "closed")
+        eventually(lambda: first.fetches(second.address), "the page is there again", 30.0)
+
+
+def test_trunks_and_policies_are_made(plugged: Plugged, cloud: Cloud) -> None:
+    for name, network in (("parent", "inside"), ("child", "beyond")):
+        make(cloud, "port", "--network", network, name)
+    trunk = make(
+        *(cloud, "network trunk", "--parent-port", "parent"),
+        *("--subport", "port=child,segmentation-type=vlan,segmentation-id=7", "trunk"),
+    )
+    assert [one["segmentation_id"] for one in trunk["sub_ports"]] == [7]
+    make(cloud, "network qos policy", "slow")
+    make(cloud, "network qos rule", "--type", "bandwidth-limit", "--max-kbps", "1000", "slow")
+    tell(cloud, "port", "set", "--qos-policy", "slow", plugged.first.port["id"])
+    assert plugged.first.reaches(plugged.second.address)
+
+
+def test_servers_are_active_in_both_cells_of_which_one_comes_now(cloud: Cloud) -> None:
+    assert servers.tried(cloud, "before", COMPUTE) == Server("ACTIVE", COMPUTE, COMPUTE, "ovs")
+    cloud.ask(
+        nova={"template": {"cellTemplates": {"cell2": CELL2}}},
+        ovn={"template": {"ovnController": {"fakeHosts": {NODE: [COMPUTE, SECOND]}}}},
+    )
+    cloud.kubectl("wait", "--for=create", "novacell/nova-cell2", "--timeout=120s")
+    cloud.kubectl.wait("novacell/nova-cell2", "condition=Ready")
+    cloud.settle()
+    eventually(lambda: agents(cloud).get(("OVN Controller agent", SECOND)), lambda: str(agents(cloud)))
+    for host in (COMPUTE, SECOND):
+        assert servers.tried(cloud, "both", host) == Server("ACTIVE", host, host, "ovs")
+
+
+@pytest.mark.parametrize("service", ["neutron", "nova"])
+def test_the_next_server_is_active_though_every_pod_was_killed(plugged: Plugged, cloud: Cloud, service: str) -> None:
+    found = pods(cloud, f"{service}-")
+    names = [name for name in found if not re.search(r"-(map|sync|discover|check)-", name)]
+    cloud.kubectl("delete", "pod", "--grace-period=0", "--force", *names)
+    # What is there already needs none of them.
+    assert plugged.first.reaches(plugged.second.address)
+    cloud.settle()
+    for host in (COMPUTE, SECOND):
+        assert servers.tried(cloud, "after", host).status == "ACTIVE"
+
+
+def test_a_controller_and_a_switch_that_are_killed_leave_the_network_as_it_was(plugged: Plugged, cloud: Cloud) -> None:
+    for component in ("controller", "ovs"):
+        label = f"--selector=app.kubernetes.io/component={component},app.kubernetes.io/instance=ovncontroller"
+        cloud.kubectl("delete", "pod", "--grace-period=0", "--force", label)
+        cloud.settle()
+        eventually(lambda: plugged.first.reaches(plugged.second.address), f"without {component} for a moment", 60.0)
+
+
+def test_neutron_and_ovn_say_the_same(plugged: Plugged, cloud: Cloud) -> None:
+    log = cloud.stackwright("action", "run", "neutron", "check-networks")
+    assert "sync completed" in log
+    differences = [line for line in log.splitlines() if " WARNING " in line or " ERROR " in line]
+    assert [line for line in differences if not SAID_ALWAYS.search(line)] == []
