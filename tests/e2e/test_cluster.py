@@ -1,5 +1,6 @@
 """The local cluster does what a cluster does: Services, names, volumes, logs, Jobs, probes, privileges, scheduling."""
 
+import json
 import os
 import re
 import socket
@@ -50,6 +51,15 @@ def test_a_load_balancer_has_an_address_that_the_host_and_pods_reach(cluster: Cl
         socket.create_connection((address, 81), timeout=10)
     kubectl("delete", "service", "shared")
     eventually(lambda: not answered(address), "nobody answers for the address any more")
+
+
+def test_the_node_has_an_interface_to_spare_and_this_machine_is_in_its_network(cluster: Cluster) -> None:
+    spare = cluster.settings.network.spare
+    inside = ["nsenter", "--net", "--target", str(cluster.first.pid), "ip", "-brief", "-4", "address"]
+    assert subprocess.run([*inside, "show", "dev", "spare0"], capture_output=True, check=True, text=True).stdout == ""
+    out = ["ip", "-json", "route", "get", spare.free[0]]
+    route = json.loads(subprocess.run(out, capture_output=True, check=True, text=True).stdout)[0]
+    assert (route["dev"], route["prefsrc"]) == (cluster.settings.spare_link, spare.host)
 
 
 def test_a_pod_reaches_itself_through_its_service(kubectl: Kubectl) -> None:

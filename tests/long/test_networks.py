@@ -1,6 +1,6 @@
 """What passes through the cloud's networks: probes are plugged in where servers would be, and ask each other.
 
-Servers get ports in two cells, of which one comes while the cloud runs. Pods are killed. After all of it Neutron and OVN
+Servers get ports in two cells, of which one comes while the cloud runs. Pods are killed. After all that Neutron and OVN
 still say the same.
 """
 
