@@ -73,7 +73,8 @@ class Cloud:
         """Wait until a service is there, is ready, its control plane says so, and it is listed in the catalog."""
         self.kubectl("wait", "--for=create", f"{kind}/{name}", "--timeout=60s")
         self.kubectl.wait(f"{kind}/{name}", "condition=Ready")
-        plane = f"condition=OpenStackControlPlane{kind}Ready"
+        # Upstream calls the conditions like the kinds, all but this one.
+        plane = f"condition=OpenStackControlPlane{'Neutron' if kind == 'NeutronAPI' else kind}Ready"
         self.kubectl("wait", f"--for={plane}", "openstackcontrolplane/openstack", "--timeout=60s")
         # At once, unless the cache did not answer Keystone in time on a loaded machine: then as soon as it expires.
         eventually(lambda: listed in self.catalog(), f"{listed} is in the catalog")
