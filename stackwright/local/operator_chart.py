@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from stackwright.kube.builtin import Deployment, Namespace, Pod, Role, RoleBinding
-from stackwright.kube.client import Client
+from stackwright.kube.client import Client, Conflicts
 from stackwright.kube.crd import install as definitions
 from stackwright.kube.resource import JsonObject, Resource
 from stackwright.kube.shapes.states import state_of
@@ -27,6 +27,7 @@ RELEASE = "stackwright"
 OURS = {"image", "images", "operatorMode", reach.NAMESPACES}
 PROFILE = "pod-security.kubernetes.io/enforce"
 RESTRICTED = "restricted"
+STRICTER = {"baseline": (RESTRICTED,), "privileged": (RESTRICTED, "baseline")}
 PATIENCE = 180.0
 
 
@@ -100,13 +101,21 @@ async def install(
 
 
 async def ensure_namespace(client: Client, name: str, progress: Progress, *, profile: str = RESTRICTED) -> None:
-    """Create a namespace that enforces a pod security profile, unless it exists; if it is being deleted, wait first."""
+    """Create a namespace that enforces a pod security profile, unless it exists; if it is being deleted, wait first.
+
+    One that was created for a cloud of which all pods satisfied a stricter profile is opened. If somebody else has set
+    its profile, it stays: the resource whose pods it forbids says so.
+    """
     found = await client.find(Namespace, name)
     if found is not None and found.deleting:
         await _await_end(client, name, progress)
         found = None
     if found is None:
         await client.apply(Namespace, {"metadata": {"name": name, "labels": {PROFILE: profile}}})
+    elif found.metadata.labels.get(PROFILE) in STRICTER.get(profile, ()):
+        opened = await client.try_apply(Namespace, {"metadata": {"name": name, "labels": {PROFILE: profile}}})
+        if not isinstance(opened, Conflicts):
+            progress.say(f"Namespace {name} enforces the {profile} profile now, which pods of this cloud need.")
 
 
 async def _await_end(client: Client, name: str, progress: Progress) -> None:

@@ -29,7 +29,7 @@ CHART = ROOT / "charts" / "stackwright"
 DEPLOYMENT = "stackwright-operator"
 ROLE = f"{NAMESPACE}-{DEPLOYMENT}"
 CLOUD = "openstack"
-NAMESPACES = (NAMESPACE, CLOUD, "second", "inhabited")
+NAMESPACES = (NAMESPACE, CLOUD, "second", "inhabited", "opened")
 VALUES = {"image": "registry.example/operator:1", "namespaces": [CLOUD]}
 
 
@@ -163,6 +163,26 @@ async def test_operators_of_all_namespaces_are_a_choice_that_stays(private_clien
     assert await client.find(Role, ROLE, CLOUD) is None
     # The namespace of the cloud is made all the same.
     assert await client.find(Namespace, "second") is not None
+
+
+async def test_a_namespace_is_opened_for_pods_that_need_it_unless_somebody_closed_it(private_client: Client) -> None:
+    client = private_client
+
+    async def profile() -> str:
+        found = await client.find(Namespace, "opened")
+        return found.metadata.labels[operator_chart.PROFILE] if found else ""
+
+    await operator_chart.ensure_namespace(client, "opened", Silent())
+    assert await profile() == "restricted"
+    await operator_chart.ensure_namespace(client, "opened", Silent(), profile="privileged")
+    assert await profile() == "privileged"
+    # A cloud that needs less closes nothing: others may be there.
+    await operator_chart.ensure_namespace(client, "opened", Silent())
+    assert await profile() == "privileged"
+    closed = {"metadata": {"name": "opened", "labels": {operator_chart.PROFILE: "baseline"}}}
+    await client.apply(Namespace, closed, field_manager="somebody")
+    await operator_chart.ensure_namespace(client, "opened", Silent(), profile="privileged")
+    assert await profile() == "baseline"
 
 
 @pytest.mark.usefixtures("played")
