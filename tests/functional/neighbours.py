@@ -15,7 +15,7 @@ from stackwright.kube.resource import JsonObject, R
 from stackwright.services.mariadb.kinds import Galera
 from stackwright.services.memcached.kinds import Memcached
 from stackwright.services.neutron.kinds import NeutronAPI
-from stackwright.services.ovn.kinds import OVNDBCluster, OVNNorthd
+from stackwright.services.ovn.kinds import OVNController, OVNDBCluster, OVNNorthd
 
 HELD = "neighbour.example.org/account"
 
@@ -142,7 +142,16 @@ async def networks(client: Client, namespace: str) -> AsyncIterator[None]:
     def served(neutron: NeutronAPI) -> JsonObject:
         return {"apiEndpoints": {"internal": f"http://neutron-internal.{namespace}.svc:9696"}}
 
-    async with _played(client, namespace, {OVNDBCluster: database, OVNNorthd: lambda _: {}, NeutronAPI: served}):
+    def nothing(_: OVNNorthd | OVNController) -> JsonObject:
+        return {}
+
+    said: dict[type[Any], Any] = {
+        OVNDBCluster: database,
+        OVNNorthd: nothing,
+        OVNController: nothing,
+        NeutronAPI: served,
+    }
+    async with _played(client, namespace, said):
         yield
 
 
