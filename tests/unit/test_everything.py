@@ -1,5 +1,6 @@
 """`make everything` runs all its parts, says how each ended, and forgets no file of tests."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -27,7 +28,8 @@ def test_what_fails_does_not_stop_the_rest_and_is_told(capfd: pytest.CaptureFixt
     assert [line.split()[0] for line in summary[:3]] == ["FAILED", "FAILED", "passed"]
     assert summary[0].endswith("second        what second does: ended with 3")
     assert "no end after" in summary[1]
-    assert summary[3] == "3 of 3 parts in 0 min, 2 failed"
+    # A loaded machine may take a minute for them.
+    assert re.fullmatch(r"3 of 3 parts in \d+ min, 2 failed", summary[3])
 
 
 @pytest.mark.parametrize(
