@@ -46,3 +46,9 @@ def tried(cloud: Cloud, name: str, host: str = "") -> Server:
     """Make a server with a network and a port of its own, on a host if one is named, and delete it all again."""
     printed = cloud.kubectl("exec", "client", "--", "python3", "-c", _SCRIPT, name, host)
     return Server(*json.loads(printed.splitlines()[-1]))
+
+
+def agents(cloud: Cloud) -> dict[tuple[str, str], bool]:
+    """Return which agents there are, by kind and host, and whether they are alive."""
+    listed = cloud.openstack("network", "agent", "list")
+    return {(entry["Agent Type"], entry["Host"]): entry["Alive"] for entry in listed}

@@ -12,15 +12,9 @@ from tests.e2e.waiting import eventually
 GATEWAY = "OVN Controller Gateway agent"
 
 
-def agents(cloud: Cloud) -> dict[tuple[str, str], bool]:
-    """Return which agents there are, by kind and host, and whether they are alive."""
-    listed = cloud.openstack("network", "agent", "list")
-    return {(entry["Agent Type"], entry["Host"]): entry["Alive"] for entry in listed}
-
-
 def test_the_node_is_a_gateway_and_stands_in_for_the_fake_compute(cloud: Cloud) -> None:
     wanted = {(GATEWAY, "node-1"): True, ("OVN Controller agent", COMPUTE): True}
-    eventually(lambda: agents(cloud) == wanted, lambda: str(agents(cloud)))
+    eventually(lambda: servers.agents(cloud) == wanted, lambda: str(servers.agents(cloud)))
 
 
 def test_a_server_becomes_active_with_a_bound_port(cloud: Cloud) -> None:

@@ -19,11 +19,10 @@ from tests.e2e import servers
 from tests.e2e.cloud import Cloud
 from tests.e2e.compute import COMPUTE, pods
 from tests.e2e.servers import Server
-from tests.e2e.test_networks import agents
 from tests.e2e.waiting import eventually
 from tests.long import probes
+from tests.long.cells import CELL2
 from tests.long.probes import Probe
-from tests.long.test_nova import CELL2
 
 NODE = "node-1"
 SECOND = "nova-cell2-fake-compute-0"
@@ -82,8 +81,8 @@ def plugged(cluster: Cluster, cloud: Cloud, tmp_path_factory: pytest.TempPathFac
 
 
 def test_the_node_is_a_gateway(cloud: Cloud) -> None:
-    eventually(lambda: all(agents(cloud).values()), lambda: str(agents(cloud)))
-    assert {host for _, host in agents(cloud)} == {NODE, COMPUTE}
+    eventually(lambda: all(servers.agents(cloud).values()), lambda: str(servers.agents(cloud)))
+    assert {host for _, host in servers.agents(cloud)} == {NODE, COMPUTE}
 
 
 def test_probes_get_the_addresses_of_their_ports_by_dhcp(plugged: Plugged, cloud: Cloud) -> None:
@@ -172,7 +171,7 @@ def test_servers_are_active_in_both_cells_of_which_one_comes_now(cloud: Cloud) -
     cloud.kubectl("wait", "--for=create", "novacell/nova-cell2", "--timeout=120s")
     cloud.kubectl.wait("novacell/nova-cell2", "condition=Ready")
     cloud.settle()
-    eventually(lambda: agents(cloud).get(("OVN Controller agent", SECOND)), lambda: str(agents(cloud)))
+    eventually(lambda: servers.agents(cloud).get(("OVN Controller agent", SECOND)), lambda: str(servers.agents(cloud)))
     for host in (COMPUTE, SECOND):
         assert servers.tried(cloud, "both", host) == Server("ACTIVE", host, host, "ovs")
 

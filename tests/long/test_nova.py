@@ -16,14 +16,8 @@ from tests.e2e import cloud as clouds
 from tests.e2e.cloud import Cloud
 from tests.e2e.compute import COMPUTE, DECLARED, hypervisors, pods, services
 from tests.e2e.waiting import eventually
+from tests.long.cells import CELL2
 
-CELL2 = {
-    "cellDatabaseInstance": "openstack",
-    "cellDatabaseAccount": "nova-cell2",
-    "messagingBus": {"cluster": "rabbitmq", "user": "nova-cell2", "vhost": "cell2"},
-    "noVNCProxyServiceTemplate": {"enabled": False},
-    "novaComputeTemplates": {"fake": {"computeDriver": "fake.FakeDriver"}},
-}
 IN_CELL2 = {("nova-conductor", "nova-cell2-conductor-0"), ("nova-compute", "nova-cell2-fake-compute-0")}
 
 

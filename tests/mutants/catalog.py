@@ -149,14 +149,14 @@ FURTHER = (
     Mutant(
         "what others own by the parent is pruned",
         CHILDREN,
-        "not resource.deleting and mark in resource.metadata.annotations",
-        "not resource.deleting",
+        "        and mark in resource.metadata.annotations\n    )",
+        "    )",
         (f"{COMPOSITE}::test_what_others_made_by_the_parent_is_not_pruned",),
     ),
     Mutant(
         "a composite prunes whatever is waited for",
         CHILDREN,
-        "if prune and key not in wanted",
+        "if (prune or forsaken(resource))\n        and key not in wanted",
         "if key not in wanted",
         (f"{COMPOSITE}::test_nothing_is_pruned_while_something_is_waited_for",),
     ),

@@ -26,10 +26,12 @@ WHO_ENDS = {
     "MariaDBServerNotReady": {ITSELF},
     "MemcachedNotReady": {ITSELF},
     "NodeAddressMissing": {ITSELF},
+    "NodeBusy": {ITSELF},
     "NodePortMissing": {ITSELF},
     "RabbitMqGoing": {ITSELF},
     "RabbitMqNotReady": {ITSELF},
     "Replacing": {ITSELF},
+    "Running": {ITSELF},
     "ServiceNotReady": {ITSELF},
     # A trial that fails is told by its Job, as a warning.
     "Trial": {ITSELF},
@@ -40,7 +42,10 @@ WHO_ENDS = {
     "MariaDBDatabaseMissing": {AUTHOR},
     "MariaDBServerMissing": {AUTHOR},
     "MemcachedMissing": {AUTHOR},
+    "NotProvisioned": {AUTHOR},
     "RabbitMqMissing": {AUTHOR},
+    "RoleMissing": {AUTHOR},
+    "SshKeyMissing": {AUTHOR},
     "SecretIncomplete": {GIVEN},
     # A Service of ours comes by itself; the author of a KeystoneEndpoint names its KeystoneService. A Secret with a
     # snippet is the user's, whoever handed its name down.
@@ -49,9 +54,12 @@ WHO_ENDS = {
     # Only the user can mend it.
     "ChartMissing": {USER},
     "DatabaseElsewhere": {USER},
+    "ImageMissing": {USER},
     "KeyInvalid": {USER},
+    "MachineTaken": {USER},
     "SecretInvalid": {USER},
     "TopologyMissing": {USER},
+    "VariableInvalid": {USER},
 }
 
 
