@@ -8,6 +8,7 @@ from stackwright.api.base import (
     Value,
     atomic,
     describe,
+    free_form,
     list_map,
     list_set,
     max_items,
@@ -19,6 +20,7 @@ from stackwright.api.base import (
     rule,
 )
 from stackwright.api.forms import OBJECT_NAME, OPTIONAL_NAME
+from stackwright.api.pods import VolumeMount
 
 # An address or a name by which a machine is reached: IPv4, IPv6 without brackets, or a DNS name.
 _LABEL = "[A-Za-z0-9]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?"
@@ -51,9 +53,11 @@ class VolumeMounts(Value, frozen=True, kw_only=True):
     """Volumes, and where the container that runs Ansible mounts them; both as in a pod."""
 
     extraVolType: Annotated[str, describe("What the volumes are for; for people only.")] = ""
-    volumes: Annotated[tuple[JsonObject, ...], atomic, max_items(32), describe("The volumes, as in a pod.")] = ()
+    volumes: Annotated[
+        tuple[Annotated[JsonObject, free_form], ...], atomic, max_items(32), describe("The volumes, as in a pod.")
+    ] = ()
     mounts: Annotated[
-        tuple[JsonObject, ...], atomic, max_items(32), describe("Where they are mounted, as in a container.")
+        tuple[VolumeMount, ...], atomic, max_items(32), describe("Where they are mounted, as in a container.")
     ] = ()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from stackwright.api.node_sections import VolumeMounts
 from stackwright.api.pods import ExtraMounts, ExtraVolumes
 from stackwright.blueprint.admission import fields_called
 from stackwright.kube.resource import CustomResource
@@ -29,13 +30,16 @@ def problems(resource: CustomResource) -> tuple[tuple[str, str], ...]:
 
 
 def _of_set(path: str, mount: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(mount, VolumeMounts):
+        yield from _of_entry(path, mount)
+        return
     # In a template of the umbrella it is a type of its own, with the same fields.
     said = msgspec.convert(msgspec.to_builtins(mount), ExtraMounts)
     for position, entry in enumerate(said.extraVol):
         yield from _of_entry(f"{path}.extraVol[{position}]", entry)
 
 
-def _of_entry(path: str, entry: ExtraVolumes) -> Iterator[tuple[str, str]]:
+def _of_entry(path: str, entry: ExtraVolumes | VolumeMounts) -> Iterator[tuple[str, str]]:
     names = [volume.get("name") for volume in entry.volumes]
     for position, name in enumerate(names):
         if not isinstance(name, str) or not name:

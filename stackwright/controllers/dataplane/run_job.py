@@ -129,7 +129,10 @@ def _container(run: OpenStackAnsibleEE, image: str) -> JsonObject:
         "args": ["ansible-runner", "run", "/runner", *what, "-i", run.metadata.name],
         "env": [{"name": "HOME", "value": "/tmp"}, *(msgspec.to_builtins(entry) for entry in spec.env)],  # noqa: S108  as above
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
-        "volumeMounts": [*mounts, *(mount for entry in spec.extraMounts for mount in entry.mounts)],
+        "volumeMounts": [
+            *mounts,
+            *(msgspec.to_builtins(mount) for entry in spec.extraMounts for mount in entry.mounts),
+        ],
     }
 
 

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from stackwright import services
+from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.blueprint import mounts
 from stackwright.controllers import admission
 from stackwright.kube.resource import CustomResource
@@ -94,3 +95,10 @@ def test_admission_refuses_it_in_every_kind_that_has_mounts(resource: CustomReso
     (webhook,) = admission.webhooks((type(resource),), nothing_known)
     assert webhook.validate is not None
     assert path in [error.field for error in webhook.validate(None, resource).errors]
+
+
+def test_volumes_of_a_run_are_checked_too() -> None:
+    spec = {"extraMounts": [{"volumes": [VOLUME], "mounts": [{**MOUNT, "name": "kyes"}]}]}
+    run = msgspec.convert({"metadata": {"name": "run", "namespace": "n"}, "spec": spec}, OpenStackAnsibleEE)
+    sentence = "there is no volume kyes beside it (there is: keys); add it, or correct the name"
+    assert mounts.problems(run) == (("spec.extraMounts[0].mounts[0].name", sentence),)
