@@ -23,7 +23,7 @@ from stackwright.api.base import (
     rule,
     shown,
 )
-from stackwright.api.dataplane_service import PLAYBOOK, DataSource
+from stackwright.api.dataplane_service import ONE_TO_RUN, PLAYBOOK, DataSource
 from stackwright.api.forms import OBJECT_NAME, ImageReference
 from stackwright.api.node_sections import Environment, ExtraMounts, Names, OptionalName
 
@@ -50,11 +50,7 @@ class OpenStackAnsibleEESpec(Value, frozen=True, kw_only=True):
     """What is run, on which machines, and with which files."""
 
     validations: ClassVar[tuple[Rule, ...]] = (
-        rule(
-            "[has(self.playbook) && self.playbook != '', has(self.playbookContents) && self.playbookContents != '',"
-            " has(self.role) && self.role != ''].filter(x, x).size() == 1",
-            message="must have exactly one of playbook, playbookContents and role",
-        ),
+        ONE_TO_RUN,
         rule("self == oldSelf", message="a run does not change; create another one"),
     )
 

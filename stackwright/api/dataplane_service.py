@@ -16,34 +16,28 @@ from stackwright.api.base import (
     describe,
     max_items,
     max_length,
-    min_length,
     pattern,
     rule,
 )
 from stackwright.api.dataplane import GROUP
-from stackwright.api.forms import OBJECT_NAME, ImageReference
-from stackwright.api.node_sections import Names, OptionalName
+from stackwright.api.forms import ImageReference
+from stackwright.api.node_sections import ONE_SOURCE, Names, ObjectReference, OptionalName
 
 # A playbook in a collection (collection.name.playbook), or a file in the image.
 PLAYBOOK = r"^([A-Za-z0-9_][-A-Za-z0-9_./]*)?$"
 
 
-class ObjectReference(Value, frozen=True, kw_only=True):
-    """Names a ConfigMap or a Secret."""
-
-    name: Annotated[str, min_length(1), max_length(253), pattern(OBJECT_NAME), describe("Its name.")]
-    optional: Annotated[bool, describe("Whether it may be missing.")] = False
+ONE_TO_RUN = rule(
+    "[has(self.playbook) && self.playbook != '', has(self.playbookContents) && self.playbookContents != '',"
+    " has(self.role) && self.role != ''].filter(x, x).size() == 1",
+    message="must have exactly one of playbook, playbookContents and role",
+)
 
 
 class DataSource(Value, frozen=True, kw_only=True):
     """A ConfigMap or a Secret whose keys become files of the run."""
 
-    validations: ClassVar[tuple[Rule, ...]] = (
-        rule(
-            "has(self.configMapRef) != has(self.secretRef)",
-            message="must have exactly one of configMapRef and secretRef",
-        ),
-    )
+    validations: ClassVar[tuple[Rule, ...]] = (ONE_SOURCE,)
 
     configMapRef: Annotated[ObjectReference | None, describe("The ConfigMap.")] = None
     secretRef: Annotated[ObjectReference | None, describe("The Secret.")] = None
@@ -52,13 +46,7 @@ class DataSource(Value, frozen=True, kw_only=True):
 class OpenStackDataPlaneServiceSpec(Value, frozen=True, kw_only=True):
     """What Ansible runs, and with which files."""
 
-    validations: ClassVar[tuple[Rule, ...]] = (
-        rule(
-            "[has(self.playbook) && self.playbook != '', has(self.playbookContents) && self.playbookContents != '',"
-            " has(self.role) && self.role != ''].filter(x, x).size() == 1",
-            message="must have exactly one of playbook, playbookContents and role",
-        ),
-    )
+    validations: ClassVar[tuple[Rule, ...]] = (ONE_TO_RUN,)
 
     playbook: Annotated[
         str, max_length(253), pattern(PLAYBOOK), describe("A playbook of a collection, or a file in the image.")

@@ -85,8 +85,13 @@ class SecretReference(Value, frozen=True, kw_only=True):
     namespace: Annotated[OptionalName, describe("Its namespace.")] = ""
 
 
-class VariablesReference(Value, frozen=True, kw_only=True):
-    """Names a ConfigMap or a Secret whose keys become variables."""
+ONE_SOURCE = rule(
+    "has(self.configMapRef) != has(self.secretRef)", message="must have exactly one of configMapRef and secretRef"
+)
+
+
+class ObjectReference(Value, frozen=True, kw_only=True):
+    """Names a ConfigMap or a Secret."""
 
     name: Annotated[str, min_length(1), max_length(253), pattern(OBJECT_NAME), describe("Its name.")]
     optional: Annotated[bool, describe("Whether it may be missing.")] = False
@@ -95,16 +100,11 @@ class VariablesReference(Value, frozen=True, kw_only=True):
 class VariablesSource(Value, frozen=True, kw_only=True):
     """Where variables come from. Those of a Secret are kept in Secrets only."""
 
-    validations: ClassVar[tuple[Rule, ...]] = (
-        rule(
-            "has(self.configMapRef) != has(self.secretRef)",
-            message="must have exactly one of configMapRef and secretRef",
-        ),
-    )
+    validations: ClassVar[tuple[Rule, ...]] = (ONE_SOURCE,)
 
     prefix: Annotated[str, max_length(128), describe("What the name of each variable begins with.")] = ""
-    configMapRef: Annotated[VariablesReference | None, describe("The ConfigMap.")] = None
-    secretRef: Annotated[VariablesReference | None, describe("The Secret.")] = None
+    configMapRef: Annotated[ObjectReference | None, describe("The ConfigMap.")] = None
+    secretRef: Annotated[ObjectReference | None, describe("The Secret.")] = None
 
 
 class NodeSection(Value, frozen=True, kw_only=True):

@@ -18,8 +18,8 @@ _QUANTITIES = ("limits", "requests")
 _KEYED_ITEM = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|[^,\]]+)')
 
 
-def digest(body: JsonObject) -> str:
-    """Return a short name for a manifest's content, the same for the same content."""
+def digest(body: Any) -> str:
+    """Return a short name for a content, the same for the same content; secrets cannot be read from it."""
     return hashlib.sha256(msgspec.json.encode(body, order="deterministic")).hexdigest()[:16]
 
 

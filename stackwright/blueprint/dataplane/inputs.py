@@ -1,6 +1,5 @@
 """What a service runs, and the hash of all that it applies to a machine: what does not differ does not run. Pure."""
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,10 +7,12 @@ from typing import Any
 import msgspec
 
 from stackwright.api.base import JsonObject
-from stackwright.api.dataplane_service import DataSource, ObjectReference, OpenStackDataPlaneService
+from stackwright.api.dataplane_service import DataSource, OpenStackDataPlaneService
+from stackwright.api.node_sections import ObjectReference
 from stackwright.blueprint.dataplane.inheritance import Machine
 from stackwright.blueprint.dataplane.variables import Variables
 from stackwright.blueprint.look import Look
+from stackwright.kube import fields
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.plan import Ends, Wait
 
@@ -89,7 +90,7 @@ def _digest_sources(sources: Iterable[DataSource], look: Look, condition: str) -
             message = f"{kind.kind.name} {reference.name} does not exist; a service needs its files"
             return Wait(f"{kind.kind.name}Missing", message, condition, ends=Ends.BY_AUTHOR)
         contents.append(None if there is None else content_of(there))
-    return _hash(contents)
+    return fields.digest(contents)
 
 
 def content_of(source: Secret | ConfigMap) -> Mapping[str, str]:
@@ -103,8 +104,8 @@ def input_hash(work: Work, machine: Machine, variables: Variables, key: str) -> 
     `key` is a digest of the SSH key. Only the way to the machine is tried again when its user, port or key change.
     """
     if work.service == REACH:
-        return _hash([work.contents, work.image, machine.address, machine.user, machine.port, key])
-    return _hash(
+        return fields.digest([work.contents, work.image, machine.address, machine.user, machine.port, key])
+    return fields.digest(
         [
             _work(work),
             machine.address,
@@ -117,7 +118,7 @@ def input_hash(work: Work, machine: Machine, variables: Variables, key: str) -> 
 
 def common_key(work: Work, machine: Machine) -> str:
     """Return what machines have in common that can share a run of a service."""
-    return _hash([_work(work), _around(machine), machine.key_secret])
+    return fields.digest([_work(work), _around(machine), machine.key_secret])
 
 
 def _work(work: Work) -> list[str]:
@@ -132,8 +133,4 @@ def _around(machine: Machine) -> list[Any]:
 
 def digest_secret(secret: Secret | None) -> str:
     """Return a digest of what stands in a Secret; "" where there is none."""
-    return _hash(secret.data) if secret is not None else ""
-
-
-def _hash(content: Any) -> str:
-    return hashlib.sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()[:16]
+    return fields.digest(secret.data) if secret is not None else ""

@@ -1,6 +1,5 @@
 """The resources of a run that begins: the OpenStackAnsibleEE, and the Secret with its inventory. Pure."""
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -13,6 +12,7 @@ from stackwright.blueprint.dataplane.inventory import INVENTORY_FILE, describe_h
 from stackwright.blueprint.dataplane.schedule import NewRun
 from stackwright.blueprint.secret_values import encode
 from stackwright.controllers.dataplane.preparation import Prepared
+from stackwright.kube import fields
 from stackwright.kube.builtin import Secret
 from stackwright.kube.resource import JsonObject, Resource
 
@@ -55,10 +55,9 @@ def describe_run(
 
 def name_run(role: str, new: NewRun, nodes: Iterable[RunNode]) -> str:
     """Return the name of a run, which also a Job can have."""
-    said = json.dumps([role, new.service, new.sequence, new.common, [msgspec.to_builtins(each) for each in nodes]])
-    digest = hashlib.sha256(said.encode()).hexdigest()[:10]
+    content = [role, new.service, new.sequence, new.common, [msgspec.to_builtins(each) for each in nodes]]
     words = (part[:_PART].replace(".", "-").strip("-") for part in (new.service, role))
-    return "-".join((*words, digest))
+    return "-".join((*words, fields.digest(content)))
 
 
 def _inputs(prepared: Prepared, service: str) -> str:

@@ -17,7 +17,7 @@ from stackwright.api.node_sections import (
     DeployStrategy,
     NetworkConfig,
     NodeSection,
-    VariablesReference,
+    ObjectReference,
     VariablesSource,
 )
 from stackwright.blueprint.dataplane import variables
@@ -108,8 +108,8 @@ def look(kind: type[R], name: str, *, namespace: str = "") -> R | None:
 
 def source(configMapRef: str = "", secretRef: str = "") -> VariablesSource:  # noqa: N803  the fields' own names
     return VariablesSource(
-        configMapRef=VariablesReference(name=configMapRef) if configMapRef else None,
-        secretRef=VariablesReference(name=secretRef) if secretRef else None,
+        configMapRef=ObjectReference(name=configMapRef) if configMapRef else None,
+        secretRef=ObjectReference(name=secretRef) if secretRef else None,
     )
 
 

@@ -13,7 +13,8 @@ from stackwright.api.ansibleee import (
     RunNode,
 )
 from stackwright.api.base import ObjectMeta
-from stackwright.api.dataplane_service import DataSource, ObjectReference
+from stackwright.api.dataplane_service import DataSource
+from stackwright.api.node_sections import ObjectReference
 from stackwright.controllers.dataplane import run_job, run_log, runs
 from stackwright.controllers.dataplane.occupancy import find_holder
 from stackwright.controllers.dataplane.run_log import Progress, conclude, read_lines, secret_words
