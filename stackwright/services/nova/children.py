@@ -83,22 +83,30 @@ def _known(resource: Nova) -> dict[str, str]:
     return {name: value for name, value in resource.status.registeredCells.items() if name in declared}
 
 
+def _for_all(resource: Nova, facts: ParentFacts) -> JsonObject:
+    """Return what cells and services are told alike."""
+    spec, identity = resource.spec, facts.identity
+    return {
+        "keystoneAuthURL": identity.url,
+        "keystonePublicAuthURL": identity.public_url,
+        "serviceUser": spec.serviceUser,
+        "region": identity.region,
+        "apiTimeout": spec.apiTimeout,
+        "preserveJobs": spec.preserveJobs,
+    }
+
+
 def _cell(resource: Nova, facts: ParentFacts, cell: str, images: Mapping[str, str]) -> NovaCell:
     spec, said, name = resource.spec, resource.spec.cellTemplates[cell], cell_name(resource, cell)
     known = {key: value for key, value in msgspec.structs.asdict(said).items() if key in NovaCellSpec.__struct_fields__}
     known |= {
         "cellName": cell,
+        **_for_all(resource, facts),
         "secret": name,
-        "keystoneAuthURL": facts.identity.url,
-        "keystonePublicAuthURL": facts.identity.public_url,
-        "serviceUser": spec.serviceUser,
-        "region": facts.identity.region,
-        "apiTimeout": spec.apiTimeout,
         "memcachedInstance": said.memcachedInstance or spec.memcachedInstance,
         "cellDatabaseSecret": f"{name}-database",
         "nodeSelector": said.nodeSelector if said.nodeSelector is not None else spec.nodeSelector,
         "topologyRef": said.topologyRef or spec.topologyRef,
-        "preserveJobs": spec.preserveJobs,
     }
     if asks_api(resource, cell):
         known["apiDatabaseSecret"] = f"{facts.name}-api-database"
@@ -113,18 +121,13 @@ def _services(
 ) -> Iterator[Child]:
     spec, name = resource.spec, resource.metadata.name
     common: JsonObject = {
+        **_for_all(resource, facts),
         "secret": name,
-        "keystoneAuthURL": facts.identity.url,
-        "keystonePublicAuthURL": facts.identity.public_url,
-        "serviceUser": spec.serviceUser,
-        "region": facts.identity.region,
-        "apiTimeout": spec.apiTimeout,
         "memcachedInstance": spec.memcachedInstance,
         "apiDatabaseSecret": f"{name}-api-database",
         "cell0DatabaseSecret": f"{cell_name(resource, CELL0)}-database",
         "cellDatabaseSecret": f"{cell_name(resource, CELL0)}-database",
         "registeredCells": dict(cells),
-        "preserveJobs": spec.preserveJobs,
     }
     services: list[tuple[str, Any, Any, Any]] = [
         ("api", NovaAPI, NovaAPISpec, spec.apiServiceTemplate),
