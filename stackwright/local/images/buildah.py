@@ -1,18 +1,15 @@
 """buildah, with a storage of its own: nothing here touches the images of the user."""
 
 import os
-import re
 import subprocess
-import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from stackwright.local import process
 from stackwright.local.errors import ImageFailed
 from stackwright.local.images.archives import Image
-from stackwright.local.progress import Progress, duration
-
-_STEP = re.compile(r"(?:\[(\d+)/(\d+)\] )?STEP (\d+)/(\d+): (.*)")
+from stackwright.local.images.following import Following
+from stackwright.local.progress import Progress
 
 # buildah writes its steps to one stream and what they say to the other; the order matters to readers of the log.
 _ONE_STREAM = ("sh", "-c", 'exec "$@" >&2', "sh")
@@ -78,42 +75,7 @@ class Buildah:
     def run(self, image: Image, words: Sequence[str], *, doing: str, program: Sequence[str] = ()) -> None:
         """Run buildah, or another program, to its end, while the user sees how far it is."""
         log = self._log(image)
-        following = Following(image.name, doing, self._progress)
-        with log.open("ab") as output:
-
-            def line(text: str) -> None:
-                output.write(f"{text}\n".encode())
-                output.flush()
-                following.line(text)
-
-            code = process.stream(
-                [*_ONE_STREAM, *(program or self._command), *words],
-                directory=self._folder,
-                environment=os.environ,
-                listener=process.Listener(line=line, tick=following.tick),
-            )
+        command = [*_ONE_STREAM, *(program or self._command), *words]
+        code = Following(image.name, doing, self._progress).run(command, directory=self._folder, log=log)
         if code != 0:
             raise ImageFailed(f"The image {image.name} was not built. The end of {log}:\n{process.tail(log)}")
-
-
-class Following:
-    """What a build is seen to do: the step that it is at, and for how long."""
-
-    def __init__(self, name: str, doing: str, progress: Progress) -> None:
-        self._name = name
-        self._progress = progress
-        self._begin = time.monotonic()
-        self._doing = doing
-
-    def line(self, text: str) -> None:
-        """Take one line that the program wrote."""
-        if step := _STEP.match(text):
-            stage, stages, number, total, instruction = step.groups()
-            of = f" of stage {stage} of {stages}" if stage else ""
-            self._doing = f"step {number} of {total}{of}: {instruction[:60]}"
-        elif text.startswith("I: "):
-            self._doing = text[3:]
-
-    def tick(self) -> None:
-        """Tell how far it is."""
-        self._progress.update(f"{self._name}: {self._doing}, {duration(time.monotonic() - self._begin)} so far")

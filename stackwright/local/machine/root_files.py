@@ -1,7 +1,6 @@
 """The root file system that every machine begins with: Debian with systemd, built once and kept in the cache."""
 
 import hashlib
-import os
 import shutil
 import time
 from pathlib import Path
@@ -13,8 +12,8 @@ from stackwright.local.cache import Cache
 from stackwright.local.distribution import Ask
 from stackwright.local.errors import ClusterFailed
 from stackwright.local.images import context, recipes, settings
-from stackwright.local.images.buildah import Following
 from stackwright.local.images.building import MMDEBSTRAP
+from stackwright.local.images.following import Following
 from stackwright.local.progress import Progress, duration
 
 USER = "cloud-admin"
@@ -72,20 +71,10 @@ def _build(staging: Path, log: Path, progress: Progress) -> Path:
     words = context.bootstrap(wanted, settings.read(wanted.suite), folder)
     hooks = [f"--customize-hook={hook}" for hook in _HOOKS]
     progress.say("Building the root file system of machines: Debian 13 with systemd.")
-    following = Following("machine", "starting", progress)
-    with log.open("wb") as output:
-
-        def line(text: str) -> None:
-            output.write(f"{text}\n".encode())
-            output.flush()
-            following.line(text)
-
-        code = process.stream(
-            ["mmdebstrap", f"--include={','.join(PACKAGES)}", *hooks, *words],
-            directory=folder,
-            environment=os.environ,
-            listener=process.Listener(line=line, tick=following.tick),
-        )
+    command = ["mmdebstrap", f"--include={','.join(PACKAGES)}", *hooks, *words]
+    # A build that failed is not part of this one's log.
+    log.unlink(missing_ok=True)
+    code = Following("machine", "starting", progress).run(command, directory=folder, log=log)
     if code != 0:
         raise ClusterFailed(f"The root file system was not built. The end of {log}:\n{process.tail(log)}")
     progress.say(f"Built the root file system in {duration(time.monotonic() - began)}.")
