@@ -18,6 +18,8 @@ CHAOS_MINUTES ?= 60
 # Tests on an API server wait for it as much as they compute, so there are two workers for each core; where tests are
 # handed out in small pieces, none has much left when the others are done.
 WORKERS ?= $(shell echo $$((2 * $$(nproc))))
+# The rings that take longest name what takes longest in them.
+SLOWEST := --durations=15 --durations-min=5
 
 .DEFAULT_GOAL := help
 .PHONY: help up down setup binaries lint format unit runtime functional charts fast test e2e chaos mutants everything crds options package lock benchmarks clean
@@ -69,7 +71,7 @@ runtime: setup ## Ring 2: the Kubernetes runtime on a server that injects faults
 functional: setup ## Ring 3: controllers on a real API server
 	@echo "==> ring 3: functional"
 	@$(MAKE) --no-print-directory binaries || [ -z "$$CI" ]
-	@timeout $(FUNCTIONAL_MINUTES)m $(PYTEST) -q -n $(WORKERS) --maxschedchunk=2 tests/functional
+	@timeout $(FUNCTIONAL_MINUTES)m $(PYTEST) -q $(SLOWEST) -n $(WORKERS) --maxschedchunk=2 tests/functional
 
 # The built images are tried where they are built; CI builds them, a person may with `stackwright image build`.
 charts: setup ## Ring 4: charts with the real helm, and the images
@@ -87,7 +89,7 @@ INTERRUPT := timeout --foreground --signal=INT --kill-after=3m
 e2e: setup ## Ring 5: a real cluster on this machine with a whole cloud in it, brought up and taken down (needs root)
 	@echo "==> ring 5: end to end"
 	@$(MAKE) --no-print-directory binaries || [ -z "$$CI" ]
-	@$(INTERRUPT) $(E2E_MINUTES)m $(PYTEST) -q tests/e2e
+	@$(INTERRUPT) $(E2E_MINUTES)m $(PYTEST) -q $(SLOWEST) tests/e2e
 
 chaos: setup ## What takes longer: three replicas, kills, loss of everything, fuzzed resources, an upgrade (needs root)
 	@echo "==> chaos"
