@@ -17,19 +17,29 @@ from stackwright.blueprint import (
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.service import Service
+from stackwright.blueprint.spec_memory import SpecMemory
+
+_memory = SpecMemory[tuple[str, str]]()
 
 
 def problems(
     service: Service[Any, Any], resource: CustomResource, look: Look, image: ComponentImage | None
 ) -> Iterator[tuple[str, str]]:
     """Yield the path of each field that is refused, and a sentence that says what to do; `image` is what would run."""
+    yield from _memory.recall(resource, image, lambda: _of_spec(service, resource, image))
+    yield from of_service(service, resource, look)
+
+
+def _of_spec(
+    service: Service[Any, Any], resource: CustomResource, image: ComponentImage | None
+) -> Iterator[tuple[str, str]]:
+    """Yield the refusals that follow from the spec alone."""
     yield from admission.problems(resource)
     yield from mounts.problems(resource)
     yield from ranges.problems(resource)
     yield from tls.problems(getattr(resource, "spec", None))
     yield from topology_namespaces.problems(resource)
     yield from options.problems(service, resource, image)
-    yield from of_service(service, resource, look)
 
 
 def of_service(service: Service[Any, Any], resource: CustomResource, look: Look) -> Iterator[tuple[str, str]]:

@@ -10,12 +10,15 @@ from stackwright.adapters.mariadb_names import schema_problem, user_problem
 from stackwright.api.forms import Form
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.blueprint import names, structs
+from stackwright.blueprint.spec_memory import SpecMemory
 from stackwright.kube.resource import CustomResource
 
 # An account of this type is the server's own.
 SYSTEM = "System is not supported yet; root's password is in the Secret of the Galera"
 
 Account = Callable[[str], MariaDBAccount | None]
+
+_named = SpecMemory[tuple[str, str]]()
 
 
 def problems(resource: CustomResource, account: Account) -> Iterator[tuple[str, str]]:
@@ -36,14 +39,17 @@ def _of_service(resource: CustomResource, account: Account) -> Iterator[tuple[st
     schemas = dict.fromkeys(schema for need in needs for schema in need.schemas(resource))
     for problem in filter(None, map(schema_problem, schemas)):
         yield "metadata.name", f"the service's schema has the name of the resource, and {problem}"
-    # A service, or its template in another resource, names its account in a field that is marked as such.
-    for field in structs.fields("spec", getattr(resource, "spec", None)):
-        path, named = field.path, field.value
-        if Form.ACCOUNT not in field.markers or not named:
-            continue
+    for path, named in _named.recall(resource, None, lambda: _accounts(resource)):
         # An account that is there has the name of its user written down.
         there = account(named)
         yield from _told(path, user_problem(there.spec.userName if there else names.database_user(named)))
+
+
+def _accounts(resource: CustomResource) -> Iterator[tuple[str, str]]:
+    """Yield where a service, or its template in another resource, names an account: such fields are marked."""
+    for field in structs.fields("spec", getattr(resource, "spec", None)):
+        if Form.ACCOUNT in field.markers and field.value:
+            yield field.path, field.value
 
 
 def _told(path: str, problem: str) -> Iterator[tuple[str, str]]:

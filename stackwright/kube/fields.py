@@ -32,6 +32,9 @@ def covers(actual: Any, desired: Any) -> bool:
     if isinstance(actual, msgspec.Struct) and isinstance(desired, Mapping):
         names = zip(actual.__struct_fields__, actual.__struct_encode_fields__, strict=True)
         return all(covers(getattr(actual, name), desired[key]) for name, key in names if key in desired)
+    if actual == desired:
+        # Mostly it is, or the lengths differ: then this costs nothing.
+        return True
     if isinstance(desired, Mapping):
         return isinstance(actual, Mapping) and all(
             key in actual and (covers_quantities if key in _QUANTITIES else covers)(actual[key], value)
@@ -43,7 +46,7 @@ def covers(actual: Any, desired: Any) -> bool:
             and len(actual) == len(desired)
             and all(covers(have, want) for have, want in zip(actual, desired, strict=True))
         )
-    return bool(actual == desired)
+    return False
 
 
 def covers_quantities(actual: Any, desired: Any) -> bool:

@@ -14,6 +14,7 @@ from stackwright.api.mariadb import DATABASE_LABEL, SERVER_LABEL, MariaDBAccount
 from stackwright.api.rabbitmq import TransportURL
 from stackwright.blueprint import object_names
 from stackwright.blueprint.claims import Claim, claim_object
+from stackwright.blueprint.look import Look
 from stackwright.blueprint.name_folding import fold_name
 from stackwright.blueprint.needs import catalog_entry
 from stackwright.blueprint.needs.database import claim_schema, claim_user
@@ -49,11 +50,6 @@ class Around:
         """Return all objects of a kind."""
         return self._of(kind).values()
 
-    @cached_property
-    def sight(self) -> Sight:
-        """The same resources, as needs see them."""
-        return needs.sight(self.named)
-
     def named(self, kind: type[R], name: str, *, namespace: str = "") -> R | None:
         """Return the object with a name, or None; objects of other namespaces are not known here."""
         return self._of(kind).get(name) if namespace in ("", self._namespace) else None
@@ -72,8 +68,8 @@ class Around:
 def claims(resource: CustomResource, around: Around) -> tuple[Claim, ...]:
     """Return everything that a resource creates; the umbrella creates only resources, which claim for themselves."""
     match resource:
-        case MariaDBDatabase() | MariaDBAccount():
-            return tuple(_on_server(resource, around))
+        case MariaDBDatabase() | MariaDBAccount() as kept:
+            return _memory.recall(resource, around.named, lambda look: _on_server(kept, look))
         case TransportURL():
             return (claim_object(Secret, f"rabbitmq-transport-url-{resource.metadata.name}"),)
         case KeystoneService():
@@ -114,12 +110,12 @@ def _made(service: Service[Any, Any], resource: Any, sight: Sight) -> Iterator[C
         yield from need.claims(resource, sight)
 
 
-def _on_server(resource: MariaDBDatabase | MariaDBAccount, around: Around) -> Iterator[Claim]:
+def _on_server(resource: MariaDBDatabase | MariaDBAccount, look: Look) -> Iterator[Claim]:
     if isinstance(resource, MariaDBDatabase):
         if server := resource.metadata.labels.get(SERVER_LABEL, ""):
-            yield claim_schema(resource.schema, _server(server, around), "spec.name")
-    elif resource.spec.accountType == "User" and (server := _server_of(resource, around)):
-        yield claim_user(resource.spec.userName, _server(server, around), "spec.userName")
+            yield claim_schema(resource.schema, _server(server, look), "spec.name")
+    elif resource.spec.accountType == "User" and (server := _server_of(resource, look)):
+        yield claim_user(resource.spec.userName, _server(server, look), "spec.userName")
 
 
 def _registered(resource: KeystoneService, around: Around) -> tuple[Claim, ...]:
@@ -156,16 +152,16 @@ def _is_keystones_own(service: str, around: Around) -> bool:
     return fold_name(service) in (OWN_NAME, IDENTITY)
 
 
-def _server_of(account: MariaDBAccount, around: Around) -> str:
+def _server_of(account: MariaDBAccount, look: Look) -> str:
     """Return the Galera that has the user of an account; "" if nothing names it."""
     label = account.metadata.labels.get(DATABASE_LABEL, "")
-    database = around.named(MariaDBDatabase, label) if label else None
+    database = look(MariaDBDatabase, label) if label else None
     named = database.metadata.labels.get(SERVER_LABEL, "") if database is not None else ""
     return named or account.status.server
 
 
-def _server(name: str, around: Around) -> Provider:
-    return around.sight.provider(DATABASE, name)
+def _server(name: str, look: Look) -> Provider:
+    return needs.sight(look).provider(DATABASE, name)
 
 
 def _keystone(named: str, before: str, around: Around) -> str:
