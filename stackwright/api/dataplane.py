@@ -23,9 +23,10 @@ from stackwright.api.base import (
     min_length,
     minimum,
     pattern,
+    rule,
     shown,
 )
-from stackwright.api.forms import OBJECT_NAME
+from stackwright.api.forms import LONGEST_NAME, OBJECT_NAME
 from stackwright.api.node_sections import (
     HOST,
     HOST_NAME,
@@ -40,6 +41,13 @@ GROUP = "dataplane.openstack.org"
 INPUT_READY, SETUP_READY, DEPLOYMENT_READY = "InputReady", "SetupReady", "DeploymentReady"
 # The label that says to which data plane a role or a node belongs.
 DATA_PLANE_LABEL = "openstackdataplane"
+
+# The keys of maps that become the names of resources.
+WRONG_NAME = (
+    f"a name has 1 to {LONGEST_NAME} lower case letters, digits, dashes and dots, "
+    "and begins and ends with a letter or digit"
+)
+NAMES = rule(f"self.all(name, size(name) <= {LONGEST_NAME} && name.matches('{OBJECT_NAME}'))", message=WRONG_NAME)
 
 # The services of phase 0, in order, where a role names none.
 DEFAULT_SERVICES = ("configure-network", "validate-network", "install-os", "configure-os", "run-os")
@@ -191,10 +199,16 @@ class OpenStackDataPlaneSpec(Value, frozen=True, kw_only=True):
     """Roles and nodes of a data plane, by name."""
 
     roles: Annotated[
-        dict[str, OpenStackDataPlaneRoleSpec], max_properties(64), describe("The roles; the key is the name.")
+        dict[str, OpenStackDataPlaneRoleSpec],
+        max_properties(64),
+        NAMES,
+        describe("The roles; the key is the name."),
     ] = {}
     nodes: Annotated[
-        dict[str, OpenStackDataPlaneNodeSpec], max_properties(1000), describe("The nodes; the key is the name.")
+        dict[str, OpenStackDataPlaneNodeSpec],
+        max_properties(1000),
+        NAMES,
+        describe("The nodes; the key is the name."),
     ] = {}
     deployStrategy: Annotated[
         DeployStrategy, describe("Whether and how Ansible runs, for roles that do not say it.")

@@ -26,11 +26,12 @@ class Form(Enum):
 _OBJECT = "[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 OBJECT_NAME = f"^{_OBJECT}$"
 OPTIONAL_NAME = f"^({_OBJECT})?$"
+LONGEST_NAME = 253
 
 # The name of another object, which could not exist under a name of another form.
-ObjectName = Annotated[str, min_length(1), max_length(253), pattern(OBJECT_NAME)]
+ObjectName = Annotated[str, min_length(1), max_length(LONGEST_NAME), pattern(OBJECT_NAME)]
 # The same where there need not be one.
-OptionalName = Annotated[str, max_length(253), pattern(OPTIONAL_NAME)]
+OptionalName = Annotated[str, max_length(LONGEST_NAME), pattern(OPTIONAL_NAME)]
 # The name of a user in Keystone: one line of text.
 UserName = Annotated[str, min_length(1), max_length(255), pattern(r"^[^\x00-\x1f\x7f]+$")]
 # The name of a database account; the user on the server has the same name.

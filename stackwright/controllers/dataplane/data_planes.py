@@ -1,5 +1,6 @@
 """OpenStackDataPlane: a composite that makes a role and a node of each entry."""
 
+import re
 from collections.abc import Iterable
 
 import msgspec
@@ -9,14 +10,17 @@ from stackwright.api.base import JsonObject
 from stackwright.api.dataplane import (
     DATA_PLANE_LABEL,
     DEPLOYMENT_READY,
+    WRONG_NAME,
     OpenStackDataPlane,
     OpenStackDataPlaneNode,
     OpenStackDataPlaneRole,
     OpenStackDataPlaneStatus,
 )
+from stackwright.api.forms import LONGEST_NAME, OBJECT_NAME
 from stackwright.api.node_sections import DeployStrategy
 from stackwright.kube import conditions
 from stackwright.kube.controller import Context, Controller
+from stackwright.kube.errors import Blocked
 from stackwright.kube.shapes.composite import Child, composite
 
 
@@ -41,6 +45,7 @@ def _tell(resource: OpenStackDataPlane, deployed: bool) -> OpenStackDataPlaneSta
 )
 def data_planes(resource: OpenStackDataPlane, _: bool) -> Iterable[Child]:  # noqa: FBT001  the form of `children`
     """Return the roles and nodes of a data plane. What a role does not say of deploying, the data plane does."""
+    _refuse_names(resource)
     labels = {DATA_PLANE_LABEL: resource.metadata.name}
     for name, role in resource.spec.roles.items():
         strategy = merge_strategy(role.deployStrategy, resource.spec.deployStrategy)
@@ -49,6 +54,15 @@ def data_planes(resource: OpenStackDataPlane, _: bool) -> Iterable[Child]:  # no
     for name, node in resource.spec.nodes.items():
         spec_of_node = msgspec.structs.replace(node, hostName=node.hostName or name)
         yield Child(OpenStackDataPlaneNode, _body(name, labels, msgspec.to_builtins(spec_of_node)), DEPLOYMENT_READY)
+
+
+def _refuse_names(resource: OpenStackDataPlane) -> None:
+    """Refuse names that no resource can have; the schema does so too, but a resource may be older than that."""
+    for field, names in (("roles", resource.spec.roles), ("nodes", resource.spec.nodes)):
+        for name in names:
+            if len(name) > LONGEST_NAME or not re.search(OBJECT_NAME, name):
+                message = f'spec.{field}: "{name[:LONGEST_NAME]}" cannot be a name: {WRONG_NAME}'
+                raise Blocked(message, reason="InvalidInput", condition=DEPLOYMENT_READY)
 
 
 def merge_strategy(own: DeployStrategy, above: DeployStrategy) -> DeployStrategy:

@@ -135,6 +135,13 @@ async def test_a_map_that_is_empty_is_another_thing_than_an_absent_one(client: C
             "OpenStackDataPlaneRole", {"services": ["a", "a"]}, "spec.services[1]", "Duplicate", id="a-service-twice"
         ),
         pytest.param(
+            "OpenStackDataPlane",
+            {"nodes": {"": {"role": "compute"}}},
+            "spec.nodes",
+            "a name has 1 to 253",
+            id="a-node-without-a-name",
+        ),
+        pytest.param(
             "OpenStackDataPlaneService",
             {"role": "a.b.c"},
             "spec",
