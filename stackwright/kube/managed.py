@@ -14,9 +14,10 @@ class ManagedMeta(ObjectMeta, frozen=True, kw_only=True):
 
 
 class Managed(Resource, frozen=True, kw_only=True):
-    """Any object, reduced to its managers."""
+    """Any object, reduced to its managers and what is asked of it."""
 
     metadata: ManagedMeta = ManagedMeta()
+    spec: JsonObject = {}
 
 
 @cache

@@ -2,10 +2,15 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 
+import structlog
 from prometheus_client import REGISTRY
 
+from stackwright.kube.client import Client
+from stackwright.kube.controller import Context
+from stackwright.kube.events import EventRecorder
+from stackwright.kube.informers import Informers
 from stackwright.kube.metrics import reconcile_total
 from stackwright.kube.resource import Key, Resource
 from stackwright.kube.runtime import Runtime
@@ -63,6 +68,18 @@ async def forgotten(runtime: Runtime, kind: type[Resource], key: Key) -> None:
         while runtime.informers.store(kind).get(key) is not None:
             await asyncio.sleep(0.01)  # A cache cannot be watched from outside of the runtime.
     await quiet(runtime)
+
+
+async def standing_still(client: Client, namespace: str, kinds: Iterable[type[Resource]]) -> Context:
+    """Return a context whose caches have what is there now, and learn nothing more."""
+    informers = Informers(client, namespace=namespace)
+    following = [asyncio.create_task(informers.of(kind).run()) for kind in kinds]
+    async with asyncio.timeout(PATIENCE):
+        await informers.synced()
+    for task in following:
+        task.cancel()
+    await asyncio.wait(following)
+    return Context(client, informers, EventRecorder(client, "test"), "test", structlog.get_logger())
 
 
 class Passes:

@@ -6,16 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-import structlog
 
 from stackwright.kube import finalizers
 from stackwright.kube.builtin import ConfigMap, Deployment
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import find, is_true
-from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked, Conflict, Invalid, Retry
-from stackwright.kube.events import EventRecorder
-from stackwright.kube.informers import Informers
 from stackwright.kube.plan import Plan, Step, Wait
 from stackwright.kube.resource import (
     CompositeStatus,
@@ -27,10 +23,12 @@ from stackwright.kube.shapes import belonging
 from stackwright.kube.shapes.composite import Child, child, composite
 from stackwright.kube.shapes.external import External, external
 from tests.functional.baskets import Basket, Fruit, answered, fruit, kinds, one, put, until
-from tests.functional.running import patches, running
+from tests.functional.running import patches, running, standing_still
 from tests.functional.watching import PATIENCE
 
 __all__ = ["kinds"]
+
+KINDS = (Basket, Fruit, ConfigMap, Deployment)
 
 
 @composite(of=Basket, owns=(Fruit, ConfigMap))
@@ -73,7 +71,7 @@ async def test_a_parent_is_not_ready_for_a_spec_that_its_child_has_not_seen(clie
     await put(client, Basket, "b", namespace, {"fruits": {"apple": "red"}})
 
     # A pass whose cache has the new parent, and of the child only what was there before the pass.
-    await basket.controller().reconcile(made.key, await standing_still(client, namespace))
+    await basket.controller().reconcile(made.key, await standing_still(client, namespace, KINDS))
     first = await client.get(Basket, "b", namespace)
     assert first.status.observedGeneration == 2
     message = "Fruit apple has not reported its state yet"
@@ -83,24 +81,12 @@ async def test_a_parent_is_not_ready_for_a_spec_that_its_child_has_not_seen(clie
 @pytest.mark.usefixtures("kinds")
 async def test_one_that_was_made_anew_does_not_get_the_status_of_the_one_before(client: Client, namespace: str) -> None:
     before = await put(client, Basket, "b", namespace, {})
-    context = await standing_still(client, namespace)
+    context = await standing_still(client, namespace, KINDS)
     await client.delete(Basket, "b", namespace)
     await put(client, Basket, "b", namespace, {"label": "ripe"})
     with pytest.raises(Conflict):
         await basket.controller().reconcile(before.key, context)
     assert (await client.get(Basket, "b", namespace)).status == CompositeStatus()
-
-
-async def standing_still(client: Client, namespace: str) -> Context:
-    """Return a context whose caches have what is there now, and learn nothing more."""
-    informers = Informers(client, namespace=namespace)
-    following = [asyncio.create_task(informers.of(kind).run()) for kind in (Basket, Fruit, ConfigMap, Deployment)]
-    async with asyncio.timeout(PATIENCE):
-        await informers.synced()
-    for task in following:
-        task.cancel()
-    await asyncio.wait(following)
-    return Context(client, informers, EventRecorder(client, "test"), "test", structlog.get_logger())
 
 
 @pytest.mark.usefixtures("kinds")
@@ -204,21 +190,21 @@ async def test_what_the_server_writes_in_another_way_is_not_applied_again_and_ag
     client: Client, namespace: str
 ) -> None:
     made = await put(client, Basket, "b", namespace, {})
-    await shop.controller().reconcile(made.key, await standing_still(client, namespace))
+    await shop.controller().reconcile(made.key, await standing_still(client, namespace, KINDS))
     # The Deployment's own controller writes an annotation, once: a change like any other.
     workload = Deployment(metadata=ObjectMeta(name="shop", namespace=namespace))
     await until(client, workload, lambda seen: "deployment.kubernetes.io/revision" in seen.metadata.annotations)
-    await shop.controller().reconcile(made.key, await standing_still(client, namespace))
+    await shop.controller().reconcile(made.key, await standing_still(client, namespace, KINDS))
     before = patches()
-    await shop.controller().reconcile(made.key, await standing_still(client, namespace))
+    await shop.controller().reconcile(made.key, await standing_still(client, namespace, KINDS))
     assert patches() == before
     await client.patch(Deployment, "shop", namespace, {"spec": {"replicas": 1}})
-    await shop.controller().reconcile(made.key, await standing_still(client, namespace))
+    await shop.controller().reconcile(made.key, await standing_still(client, namespace, KINDS))
     shown = await client.get(Basket, "b", namespace)
     assert [entry.field for entry in shown.status.overridden] == [".spec.replicas"]
 
     await client.delete(Basket, "b", namespace)
-    await shop.controller().reconcile(made.key, await standing_still(client, namespace))
+    await shop.controller().reconcile(made.key, await standing_still(client, namespace, KINDS))
     assert shop.family.settled == {}
 
 

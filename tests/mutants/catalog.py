@@ -4,6 +4,7 @@ from tests.mutants.mutant import Mutant
 
 SERVICE = "stackwright/controllers/service"
 CHILDREN = "stackwright/kube/shapes/children.py"
+VERSIONS = "stackwright/kube/shapes/versions.py"
 KEYSTONE = "tests/functional/services/test_keystone.py"
 EVERY_SERVICE = "tests/functional/services/test_cases.py"
 ON_FAULTS = "tests/runtime/test_service_controller.py"
@@ -100,9 +101,9 @@ SURVIVORS = (
     ),
     Mutant(
         "what was made anew in the place of a pruned object is deleted",
-        CHILDREN,
-        "await context.client.delete(type(resource), metadata.name, metadata.namespace, uid=metadata.uid)",
-        "await context.client.delete(type(resource), metadata.name, metadata.namespace)",
+        VERSIONS,
+        "uid=metadata.uid, resource_version=metadata.resourceVersion",
+        "",
         (f"{ON_FAULTS}::test_what_was_made_anew_in_the_place_of_what_is_pruned_stays",),
     ),
 )

@@ -145,7 +145,7 @@ def _add_owner(manifest: JsonObject, namespace: str, owner: Deployment) -> JsonO
 
 def _is_applied(present: ServiceOperator, body: JsonObject) -> bool:
     same = present.metadata.annotations.get(DIGEST) == body["metadata"]["annotations"][DIGEST]
-    # A number of replicas that somebody set by hand stays; values that the server normalizes are not compared.
+    # A number of replicas that somebody set by hand is set back; values that the server normalizes are not compared.
     return same and present.spec.get("replicas") == body["spec"].get("replicas", 1) and not present.deleting
 
 

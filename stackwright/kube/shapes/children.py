@@ -16,7 +16,6 @@ import msgspec
 
 from stackwright.kube import conditions, fields
 from stackwright.kube.builtin import Secret
-from stackwright.kube.client import Conflicts
 from stackwright.kube.conditions import REQUESTED, Finding
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked, Invalid, Retry
@@ -31,7 +30,7 @@ from stackwright.kube.resource import (
     manifest,
     owner_reference,
 )
-from stackwright.kube.shapes import exchange, strangers
+from stackwright.kube.shapes import exchange, strangers, versions
 from stackwright.kube.shapes.belonging import MADE_FOR, made_for, maker_of, refuse_elsewhere, refuse_foreign
 from stackwright.kube.shapes.exchange import Exchanges
 from stackwright.kube.shapes.states import state_of
@@ -241,8 +240,7 @@ class Children:
         try:
             match step:
                 case Prune(resource):
-                    metadata = resource.metadata
-                    await context.client.delete(type(resource), metadata.name, metadata.namespace, uid=metadata.uid)
+                    await versions.delete(context.client, resource, lambda seen: _is_ours(seen, parent, context))
                 case Apply(item):
                     outcome.applied[step.object_key] = await self._apply(item, parent, context)
         except Exception as error:  # noqa: BLE001  told in the status, then raised again by the shape
@@ -255,7 +253,7 @@ class Children:
         absent = before is None
         if left := self.exchanges.rest(name, time.monotonic(), absent=absent):
             raise Retry(exchange.told(str(item), absent=absent), reason=exchange.REASON, after=left)
-        applied = await _apply(item, parent, context)
+        applied = await _apply(item, parent, context, missed=absent and self.exchanges.has_written(name))
         changed = before is None or _version(before) != _version(applied.resource)
         digest, now = fields.digest(item.body), time.monotonic()
         if changed and self.exchanges.note(name, digest, now, absent=absent, once=item.once):
@@ -388,9 +386,13 @@ def _controls(parent: Resource, resource: Resource) -> bool:
     return owner is not None and owner.uid == parent.metadata.uid
 
 
-async def _apply(child: Child, parent: Resource, context: Context) -> Applied:
+def _is_ours(resource: Resource, parent: Resource, context: Context) -> bool:
+    return _controls(parent, resource) and mark_of(context) in resource.metadata.annotations
+
+
+async def _apply(child: Child, parent: Resource, context: Context, *, missed: bool) -> Applied:
     try:
-        return await apply_unforced(child, parent, context)
+        return await apply_unforced(child, parent, context, missed=missed)
     except Invalid:
         if child.otherwise is not None:
             return await _apply_otherwise(child, child.otherwise, parent, context)
@@ -441,22 +443,19 @@ def was_asked_for(item: Child, parent: Resource, context: Context) -> bool:
     return present is not None and _is_marked(present, placed, mark_of(context))
 
 
-async def apply_unforced(child: Child, parent: Resource, context: Context) -> Applied:
-    """Apply a child, leaving out what others own of it; return it with what was left out."""
+async def apply_unforced(child: Child, parent: Resource, context: Context, *, missed: bool = False) -> Applied:
+    """Apply a child, leaving out what others own of it; return it with what was left out.
+
+    `missed` says that it was made before, and is not in the cache.
+    """
     refuse_elsewhere(str(child), child.body, parent)
     present = context.store(child.of).get(child.key)
     refuse_foreign(str(child), present, parent)
     marked = with_annotation(child.body, mark_of(context), fields.digest(child.body))
     if present is not None and (owned := await strangers.renamed(context.client, child.body, present)):
         return Applied(present, owned, await strangers.added(context.client, present, owned))
-    left_out = await strangers.scaled_to_zero(context.client, child.body, present)
-    # Twice at most: the first answer names every conflict. A third manager in between is the next pass's matter.
-    for _ in range(3):
-        result = await context.client.try_apply(child.of, fields.without(marked, left_out))
-        if not isinstance(result, Conflicts):
-            return Applied(result, left_out, await strangers.added(context.client, result, left_out))
-        left_out |= {conflict.field: conflict.manager for conflict in result.fields}
-    raise Retry(f"{child} is being changed by others right now: {', '.join(sorted(left_out))}", reason="Conflict")
+    result, left_out = await versions.apply(context.client, child.of, marked, present, missed=missed)
+    return Applied(result, left_out, await strangers.added(context.client, result, left_out))
 
 
 def _placed(item: Child, parent: Resource, context: Context) -> Child:

@@ -68,6 +68,10 @@ class Exchanges:
         turns.clear()
         return True
 
+    def has_written(self, name: Name) -> bool:
+        """Return whether an object was written lately."""
+        return name in self.courses
+
     def rest(self, name: Name, now: float, *, absent: bool = False) -> float:
         """Return for how many seconds an object is still to be left alone; 0 where it may be written, or made."""
         course = self.courses.get(name)

@@ -1,7 +1,7 @@
 """What others added to a child: it is reported like a changed value, and left as it is.
 
 An apply names the fields that others changed. It says nothing of what they added, and nothing of a workload that was
-scaled to 0: a Scale with 0 replicas has no field, so that nobody has it. Both are read from the `managedFields`.
+scaled to 0 (`versions`). Both are read from the `managedFields`.
 """
 
 from collections.abc import Mapping
@@ -13,10 +13,7 @@ from stackwright.kube.client import Client
 from stackwright.kube.managed import managed
 from stackwright.kube.resource import CustomResource, FieldManager, JsonObject, Key, Resource
 
-REPLICAS = ".spec.replicas"
 TYPE = ".spec.type"
-# Named as the manager if a workload was scaled to 0: the server does not remember who did it.
-SCALE = "scale"
 # The type of a Service that is only another name of a host.
 EXTERNAL_NAME = "ExternalName"
 # How many additions of one child a status lists; the next ones come when these are taken back.
@@ -47,15 +44,6 @@ async def added(client: Client, resource: Resource, known: Mapping[str, str]) ->
     return tuple((path, manager) for path, manager in found if path not in known)[:LISTED]
 
 
-async def scaled_to_zero(client: Client, body: JsonObject, present: Resource | None) -> dict[str, str]:
-    """Return the replicas, and by whom, where somebody scaled an object of ours to 0."""
-    if present is None or not asked_replicas(body) or _replicas(present) != 0:
-        return {}
-    entries = await _entries(client, present)
-    ours = field_owners.manages(entries, client.field_manager)
-    return {REPLICAS: SCALE} if ours and not field_owners.has(entries, "f:spec", "f:replicas") else {}
-
-
 async def renamed(client: Client, body: JsonObject, present: Resource | None) -> dict[str, str]:
     """Return the type, and by whom, where somebody made of a Service of ours another name of a host.
 
@@ -84,7 +72,7 @@ def is_renamed(body: JsonObject, present: Resource) -> bool:
 
 def is_emptied(body: JsonObject, present: Resource) -> bool:
     """Return whether a workload that should have pods has none because somebody says so. Pure."""
-    return bool(asked_replicas(body)) and _replicas(present) == 0
+    return bool(asked_replicas(body)) and replicas_of(present) == 0
 
 
 def led_away(body: JsonObject, present: Resource) -> str:
@@ -106,7 +94,8 @@ def asked_replicas(body: JsonObject) -> int:
     return asked if isinstance(asked, int) else 0
 
 
-def _replicas(present: Resource) -> Any:
+def replicas_of(present: Resource) -> Any:
+    """Return how many pods a workload is set to; None where it is none. Pure."""
     return present.spec.get("replicas") if isinstance(present, Plain) else None
 
 
