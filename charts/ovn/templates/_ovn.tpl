@@ -1,8 +1,20 @@
-{{/* The programs of the pods; each has all of them. */}}
+{{/* The programs of a component, by name: what it starts, and all that this imports. */}}
+{{- define "ovn.programNames" -}}
+{{- if eq . "ovs" }}switch programs
+{{- else if eq . "controller" }}controller controller_process chassis kubernetes programs
+{{- else if or (eq . "nb") (eq . "sb") }}member cluster database kubernetes programs
+{{- end }}
+{{- end }}
+
+{{/* The programs of some components, as the data of a ConfigMap. */}}
 {{- define "ovn.programs" -}}
-{{- range $path, $_ := .Files.Glob "files/*.py" }}
-{{ base $path }}: |
-  {{- $.Files.Get $path | nindent 2 }}
+{{- $names := list }}
+{{- range .components }}
+{{- $names = concat $names (include "ovn.programNames" . | splitList " ") }}
+{{- end }}
+{{- range $names | uniq | sortAlpha }}
+{{ . }}.py: |
+  {{- $.root.Files.Get (printf "files/%s.py" .) | nindent 2 }}
 {{- end }}
 {{- end }}
 
@@ -27,9 +39,9 @@
 {{- end }}
 {{- end }}
 
-{{/* The annotation that rolls pods with other programs; settings do not roll them. */}}
+{{/* The annotation that rolls pods when their own programs change; other programs and settings do not roll them. */}}
 {{- define "ovn.annotations" -}}
-openstack.org/programs-hash: {{ include "ovn.programs" .root | sha256sum | trunc 16 | quote }}
+openstack.org/programs-hash: {{ include "ovn.programs" (dict "root" .root "components" (list .component)) | sha256sum | trunc 16 | quote }}
 {{- end }}
 
 {{/* What a pod mounts of its release. */}}
