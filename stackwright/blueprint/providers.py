@@ -23,11 +23,23 @@ NETWORK_GATEWAY = "network-gateway"
 
 
 @dataclass(frozen=True)
+class Imagined(Generic[C]):
+    """How a provider looks that is only imagined: its spec for what a need asks for, and what it reports once it runs.
+
+    `report` completes a resource that may be the user's own; what it says of itself already stays.
+    """
+
+    spec: Callable[[Any], JsonObject]
+    report: Callable[[C], C]
+
+
+@dataclass(frozen=True)
 class Provides(Generic[C]):
     """What a service provides: the `word` of the needs that it meets, and what they learn of one of its resources."""
 
     word: str
     offer: Callable[[C], Any]
+    imagined: Imagined[C] | None = None
 
 
 @dataclass(frozen=True)
@@ -37,6 +49,7 @@ class Offerer:
     kind: type[CustomResource]
     pods: str
     offer: Callable[[Any], Any]
+    imagined: Imagined[Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,12 @@ class ImaginedWorld:
         kind = services.providers()[word].kind
         return _told(self(kind, name) or _default(kind, name, spec), self, alone=alone)
 
+    def offering(self, word: str, name: str, wish: Any) -> Any:
+        """Return a provider as a file has it, or as its own service imagines one that offers what is wished for."""
+        imagined = services.providers()[word].imagined
+        assert imagined is not None, f"nobody says how a provider of {word} is imagined"  # noqa: S101  a bug of ours
+        return imagined.report(self.provider(word, name, imagined.spec(wish)))
+
     def add(self, resource: R) -> R:
         """Put an object into the namespace; return it as it is there."""
         born = resource.metadata.creationTimestamp or clock.seconds(clock.now())

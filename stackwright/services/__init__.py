@@ -102,7 +102,7 @@ def providers() -> dict[str, Offerer]:
     found: dict[str, Offerer] = {}
     for service in blueprints():
         if (given := service.provides) is not None:
-            found[given.word] = Offerer(service.kind, service.name, given.offer)
+            found[given.word] = Offerer(service.kind, service.name, given.offer, given.imagined)
         for need in service.needs:
             if isinstance(need, CatalogEntry):
                 found[need.type] = Offerer(service.kind, service.name, need.offer)

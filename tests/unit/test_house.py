@@ -7,7 +7,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
+
+from stackwright import services as known
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "stackwright"
@@ -17,6 +20,8 @@ INFRASTRUCTURE = {"mariadb", "rabbitmq", "memcached", "keystone"}
 FOREIGN_WORDS = re.compile(
     r"openstack|keystone|nova|glance|neutron|placement|mariadb|rabbitmq|memcached", re.IGNORECASE
 )
+# Fields that one service happens to have alone so far: upstream gives them to others as well.
+EVERYBODYS = {"keystoneAuthURL", "networkAttachment"}
 NOTHING_NAMES = {"utils", "util", "common", "helpers", "helper", "misc", "manager"}
 
 
@@ -82,6 +87,34 @@ def test_a_service_is_named_in_its_own_folder_alone() -> None:
 )
 def test_the_search_finds_what_it_looks_for(source: str, found: bool) -> None:
     assert bool(named_outside(source, {"glance"})) is found
+
+
+def own_fields() -> dict[str, str]:
+    """Return the fields that kinds of one service alone have, each with its service; a plain word may mean anything."""
+    owners: dict[str, set[str]] = {}
+    for kind in known.kinds():
+        folder = kind.__module__.split(".")[2]
+        for part in msgspec.structs.fields(kind):
+            if part.name in ("spec", "status"):
+                for field in msgspec.structs.fields(part.type):
+                    owners.setdefault(field.encode_name, set()).add(folder)
+    return {
+        name: owner
+        for name, (owner, *others) in owners.items()
+        if not others and owner in services() - INFRASTRUCTURE and name != name.lower()
+    }
+
+
+def test_what_all_services_have_in_common_knows_no_field_of_one() -> None:
+    fields = own_fields()
+    assert fields["dbType"] == "ovn"
+    found = {
+        f"{path.relative_to(ROOT)}:{line}: {text} of {fields[text]}"
+        for path in (PACKAGE / "blueprint").rglob("*.py")
+        for line, text in words(ast.parse(path.read_text()))
+        if text in fields and text not in EVERYBODYS
+    }
+    assert found == set()
 
 
 def test_no_module_has_a_name_that_says_nothing() -> None:

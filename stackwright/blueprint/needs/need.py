@@ -106,6 +106,10 @@ class Imagination(Protocol):
         """
         ...
 
+    def offering(self, word: str, name: str, wish: Any) -> Any:
+        """Return a provider as a file has it, or as its own service imagines one that offers what is wished for."""
+        ...
+
 
 class UnknownHere(Exception):
     """Something that only a file or a flag can say; the sentence names it."""

@@ -3,17 +3,12 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import msgspec
-
 from stackwright.blueprint import providers
 from stackwright.blueprint.facts import NetworkDatabaseFacts
 from stackwright.blueprint.needs.need import Imagination, Need, Places, Resolved
 from stackwright.blueprint.places import connection_places
 from stackwright.blueprint.providers import NETWORK_DATABASE, Sight
 from stackwright.kube.plan import Ends, Wait
-
-# Where one is that is only imagined: from the addresses that are reserved for documentation.
-_SOMEWHERE = {"NB": "tcp:192.0.2.1:6641", "SB": "tcp:192.0.2.1:6642"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,9 +63,5 @@ class NetworkDatabase(Need):
         return fact.pods
 
     def imagine(self, resource: Any, world: Imagination) -> None:
-        """Put the database there, at an address that stands for any."""
-        database = world.provider(self.word, self.usual, {"dbType": self.role, "storageRequest": "10G"})
-        if not database.status.internalDbAddress:
-            status = msgspec.structs.replace(database.status, internalDbAddress=_SOMEWHERE[self.role])
-            database = msgspec.structs.replace(database, status=status)
-        world.add(database)
+        """Put a database of the role there."""
+        world.add(world.offering(self.word, self.usual, providers.NetworkDatabase(self.role)))

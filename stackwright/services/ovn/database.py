@@ -16,7 +16,7 @@ from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import Reported
 from stackwright.blueprint.network import Listen, Network
-from stackwright.blueprint.providers import NETWORK_DATABASE, NetworkDatabase, Provides, Sight
+from stackwright.blueprint.providers import NETWORK_DATABASE, Imagined, NetworkDatabase, Provides, Sight
 from stackwright.blueprint.service import Component, Service, Told
 from stackwright.blueprint.value_types import closed, described, refer
 from stackwright.blueprint.workloads import Port
@@ -216,6 +216,19 @@ def offer(resource: OVNDBCluster) -> NetworkDatabase:
     return NetworkDatabase(resource.spec.dbType, resource.status.internalDbAddress, resource.status.dbAddress)
 
 
+def _imagine(wish: NetworkDatabase) -> JsonObject:
+    return {"dbType": wish.role, "storageRequest": "10G"}
+
+
+def _imagine_address(resource: OVNDBCluster) -> OVNDBCluster:
+    """Return a database that is only imagined: it is where no machine is, by an address kept for documentation."""
+    if resource.status.internalDbAddress:
+        return resource
+    address = f"tcp:192.0.2.1:{PORTS[resource.spec.dbType][0]}"
+    status = msgspec.structs.replace(resource.status, internalDbAddress=address)
+    return msgspec.structs.replace(resource, status=status)
+
+
 def _member(role: str) -> Component[OVNDBCluster, DatabaseFacts]:
     client, raft = PORTS[role]
     names = PORT_NAMES[role]
@@ -279,7 +292,7 @@ SERVICE = Service(
     components=components,
     forms=tuple(MEMBERS.values()),
     needs=(Reported(name="tunnels", of=OVNController, resource=lambda _: "ovncontroller", read=_tunnels),),
-    provides=Provides(NETWORK_DATABASE, offer),
+    provides=Provides(NETWORK_DATABASE, offer, Imagined(_imagine, _imagine_address)),
     outside=outside_service,
     # The members find each other, and agree through a ConfigMap.
     network=Network(
