@@ -4,12 +4,12 @@ Selectors, taints and affinities are not weighed: who has room for a pod here ma
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from stackwright.controllers.service import labels
 from stackwright.foresight.checks.cluster_state import ClusterState
-from stackwright.foresight.checks.imagined_cloud import ImaginedCloud, pods_of
+from stackwright.foresight.checks.imagined_cloud import ImaginedCloud, pods_of, templates_of
 from stackwright.foresight.checks.quantities import amount, cpus, memory
 from stackwright.foresight.checks.results import CheckResult, Level
 from stackwright.kube.builtin import Node, Pod
@@ -83,7 +83,7 @@ def list_wanted(cloud: ImaginedCloud, nodes: int) -> list[tuple[str, Room]]:
 
 def free(nodes: Iterable[Node], pods: Iterable[Pod], cloud: ImaginedCloud) -> dict[str, Room]:
     """Return what each node has left, when what the cloud replaces is gone."""
-    own = {(release.rendered.chart.name, release.resource.metadata.name) for release in cloud.releases}
+    own = {_whose(template) for release in cloud.releases for _, template in templates_of(release)}
     found = {
         node.metadata.name: _allocatable(node)
         for node in nodes
@@ -91,11 +91,19 @@ def free(nodes: Iterable[Node], pods: Iterable[Pod], cloud: ImaginedCloud) -> di
     }
     for pod in pods:
         node = pod.spec.get("nodeName", "")
-        mine = (pod.metadata.labels.get(labels.NAME, ""), pod.metadata.labels.get(labels.INSTANCE, ""))
-        replaced = pod.metadata.namespace == cloud.namespace and mine in own
+        replaced = pod.metadata.namespace == cloud.namespace and _said(pod.metadata.labels) in own
         if node in found and not replaced and pod.status.get("phase") not in ("Succeeded", "Failed"):
             found[node] -= request(pod.spec)
     return found
+
+
+def _whose(template: JsonObject) -> tuple[str, str]:
+    """Return of which service, and of which of its resources, the pods of a template are."""
+    return _said((template.get("metadata") or {}).get("labels") or {})
+
+
+def _said(found: Mapping[str, str]) -> tuple[str, str]:
+    return found.get(labels.NAME, ""), found.get(labels.INSTANCE, "")
 
 
 def _allocatable(node: Node) -> Room:

@@ -236,11 +236,17 @@ def _is_exposed(spec: Any) -> bool:
 
 def pods_of(release: Release) -> Iterable[tuple[JsonObject, JsonObject]]:
     """Yield what of a release has pods, each with the spec of such a pod. Pure."""
+    for body, template in templates_of(release):
+        yield body, template["spec"]
+
+
+def templates_of(release: Release) -> Iterable[tuple[JsonObject, JsonObject]]:
+    """Yield what of a release has pods, each with the template of such a pod. Pure."""
     for body in release.rendered.objects:
         spec = body.get("spec") or {}
         scheduled = (spec.get("jobTemplate") or {}).get("spec") or spec
-        template: JsonObject = (scheduled.get("template") or {}).get("spec") or {}
-        if "containers" in template:
+        template: JsonObject = scheduled.get("template") or {}
+        if "containers" in (template.get("spec") or {}):
             yield body, template
 
 

@@ -19,13 +19,16 @@ def container(image: str = "registry.example/api:1", **requests: str) -> JsonObj
     return {"name": "api", "image": image, "resources": {"requests": requests}}
 
 
-def deployment(*containers: JsonObject, name: str = "keystone", replicas: int = 1, **pod: Any) -> JsonObject:
+def deployment(
+    *containers: JsonObject, name: str = "keystone", replicas: int = 1, of: str = "keystone", **pod: Any
+) -> JsonObject:
     spec = {"containers": [*containers], **pod}
+    labels = {"app.kubernetes.io/name": of, "app.kubernetes.io/instance": "keystone"}
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {"name": name},
-        "spec": {"replicas": replicas, "template": {"spec": spec}},
+        "spec": {"replicas": replicas, "template": {"metadata": {"labels": labels}, "spec": spec}},
     }
 
 

@@ -121,6 +121,14 @@ def test_capacity(replicas: int, nodes: Any, pods: Any, level: Level, said: str)
     assert said in found.message
 
 
+def test_running_pods_count_once_also_where_a_chart_is_of_several_services() -> None:
+    """The pods of such a chart are called like their service, and not like the chart."""
+    wanted = cloud(deployment(container(cpu="1", memory="1Gi"), replicas=2, of="keystone-worker"))
+    there = running("x", "openstack", **{**OWN, "app.kubernetes.io/name": "keystone-worker"})
+    (found,) = capacity.capacity(wanted, state(nodes=(node(),), pods=(there, there)))
+    assert found.message == "2 pods request 2 CPU, 2.0 GiB; 2 CPU, 4.0 GiB are free on 1 node."
+
+
 def test_of_jobs_the_largest_counts_and_a_first_container_counts_alone() -> None:
     def job(name: str, cpu: str) -> Any:
         return {
