@@ -33,12 +33,14 @@ def image_content(cloud: Cloud, made: str) -> str:
     return cloud.kubectl("exec", "client", "--", "cat", "/tmp/kept-back")
 
 
-def provider(cloud: Cloud) -> str:
-    return str(cloud.openstack("resource", "provider", "create", CONTENT)["uuid"])
+def create(*words: str, key: str = "id") -> Callable[[Cloud], str]:
+    """Return how something is left that has nothing but a name: `words` create it, and its id is under the `key`."""
+    return lambda cloud: str(cloud.openstack(*words, CONTENT)[key])
 
 
-def provider_name(cloud: Cloud, made: str) -> str:
-    return str(cloud.openstack("resource", "provider", "show", made)["name"])
+def show_name(*words: str) -> Callable[[Cloud, str], str]:
+    """Return how the name is asked for again."""
+    return lambda cloud, made: str(cloud.openstack(*words, made)["name"])
 
 
 def secret(cloud: Cloud) -> str:
@@ -50,22 +52,6 @@ def payload(cloud: Cloud, made: str) -> str:
     # The cluster may have chosen another port.
     url = cloud.kubectl.get("barbican/barbican", "{.status.apiEndpoints.public}")
     return str(cloud.openstack("secret", "get", "--payload", f"{url}/v1/secrets/{made}")["Payload"])
-
-
-def flavor(cloud: Cloud) -> str:
-    return str(cloud.openstack("flavor", "create", "--ram", "64", "--vcpus", "1", CONTENT)["id"])
-
-
-def flavor_name(cloud: Cloud, made: str) -> str:
-    return str(cloud.openstack("flavor", "show", made)["name"])
-
-
-def network(cloud: Cloud) -> str:
-    return str(cloud.openstack("network", "create", CONTENT)["id"])
-
-
-def network_name(cloud: Cloud, made: str) -> str:
-    return str(cloud.openstack("network", "show", made)["name"])
 
 
 SERVICES: Mapping[str, Kept] = {
@@ -84,8 +70,8 @@ SERVICES: Mapping[str, Kept] = {
         listed="placement",
         deployment="placement",
         stays="mariadbdatabase/placement",
-        make=provider,
-        read=provider_name,
+        make=create("resource", "provider", "create", key="uuid"),
+        read=show_name("resource", "provider", "show"),
     ),
     "barbican": Kept(
         kind="Barbican",
@@ -102,8 +88,8 @@ SERVICES: Mapping[str, Kept] = {
         listed="network",
         deployment="neutron",
         stays="mariadbdatabase/neutron",
-        make=network,
-        read=network_name,
+        make=create("network", "create"),
+        read=show_name("network", "show"),
     ),
     "nova": Kept(
         kind="Nova",
@@ -111,8 +97,8 @@ SERVICES: Mapping[str, Kept] = {
         listed="compute",
         deployment="nova-api",
         stays="mariadbdatabase/nova-api",
-        make=flavor,
-        read=flavor_name,
+        make=create("flavor", "create", "--ram", "64", "--vcpus", "1"),
+        read=show_name("flavor", "show"),
     ),
 }
 

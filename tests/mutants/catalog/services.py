@@ -1,0 +1,111 @@
+"""Mutants of what services are: blueprints, the services themselves, and their charts."""
+
+from tests.mutants.mutant import Mutant
+
+KEYSTONE = "tests/functional/services/test_keystone.py"
+EVERY_SERVICE = "tests/functional/services/test_cases.py"
+ON_FAULTS = "tests/runtime/test_service_controller.py"
+
+MUTANTS = (
+    Mutant(
+        "a user's own Secret is deleted when another account is used",
+        "stackwright/blueprint/needs/database.py",
+        "secret is not None and secret.metadata.annotations.get(GENERATED_FOR) == maker_of(resource)",
+        "secret is not None",
+        (f"{KEYSTONE}::test_what_a_user_made_stays_when_another_account_is_used",),
+    ),
+    Mutant(
+        "enableSecureRBAC means the contrary",
+        "stackwright/services/keystone/settings.py",
+        "{} if secure else",
+        "{} if not secure else",
+        ("tests/unit/services/test_keystone.py::test_older_rules_hold_only_where_they_are_asked_for",),
+    ),
+    Mutant(
+        "Keystone serves before it has its rules",
+        "stackwright/services/keystone/settings.py",
+        "rules.load_rules()\n",
+        "",
+        ("tests/unit/services/test_keystone.py::test_every_process_has_its_rules_before_it_serves",),
+    ),
+    Mutant(
+        "an account of the user's own goes when another one is used",
+        "stackwright/blueprint/needs/database.py",
+        "made_for(account, resource) and metadata.labels",
+        "metadata.labels",
+        (f"{KEYSTONE}::test_what_a_user_made_stays_when_another_account_is_used",),
+    ),
+    Mutant(
+        "a TransportURL of the user's own goes when no bus is named any more",
+        "stackwright/blueprint/needs/broker.py",
+        " and made_for(bus, resource):",
+        ":",
+        (f"{ON_FAULTS}::test_a_login_to_a_broker_that_a_user_made_stays",),
+    ),
+    Mutant(
+        "a chart asks the server while it renders",
+        "charts/library/templates/_pod.tpl",
+        "enableServiceLinks: false\n",
+        'enableServiceLinks: false\n{{- $_ := lookup "v1" "Namespace" "" "default" }}\n',
+        ("tests/charts/test_charts.py::test_it_depends_on_its_values_alone",),
+    ),
+    Mutant(
+        "every pod gets a token of the API server",
+        "charts/library/templates/_pod.tpl",
+        "automountServiceAccountToken: false",
+        "automountServiceAccountToken: true",
+        ("tests/charts/test_charts.py::test_its_pods_are_restricted_and_say_what_they_need[keystone]",),
+    ),
+    Mutant(
+        "a rollout takes a pod away before another is ready",
+        "charts/library/templates/_component.tpl",
+        "maxUnavailable: {{ $alone | ternary 1 0 }}",
+        "maxUnavailable: 1",
+        ("tests/charts/test_keystone.py::test_a_rollout_takes_no_pod_away_before_another_is_ready",),
+    ),
+    Mutant(
+        "a schema moves to another server by name",
+        "stackwright/blueprint/needs/database.py",
+        'server in ("", wanted) or',
+        "server or",
+        (
+            "tests/unit/blueprint/test_database_kept.py::test_a_schema_does_not_move_to_another_server_by_name[on-another-server]",
+        ),
+    ),
+    Mutant(
+        "accents make another user",
+        "stackwright/blueprint/name_folding.py",
+        "if not unicodedata.combining(character)",
+        "",
+        ("tests/unit/controllers/ownership/test_cases.py::test_names_that_keystones_database_takes_for_one_are_one",),
+    ),
+    Mutant(
+        "a schema goes with its service",
+        "stackwright/blueprint/needs/database.py",
+        "child(database, condition=self.made, kept=True)",
+        "child(database, condition=self.made)",
+        (f"{EVERY_SERVICE}::test_what_goes_with_it_and_what_stays[placement]",),
+    ),
+    Mutant(
+        "a missing broker is not named",
+        "stackwright/blueprint/needs/broker.py",
+        "if fact is None and broker.offer is None:",
+        "if False:",
+        (f"{EVERY_SERVICE}::test_each_missing_need_is_named_and_healed[barbican]",),
+    ),
+    Mutant(
+        "another password is no other Job",
+        "stackwright/blueprint/needs/catalog_entry.py",
+        'digest({**made, "password": login.password})',
+        "digest(made)",
+        (f"{EVERY_SERVICE}::test_with_jobs_the_chart_makes_what_operators_make_otherwise[placement]",),
+    ),
+    Mutant(
+        "a password stands in the values of a release",
+        "stackwright/services/keystone/service.py",
+        '"environment": bootstrap_environment(resource, facts),\n        "passwordSecret"',
+        '"environment": {**bootstrap_environment(resource, facts), "OS_BOOTSTRAP_X": facts.passwords["admin"]},'
+        '\n        "passwordSecret"',
+        (f"{EVERY_SERVICE}::test_it_comes_up_and_is_listed[keystone]",),
+    ),
+)
