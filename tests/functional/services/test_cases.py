@@ -1,5 +1,6 @@
 """What holds of every service, on a real API server with the real helm: tried with the row of each."""
 
+import contextlib
 import gzip
 import json
 from base64 import b64decode
@@ -54,14 +55,43 @@ def test_every_row_says_which_actions_there_are() -> None:
 
 
 @each()
-async def test_it_comes_up_and_is_listed(standing: Place) -> None:
-    case, client, namespace = standing.case, standing.client, standing.namespace
-    await standing.ask()
-    ready = await standing.up()
+async def test_it_names_what_is_missing_comes_up_and_is_listed(place: Place) -> None:
+    """One service in one place: each takes seconds to come up, so that what it shows is looked at in one go."""
+    async with contextlib.AsyncExitStack() as around:
+        async with place.operated() as runtime:
+            await place.ask()
+            await assert_each_missing_need_is_named(place)
+            await around.enter_async_context(place.provided())
+            ready = await place.up()
+            await assert_up(place, ready)
+            await quiet(runtime)
+        await assert_a_new_operator_writes_nothing(place, ready)
+
+
+async def assert_each_missing_need_is_named(place: Place) -> None:
+    """See what is said of each thing that is missing, until all that a user gives is there."""
+    case, kinds = place.case, {word: offerer.kind for word, offerer in services.providers().items()}
+    secret = getattr(case.resource.spec, "secret", "")
+    if secret and needs_something(case):
+        await place.told(f"Secret {secret}, which spec.secret names, does not exist", "InputReady")
+    for key in case.passwords:
+        await place.client.delete(Secret, secret, place.namespace)
+        await place.give(**{other: word for other, word in case.passwords.items() if other != key})
+        await place.told(f"Secret {secret} has no value under the key {key}", "InputReady")
+    await place.give(**case.passwords)
+    for word, name in case.providers.items():
+        what = f"{kinds[word].kind.name} {name}"
+        way_out = f"create {what}" if word in UNNAMED else f"{what} does not exist; create it, or name another one"
+        await place.told(way_out)
+
+
+async def assert_up(place: Place, ready: Any) -> None:
+    """See that a service is there with all that belongs to it, and is listed."""
+    case, client, namespace = place.case, place.client, place.namespace
     assert {condition.type for condition in ready.status.conditions} == {*ready.declared_conditions(), "Ready"}
     assert ready.status.readyCount == case.pods
     assert set(ready.status.hash) == set(case.parts())
-    assert set(await standing.jobs()) == case.jobs
+    assert set(await place.jobs()) == case.jobs
     for suffix, port in case.ports.items():
         service = await client.get(Service, "-".join(filter(None, (case.name, suffix))), namespace)
         assert service.spec["ports"][0]["port"] == port
@@ -70,8 +100,8 @@ async def test_it_comes_up_and_is_listed(standing: Place) -> None:
     if "database" in case.providers:
         assert ready.status.databaseHostname == f"{case.providers['database']}.{namespace}.svc"
     if case.listed:
-        await assert_listed(standing, urls)
-    await assert_nothing_is_told(standing, ready)
+        await assert_listed(place, urls)
+    await assert_nothing_is_told(place, ready)
 
 
 async def assert_listed(place: Place, urls: dict[str, str]) -> None:
@@ -107,47 +137,18 @@ async def assert_nothing_is_told(place: Place, ready: Any) -> None:
     assert [what for what, text in texts.items() if any(word in text for word in secret)] == []
 
 
-@each()
-async def test_an_operator_that_starts_anew_writes_nothing(place: Place) -> None:
-    await place.give(**place.case.passwords)
-    async with place.provided():
-        async with place.operated() as runtime:
-            asked = await place.ask()
-            await place.up()
+async def assert_a_new_operator_writes_nothing(place: Place, ready: Any) -> None:
+    async with Client(place.client.connection) as client:
+        counted, passes = Counted(client), Passes(place.case.kind.kind.name.lower())
+        async with place.operated(client) as runtime:
+            await worked_through(runtime, ready)
+            await passes.reach(1)
             await quiet(runtime)
-        async with Client(place.client.connection) as client:
-            counted, passes = Counted(client), Passes(place.case.kind.kind.name.lower())
-            async with place.operated(client) as runtime:
-                await worked_through(runtime, asked)
-                await passes.reach(1)
-                await quiet(runtime)
     assert counted.writes == [], counted.table()
 
 
 def needs_something(case: ServiceCase) -> bool:
     return bool(case.providers or case.passwords)
-
-
-@each(needs_something)
-async def test_each_missing_need_is_named_and_healed(place: Place) -> None:
-    case, kinds = place.case, {word: offerer.kind for word, offerer in services.providers().items()}
-    async with place.operated():
-        await place.ask()
-        secret = getattr(case.resource.spec, "secret", "")
-        if secret:
-            await place.told(f"Secret {secret}, which spec.secret names, does not exist", "InputReady")
-        for key in case.passwords:
-            await place.client.delete(Secret, secret, place.namespace)
-            await place.give(**{other: word for other, word in case.passwords.items() if other != key})
-            await place.told(f"Secret {secret} has no value under the key {key}", "InputReady")
-        if secret:
-            await place.give(**case.passwords)
-        for word, name in case.providers.items():
-            what = f"{kinds[word].kind.name} {name}"
-            way_out = f"create {what}" if word in UNNAMED else f"{what} does not exist; create it, or name another one"
-            await place.told(way_out)
-        async with place.provided():
-            await place.up()
 
 
 def has_chart_jobs(case: ServiceCase) -> bool:
@@ -185,11 +186,19 @@ async def generations(place: Place) -> dict[str, int]:
     return {f"{item.kind} {item.metadata.name}": item.metadata.generation for item in found}
 
 
-@each(runs)
-async def test_each_action_is_done_once(standing: Place) -> None:
-    case = standing.case
+@each()
+async def test_it_acts_once_rests_while_it_is_paused_and_leaves_what_stays(standing: Place) -> None:
+    around = set(await everything(standing))
     await standing.ask()
     await standing.up()
+    if runs(standing.case):
+        await assert_each_action_is_done_once(standing)
+        await assert_it_rests_while_it_is_paused(standing)
+    await assert_what_goes_and_what_stays(standing, around)
+
+
+async def assert_each_action_is_done_once(standing: Place) -> None:
+    case = standing.case
     before = await generations(standing)
     asked = [{"name": name, "id": f"the-{name}"} for name in ("restart", *sorted(case.actions))]
     await standing.ask(actions=asked)
@@ -204,10 +213,9 @@ async def test_each_action_is_done_once(standing: Place) -> None:
     assert {name: number + 1 for name, number in before.items()} == after
 
 
-@each(runs)
-async def test_one_that_is_paused_rests_with_what_it_keeps_and_goes_on(standing: Place) -> None:
+async def assert_it_rests_while_it_is_paused(standing: Place) -> None:
+    """See that a service that is paused rests, with all that it keeps, and then goes on."""
     case, client, namespace = standing.case, standing.client, standing.namespace
-    await standing.ask()
     await standing.up()
     before = await generations(standing)
     metadata = {"name": case.name, "namespace": namespace}
@@ -219,7 +227,7 @@ async def test_one_that_is_paused_rests_with_what_it_keeps_and_goes_on(standing:
         following.extend((kind, item.metadata.name) for item in await client.list(kind, namespace))
     for kind, name in following:
         await eventually(client, kind, name, namespace, lambda seen: PAUSED in seen.metadata.annotations)
-    changed = await standing.ask(actions=[{"name": "restart", "id": "first"}])
+    changed = await standing.ask(actions=[{"name": "restart", "id": "while-paused"}])
     await standing.worked_through(changed)
     assert await generations(standing) == before
     await client.apply(case.kind, {"metadata": metadata}, field_manager="user-pause")
@@ -228,7 +236,7 @@ async def test_one_that_is_paused_rests_with_what_it_keeps_and_goes_on(standing:
         case.kind,
         case.name,
         namespace,
-        lambda seen: [entry.state for entry in seen.status.actions] == ["Succeeded"],
+        lambda seen: ("while-paused", "Succeeded") in [(entry.id, entry.state) for entry in seen.status.actions],
     )
     assert await generations(standing) == {name: number + 1 for name, number in before.items()}
     for kind, name in following:
@@ -240,11 +248,9 @@ def kept(case: ServiceCase, kind: type[Any]) -> list[str]:
     return [name for word, _, name in (entry.partition(" ") for entry in sorted(case.stays)) if word == kind.kind.name]
 
 
-@each()
-async def test_what_goes_with_it_and_what_stays(standing: Place) -> None:
+async def assert_what_goes_and_what_stays(standing: Place, around: set[str]) -> None:
+    """See what is left when a service is deleted, and that one which is made again finds it."""
     case, client, namespace = standing.case, standing.client, standing.namespace
-    around = set(await everything(standing))
-    await standing.ask()
     await standing.up()
     before = await everything(standing)
     await client.delete(case.kind, case.name, namespace)

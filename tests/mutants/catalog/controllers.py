@@ -259,6 +259,6 @@ MUTANTS = (
         f"{SERVICE}/controller.py",
         "below = (*self._kept(resource, look, context), ",
         "below = (*(), ",
-        (f"{EVERY_SERVICE}::test_one_that_is_paused_rests_with_what_it_keeps_and_goes_on[placement]",),
+        (f"{EVERY_SERVICE}::test_it_acts_once_rests_while_it_is_paused_and_leaves_what_stays[placement]",),
     ),
 )

@@ -151,7 +151,7 @@ MUTANTS = (
         "stackwright/kube/fields.py",
         "None is not amount(value) == amount(actual[key])",
         "False",
-        (f"{EVERY_SERVICE}::test_an_operator_that_starts_anew_writes_nothing[rabbitmq]",),
+        (f"{EVERY_SERVICE}::test_it_names_what_is_missing_comes_up_and_is_listed[rabbitmq]",),
     ),
     Mutant(
         "a scale to 0 that comes while we apply is undone",

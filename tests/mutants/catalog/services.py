@@ -84,14 +84,14 @@ MUTANTS = (
         "stackwright/blueprint/needs/database.py",
         "child(database, condition=self.made, kept=True)",
         "child(database, condition=self.made)",
-        (f"{EVERY_SERVICE}::test_what_goes_with_it_and_what_stays[placement]",),
+        (f"{EVERY_SERVICE}::test_it_acts_once_rests_while_it_is_paused_and_leaves_what_stays[placement]",),
     ),
     Mutant(
         "a missing broker is not named",
         "stackwright/blueprint/needs/broker.py",
         "if fact is None and broker.offer is None:",
         "if False:",
-        (f"{EVERY_SERVICE}::test_each_missing_need_is_named_and_healed[barbican]",),
+        (f"{EVERY_SERVICE}::test_it_names_what_is_missing_comes_up_and_is_listed[barbican]",),
     ),
     Mutant(
         "another password is no other Job",
@@ -106,6 +106,6 @@ MUTANTS = (
         '"environment": bootstrap_environment(resource, facts),\n        "passwordSecret"',
         '"environment": {**bootstrap_environment(resource, facts), "OS_BOOTSTRAP_X": facts.passwords["admin"]},'
         '\n        "passwordSecret"',
-        (f"{EVERY_SERVICE}::test_it_comes_up_and_is_listed[keystone]",),
+        (f"{EVERY_SERVICE}::test_it_names_what_is_missing_comes_up_and_is_listed[keystone]",),
     ),
 )
