@@ -15,8 +15,8 @@ E2E_MINUTES ?= 30
 PARTS ?=
 CHAOS_MINUTES ?= 60
 
-# Tests on an API server wait for it as much as they compute, so there are two workers for each core; where tests are
-# handed out in small pieces, none has much left when the others are done.
+# Tests on an API server wait for it as much as they compute, so there are two workers for each core. Tests are handed out
+# one by one, so that none has much left when the others are done; those that need a server of their own go to one worker.
 WORKERS ?= $(shell echo $$((2 * $$(nproc))))
 # The rings that take longest name what takes longest in them.
 SLOWEST := --durations=15 --durations-min=5
@@ -71,7 +71,7 @@ runtime: setup ## Ring 2: the Kubernetes runtime on a server that injects faults
 functional: setup ## Ring 3: controllers on a real API server
 	@echo "==> ring 3: functional"
 	@$(MAKE) --no-print-directory binaries || [ -z "$$CI" ]
-	@timeout $(FUNCTIONAL_MINUTES)m $(PYTEST) -q $(SLOWEST) -n $(WORKERS) --maxschedchunk=2 tests/functional
+	@timeout $(FUNCTIONAL_MINUTES)m $(PYTEST) -q $(SLOWEST) -n $(WORKERS) --dist=loadgroup tests/functional
 
 # The built images are tried where they are built; CI builds them, a person may with `stackwright image build`.
 charts: setup ## Ring 4: charts with the real helm, and the images

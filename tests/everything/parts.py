@@ -33,7 +33,7 @@ ALL = (
     Part(
         "crash",
         "a crash of the operator at every write of a cloud that comes up",
-        (*PYTEST, "-n", WORKERS, "--maxschedchunk=2", "tests/functional", "-k", "crash"),
+        (*PYTEST, "-n", WORKERS, "--dist=loadgroup", "tests/functional", "-k", "crash"),
         minutes=60,
         environment={"STACKWRIGHT_EVERYTHING": "1"},
     ),

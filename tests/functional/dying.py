@@ -1,6 +1,7 @@
 """Operators that are killed after their nth write: whoever comes after them brings everything to the same end."""
 
 import asyncio
+import os
 import random
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -16,6 +17,8 @@ from tests.functional.normal import credentials, everything
 from tests.functional.running import quiet, running
 
 SEED = 15
+# Whether they are killed after every write, as in `make everything`; CI tries some.
+EVERY_POINT = bool(os.environ.get("STACKWRIGHT_EVERYTHING"))
 # More writes than it takes.
 NEVER = 1_000_000
 # A scene is a whole cloud, and several come up beside each other on one server: a loaded machine takes minutes.

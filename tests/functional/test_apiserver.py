@@ -158,16 +158,16 @@ class TestAServerOfOnesOwn:
             ("get", "admin", 404)
         ]
 
-    def test_two_do_not_meet(self, kubernetes: dict[str, Path], tmp_path: Path) -> None:
-        with (
-            ApiServer(tmp_path / "one", kubernetes) as one,
-            ApiServer(tmp_path / "two", kubernetes) as two,
-        ):
+    def test_two_do_not_meet(self, private_apiserver: ApiServer, kubernetes: dict[str, Path], tmp_path: Path) -> None:
+        one = private_apiserver
+        with ApiServer(tmp_path / "two", kubernetes) as two:
             assert one.url != two.url
-            pids = [*one.pids.values(), *two.pids.values(), one.supervisor, two.supervisor]
-            assert len(set(pids)) == 8
+            there, pids = [*one.pids.values(), one.supervisor], [*two.pids.values(), two.supervisor]
+            assert len({*there, *pids}) == 8
         assert gone(pids) == []
-        assert not Layout(tmp_path / "one").data.exists()
+        assert not Layout(tmp_path / "two").data.exists()
+        # The end of one is not the end of the other.
+        assert [pid for pid in there if wait_gone(pid, timeout=0)] == []
 
     def test_a_program_that_dies_at_its_start_is_quoted(self, kubernetes: dict[str, Path], tmp_path: Path) -> None:
         options = Options(flags={"kube-apiserver": ["--no-such-flag"]})
@@ -254,7 +254,7 @@ class TestTheEnd:
             os.kill(supervisor, signal.SIGKILL)
             assert gone(programs) == []
 
-    def test_who_asks_at_the_same_time_gets_the_same_server(
+    async def test_who_asks_at_the_same_time_gets_the_same_server(
         self, tmp_path: Path, master: "subprocess.Popen[bytes]"
     ) -> None:
         with (
@@ -267,12 +267,7 @@ class TestTheEnd:
             # Both who asked have ended; the server goes on for the others of the run.
             assert (one.wait(), two.wait()) == (0, 0)
         assert [pid for pid in pids if wait_gone(pid, timeout=0)] == []
-        master.kill()
-        assert gone(pids) == []
-
-    async def test_a_death_is_told_to_all_who_share(self, tmp_path: Path, master: "subprocess.Popen[bytes]") -> None:
-        with program(SHARES_A_SERVER, str(tmp_path), str(master.pid)) as run:
-            pids = pids_from(run)
+        # A death is told to all who share.
         server = Shared(Layout(tmp_path))
         os.kill(server.pids["kube-controller-manager"], signal.SIGKILL)
         await noted(server, "kube-controller-manager was killed by SIGKILL")

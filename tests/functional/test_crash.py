@@ -6,7 +6,6 @@ every kind; for a Nova, at a few.
 
 import contextlib
 import itertools
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -19,20 +18,19 @@ from stackwright.kube.config import Connection
 from stackwright.local.apiserver.server import Shared
 from tests.functional.conftest import of_this_run
 from tests.functional.definitions import defined
-from tests.functional.dying import PATIENCE, chosen, die, spread, whole
+from tests.functional.dying import EVERY_POINT, PATIENCE, chosen, die, spread, whole
 from tests.functional.normal import credentials
 from tests.functional.nova_scene import NovaWithCells
 from tests.functional.whole_cloud import World, ask_for_cloud, place, until_ready
 
 pytestmark = pytest.mark.long
 
-EVERY_POINT = bool(os.environ.get("STACKWRIGHT_EVERYTHING"))
-# How many tests share the deaths among them, so that they run beside each other.
-SHARES = 4 if EVERY_POINT else 2
+# How many tests share the deaths among them, so that they run beside each other; each brings all up once more.
+SHARES = 4 if EVERY_POINT else 1
 # How many deaths there are at least where there is not one for every write.
-DEATHS = 20
+DEATHS = 12
 # A Nova has three times the objects of a Keystone, and each takes seconds.
-NOVA_DEATHS = 100 if EVERY_POINT else 3
+NOVA_DEATHS = 100 if EVERY_POINT else 2
 NOVA_SHARES = 4 if EVERY_POINT else 1
 CELLS = 3
 

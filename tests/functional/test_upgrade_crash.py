@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +17,7 @@ from stackwright.services.nova import upgrade
 from stackwright.services.nova.kinds.nova import Nova
 from tests.functional import novas
 from tests.functional.definitions import defined
-from tests.functional.dying import NEVER, PATIENCE, killed_after
+from tests.functional.dying import EVERY_POINT, NEVER, PATIENCE, killed_after
 from tests.functional.nova_scene import NovaWithCells
 from tests.functional.watching import eventually, is_ready
 
@@ -26,7 +25,7 @@ pytestmark = pytest.mark.long
 
 IMAGE = "registry.example/openstack:2"
 # After so many writes a life ends. An upgrade of one cell takes about eighty.
-WRITES = 1 if os.environ.get("STACKWRIGHT_EVERYTHING") else 12
+WRITES = 1 if EVERY_POINT else 18
 # What gets the image, in this order: within a step, all at once.
 STEPS = (
     ("nova-sync-cell0",),

@@ -1,7 +1,6 @@
 """An operator that is killed after any of its writes: another one goes on, and no run is lost or repeated."""
 
 import asyncio
-import os
 
 import pytest
 
@@ -11,13 +10,14 @@ from stackwright.kube.config import Connection
 from stackwright.kube.runtime import Runtime
 from tests.functional.conftest import fresh_namespace
 from tests.functional.dataplane.machines import SERVICES, Plane, plane
+from tests.functional.dying import EVERY_POINT
 from tests.functional.mortal import Mortal
 from tests.functional.running import running
 from tests.functional.watching import PATIENCE
 
 NODES = ("one", "two")
 # How many writes are left out between two deaths; with STACKWRIGHT_EVERYTHING none is.
-STRIDE = 1 if os.environ.get("STACKWRIGHT_EVERYTHING") else 7
+STRIDE = 1 if EVERY_POINT else 9
 
 pytestmark = pytest.mark.usefixtures("kinds")
 

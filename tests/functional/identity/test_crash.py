@@ -10,12 +10,15 @@ from stackwright.kube.client import Client
 from stackwright.kube.config import Connection
 from tests.fakes.running import fake
 from tests.functional.conftest import fresh_namespace
+from tests.functional.dying import EVERY_POINT
 from tests.functional.identity.cloud import ADMIN, Cloud
 from tests.functional.identity.mortal import Wires, mortal
 from tests.functional.watching import PATIENCE
 
 BOTH = (KeystoneService, KeystoneEndpoint)
 WHOLE = ["endpoint internal", "endpoint public", "service glance", "user glance"]
+# How many writes there are between two deaths.
+STRIDE = 1 if EVERY_POINT else 3
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -46,13 +49,13 @@ async def dies_or(wires: Wires, ends: Awaitable[None]) -> bool:
 
 
 async def for_every_write(client: Client, name: str, trial: Callable[[Cloud, int], Awaitable[bool]]) -> None:
-    """Try it with a death after one more write each time, until nobody dies."""
+    """Try it with a death after some more writes each time, until nobody dies."""
     killed, writes = True, 0
     while killed:
         namespace = await fresh_namespace(client, f"{name}-{writes}")
         with fake("tests.fakes.keystone", ADMIN.password) as started:
             killed = await trial(Cloud(client, namespace, started.url), writes)
-        writes += 1
+        writes += STRIDE
     assert writes > 5
 
 
