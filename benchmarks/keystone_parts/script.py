@@ -41,9 +41,9 @@ def login(folder: Path, password: str, project: str = "") -> Path:
     return path
 
 
-def rendered(service: str, resources: Path, namespace: str) -> str:
-    """Return all objects of a service as plain manifests."""
-    command = [sys.executable, "-m", "stackwright.cli", "render", service, "--manifests"]
+def rendered(service: str, resources: Path, namespace: str, *what: str) -> str:
+    """Return all objects of a service as plain manifests, or `what` else is asked for."""
+    command = [sys.executable, "-m", "stackwright.cli", "render", service, *(what or ("--manifests",))]
     done = subprocess.run(
         [*command, "--file", str(resources), "--namespace", namespace],
         cwd=ROOT,

@@ -4,6 +4,9 @@ Both begin with a cluster that is up and has all images; ours has its operator r
 written. Ours gets one OpenStackControlPlane, the script applies all objects of the same charts at once. Both end when
 every service answers a request that it asks Keystone about. The most memory that the operator's process ever took is
 told at the end.
+
+With `--with-networks` both deploy RabbitMQ, Nova with a cell and a fake compute, Neutron and OVN as well, and end when
+the compute service is up, too. Without it the figures can be compared with those of earlier commits.
 """
 
 import argparse
@@ -22,6 +25,7 @@ from benchmarks.keystone_parts import script
 from benchmarks.keystone_parts.cluster import Cluster
 from benchmarks.parts import report
 from benchmarks.parts.report import Figure
+from benchmarks.services_parts import networks
 from stackwright.local import binaries, programs
 from stackwright.local.cluster import layout, lifecycle
 from stackwright.local.errors import LocalError
@@ -53,37 +57,43 @@ WAY = {
 }
 
 
-def ours(cluster: Cluster, namespace: str, folder: Path) -> float:
+def ours(cluster: Cluster, namespace: str, folder: Path, *, wide: bool) -> float:
     """Return the seconds from the resource to answers of all APIs."""
     began = time.monotonic()
-    cluster.run("apply", f"--namespace={namespace}", f"--filename={MANIFEST}")
+    manifest = networks.MANIFEST if wide else MANIFEST
+    cluster.run("apply", f"--namespace={namespace}", f"--filename={manifest}")
     cluster.run("wait", f"--namespace={namespace}", "--for=create", "secret/osp-secret", "--timeout=60s")
     encoded = '{{index .data "AdminPassword" | base64decode}}'
     password = cluster.run("get", f"--namespace={namespace}", "secret", "osp-secret", f"--template={encoded}")
-    ready = ("--for=condition=Ready", "openstackcontrolplane", "--all", "--timeout=300s")
+    ready = ("--for=condition=Ready", "openstackcontrolplane", "--all", f"--timeout={_deadline(wide=wide):.0f}s")
     cluster.run("wait", f"--namespace={namespace}", *ready)
-    answered(cluster, namespace, script.login(folder, password, project="admin"))
+    answered(cluster, namespace, script.login(folder, password, project="admin"), wide=wide)
     return time.monotonic() - began
 
 
-def theirs(cluster: Cluster, namespace: str, folder: Path) -> float:
+def theirs(cluster: Cluster, namespace: str, folder: Path, *, wide: bool) -> float:
     """Return the seconds that the script takes to the same answers."""
-    manifests, login = prepare(folder, namespace)
+    manifests, login = prepare(folder, namespace, wide=wide)
     began = time.monotonic()
-    words = (cluster.kubectl, cluster.kubeconfig, namespace, manifests)
-    subprocess.run(["bash", str(SCRIPT), *map(str, words)], check=True, timeout=DEADLINE)
-    answered(cluster, namespace, login)
+    words = (cluster.kubectl, cluster.kubeconfig, namespace, folder if wide else manifests)
+    program = networks.SCRIPT if wide else SCRIPT
+    subprocess.run(["bash", str(program), *map(str, words)], check=True, timeout=_deadline(wide=wide))
+    answered(cluster, namespace, login, wide=wide)
     return time.monotonic() - began
 
 
-def prepare(folder: Path, namespace: str) -> tuple[Path, Path]:
+def _deadline(*, wide: bool) -> float:
+    return networks.DEADLINE if wide else DEADLINE
+
+
+def prepare(folder: Path, namespace: str, *, wide: bool) -> tuple[Path, Path]:
     """Write the manifests of all services, whose Jobs make what they need, and the administrator's login."""
 
     def named(kind: str, group: str, name: str, spec: dict[str, object]) -> dict[str, object]:
         metadata = {"name": name, "namespace": namespace}
         return {"apiVersion": f"{group}.openstack.org/v1beta1", "kind": kind, "metadata": metadata, "spec": spec}
 
-    keys = ("AdminPassword", "PlacementPassword", "GlancePassword")
+    keys = ("AdminPassword", "PlacementPassword", "GlancePassword", *(networks.PASSWORDS if wide else ()))
     secret = {
         "metadata": {"name": "osp-secret", "namespace": namespace},
         "stringData": dict.fromkeys(keys, script.PASSWORD),
@@ -102,17 +112,22 @@ def prepare(folder: Path, namespace: str) -> tuple[Path, Path]:
     names = ("mariadb", "memcached", "keystone", "placement", "glance")
     manifests = folder / "manifests.yaml"
     manifests.write_text("---\n".join(script.rendered(name, path, namespace) for name in names))
+    if wide:
+        networks.write(folder, namespace, manifests.read_text(), path, named)
     return manifests, script.login(folder, script.PASSWORD, project="admin")
 
 
-def answered(cluster: Cluster, namespace: str, login: Path) -> None:
+def answered(cluster: Cluster, namespace: str, login: Path, *, wide: bool) -> None:
     """Return when every API answers with a token."""
     services = json.loads(cluster.run("get", "services", f"--namespace={namespace}", "--output=json"))["items"]
     address = {item["metadata"]["name"]: item["spec"]["clusterIP"] for item in services}
     headers = {"Content-Type": "application/json"}
     _, given = _ask(f"http://{address['keystone-internal']}:5000/v3/auth/tokens", headers, login.read_bytes())
-    for name, port, path in APIS:
-        _ask(f"http://{address[name]}:{port}{path}", {"X-Auth-Token": given["X-Subject-Token"]})
+    token = given["X-Subject-Token"]
+    for name, port, path in (*APIS, *(networks.APIS if wide else ())):
+        _ask(f"http://{address[name]}:{port}{path}", {"X-Auth-Token": token})
+    if wide:
+        networks.compute_is_up(address["nova-api-internal"], token)
 
 
 def _ask(url: str, headers: dict[str, str], body: bytes | None = None) -> tuple[int, dict[str, str]]:
@@ -147,16 +162,18 @@ def bring_up() -> Cluster:
     return Cluster(found["kubectl"], place.kubeconfig, place.audit_log)
 
 
-def measure(cluster: Cluster, rounds: int) -> Figure:
+def measure(cluster: Cluster, rounds: int, *, wide: bool) -> Figure:
     """Measure both in turn."""
+    ways = [WAY, *(networks.way(name, port) for name, port in networks.OPENED.items() if wide)]
     times: dict[str, list[float]] = {"ours": [], "script": []}
     for number in range(rounds):
         for name, one in (("ours", ours), ("script", theirs)):
             namespace = f"{name}-{number}"
             cluster.make_namespace(namespace)
-            cluster.run("apply", f"--namespace={namespace}", "--filename=-", given=json.dumps(WAY))
+            for way in ways:
+                cluster.run("apply", f"--namespace={namespace}", "--filename=-", given=json.dumps(way))
             with tempfile.TemporaryDirectory() as folder:
-                times[name].append(one(cluster, namespace, Path(folder)))
+                times[name].append(one(cluster, namespace, Path(folder), wide=wide))
             print(f"round {number + 1}, {name}: {times[name][-1]:.1f} s", flush=True)
             cluster.remove_namespace(namespace)
     return Figure("one resource to all APIs", "s", times["ours"], times["script"], "the script", GOAL)
@@ -166,12 +183,14 @@ def main() -> int:
     """Run the benchmark on a cluster of its own, and take that down again."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--with-networks", action="store_true", help="deploy RabbitMQ, Nova, Neutron and OVN as well")
     asked = parser.parse_args()
     try:
         cluster = bring_up()
-        taken = measure(cluster, asked.rounds)
+        taken = measure(cluster, asked.rounds, wide=asked.with_networks)
         most = Figure("memory of the operator, at most", "MB", [memory(cluster)], [MEMORY_GOAL], "the limit", 1.0)
-        return report.finish("services", f"All services, {asked.rounds} rounds", [taken, most])
+        name, what = ("services-with-networks", " with networks") if asked.with_networks else ("services", "")
+        return report.finish(name, f"All services{what}, {asked.rounds} rounds", [taken, most])
     except LocalError as error:
         print(error, file=sys.stderr)
         return 1
