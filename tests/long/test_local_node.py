@@ -1,6 +1,7 @@
 """A machine beside the cluster: it is a machine of its own, reaches the cluster, and goes without a trace."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -55,6 +56,12 @@ def ssh(machine: Machine, command: str) -> str:
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
     return done.stdout
+
+
+def hardware_addresses(machine: Machine, address: str) -> set[str]:
+    """Return what the machine believes to be the hardware address of a neighbour."""
+    ssh(machine, f"sudo ping -c 1 -W 5 {address}")
+    return set(re.findall(r"lladdr (\S+)", ssh(machine, f"ip neighbour show {address}")))
 
 
 def test_a_machine_is_one_of_its_own_and_goes_without_a_trace(alone: str) -> None:
@@ -129,6 +136,7 @@ def test_a_machine_reaches_the_cluster_and_pods_reach_it(cluster: Cluster, kubec
         said = kubectl.inside(pod, "sh", "-c", f"wget -q -O - http://{machine.settings.address}:22/ 2>&1 || true")
         assert "refused" not in said
         assert "timed out" not in said
+        before = hardware_addresses(machine, cluster.settings.address)
         # A cluster that starts anew finds the machine where it was.
         state = cluster.layout.read_state()
         assert state is not None
@@ -136,9 +144,9 @@ def test_a_machine_reaches_the_cluster_and_pods_reach_it(cluster: Cluster, kubec
         assert process.wait_gone(state.first.pid, 30)
         bring_up(name)
         eventually(lambda: answered(address).startswith("beside-"), "its address answers again")
-        # The node's cable is another one now, and the machine asks for its hardware address after a while only.
-        again = f"python3 -c '{fetch}' http://{address}/ 2>/dev/null || true"
-        eventually(lambda: ssh(machine, again).startswith("beside-"), "the machine reaches it again")
+        # The node's cable is another one now, and has the hardware address that the machine remembers.
+        assert hardware_addresses(machine, cluster.settings.address) == before
+        assert ssh(machine, f"python3 -c '{fetch}' http://{address}/").startswith("beside-")
     finally:
         remove(name, "one")
     assert not network.has_link(cluster.settings.bridge)

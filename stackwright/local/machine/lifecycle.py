@@ -200,6 +200,7 @@ def _await_answer(machine: Neighbour, settings: MachineSettings, first: ProcessK
                 f"The node {machine.name} runs, and no SSH server answers at {settings.address} after {_DEADLINE:g} s. "
                 f"Its journal says more: nsenter --all --target {first.pid} journalctl"
             )
+        # Nothing announces it: systemd says when the server was started, but the machine's network may come up later.
         time.sleep(0.1)
 
 
