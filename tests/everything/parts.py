@@ -51,6 +51,12 @@ ALL = (
         minutes=20,
     ),
     Part(
+        "registry",
+        "the local cluster's registry: images pushed to it, and pulled by machines and pods",
+        (*PYTEST, "tests/long/test_registry.py"),
+        minutes=20,
+    ),
+    Part(
         "collection",
         "the Ansible collection: its linter, and a machine that it prepares",
         (*PYTEST, "tests/long/test_collection.py"),

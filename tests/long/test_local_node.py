@@ -16,13 +16,13 @@ from stackwright.local.cluster import layout, neighbours, network
 from stackwright.local.cluster.lifecycle import Cluster
 from stackwright.local.errors import ClusterFailed
 from stackwright.local.machine import lifecycle
-from stackwright.local.machine.lifecycle import KEY, Machine
-from stackwright.local.machine.root_files import USER
+from stackwright.local.machine.lifecycle import Machine
 from stackwright.local.progress import Shown
 from tests.e2e import workloads
 from tests.e2e.clusters import Kubectl, bring_up, take_down
 from tests.e2e.waiting import eventually
 from tests.e2e.workloads import answered, load_balanced
+from tests.long.machines import ssh
 from tests.long.traces import OTHER as ALONE
 from tests.long.traces import traces
 
@@ -45,17 +45,6 @@ def add(cluster: str, name: str) -> Machine:
 def remove(cluster: str, name: str) -> bool:
     with Shown() as progress:
         return lifecycle.remove(cluster, name, progress=progress)
-
-
-def ssh(machine: Machine, command: str) -> str:
-    key = machine.folder.directory.parent / KEY
-    known = machine.folder.directory / "known_hosts"
-    known.write_text(f"{lifecycle.known_host(machine)}\n")
-    options = [f"-oUserKnownHostsFile={known}", "-oStrictHostKeyChecking=yes", "-oBatchMode=yes", f"-i{key}"]
-    words = ["ssh", *options, f"{USER}@{machine.settings.address}", command]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
-    return done.stdout
 
 
 def hardware_addresses(machine: Machine, address: str) -> set[str]:

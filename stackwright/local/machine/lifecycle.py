@@ -158,6 +158,7 @@ def _furnish(machine: Neighbour, place: Layout, settings: Settings, key: SshKey,
         nameservers=lifecycle.find_nameservers(),
         login=key.public,
         identity=keys.generate(),
+        registry=settings.registry,
     )
     machine.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     furnishing.furnish(archive, machine.root, told)
