@@ -2,7 +2,10 @@
 """One run of Ansible, told as it goes: a JSON object a line for each event, and last the summary.
 
     {"host": "compute-0", "status": "failed", "task": "Install packages", "message": "No space left on device"}
+    {"hostKeys": ["192.0.2.10 ssh-ed25519 AAAA..."]}
     {"summary": {"compute-0": "failed", "compute-1": "ok"}}
+
+The keys are those of machines that SSH met for the first time.
 
 It takes the arguments of `ansible-runner run`, so that an image with ansible-runner alone can stand in for this one.
 Any other command is run as it is. What Ansible hides (no_log) is hidden here, too, and of a result only the message is
@@ -20,6 +23,8 @@ from typing import Any
 
 LONGEST = 2000
 FORKS_PER_CORE = 10
+# Where SSH writes the keys of machines that it did not know, as the image's ssh_config says.
+MET = Path("/tmp/known_hosts")  # noqa: S108  a volume of the pod's own
 CGROUP_LIMIT = Path("/sys/fs/cgroup/cpu.max")
 # The summary's words, by the numbers of Ansible's statistics; the first that is not zero counts.
 _FAILURES = {"dark": "unreachable", "failures": "failed"}
@@ -38,8 +43,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace | None:
     return parser.parse_args(arguments[2:])
 
 
-def lines(event: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Return what is told of one event of ansible-runner."""
+def lines(event: Mapping[str, Any], met: Path = MET) -> Iterator[dict[str, Any]]:
+    """Return what is told of one event of ansible-runner; `met` has the keys of machines that SSH did not know."""
     data = event.get("event_data", {})
     status = _status(str(event.get("event", "")), data)
     if status:
@@ -49,6 +54,8 @@ def lines(event: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if event.get("event") == "playbook_on_stats":
         found = summary(data)
         yield from ({"host": host, "status": "done", "task": "", "message": ""} for host in found)
+        if met.is_file():
+            yield {"hostKeys": met.read_text().splitlines()}
         yield {"summary": found}
 
 

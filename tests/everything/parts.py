@@ -62,6 +62,12 @@ ALL = (
         (*PYTEST, "tests/long/test_collection.py"),
         minutes=20,
     ),
+    Part(
+        "dataplane",
+        "machines beside the local cluster that the operators prepare with Ansible",
+        (*PYTEST, "tests/long/test_dataplane.py"),
+        minutes=30,
+    ),
     Part("by-hand", "every chart by hand, as its README shows", (*PYTEST, "tests/long/test_by_hand.py"), minutes=30),
     Part(
         "ways",

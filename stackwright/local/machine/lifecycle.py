@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -230,6 +231,11 @@ def known_host(machine: Machine) -> str:
     """Return the line of known_hosts by which ssh knows the machine again."""
     public = (machine.folder.root / "etc/ssh/ssh_host_ed25519_key.pub").read_text().strip()
     return f"{machine.settings.address} {public}"
+
+
+def known_hosts(machines: Iterable[Machine]) -> str:
+    """Return the known_hosts of some machines."""
+    return "".join(f"{known_host(machine)}\n" for machine in machines)
 
 
 def describe(machine: Machine) -> dict[str, str]:

@@ -56,6 +56,16 @@ def test_an_event_is_told(seen: dict[str, Any], told: tuple[str, str]) -> None:
     assert line == {"host": "compute-0", "status": told[0], "task": "Do it", "message": told[1]}
 
 
+def test_the_keys_of_new_machines_are_told_before_the_summary(tmp_path: Path) -> None:
+    met = tmp_path / "known_hosts"
+    stats = event("playbook_on_stats", ok={"compute-0": 1})
+    without = list(program.lines(stats, met))
+    met.write_text("192.0.2.10 ssh-ed25519 AAAA\n")
+    told = list(program.lines(stats, met))
+    assert told == [*without[:-1], {"hostKeys": ["192.0.2.10 ssh-ed25519 AAAA"]}, without[-1]]
+    assert "summary" in told[-1]
+
+
 def test_events_that_are_of_no_host_are_not_told() -> None:
     assert list(program.lines(event("playbook_on_task_start"))) == []
 

@@ -101,8 +101,9 @@ def test_machines_have_addresses_that_nobody_else_gets() -> None:
 
 
 def test_the_manifests_of_machines_can_be_applied() -> None:
-    found = list(yaml.safe_load_all(entry.text(entry.manifests([machine("a", "10.0.0.1")], role="edpm-compute"))))
-    secret, node = found
+    listed = entry.manifests([machine("a", "10.0.0.1")], role="edpm-compute", known_hosts="10.0.0.1 ssh-ed25519 A\n")
+    secret, node = list(yaml.safe_load_all(entry.text(listed)))
+    assert secret["stringData"]["known_hosts"] == "10.0.0.1 ssh-ed25519 A\n"
     assert secret["stringData"]["ssh-privatekey"] == KEY.private
     assert node["kind"] == "OpenStackDataPlaneNode"
     assert node["metadata"] == {"name": "a"}
