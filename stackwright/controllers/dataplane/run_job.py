@@ -5,10 +5,12 @@
     /runner/env/ssh_key, extravars, cmdline, settings
     /runner/env/known_hosts, recorded_hosts   keys of machines: the user's, and those that were recorded
     /var/lib/openstack/configs/TYPE   the files of the service
+    /runner/hidden/*                  what must not be shown: secret variables, and the files of Secrets once more
 
 A pod that was killed is replaced, and not before it is gone; one that ended by itself has had its say.
 """
 
+import hashlib
 import json
 from collections.abc import Iterable
 
@@ -32,6 +34,8 @@ NETWORKS_ANNOTATION = "k8s.v1.cni.cncf.io/networks"
 PLAYBOOK, VARIABLES, OPTIONS, SETTINGS = "playbook.yaml", "extravars", "cmdline", "settings"
 # Seconds after which a run is given up that says nothing, and one that does not end: it holds its nodes.
 TIMEOUTS = {"idle_timeout": 900, "job_timeout": 7200}
+# The key of the inventory's Secret with the values that must not stand in a message; playbooks do not get it.
+HIDDEN_KEY = "hidden.json"
 # The keys of machines that were recorded.
 RECORDED_HOSTS = "recorded_hosts"
 CONFIGURATION = "/var/lib/openstack/configs"
@@ -129,6 +133,10 @@ def _container(run: OpenStackAnsibleEE, image: str) -> JsonObject:
         mounts.append({"name": "project", "mountPath": "/runner/project", "readOnly": True})
     if spec.dataSources:
         mounts.append({"name": "configs", "mountPath": f"{CONFIGURATION}/{spec.serviceType}", "readOnly": True})
+    mounts += [
+        {"name": volume["name"], "mountPath": f"/runner/hidden/{volume['name']}", "readOnly": True}
+        for volume in _hidden_volumes(run)
+    ]
     return {
         "name": CONTAINER,
         "image": image,
@@ -166,6 +174,18 @@ def _volumes(run: OpenStackAnsibleEE) -> Iterable[JsonObject]:
     if spec.dataSources:
         sources = [_projection(source) for source in spec.dataSources]
         yield {"name": "configs", "projected": {"sources": sources, "defaultMode": 0o440}}
+    yield from _hidden_volumes(run)
+
+
+def _hidden_volumes(run: OpenStackAnsibleEE) -> Iterable[JsonObject]:
+    """Yield volumes with what the pod must not show: it cannot tell the files of Secrets from those of ConfigMaps."""
+    if run.spec.inventorySecretName:
+        secret = {"secretName": run.spec.inventorySecretName, "optional": True, **_items(HIDDEN_KEY)}
+        yield {"name": "hidden", "secret": secret}
+    references = (source.secretRef for source in run.spec.dataSources if source.secretRef is not None)
+    for name in dict.fromkeys(reference.name for reference in references):
+        digest = hashlib.sha256(name.encode()).hexdigest()[:10]
+        yield {"name": f"hidden-{digest}", "secret": {"secretName": name, "optional": True}}
 
 
 def _items(*names: str) -> JsonObject:

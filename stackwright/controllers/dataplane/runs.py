@@ -21,7 +21,6 @@ from stackwright.blueprint.secret_values import texts_of
 from stackwright.controllers.dataplane import run_job, run_log
 from stackwright.controllers.dataplane.occupancy import Occupancy, find_holder
 from stackwright.controllers.dataplane.preparation import IMAGE
-from stackwright.controllers.dataplane.run_inputs import HIDDEN_KEY
 from stackwright.controllers.dataplane.run_logs import RunLogs
 from stackwright.controllers.looking import Interests, Looker
 from stackwright.controllers.service import pods as pod_troubles
@@ -148,7 +147,7 @@ def _hidden(run: OpenStackAnsibleEE, look: Looker) -> frozenset[str]:
         if isinstance(secret, Secret):
             found = texts_of(secret)
             if name == run.spec.inventorySecretName:
-                texts += json.loads(found.get(HIDDEN_KEY) or "[]")
+                texts += json.loads(found.get(run_job.HIDDEN_KEY) or "[]")
             else:
                 texts += found.values()
     return run_log.secret_words(texts)

@@ -85,6 +85,20 @@ def test_keys_of_machines_are_taken_from_the_log_and_nothing_else() -> None:
     assert status.hostKeys == (key,)
 
 
+def test_the_pod_knows_what_it_must_not_show() -> None:
+    sources = (
+        DataSource(secretRef=ObjectReference(name="nova-config")),
+        DataSource(configMapRef=ObjectReference(name="plain")),
+        DataSource(secretRef=ObjectReference(name="nova-config")),
+    )
+    pod = run_job.describe_job(run(inventorySecretName="hosts", dataSources=sources), "i")["spec"]["template"]["spec"]
+    hidden = {each["name"]: each["secret"] for each in pod["volumes"] if each["name"].startswith("hidden")}
+    assert [each["secretName"] for each in hidden.values()] == ["hosts", "nova-config"]
+    assert hidden["hidden"]["items"] == [{"key": "hidden.json", "path": "hidden.json"}]
+    places = {each["name"]: each["mountPath"] for each in pod["containers"][0]["volumeMounts"]}
+    assert {places[name] for name in hidden} == {f"/runner/hidden/{name}" for name in hidden}
+
+
 def test_another_key_of_a_machine_is_named_as_the_reason() -> None:
     said = "Failed to connect to the host via ssh: @@@ @ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @"
     for name in ("reach", "greet"):
