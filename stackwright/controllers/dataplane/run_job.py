@@ -10,7 +10,6 @@
 A pod that was killed is replaced, and not before it is gone; one that ended by itself has had its say.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable
 
@@ -22,6 +21,7 @@ from stackwright.api.dataplane_service import DataSource
 from stackwright.blueprint.dataplane.host_keys import KNOWN_HOSTS
 from stackwright.blueprint.dataplane.inventory import INVENTORY_FILE
 from stackwright.controllers.dataplane.preparation import SSH_KEY
+from stackwright.kube import fields
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.resource import owner_reference
 
@@ -184,8 +184,7 @@ def _hidden_volumes(run: OpenStackAnsibleEE) -> Iterable[JsonObject]:
         yield {"name": "hidden", "secret": secret}
     references = (source.secretRef for source in run.spec.dataSources if source.secretRef is not None)
     for name in dict.fromkeys(reference.name for reference in references):
-        digest = hashlib.sha256(name.encode()).hexdigest()[:10]
-        yield {"name": f"hidden-{digest}", "secret": {"secretName": name, "optional": True}}
+        yield {"name": f"hidden-{fields.digest(name)}", "secret": {"secretName": name, "optional": True}}
 
 
 def _items(*names: str) -> JsonObject:
