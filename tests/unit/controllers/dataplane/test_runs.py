@@ -4,6 +4,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import pytest
 
 from stackwright.api.ansibleee import (
@@ -13,11 +14,14 @@ from stackwright.api.ansibleee import (
     RunNode,
 )
 from stackwright.api.base import ObjectMeta
-from stackwright.api.dataplane import ServiceRecord
+from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneNodeSpec, ServiceRecord
 from stackwright.api.dataplane_service import DataSource
 from stackwright.api.node_sections import ObjectReference
+from stackwright.blueprint.dataplane.inheritance import Machine
+from stackwright.blueprint.dataplane.variables import Variables
 from stackwright.controllers.dataplane import nodes, run_job, run_log, runs
 from stackwright.controllers.dataplane.occupancy import find_holder
+from stackwright.controllers.dataplane.preparation import Prepared
 from stackwright.controllers.dataplane.run_log import Progress, conclude, read_lines, secret_words
 from stackwright.kube.builtin import Job, Pod
 from stackwright.kube.errors import Blocked
@@ -105,6 +109,19 @@ def test_another_key_of_a_machine_is_named_as_the_reason() -> None:
         found = nodes.failure_of(ServiceRecord(name=name, message=said, failures=1), "SetupReady")
         assert (found.reason, found.status) == ("HostKeyChanged", "False")
         assert "known_hosts" in found.message
+
+
+def test_a_node_remembers_the_key_that_its_machine_was_met_with() -> None:
+    machine = Machine("one", "one", "192.0.2.10", "key")
+    key = f"192.0.2.10 ssh-ed25519 {'A' * 40}"
+    status = OpenStackAnsibleEEStatus(finishedAt="2026-11-16T00:00:00Z", hostKeys=(key, f"192.0.2.11 {key[11:]}"))
+    met = msgspec.structs.replace(run("reach-1", "one", service="reach"), status=status)
+    node = OpenStackDataPlaneNode(metadata=ObjectMeta(name="one"), spec=OpenStackDataPlaneNodeSpec(role="r"))
+    told = nodes.tell(node, nodes.Seen(Prepared(machine, Variables(), ()), (met,)))
+    assert told.hostKeys == (key,)
+    # It stays when the runs are gone.
+    later = msgspec.structs.replace(node, status=told)
+    assert nodes.tell(later, nodes.Seen(Prepared(machine, Variables(), ()))).hostKeys == (key,)
 
 
 def test_recorded_and_given_keys_of_machines_are_files_of_a_run() -> None:
