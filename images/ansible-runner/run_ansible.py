@@ -2,11 +2,15 @@
 """One run of Ansible, told as it goes: a JSON object a line for each event, and last the summary.
 
     {"host": "compute-0", "status": "failed", "task": "Install packages", "message": "No space left on device"}
+    {"hostKeys": ["192.0.2.10 ssh-ed25519 AAAA..."]}
     {"summary": {"compute-0": "failed", "compute-1": "ok"}}
+
+The keys are those of machines that SSH met for the first time.
 
 It takes the arguments of `ansible-runner run`, so that an image with ansible-runner alone can stand in for this one.
 Any other command is run as it is. What Ansible hides (no_log) is hidden here, too, and of a result only the message is
-shown.
+shown. What stands in the files below /runner/hidden, and the SSH key, is cut out of tasks and messages: a task may show
+what it should not, and the log of a pod is kept.
 """
 
 import argparse
@@ -20,6 +24,13 @@ from typing import Any
 
 LONGEST = 2000
 FORKS_PER_CORE = 10
+# Where SSH writes the keys of machines that it did not know, as the image's ssh_config says.
+MET = Path("/tmp/known_hosts")  # noqa: S108  a volume of the pod's own
+# Files with secrets: some of them are mounted a second time, so that it is known what must not be shown.
+SECRETS, KEY = Path("/runner/hidden"), Path("/runner/env/ssh_key")
+# What is shorter is no secret, or cannot be told from other words.
+SHORTEST_SECRET = 6
+HIDDEN = "(hidden)"
 CGROUP_LIMIT = Path("/sys/fs/cgroup/cpu.max")
 # The summary's words, by the numbers of Ansible's statistics; the first that is not zero counts.
 _FAILURES = {"dark": "unreachable", "failures": "failed"}
@@ -38,17 +49,42 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace | None:
     return parser.parse_args(arguments[2:])
 
 
-def lines(event: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Return what is told of one event of ansible-runner."""
+def read_secrets(folder: Path = SECRETS, key: Path = KEY) -> tuple[str, ...]:
+    """Return what must not be shown, the longest first: one secret may be a part of another."""
+    found = [key, *(file for mount in folder.glob("*") for file in mount.glob("[!.]*"))]
+    texts: list[str] = []
+    for file in (file for file in found if file.is_file()):
+        text = file.read_text(errors="replace")
+        texts += map(str, json.loads(text)) if file.suffix == ".json" and text.startswith("[") else [text]
+    words: set[str] = set()
+    for text in texts:
+        for line in (text, *text.splitlines()):
+            words.add(line.strip())
+            words |= {line.partition(sign)[2].strip().strip("'\"") for sign in "=:"}
+    return tuple(sorted((word for word in words if len(word) >= SHORTEST_SECRET), key=len, reverse=True))
+
+
+def hide(text: str, secrets: Sequence[str]) -> str:
+    """Return a text without secrets."""
+    for secret in secrets:
+        text = text.replace(secret, HIDDEN)
+    return text
+
+
+def lines(event: Mapping[str, Any], met: Path = MET, secrets: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+    """Return what is told of one event of ansible-runner; `met` has the keys of machines that SSH did not know."""
     data = event.get("event_data", {})
     status = _status(str(event.get("event", "")), data)
     if status:
         failed = status in ("failed", "unreachable")
-        said = message(data.get("res", {})) if failed else ""
-        yield {"host": data.get("host", ""), "status": status, "task": data.get("task", ""), "message": said}
+        said = message(data.get("res", {}), secrets) if failed else ""
+        task = hide(str(data.get("task", "")), secrets)
+        yield {"host": data.get("host", ""), "status": status, "task": task, "message": said}
     if event.get("event") == "playbook_on_stats":
         found = summary(data)
         yield from ({"host": host, "status": "done", "task": "", "message": ""} for host in found)
+        if met.is_file():
+            yield {"hostKeys": met.read_text().splitlines()}
         yield {"summary": found}
 
 
@@ -58,7 +94,7 @@ def _status(name: str, data: Mapping[str, Any]) -> str:
     return {"runner_on_ok": "ok", "runner_on_unreachable": "unreachable"}.get(name, "")
 
 
-def message(result: Mapping[str, Any]) -> str:
+def message(result: Mapping[str, Any], secrets: Sequence[str] = ()) -> str:
     """Return why a task failed, in words: of several items, that of the first that failed."""
     items = result.get("results")
     if isinstance(items, list):
@@ -67,7 +103,8 @@ def message(result: Mapping[str, Any]) -> str:
         return "What went wrong is hidden, because the task handles secrets (no_log)."
     words = [str(result.get(name, "")).strip() for name in ("msg", "stderr", "module_stderr")]
     said = "\n".join(dict.fromkeys(word for word in words if word)) or str(result.get("stdout", "")).strip()
-    return said[:LONGEST] or "The task failed, and said nothing."
+    # Cut short afterwards, so that no part of a secret is left.
+    return hide(said, secrets)[:LONGEST] or "The task failed, and said nothing."
 
 
 def summary(statistics: Mapping[str, Any]) -> dict[str, str]:
@@ -103,11 +140,11 @@ def run(wanted: argparse.Namespace, scratch: Path) -> int:
         path = scratch / "role.json"
         path.write_text(json.dumps([{"hosts": "all", "gather_facts": False, "become": True, "roles": [wanted.role]}]))
         playbook = str(path)
-    complete = False
+    complete, secrets = False, read_secrets()
 
     def follow(event: Mapping[str, Any]) -> bool:
         nonlocal complete
-        for line in lines(event):
+        for line in lines(event, secrets=secrets):
             complete = complete or "summary" in line
             tell(line)
         return False  # It keeps no copy of the event.
@@ -117,6 +154,7 @@ def run(wanted: argparse.Namespace, scratch: Path) -> int:
     )
     if not complete:
         said = Path(done.stdout.name).read_text(errors="replace") if done.status != "timeout" else ""
+        said = hide(said, secrets)
         print(said, file=sys.stderr, flush=True)
         tell({"summary": {}, "message": said.strip()[:LONGEST]})
     return int(done.rc or 0) if complete else int(done.rc or 1)

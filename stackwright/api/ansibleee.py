@@ -109,6 +109,9 @@ class OpenStackAnsibleEEStatus(Status, frozen=True, kw_only=True):
 
     jobStatus: Annotated[str, describe("Pending, Running, Succeeded or Failed.")] = ""
     hosts: Annotated[tuple[HostResult, ...], list_map("host"), describe("The machines.")] = ()
+    hostKeys: Annotated[
+        tuple[str, ...], describe("The keys of machines that SSH met for the first time, as lines of known_hosts.")
+    ] = ()
     finishedAt: Annotated[str, describe("When it ended; empty while it has not.")] = ""
 
 

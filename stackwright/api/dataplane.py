@@ -96,6 +96,9 @@ class OpenStackDataPlaneNodeStatus(CompositeStatus, frozen=True, kw_only=True):
     hostName: Annotated[str, describe("The host name of the machine.")] = ""
     inventoryConfigMapName: Annotated[str, describe("The ConfigMap with its inventory, without secrets.")] = ""
     sshKeySecretName: Annotated[str, describe("The Secret with its SSH key.")] = ""
+    hostKeys: Annotated[
+        tuple[str, ...], describe("The machine's own keys, as lines of known_hosts; recorded at the first contact.")
+    ] = ()
 
 
 class OpenStackDataPlaneNodeSpec(Value, frozen=True, kw_only=True):

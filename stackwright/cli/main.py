@@ -31,7 +31,7 @@ COMMANDS = {
     "give": ("stackwright.cli.commands.handover:give", "Hand a service's Helm release over to manual use of helm."),
     "image": (
         "stackwright.cli.commands.image:image",
-        "Build the container images and load them into the local cluster.",
+        "Build the container images, and load or push them.",
     ),
     "logs": ("stackwright.cli.commands.logs:logs", "Print the logs of the pods behind a resource."),
     "openrc": ("stackwright.cli.commands.openrc:openrc", "Print the administrator's login."),

@@ -81,10 +81,10 @@ def travel(name: str, *, ask: Ask, progress: Progress) -> Arrived:
         binaries.ensure(programs.ALL, progress=progress)
     images = building.build((), known, ask=ask, progress=progress)
     cluster = lifecycle.up(name, progress=progress, ask=ask)
-    loading.load(images, cluster.first.pid, progress=progress)
-    # An image on request is loaded by whoever wants it; what it is called is known without that.
-    later = {name: known.images[name].reference for name, recipe in known.recipes.items() if recipe.on_request}
-    return Arrived(cluster, later | {image.name: image.reference for image in images})
+    later = building.on_request(known)
+    # One of those is loaded if somebody has built it; what it is called is known without that.
+    loading.load([*images, *(image for image in later if image.built)], cluster.first.pid, progress=progress)
+    return Arrived(cluster, {image.name: image.reference for image in (*later, *images)})
 
 
 @contextmanager

@@ -46,13 +46,14 @@ class Versions:
 def parse(go_mod: str) -> Versions:
     """Return the versions that the text of a go.mod requires."""
     go = re.search(r"^go (\S+)$", go_mod, re.MULTILINE)
-    found = {name: _required(go_mod, module) for name, module in _MODULES.items()}
+    found = {name: required(go_mod, module) for name, module in _MODULES.items()}
     if go is None:
         raise ValueError("go.mod has no line that says which Go it needs")
     return Versions(go=go.group(1), **found)
 
 
-def _required(go_mod: str, module: str) -> str:
+def required(go_mod: str, module: str) -> str:
+    """Return the version of a module that the text of a go.mod requires."""
     line = re.search(rf"^\s*(?:require )?{re.escape(module)} (v\S+)", go_mod, re.MULTILINE)
     if line is None:
         raise ValueError(f"go.mod does not require {module}")

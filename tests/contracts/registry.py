@@ -1,8 +1,8 @@
 """What an OCI registry does when charts are pulled from it by the real helm.
 
-The fake alone is tried by these tests, in the functional ring: no program that we fetch or build is a registry, so no
-ring has a real one. The other side is real: it is helm that pulls. Who has a registry inherits this class with a
-fixture `registry`: one that speaks plain HTTP, and who puts charts there.
+The fake is tried by these tests in the functional ring, and the local cluster's own registry among the long tests. The
+other side is real: it is helm that pulls. Whoever has a registry inherits this class with a fixture `registry`: one
+that speaks plain HTTP, and who puts charts there.
 """
 
 from collections.abc import Awaitable, Callable

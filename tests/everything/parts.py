@@ -51,10 +51,22 @@ ALL = (
         minutes=20,
     ),
     Part(
+        "registry",
+        "the local cluster's registry: images pushed to it, and pulled by machines and pods",
+        (*PYTEST, "tests/long/test_registry.py"),
+        minutes=20,
+    ),
+    Part(
         "collection",
         "the Ansible collection: its linter, and a machine that it prepares",
         (*PYTEST, "tests/long/test_collection.py"),
         minutes=20,
+    ),
+    Part(
+        "dataplane",
+        "machines beside the local cluster that the operators prepare with Ansible",
+        (*PYTEST, "tests/long/test_dataplane.py"),
+        minutes=30,
     ),
     Part("by-hand", "every chart by hand, as its README shows", (*PYTEST, "tests/long/test_by_hand.py"), minutes=30),
     Part(

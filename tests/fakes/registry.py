@@ -1,4 +1,5 @@
-"""A fake of an OCI registry, in a process of its own: the pulling part of the distribution API, for charts.
+"""A fake of an OCI registry, in a process of its own: the distribution API, for charts that are pulled and images that
+are pushed.
 
 Under /fake/ a test says what cannot be said by pulling: that a chart is there, that the registry is down, that it lies.
 It keeps the contract of tests/contracts/registry.py.
@@ -25,6 +26,8 @@ CONFIG = "application/vnd.cncf.helm.config.v1+json"
 LAYER = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 # Who may pull from below this name, and with which password.
 PRIVATE, USER, PASSWORD = "private/", "puller", "a long password"
+# Below this name a token is asked for, which is had for the same password.
+GUARDED = "guarded/"
 
 
 @dataclass
@@ -35,6 +38,7 @@ class Store:
     manifests: dict[tuple[str, str], bytes] = field(default_factory=dict)
     down: bool = False
     pulls: int = 0
+    uploads: list[str] = field(default_factory=list)
 
     def add(self, name: str, package: bytes) -> str:
         """Keep a packaged chart in a repository; return the digest of its manifest."""
@@ -60,6 +64,10 @@ class Store:
         return {"mediaType": media_type, "digest": digest_of(content), "size": len(content)}
 
 
+def _basic() -> str:
+    return f"Basic {base64.b64encode(f'{USER}:{PASSWORD}'.encode()).decode()}"
+
+
 def digest_of(content: bytes) -> str:
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
@@ -77,12 +85,17 @@ class Fake:
         self.application.add_routes(
             [
                 web.get("/v2/", self.root),
+                web.get("/token", self.token),
+                web.post("/v2/{name:.+}/blobs/uploads/", self.begin),
+                web.put("/v2/{name:.+}/blobs/uploads/{number}", self.upload),
+                web.put("/v2/{name:.+}/manifests/{reference}", self.tag),
                 web.get("/v2/{name:.+}/manifests/{reference}", self.manifest),
                 web.get("/v2/{name:.+}/blobs/{digest}", self.content),
                 web.put("/fake/charts/{name:.+}", self.add),
                 web.put("/fake/down/{down}", self.fail),
                 web.put("/fake/spoilt/{digest}", self.spoil),
                 web.get("/fake/pulls", self.pulled),
+                web.get("/fake/pushed", self.pushed),
             ]
         )
 
@@ -94,11 +107,41 @@ class Fake:
             return await handler(request)
         if self.store.down:
             return problem(503, "UNAVAILABLE")
-        known = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
-        private = request.match_info.get("name", "").startswith(PRIVATE)
-        if private and request.headers.get("Authorization") != f"Basic {known}":
+        name, said = request.match_info.get("name", ""), request.headers.get("Authorization")
+        if (name.startswith(PRIVATE) or request.path == "/token") and said != _basic():
             return problem(401, "UNAUTHORIZED", **{"WWW-Authenticate": 'Basic realm="fake"'})
+        if name.startswith(GUARDED) and said != f"Bearer repository:{name}:pull,push":
+            realm = f'Bearer realm="http://{request.host}/token",service="fake"'
+            return problem(401, "UNAUTHORIZED", **{"WWW-Authenticate": realm})
         return await handler(request)
+
+    async def token(self, request: web.Request) -> web.Response:
+        return web.json_response({"token": request.query["scope"]})
+
+    async def begin(self, request: web.Request) -> web.Response:
+        self.store.uploads.append(request.match_info["name"])
+        place = f"/v2/{request.match_info['name']}/blobs/uploads/{len(self.store.uploads)}?of=fake"
+        return web.Response(status=202, headers={"Location": place})
+
+    async def upload(self, request: web.Request) -> web.Response:
+        content = await request.read()
+        if request.query.get("of") != "fake" or request.query.get("digest") != digest_of(content):
+            return problem(400, "DIGEST_INVALID")
+        self.store.blobs[digest_of(content)] = content
+        return web.Response(status=201)
+
+    async def tag(self, request: web.Request) -> web.Response:
+        body, name = await request.read(), request.match_info["name"]
+        parts = json.loads(body)
+        if any(part["digest"] not in self.store.blobs for part in (*parts["layers"], parts["config"])):
+            return problem(400, "MANIFEST_BLOB_UNKNOWN")
+        for reference in (digest_of(body), request.match_info["reference"]):
+            self.store.manifests[name, reference] = body
+        return web.Response(status=201)
+
+    async def pushed(self, _: web.Request) -> web.Response:
+        tags = [f"{name}:{tag}" for name, tag in self.store.manifests if not tag.startswith("sha256:")]
+        return web.json_response({"tags": sorted(tags), "uploads": len(self.store.uploads)})
 
     async def root(self, _: web.Request) -> web.Response:
         return web.json_response({})

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,6 +43,7 @@ def runner(machine: Machine) -> Iterator[Built]:
         "timesync_ntp_servers": [{"hostname": "ntp.example.org"}],
         "edpm_bootstrap_users": [{"name": "nova", "uid": 42436}],
         "edpm_bootstrap_command": "echo ran >> /root/ran",
+        "edpm_podman_registries": [{"prefix": "stackwright.local", "location": "192.0.2.1:5000", "insecure": True}],
         "edpm_network_config_template": f"[{{name: eth0, addresses: ['{{{{ ansible_host }}}}/24'], gateway: {host}}}]",
         "edpm_nodes_validation_addresses": [host],
         "edpm_nodes_validation_names": ["compute-0"],
@@ -70,6 +72,8 @@ def test_a_machine_is_prepared_and_the_second_time_nothing_changes(runner: Built
     assert "nova:x:42436:" in (root / "etc/passwd").read_text()
     assert "server ntp.example.org" in (root / "etc/chrony/sources.d/edpm.sources").read_text()
     assert 'runtime = "crun"' in (root / "etc/containers/containers.conf.d/50-edpm.conf").read_text()
+    registries = tomllib.loads((root / "etc/containers/registries.conf.d/50-edpm.conf").read_text())["registry"]
+    assert registries == [{"prefix": "stackwright.local", "location": "192.0.2.1:5000", "insecure": True}]
     again = play(runner, "stackwright.edpm.prepare")
     assert again.code == 0, again.output
     assert re.search(r"changed=0 .*failed=0", again.output), again.output

@@ -1,6 +1,7 @@
 """A machine beside the cluster: it is a machine of its own, reaches the cluster, and goes without a trace."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,13 +16,13 @@ from stackwright.local.cluster import layout, neighbours, network
 from stackwright.local.cluster.lifecycle import Cluster
 from stackwright.local.errors import ClusterFailed
 from stackwright.local.machine import lifecycle
-from stackwright.local.machine.lifecycle import KEY, Machine
-from stackwright.local.machine.root_files import USER
+from stackwright.local.machine.lifecycle import Machine
 from stackwright.local.progress import Shown
 from tests.e2e import workloads
 from tests.e2e.clusters import Kubectl, bring_up, take_down
 from tests.e2e.waiting import eventually
 from tests.e2e.workloads import answered, load_balanced
+from tests.long.machines import ssh
 from tests.long.traces import OTHER as ALONE
 from tests.long.traces import traces
 
@@ -46,15 +47,10 @@ def remove(cluster: str, name: str) -> bool:
         return lifecycle.remove(cluster, name, progress=progress)
 
 
-def ssh(machine: Machine, command: str) -> str:
-    key = machine.folder.directory.parent / KEY
-    known = machine.folder.directory / "known_hosts"
-    known.write_text(f"{lifecycle.known_host(machine)}\n")
-    options = [f"-oUserKnownHostsFile={known}", "-oStrictHostKeyChecking=yes", "-oBatchMode=yes", f"-i{key}"]
-    words = ["ssh", *options, f"{USER}@{machine.settings.address}", command]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
-    return done.stdout
+def hardware_addresses(machine: Machine, address: str) -> set[str]:
+    """Return what the machine believes to be the hardware address of a neighbour."""
+    ssh(machine, f"sudo ping -c 1 -W 5 {address}")
+    return set(re.findall(r"lladdr (\S+)", ssh(machine, f"ip neighbour show {address}")))
 
 
 def test_a_machine_is_one_of_its_own_and_goes_without_a_trace(alone: str) -> None:
@@ -129,6 +125,7 @@ def test_a_machine_reaches_the_cluster_and_pods_reach_it(cluster: Cluster, kubec
         said = kubectl.inside(pod, "sh", "-c", f"wget -q -O - http://{machine.settings.address}:22/ 2>&1 || true")
         assert "refused" not in said
         assert "timed out" not in said
+        before = hardware_addresses(machine, cluster.settings.address)
         # A cluster that starts anew finds the machine where it was.
         state = cluster.layout.read_state()
         assert state is not None
@@ -136,9 +133,9 @@ def test_a_machine_reaches_the_cluster_and_pods_reach_it(cluster: Cluster, kubec
         assert process.wait_gone(state.first.pid, 30)
         bring_up(name)
         eventually(lambda: answered(address).startswith("beside-"), "its address answers again")
-        # The node's cable is another one now, and the machine asks for its hardware address after a while only.
-        again = f"python3 -c '{fetch}' http://{address}/ 2>/dev/null || true"
-        eventually(lambda: ssh(machine, again).startswith("beside-"), "the machine reaches it again")
+        # The node's cable is another one now, and has the hardware address that the machine remembers.
+        assert hardware_addresses(machine, cluster.settings.address) == before
+        assert ssh(machine, f"python3 -c '{fetch}' http://{address}/").startswith("beside-")
     finally:
         remove(name, "one")
     assert not network.has_link(cluster.settings.bridge)

@@ -3,6 +3,7 @@
     inheritance.py  a node and its role become one machine
     variables.py    the variables of a machine, and which of them are secret
     inventory.py    what Ansible reads
+    host_keys.py    the keys by which SSH knows machines again
     inputs.py       what a service runs, and the hash of all that it applies to a machine
     records.py      what runs came to, service by service
     schedule.py     what runs next, and on which machines together

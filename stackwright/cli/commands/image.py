@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -25,7 +26,7 @@ def debian_option(command: F) -> F:
 
 @click.group()
 def image() -> None:
-    """Build the container images and load them into the local cluster."""
+    """Build the container images, and load or push them."""
 
 
 @image.command()
@@ -59,6 +60,52 @@ def load(names: tuple[str, ...], debian: str, instance: str) -> None:
         wanted = building.chosen(building.catalogue(debian=debian), names)
         for loaded in loading.load(wanted, first, progress=progress):
             click.echo(loaded.reference)
+
+
+@image.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@debian_option
+@click.option(
+    "--to",
+    metavar="REGISTRY[/PATH]",
+    help="Where to push, such as registry.example.com/openstack.  [default: the registry of the local cluster]",
+)
+@click.option("--tag", default="", help="Give all images this tag.  [default: the hash of each]")
+@click.option("--name", "instance", default="default", help="The local cluster, if its registry is used.")
+@click.option("--plain-http", is_flag=True, help="The registry speaks no TLS.")
+@click.option(
+    "--ca-file", type=click.Path(exists=True, dir_okay=False), default="", help="Trust the certificates in this file."
+)
+@click.option(
+    "--authfile",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The file with the login, as podman login writes it.  [default: where podman and docker keep theirs]",
+)
+def push(names: tuple[str, ...], debian: str, instance: str, **options: Any) -> None:
+    """Push images that are built to a registry. What the registry has already is not sent again.
+
+    \b
+      stackwright image push
+      stackwright image push --to registry.example.com/openstack --tag 2026.2
+
+    Without --to the registry of the cluster on this machine is started if necessary, and filled.
+    """  # noqa: D301  click keeps the lines after its mark as they are
+    import asyncio  # noqa: PLC0415  not needed to print a help text
+
+    from stackwright.local.images import archives, building, logins, pushing  # noqa: PLC0415  likewise
+    from stackwright.local.progress import Shown  # noqa: PLC0415  likewise
+    from stackwright.local.registry import serving  # noqa: PLC0415  likewise
+
+    with Shown() as progress:
+        wanted = building.chosen(building.catalogue(debian=debian), names)
+        archives.require_built(wanted)
+        here = None if options["to"] else serving.serve(instance, progress=progress)
+        plain = options["plain_http"] or here is not None
+        target = pushing.parse(here or options["to"], plain_http=plain, authorities=options["ca_file"])
+        login = logins.find(target.place.host, target.path, options["authfile"])
+        work = pushing.push(wanted, target, login=login, tag=options["tag"], progress=progress)
+        for reference in asyncio.run(work):
+            click.echo(reference)
 
 
 @image.command(name="list")

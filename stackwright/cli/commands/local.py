@@ -102,6 +102,21 @@ def network(name: str) -> None:
 
 
 @local.command()
+@named
+def registry(name: str) -> None:
+    """Run a container registry in a cluster, and print its address.
+
+    Machines beside the cluster (`stackwright local node`) and its pods pull images from it. `stackwright image push`
+    fills it. It has neither TLS nor passwords: only this machine and the machines beside it reach it.
+    """
+    from stackwright.local.progress import Shown  # noqa: PLC0415  a help text needs none of it
+    from stackwright.local.registry import serving  # noqa: PLC0415  likewise
+
+    with Shown() as progress:
+        click.echo(serving.serve(name, progress=progress))
+
+
+@local.command()
 @click.argument("names", nargs=-1, metavar="[PROGRAM]...")
 @click.option(
     "--directory",

@@ -51,7 +51,8 @@ def add(name: str, cluster: str, role: str, output: str, yes: bool) -> None:  # 
     with Shown() as progress:
         made = lifecycle.add(cluster, name, progress=progress, ask=asker(yes=yes))
     if output == "yaml":
-        click.echo(entry.text(entry.manifests([made], role=role)), nl=False)
+        known_hosts = lifecycle.known_hosts(lifecycle.find(cluster))
+        click.echo(entry.text(entry.manifests([made], role=role, known_hosts=known_hosts)), nl=False)
         return
     key = made.folder.directory.parent / lifecycle.KEY
     click.echo(f"The node {name} {'is up' if made.new else 'was up already'}, at {made.settings.address}.")
@@ -79,7 +80,8 @@ def list_nodes(cluster: str, role: str, output: str) -> None:
     found = lifecycle.find(cluster)
     rows = [lifecycle.describe(machine) for machine in found]
     if output == "yaml":
-        click.echo(entry.text(entry.manifests(found, role=role)), nl=False)
+        known_hosts = lifecycle.known_hosts(found)
+        click.echo(entry.text(entry.manifests(found, role=role, known_hosts=known_hosts)), nl=False)
     elif output == "json":
         click.echo(json.dumps(rows, indent=2))
     elif not rows:

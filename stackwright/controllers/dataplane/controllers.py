@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from stackwright.api.dataplane import OpenStackDataPlaneNode
 from stackwright.blueprint.dataplane.schedule import Backoff
 from stackwright.blueprint.images import ComponentImage
 from stackwright.controllers.dataplane import data_planes, nodes, roles
@@ -37,7 +38,7 @@ def controllers(
         owns=(Job, ConfigMap),
         watches=(*interests.watches((Secret, ConfigMap)), Watch(Pod, to=_run_of)),
     )
-    of_runs = replace(of_runs, logs=True)
+    of_runs = replace(of_runs, logs=True, reads=(OpenStackDataPlaneNode,))
     return (data_planes.controller(), roles.controller(image, rhythm.backoff), nodes.controller(image), of_runs)
 
 

@@ -20,6 +20,7 @@ from stackwright.api.dataplane import (
     ServiceRecord,
 )
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
+from stackwright.blueprint.dataplane.host_keys import record as record_keys
 from stackwright.blueprint.dataplane.inheritance import find_twins
 from stackwright.blueprint.dataplane.inputs import REACH
 from stackwright.blueprint.dataplane.inventory import INVENTORY_KEY, describe_host, write_inventory
@@ -39,6 +40,9 @@ from stackwright.kube.shapes.composite import Child, Composite
 # How the objects with a node's inventory are named.
 NAME = "dataplanenode-{}"
 SECRET_NAME = "dataplanenode-{}-secret"  # noqa: S105  the name of an object
+
+# What SSH says of a machine that has another key than the one that it knows.
+CHANGED_KEY = "REMOTE HOST IDENTIFICATION HAS CHANGED"
 
 
 @dataclass(frozen=True)
@@ -114,9 +118,11 @@ def tell(node: OpenStackDataPlaneNode, seen: Seen) -> OpenStackDataPlaneNodeStat
     if isinstance(seen.prepared, Wait):
         return status
     machine = seen.prepared.machine
+    met = (line for run in seen.runs if run.finished for line in run.status.hostKeys)
     return msgspec.structs.replace(
         status,
         hostName=machine.host_name,
+        hostKeys=record_keys(node.status.hostKeys, met, machine),
         inventoryConfigMapName=NAME.format(node.metadata.name),
         sshKeySecretName=machine.key_secret,
     )
@@ -175,6 +181,12 @@ def find_state(status: OpenStackDataPlaneNodeStatus, *, deploy: bool) -> Iterabl
 
 def failure_of(record: ServiceRecord, condition: str) -> Finding:
     """Return why a service failed. It is tried again by itself, but mostly it is the machine that has to be mended."""
+    if CHANGED_KEY in record.message:
+        message = (
+            "The machine has another host key than at the first contact. If it was reinstalled, write its new key into "
+            "the Secret with the SSH key, under known_hosts; otherwise find out who answers there"
+        )
+        return Finding(condition, "False", "HostKeyChanged", message, "Error")
     if record.name == REACH:
         message = f"The machine cannot be reached: {record.message or 'it does not answer'}"
         return Finding(condition, "False", "Unreachable", message, "Error")

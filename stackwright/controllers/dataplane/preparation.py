@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass
 
+import msgspec
+
 from stackwright.api.dataplane import INPUT_READY, OpenStackDataPlaneNode, OpenStackDataPlaneRole
+from stackwright.blueprint.dataplane.host_keys import KNOWN_HOSTS, lines_for
 from stackwright.blueprint.dataplane.inheritance import Machine, inherit
 from stackwright.blueprint.dataplane.inputs import (
     Work,
@@ -15,7 +18,7 @@ from stackwright.blueprint.dataplane.inputs import (
 from stackwright.blueprint.dataplane.schedule import Due
 from stackwright.blueprint.dataplane.variables import Variables, gather
 from stackwright.blueprint.look import Look
-from stackwright.blueprint.secret_values import has_value
+from stackwright.blueprint.secret_values import has_value, text_of
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Ends, Wait
 
@@ -65,8 +68,16 @@ def prepare(
     variables = gather(machine, look, INPUT_READY)
     if isinstance(variables, Wait):
         return variables
-    key = digest_secret(secret)
+    key = digest_secret(_for_machine(secret, machine))
     services = (
         Due(work.service, input_hash(work, machine, variables, key), common_key(work, machine)) for work in works
     )
     return Prepared(machine, variables, tuple(services))
+
+
+def _for_machine(secret: Secret | None, machine: Machine) -> Secret | None:
+    """Return a Secret with only what concerns a machine: the SSH key, and the machine's own if the user gives it."""
+    if secret is None:
+        return None
+    lines = lines_for(machine, text_of(secret, KNOWN_HOSTS) or "")
+    return msgspec.structs.replace(secret, data={SSH_KEY: secret.data[SSH_KEY], KNOWN_HOSTS: "\n".join(lines)})

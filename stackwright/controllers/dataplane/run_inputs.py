@@ -12,12 +12,11 @@ from stackwright.blueprint.dataplane.inventory import INVENTORY_FILE, describe_h
 from stackwright.blueprint.dataplane.schedule import NewRun
 from stackwright.blueprint.secret_values import encode
 from stackwright.controllers.dataplane.preparation import Prepared
+from stackwright.controllers.dataplane.run_job import HIDDEN_KEY
 from stackwright.kube import fields
 from stackwright.kube.builtin import Secret
 from stackwright.kube.resource import JsonObject, Resource
 
-# The key of the inventory's Secret with the values that must not stand in a message; Ansible does not get it.
-HIDDEN_KEY = "hidden.json"
 # How much of the names of service and role stands in the name of a run: it is also the name of a Job.
 _PART = 20
 

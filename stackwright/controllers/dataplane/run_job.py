@@ -3,7 +3,9 @@
     /runner/inventory/hosts.yaml      the inventory
     /runner/project/playbook.yaml     the text of a playbook
     /runner/env/ssh_key, extravars, cmdline, settings
+    /runner/env/known_hosts, recorded_hosts   keys of machines: the user's, and those that were recorded
     /var/lib/openstack/configs/TYPE   the files of the service
+    /runner/hidden/*                  what must not be shown: secret variables, and the files of Secrets once more
 
 A pod that was killed is replaced, and not before it is gone; one that ended by itself has had its say.
 """
@@ -16,8 +18,10 @@ import msgspec
 from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.base import JsonObject
 from stackwright.api.dataplane_service import DataSource
+from stackwright.blueprint.dataplane.host_keys import KNOWN_HOSTS
 from stackwright.blueprint.dataplane.inventory import INVENTORY_FILE
 from stackwright.controllers.dataplane.preparation import SSH_KEY
+from stackwright.kube import fields
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.resource import owner_reference
 
@@ -30,6 +34,10 @@ NETWORKS_ANNOTATION = "k8s.v1.cni.cncf.io/networks"
 PLAYBOOK, VARIABLES, OPTIONS, SETTINGS = "playbook.yaml", "extravars", "cmdline", "settings"
 # Seconds after which a run is given up that says nothing, and one that does not end: it holds its nodes.
 TIMEOUTS = {"idle_timeout": 900, "job_timeout": 7200}
+# The key of the inventory's Secret with the values that must not stand in a message; playbooks do not get it.
+HIDDEN_KEY = "hidden.json"
+# The keys of machines that were recorded.
+RECORDED_HOSTS = "recorded_hosts"
 CONFIGURATION = "/var/lib/openstack/configs"
 # The user in the execution image. The kubelet ends a container by one of these codes.
 USER, KILLED = 1001, [137, 143]
@@ -40,8 +48,8 @@ def name_files(run: OpenStackAnsibleEE) -> str:
     return f"{run.metadata.name}-files"
 
 
-def describe_files(run: OpenStackAnsibleEE) -> JsonObject:
-    """Return the ConfigMap with what a run's own spec says; there are no secrets in it."""
+def describe_files(run: OpenStackAnsibleEE, known_hosts: str = "") -> JsonObject:
+    """Return the ConfigMap with what a run's own spec says, and its machines' keys; there are no secrets in it."""
     spec = run.spec
     data = {SETTINGS: json.dumps(TIMEOUTS)}
     if spec.cmdLine:
@@ -52,6 +60,8 @@ def describe_files(run: OpenStackAnsibleEE) -> JsonObject:
         data[PLAYBOOK] = spec.playbookContents
     if not spec.inventorySecretName:
         data[INVENTORY_FILE] = spec.inventory
+    if known_hosts:
+        data[RECORDED_HOSTS] = known_hosts
     return {"metadata": _metadata(run, name_files(run)), "data": data}
 
 
@@ -123,6 +133,10 @@ def _container(run: OpenStackAnsibleEE, image: str) -> JsonObject:
         mounts.append({"name": "project", "mountPath": "/runner/project", "readOnly": True})
     if spec.dataSources:
         mounts.append({"name": "configs", "mountPath": f"{CONFIGURATION}/{spec.serviceType}", "readOnly": True})
+    mounts += [
+        {"name": volume["name"], "mountPath": f"/runner/hidden/{volume['name']}", "readOnly": True}
+        for volume in _hidden_volumes(run)
+    ]
     return {
         "name": CONTAINER,
         "image": image,
@@ -149,6 +163,9 @@ def _volumes(run: OpenStackAnsibleEE) -> Iterable[JsonObject]:
     env: list[JsonObject] = [{"configMap": {"name": own, **_items(*files)}}]
     if spec.sshKeySecretName:
         env.append({"secret": {"name": spec.sshKeySecretName, "items": [{"key": SSH_KEY, "path": "ssh_key"}]}})
+        # Neither has to be there.
+        env.append({"secret": {"name": spec.sshKeySecretName, "optional": True, **_items(KNOWN_HOSTS)}})
+    env.append({"configMap": {"name": own, "optional": True, **_items(RECORDED_HOSTS)}})
     yield {"name": "env", "projected": {"sources": env, "defaultMode": 0o440}}
     yield {"name": "artifacts", "emptyDir": {}}
     yield {"name": "tmp", "emptyDir": {}}
@@ -157,6 +174,17 @@ def _volumes(run: OpenStackAnsibleEE) -> Iterable[JsonObject]:
     if spec.dataSources:
         sources = [_projection(source) for source in spec.dataSources]
         yield {"name": "configs", "projected": {"sources": sources, "defaultMode": 0o440}}
+    yield from _hidden_volumes(run)
+
+
+def _hidden_volumes(run: OpenStackAnsibleEE) -> Iterable[JsonObject]:
+    """Yield volumes with what the pod must not show: it cannot tell the files of Secrets from those of ConfigMaps."""
+    if run.spec.inventorySecretName:
+        secret = {"secretName": run.spec.inventorySecretName, "optional": True, **_items(HIDDEN_KEY)}
+        yield {"name": "hidden", "secret": secret}
+    references = (source.secretRef for source in run.spec.dataSources if source.secretRef is not None)
+    for name in dict.fromkeys(reference.name for reference in references):
+        yield {"name": f"hidden-{fields.digest(name)}", "secret": {"secretName": name, "optional": True}}
 
 
 def _items(*names: str) -> JsonObject:

@@ -1,7 +1,10 @@
 """What stands in the log of a run: one JSON object a line, the last of which is the summary. Pure.
 
 {"host": "compute-0", "status": "failed", "task": "Install packages", "message": "No space left on device"}
+{"hostKeys": ["192.0.2.10 ssh-ed25519 AAAA…"]}
 {"summary": {"compute-0": "failed", "compute-1": "ok"}}
+
+The keys are those of machines that SSH met for the first time.
 
 A run that broke before it got to its machines has an empty summary, with a message.
 """
@@ -14,12 +17,15 @@ from typing import Any
 import msgspec
 
 from stackwright.api.ansibleee import HostResult, HostState
+from stackwright.blueprint.dataplane.host_keys import is_line
 
 # A message of Ansible may be a whole log; its beginning says what it is about.
 LONGEST = 400
 # What is shorter is no secret, or cannot be told from other words.
 SHORTEST_SECRET = 6
 HIDDEN = "(hidden)"
+# How many keys of machines are taken from one line.
+MOST_KEYS = 1000
 
 _EVENTS: Mapping[str, HostState] = {"ok": "Running", "failed": "Failed", "unreachable": "Unreachable", "done": "Ok"}
 _SUMMARY: Mapping[str, HostState] = {"ok": "Ok", "failed": "Failed", "unreachable": "Unreachable"}
@@ -32,11 +38,12 @@ class Progress:
     hosts: Mapping[str, HostResult] = field(default_factory=dict)
     complete: bool = False
     message: str = ""
+    host_keys: frozenset[str] = frozenset()
 
 
 def read_lines(progress: Progress, lines: Iterable[str], hidden: Iterable[str] = ()) -> Progress:
     """Return the progress after some lines of the log; `hidden` are the words that are shown to nobody."""
-    hosts = dict(progress.hosts)
+    hosts, keys = dict(progress.hosts), set(progress.host_keys)
     complete, message = progress.complete, progress.message
     # The longest first: one secret may be a part of another.
     secrets = sorted({word for word in hidden if len(word) >= SHORTEST_SECRET}, key=len, reverse=True)
@@ -46,9 +53,11 @@ def read_lines(progress: Progress, lines: Iterable[str], hidden: Iterable[str] =
             hosts = _summarize(hosts, summary)
             complete = True
             message = _clean(event.get("message"), secrets)
+        elif isinstance(met := event.get("hostKeys"), list):
+            keys |= {line for line in met[:MOST_KEYS] if isinstance(line, str) and is_line(line)}
         elif isinstance(host := event.get("host"), str) and event.get("status") in _EVENTS:
             hosts[host] = _follow(hosts.get(host), _result(host, event, secrets))
-    return replace(progress, hosts=hosts, complete=complete, message=message)
+    return replace(progress, hosts=hosts, complete=complete, message=message, host_keys=frozenset(keys))
 
 
 def _result(host: str, event: Mapping[str, Any], secrets: Iterable[str]) -> HostResult:

@@ -15,11 +15,12 @@ from stackwright.api.ansibleee import (
     OpenStackAnsibleEE,
     OpenStackAnsibleEEStatus,
 )
+from stackwright.api.dataplane import OpenStackDataPlaneNode
+from stackwright.blueprint.dataplane import host_keys
 from stackwright.blueprint.secret_values import texts_of
 from stackwright.controllers.dataplane import run_job, run_log
 from stackwright.controllers.dataplane.occupancy import Occupancy, find_holder
 from stackwright.controllers.dataplane.preparation import IMAGE
-from stackwright.controllers.dataplane.run_inputs import HIDDEN_KEY
 from stackwright.controllers.dataplane.run_logs import RunLogs
 from stackwright.controllers.looking import Interests, Looker
 from stackwright.controllers.service import pods as pod_troubles
@@ -28,6 +29,7 @@ from stackwright.kube.builtin import ConfigMap, Job, Pod, Secret
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import AlreadyExists, Blocked, Retry
 from stackwright.kube.plan import Ends, Plan, Step, Wait
+from stackwright.kube.resource import Key
 from stackwright.kube.shapes.external import external
 
 # After how many seconds a run asks again for a node that another one has: that one's pod is about to end, mostly.
@@ -50,7 +52,10 @@ class World:
 
 @dataclass(frozen=True)
 class Seen:
-    """What was seen of a run. `ended` is None while its Job works, else whether the Job succeeded."""
+    """What was seen of a run. `ended` is None while its Job works, else whether the Job succeeded.
+
+    `known_hosts` are the keys of its machines that were recorded before.
+    """
 
     now: datetime
     poll: float
@@ -60,6 +65,7 @@ class Seen:
     ended: bool | None = None
     progress: run_log.Progress = field(default_factory=run_log.Progress)
     trouble: str = ""
+    known_hosts: str = ""
 
     @property
     def over(self) -> bool:
@@ -73,6 +79,7 @@ class Begin(Step):
 
     run: OpenStackAnsibleEE
     image: str
+    known_hosts: str = ""
 
 
 async def observe(run: OpenStackAnsibleEE, world: World) -> Seen:
@@ -87,7 +94,8 @@ async def observe(run: OpenStackAnsibleEE, world: World) -> Seen:
         # It was made a moment ago, and the cache may not have it yet.
         job = await world.context.client.find(Job, run.metadata.name, run.metadata.namespace)
     if job is None:
-        return Seen(clock.now(), world.poll, image, tuple(_find_waits(run, image, look, world)))
+        waits = tuple(_find_waits(run, image, look, world))
+        return Seen(clock.now(), world.poll, image, waits, known_hosts=_find_known_hosts(run, look, world))
     everywhere = world.context.store(Pod).list()
     world.logs.forget(everywhere)
     there = (pod for pod in everywhere if pod.metadata.namespace == run.metadata.namespace)
@@ -121,6 +129,16 @@ def _find_busy(run: OpenStackAnsibleEE, world: World) -> str:
     return f"Node {holder[0]} is in the run {holder[1]}" if holder is not None else ""
 
 
+def _find_known_hosts(run: OpenStackAnsibleEE, look: Looker, world: World) -> str:
+    """Return the keys that were recorded of a run's machines."""
+    store, namespace = world.context.store(OpenStackDataPlaneNode), run.metadata.namespace
+    nodes = (store.get(Key(namespace, entry.name)) for entry in run.spec.nodes)
+    recorded = (line for node in nodes if node is not None for line in node.status.hostKeys)
+    secret = look(Secret, run.spec.sshKeySecretName) if run.spec.sshKeySecretName else None
+    given = texts_of(secret).get(host_keys.KNOWN_HOSTS, "") if secret is not None else ""
+    return host_keys.write_recorded(recorded, given)
+
+
 def _hidden(run: OpenStackAnsibleEE, look: Looker) -> frozenset[str]:
     """Return what no message may show: secret variables, and what stands in the Secrets of the run."""
     texts: list[str] = []
@@ -129,7 +147,7 @@ def _hidden(run: OpenStackAnsibleEE, look: Looker) -> frozenset[str]:
         if isinstance(secret, Secret):
             found = texts_of(secret)
             if name == run.spec.inventorySecretName:
-                texts += json.loads(found.get(HIDDEN_KEY) or "[]")
+                texts += json.loads(found.get(run_job.HIDDEN_KEY) or "[]")
             else:
                 texts += found.values()
     return run_log.secret_words(texts)
@@ -152,7 +170,7 @@ def decide(run: OpenStackAnsibleEE, seen: Seen) -> Plan:
     if seen.waits:
         return Plan(waits=seen.waits)
     if seen.job is None:
-        return Plan(steps=(Begin(run, seen.image, reason="Starting", condition=JOB_READY),))
+        return Plan(steps=(Begin(run, seen.image, seen.known_hosts, reason="Starting", condition=JOB_READY),))
     message = seen.trouble or "Ansible runs"
     return Plan(waits=(Wait("Running", message, JOB_READY, after=seen.poll),))
 
@@ -172,6 +190,7 @@ def conclude(run: OpenStackAnsibleEE, seen: Seen) -> OpenStackAnsibleEEStatus:
         run.status,
         jobStatus="Succeeded" if well else "Failed",
         hosts=hosts,
+        hostKeys=tuple(sorted(seen.progress.host_keys)),
         finishedAt=clock.seconds(seen.now),
     )
 
@@ -201,7 +220,7 @@ async def runs(step: Begin, world: World) -> None:
     if busy := _find_busy(run, world):
         raise Retry(busy, reason="NodeBusy", condition=JOB_READY)
     world.occupancy.claim(run)
-    await client.apply(ConfigMap, run_job.describe_files(run))
+    await client.apply(ConfigMap, run_job.describe_files(run, step.known_hosts))
     try:
         await client.create(Job, run_job.describe_job(run, step.image))
     except AlreadyExists:

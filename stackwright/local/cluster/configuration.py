@@ -64,8 +64,8 @@ def kubelet(settings: Settings, credentials: flags.Credentials, *, nameservers: 
     return yaml.safe_dump(configuration, sort_keys=False)
 
 
-def containerd(settings: Settings, *, networks: str) -> str:
-    """Return containerd's configuration; `networks` is the folder with the node's network."""
+def containerd(settings: Settings, *, networks: str, registries: str) -> str:
+    """Return containerd's configuration; two folders have the node's network, and what is special of registries."""
     return f"""\
 version = 2
 root = "{CONTAINERD_ROOT}"
@@ -89,12 +89,21 @@ disabled_plugins = ["io.containerd.internal.v1.opt", "io.containerd.snapshotter.
   bin_dir = "{settings.cni}"
   conf_dir = "{networks}"
 
+[plugins."io.containerd.grpc.v1.cri".registry]
+  config_path = "{registries}"
+
 [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
   runtime_type = "io.containerd.runc.v2"
 
 [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
   SystemdCgroup = false
 """
+
+
+def registry(settings: Settings) -> str:
+    """Return what containerd has to know of the cluster's own registry: it speaks no TLS."""
+    url = f"http://{settings.registry}"
+    return f'server = "{url}"\n\n[host."{url}"]\n  capabilities = ["pull", "resolve"]\n'
 
 
 def network(settings: Settings, *, bridge_filter: bool) -> str:

@@ -21,6 +21,8 @@ T = TypeVar("T", bound=msgspec.Struct)
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,10}[a-z0-9])?")
 
 
+# Where a cluster's registry answers, at the node's address.
+REGISTRY_PORT = 5000
 # The line by which the first process learns that its cable is there.
 CONNECTED = "connected"
 
@@ -79,6 +81,11 @@ class Settings(msgspec.Struct, frozen=True):
     def address(self) -> str:
         """The node's address, at which the API server answers."""
         return self.network.node(self.node.index)
+
+    @property
+    def registry(self) -> str:
+        """Where a registry answers once there is one: host and port."""
+        return f"{self.address}:{REGISTRY_PORT}"
 
     @property
     def url(self) -> str:

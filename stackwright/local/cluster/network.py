@@ -59,7 +59,7 @@ def _routes() -> Iterable[tuple[str, IPv4Network]]:
 def attach(settings: Settings, first: int) -> None:
     """Connect the node of that first process; what is connected already stays as it is."""
     if not has_link(settings.link):
-        _ip("link", "add", settings.link, "type", "veth", "peer", "name", INNER, "netns", str(first))
+        _add_cable(settings.link, first)
     network = settings.network
     length = IPv4Network(network.nodes).prefixlen
     outer = settings.link
@@ -88,9 +88,7 @@ def share(settings: Settings) -> None:
     """Make the bridge that joins the node with machines beside it; whatever of it is there stays as it is."""
     if not has_link(settings.bridge):
         # Without an address of its own it takes one of its cables', and loses it with that cable.
-        own = hashlib.sha256(settings.bridge.encode()).hexdigest()
-        address = ":".join(("02", *(own[place : place + 2] for place in range(0, 10, 2))))
-        _ip("link", "add", settings.bridge, "address", address, "type", "bridge")
+        _ip("link", "add", settings.bridge, "address", hardware_address(settings.bridge), "type", "bridge")
     _ip("link", "set", settings.bridge, "up")
     _give_host_address(settings, settings.bridge)
     if has_link(settings.link):
@@ -102,8 +100,27 @@ def share(settings: Settings) -> None:
 def plug(settings: Settings, cable: str, first: int) -> None:
     """Connect the machine of that first process with the bridge."""
     if not has_link(cable):
-        _ip("link", "add", cable, "type", "veth", "peer", "name", INNER, "netns", str(first))
+        _add_cable(cable, first)
     _ip("link", "set", cable, "master", settings.bridge, "up")
+
+
+def _add_cable(cable: str, first: int) -> None:
+    """Lay a cable to the machine of that first process.
+
+    The machine's end has the same hardware address after every restart. Its neighbours remember the address for a
+    minute or longer, and until then would send to one that nobody has any more.
+    """
+    peer = ("peer", "name", INNER, "address", hardware_address(f"{cable} {INNER}"), "netns", str(first))
+    _ip("link", "add", cable, "type", "veth", *peer)
+
+
+def hardware_address(name: str) -> str:
+    """Return the hardware address of what has that name on this machine; pure.
+
+    The first byte says that the address was given by hand, and is that of a single card.
+    """
+    digest = hashlib.sha256(name.encode()).hexdigest()
+    return ":".join(("02", *(digest[place : place + 2] for place in range(0, 10, 2))))
 
 
 def stop_sharing(settings: Settings) -> None:

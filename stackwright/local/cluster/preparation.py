@@ -44,12 +44,16 @@ def prepare(layout: Layout, settings: Settings) -> list[ClusterProgram]:
 
 def _configure(layout: Layout, settings: Settings, signed: Credentials) -> dict[str, Path]:
     folder = layout.configuration
-    networks = folder / "networks"
-    networks.mkdir(exist_ok=True)
+    networks, registries = folder / "networks", folder / "registries"
+    own = registries / settings.registry
+    for each in (networks, own):
+        each.mkdir(parents=True, exist_ok=True)
+    (own / "hosts.toml").write_text(configuration.registry(settings))
     files = {name: folder / name for name in ("kubelet.yaml", "containerd.toml", "resolv.conf")}
     files["resolv.conf"].write_text(configuration.resolv_conf(settings.nameservers))
     files["kubelet.yaml"].write_text(configuration.kubelet(settings, signed, nameservers=str(files["resolv.conf"])))
-    files["containerd.toml"].write_text(configuration.containerd(settings, networks=str(networks)))
+    containerd = configuration.containerd(settings, networks=str(networks), registries=str(registries))
+    files["containerd.toml"].write_text(containerd)
     network = configuration.network(settings, bridge_filter=BRIDGE_FILTER.exists())
     (networks / "pods.conflist").write_text(network)
     if settings.audit:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import time
+from collections.abc import Callable
 
 from stackwright import tasks
 from stackwright.kube import config
@@ -97,15 +98,28 @@ class _Settling:
 
     async def _seen(self, client: Client, kind: type[Plain], name: str, namespace: str, condition: str) -> None:
         """Wait until an object has a condition."""
-        while True:
-            self._waiting(f"the {kind.kind.name} {name} to be {condition}")
-            with contextlib.suppress(KubeError):
-                events = client.watch(kind, namespace, fields=f"metadata.name={name}", initial=True, timeout=10)
-                async with contextlib.aclosing(events):
-                    async for event in events:
-                        if event.type in ("ADDED", "MODIFIED") and holds(event.object, condition):
-                            return
-            self._state()
+        self._waiting(f"the {kind.kind.name} {name} to be {condition}")
+        await await_condition(client, kind, name, namespace, condition, between=self._state)
+
+
+async def await_condition(
+    client: Client,
+    kind: type[Plain],
+    name: str,
+    namespace: str,
+    condition: str,
+    *,
+    between: Callable[[], object] = lambda: None,
+) -> None:
+    """Wait until an object has a condition; `between` is called now and then, and may raise an error."""
+    while True:
+        with contextlib.suppress(KubeError):
+            events = client.watch(kind, namespace, fields=f"metadata.name={name}", initial=True, timeout=10)
+            async with contextlib.aclosing(events):
+                async for event in events:
+                    if event.type in ("ADDED", "MODIFIED") and holds(event.object, condition):
+                        return
+        between()
 
 
 def holds(found: Plain, condition: str) -> bool:

@@ -2,11 +2,13 @@
 
 import re
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from stackwright.local import cache
 from stackwright.local.cache import Cache
+from stackwright.local.errors import ImageFailed
 
 REGISTRY = "stackwright.local"
 """What the names of images begin with that were made here: no registry has that name, so none is ever asked."""
@@ -61,3 +63,9 @@ class Image:
         found = [path for path in folder().glob(f"*/{_ARCHIVE}") if entry.fullmatch(path.parent.name)]
         for old in sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)[_KEPT:]:
             shutil.rmtree(old.parent, ignore_errors=True)
+
+
+def require_built(images: Iterable[Image]) -> None:
+    """Raise unless all of the images are kept."""
+    if absent := [image.name for image in images if not image.built]:
+        raise ImageFailed(f"Not built yet: {', '.join(absent)}. First run: stackwright image build {' '.join(absent)}")

@@ -78,6 +78,11 @@ def chosen(known: Catalogue, names: Iterable[str] = ()) -> list[Image]:
     return [known.images[recipe.name] for recipe in order if recipe.name in wanted]
 
 
+def on_request(known: Catalogue) -> list[Image]:
+    """Return the images that are built only when somebody names them."""
+    return [known.images[name] for name, recipe in known.recipes.items() if recipe.on_request]
+
+
 def build(names: Iterable[str], known: Catalogue, *, ask: Ask, progress: Progress) -> list[Image]:
     """Build the missing images of those names, or of all images that are run if none is given, and return them."""
     wanted = chosen(known, names)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from stackwright.local.cluster import images as node
 from stackwright.local.cluster import layout, lifecycle
 from stackwright.local.errors import ImageFailed
+from stackwright.local.images import archives
 from stackwright.local.images.archives import Image
 from stackwright.local.progress import Progress, duration
 
@@ -21,8 +22,7 @@ def node_of(cluster: str) -> int:
 def load(images: Iterable[Image], first: int, *, progress: Progress) -> list[Image]:
     """Load those of the images that a node does not have, and return them."""
     images = list(images)
-    if absent := [image.name for image in images if not image.built]:
-        raise ImageFailed(f"Not built yet: {', '.join(absent)}. First run: stackwright image build {' '.join(absent)}")
+    archives.require_built(images)
     there = node.present(first)
     loaded = [image for image in images if image.reference not in there]
     for image in loaded:

@@ -12,8 +12,11 @@ from stackwright.local.machine.root_files import USER
 SECRET = "dataplane-ansible-ssh-private-key-secret"  # noqa: S105  a Secret's name, as upstream has it
 
 
-def manifests(machines: Iterable[Machine], *, role: str = "") -> list[dict[str, Any]]:
-    """Return the Secret with the key, and an OpenStackDataPlaneNode for each machine."""
+def manifests(machines: Iterable[Machine], *, role: str = "", known_hosts: str = "") -> list[dict[str, Any]]:
+    """Return the Secret with the key, and an OpenStackDataPlaneNode for each machine.
+
+    `known_hosts` has the keys of all machines of the cluster, so that each is known from the first contact on.
+    """
     listed = list(machines)
     if not listed:
         return []
@@ -21,7 +24,11 @@ def manifests(machines: Iterable[Machine], *, role: str = "") -> list[dict[str, 
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {"name": SECRET},
-        "stringData": {"ssh-privatekey": listed[0].key.private, "ssh-publickey": listed[0].key.public},
+        "stringData": {
+            "ssh-privatekey": listed[0].key.private,
+            "ssh-publickey": listed[0].key.public,
+            "known_hosts": known_hosts,
+        },
     }
     return [secret, *(_node(machine, role) for machine in listed)]
 

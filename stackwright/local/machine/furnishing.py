@@ -12,6 +12,7 @@ from stackwright.local import process
 from stackwright.local.cluster.addresses import Network
 from stackwright.local.cluster.network import INNER
 from stackwright.local.errors import ClusterFailed
+from stackwright.local.images.archives import REGISTRY
 from stackwright.local.machine.keys import SshKey
 from stackwright.local.machine.root_files import USER
 
@@ -36,6 +37,8 @@ class Furniture:
     """The public key that may log in."""
     identity: SshKey
     """The machine's own key."""
+    registry: str
+    """Host and port of the cluster's registry, whether or not it runs yet."""
 
 
 def files(told: Furniture) -> dict[str, File]:
@@ -52,7 +55,14 @@ def files(told: Furniture) -> dict[str, File]:
         "etc/ssh/ssh_host_ed25519_key": File(told.identity.private, 0o600),
         "etc/ssh/ssh_host_ed25519_key.pub": File(f"{told.identity.public}\n"),
         f"home/{USER}/.ssh/authorized_keys": File(f"{told.login}\n", 0o600),
+        "etc/containers/registries.conf.d/10-stackwright.conf": File(_registries(told.registry)),
     }
+
+
+def _registries(place: str) -> str:
+    """Return what podman has to know: images have the same names as in pods, and come from the cluster's registry."""
+    own = f'[[registry]]\nprefix = "{REGISTRY}"\nlocation = "{place}"\ninsecure = true\n'
+    return f'{own}\n[[registry]]\nlocation = "{place}"\ninsecure = true\n'
 
 
 def furnish(archive: Path, root: Path, told: Furniture) -> None:

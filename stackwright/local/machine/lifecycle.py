@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -158,6 +159,7 @@ def _furnish(machine: Neighbour, place: Layout, settings: Settings, key: SshKey,
         nameservers=lifecycle.find_nameservers(),
         login=key.public,
         identity=keys.generate(),
+        registry=settings.registry,
     )
     machine.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     furnishing.furnish(archive, machine.root, told)
@@ -200,6 +202,7 @@ def _await_answer(machine: Neighbour, settings: MachineSettings, first: ProcessK
                 f"The node {machine.name} runs, and no SSH server answers at {settings.address} after {_DEADLINE:g} s. "
                 f"Its journal says more: nsenter --all --target {first.pid} journalctl"
             )
+        # Nothing announces it: systemd says when the server was started, but the machine's network may come up later.
         time.sleep(0.1)
 
 
@@ -228,6 +231,11 @@ def known_host(machine: Machine) -> str:
     """Return the line of known_hosts by which ssh knows the machine again."""
     public = (machine.folder.root / "etc/ssh/ssh_host_ed25519_key.pub").read_text().strip()
     return f"{machine.settings.address} {public}"
+
+
+def known_hosts(machines: Iterable[Machine]) -> str:
+    """Return the known_hosts of some machines."""
+    return "".join(f"{known_host(machine)}\n" for machine in machines)
 
 
 def describe(machine: Machine) -> dict[str, str]:

@@ -56,6 +56,37 @@ def test_an_event_is_told(seen: dict[str, Any], told: tuple[str, str]) -> None:
     assert line == {"host": "compute-0", "status": told[0], "task": "Do it", "message": told[1]}
 
 
+def test_no_secret_stands_in_a_task_or_a_message(tmp_path: Path) -> None:
+    mounted = tmp_path / "hidden" / "one"
+    mounted.mkdir(parents=True)
+    (mounted / "hidden.json").write_text('["s3cr3t-word", 7]')
+    (mounted / "nova.conf").write_text("[database]\nconnection = mysql://nova:hunter2@db\nshort = on\n")
+    (mounted / "..data").mkdir()
+    key = tmp_path / "ssh_key"
+    key.write_text("-----BEGIN-----\nAAAABBBBCCCC\n-----END-----\n")
+    secrets = program.read_secrets(tmp_path / "hidden", key)
+    seen = event(
+        "runner_on_failed", task="Log in with s3cr3t-word", res={"msg": "mysql://nova:hunter2@db is on, AAAABBBBCCCC"}
+    )
+    (line,) = program.lines(seen, secrets=secrets)
+    assert (line["task"], line["message"]) == ("Log in with (hidden)", "(hidden) is on, (hidden)")
+    # A part of a secret must not be left by cutting the message short.
+    long = event("runner_on_failed", res={"msg": "x" * (program.LONGEST - 4) + "s3cr3t-word"})
+    (line,) = program.lines(long, secrets=secrets)
+    assert "s3cr" not in line["message"]
+    assert program.read_secrets(tmp_path / "nothing", tmp_path / "nothing") == ()
+
+
+def test_the_keys_of_new_machines_are_told_before_the_summary(tmp_path: Path) -> None:
+    met = tmp_path / "known_hosts"
+    stats = event("playbook_on_stats", ok={"compute-0": 1})
+    without = list(program.lines(stats, met))
+    met.write_text("192.0.2.10 ssh-ed25519 AAAA\n")
+    told = list(program.lines(stats, met))
+    assert told == [*without[:-1], {"hostKeys": ["192.0.2.10 ssh-ed25519 AAAA"]}, without[-1]]
+    assert "summary" in told[-1]
+
+
 def test_events_that_are_of_no_host_are_not_told() -> None:
     assert list(program.lines(event("playbook_on_task_start"))) == []
 

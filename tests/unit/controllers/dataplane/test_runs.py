@@ -4,6 +4,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import pytest
 
 from stackwright.api.ansibleee import (
@@ -13,10 +14,14 @@ from stackwright.api.ansibleee import (
     RunNode,
 )
 from stackwright.api.base import ObjectMeta
+from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneNodeSpec, ServiceRecord
 from stackwright.api.dataplane_service import DataSource
 from stackwright.api.node_sections import ObjectReference
-from stackwright.controllers.dataplane import run_job, run_log, runs
+from stackwright.blueprint.dataplane.inheritance import Machine
+from stackwright.blueprint.dataplane.variables import Variables
+from stackwright.controllers.dataplane import nodes, run_job, run_log, runs
 from stackwright.controllers.dataplane.occupancy import find_holder
+from stackwright.controllers.dataplane.preparation import Prepared
 from stackwright.controllers.dataplane.run_log import Progress, conclude, read_lines, secret_words
 from stackwright.kube.builtin import Job, Pod
 from stackwright.kube.errors import Blocked
@@ -73,6 +78,61 @@ def test_no_message_shows_a_secret() -> None:
     event = {**BAD, "task": "Log in with s3cr3t-word", "message": "mysql://nova:hunter2@db refused, s3cr3t-word is on"}
     (host,) = read_lines(Progress(), lines(event), words).hosts.values()
     assert (host.task, host.message) == ("Log in with (hidden)", "(hidden) refused, (hidden) is on")
+
+
+def test_keys_of_machines_are_taken_from_the_log_and_nothing_else() -> None:
+    key = f"192.0.2.10 ssh-ed25519 {'A' * 40}"
+    every = lines(OK, {"hostKeys": [key, "|1|hashed= ssh-ed25519 AAAA", "@cert-authority * ssh-rsa A", 7]}, SUMMARY)
+    over = read_lines(Progress(), every)
+    assert over.host_keys == {key}
+    status = runs.conclude(run(), runs.Seen(NOW, 1, "image", job=Job(), progress=over))
+    assert status.hostKeys == (key,)
+
+
+def test_the_pod_knows_what_it_must_not_show() -> None:
+    sources = (
+        DataSource(secretRef=ObjectReference(name="nova-config")),
+        DataSource(configMapRef=ObjectReference(name="plain")),
+        DataSource(secretRef=ObjectReference(name="nova-config")),
+    )
+    pod = run_job.describe_job(run(inventorySecretName="hosts", dataSources=sources), "i")["spec"]["template"]["spec"]
+    hidden = {each["name"]: each["secret"] for each in pod["volumes"] if each["name"].startswith("hidden")}
+    assert [each["secretName"] for each in hidden.values()] == ["hosts", "nova-config"]
+    assert hidden["hidden"]["items"] == [{"key": "hidden.json", "path": "hidden.json"}]
+    places = {each["name"]: each["mountPath"] for each in pod["containers"][0]["volumeMounts"]}
+    assert {places[name] for name in hidden} == {f"/runner/hidden/{name}" for name in hidden}
+
+
+def test_another_key_of_a_machine_is_named_as_the_reason() -> None:
+    said = "Failed to connect to the host via ssh: @@@ @ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @"
+    for name in ("reach", "greet"):
+        found = nodes.failure_of(ServiceRecord(name=name, message=said, failures=1), "SetupReady")
+        assert (found.reason, found.status) == ("HostKeyChanged", "False")
+        assert "known_hosts" in found.message
+
+
+def test_a_node_remembers_the_key_that_its_machine_was_met_with() -> None:
+    machine = Machine("one", "one", "192.0.2.10", "key")
+    key = f"192.0.2.10 ssh-ed25519 {'A' * 40}"
+    status = OpenStackAnsibleEEStatus(finishedAt="2026-11-16T00:00:00Z", hostKeys=(key, f"192.0.2.11 {key[11:]}"))
+    met = msgspec.structs.replace(run("reach-1", "one", service="reach"), status=status)
+    node = OpenStackDataPlaneNode(metadata=ObjectMeta(name="one"), spec=OpenStackDataPlaneNodeSpec(role="r"))
+    told = nodes.tell(node, nodes.Seen(Prepared(machine, Variables(), ()), (met,)))
+    assert told.hostKeys == (key,)
+    # It stays when the runs are gone.
+    later = msgspec.structs.replace(node, status=told)
+    assert nodes.tell(later, nodes.Seen(Prepared(machine, Variables(), ()))).hostKeys == (key,)
+
+
+def test_recorded_and_given_keys_of_machines_are_files_of_a_run() -> None:
+    mine = run(sshKeySecretName="key")
+    assert run_job.describe_files(mine, "a line\n")["data"]["recorded_hosts"] == "a line\n"
+    assert "recorded_hosts" not in run_job.describe_files(mine)["data"]
+    (env,) = (
+        each for each in run_job.describe_job(mine, "i")["spec"]["template"]["spec"]["volumes"] if each["name"] == "env"
+    )
+    optional = [source for source in env["projected"]["sources"] if next(iter(source.values())).get("optional")]
+    assert [next(iter(source.values()))["items"][0]["path"] for source in optional] == ["known_hosts", "recorded_hosts"]
 
 
 def test_a_message_is_short() -> None:

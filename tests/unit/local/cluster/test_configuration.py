@@ -51,11 +51,18 @@ def test_nobody_speaks_to_the_kubelet_without_rights() -> None:
 
 
 def test_containerd_has_folders_of_its_own_and_our_pause() -> None:
-    written = tomllib.loads(configuration.containerd(SETTINGS, networks="/networks"))
+    written = tomllib.loads(configuration.containerd(SETTINGS, networks="/networks", registries="/registries"))
     assert (written["root"], written["state"]) == ("/var/lib/containerd", "/run/containerd")
     cri = written["plugins"]["io.containerd.grpc.v1.cri"]
     assert cri["sandbox_image"] == configuration.PAUSE
     assert cri["cni"] == {"bin_dir": "/usr/lib/cni", "conf_dir": "/networks"}
+    assert cri["registry"] == {"config_path": "/registries"}
+
+
+def test_the_cluster_s_own_registry_is_asked_without_tls() -> None:
+    written = tomllib.loads(configuration.registry(SETTINGS))
+    assert written["server"] == f"http://{SETTINGS.address}:5000"
+    assert list(written["host"]) == [written["server"]]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What is a machine's own in its root file system, and what its resources are told of it."""
 
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ KEY = keys.generate()
 
 
 def told(name: str = "compute-0", address: str = "10.192.0.64") -> Furniture:
-    return Furniture(name, address, NETWORK, ("10.0.0.53",), "ssh-ed25519 LOGIN", keys.generate())
+    return Furniture(name, address, NETWORK, ("10.0.0.53",), "ssh-ed25519 LOGIN", keys.generate(), "10.192.0.2:5000")
 
 
 def machine(name: str, address: str, *, running: bool = True) -> Machine:
@@ -37,6 +38,13 @@ def test_a_machine_knows_its_name_address_and_who_may_log_in() -> None:
     assert "Gateway=10.192.0.1\n" in link
     assert files["etc/resolv.conf"].content == "nameserver 10.0.0.53\n"
     assert files["home/cloud-admin/.ssh/authorized_keys"].content == "ssh-ed25519 LOGIN\n"
+
+
+def test_a_machine_pulls_our_images_from_the_cluster() -> None:
+    content = furnishing.files(told())["etc/containers/registries.conf.d/10-stackwright.conf"].content
+    named, itself = tomllib.loads(content)["registry"]
+    assert named == {"prefix": "stackwright.local", "location": "10.192.0.2:5000", "insecure": True}
+    assert itself == {"location": "10.192.0.2:5000", "insecure": True}
 
 
 def test_two_machines_share_no_identity() -> None:
@@ -93,8 +101,9 @@ def test_machines_have_addresses_that_nobody_else_gets() -> None:
 
 
 def test_the_manifests_of_machines_can_be_applied() -> None:
-    found = list(yaml.safe_load_all(entry.text(entry.manifests([machine("a", "10.0.0.1")], role="edpm-compute"))))
-    secret, node = found
+    listed = entry.manifests([machine("a", "10.0.0.1")], role="edpm-compute", known_hosts="10.0.0.1 ssh-ed25519 A\n")
+    secret, node = list(yaml.safe_load_all(entry.text(listed)))
+    assert secret["stringData"]["known_hosts"] == "10.0.0.1 ssh-ed25519 A\n"
     assert secret["stringData"]["ssh-privatekey"] == KEY.private
     assert node["kind"] == "OpenStackDataPlaneNode"
     assert node["metadata"] == {"name": "a"}

@@ -1,0 +1,44 @@
+"""The keys by which SSH knows machines again, as lines of known_hosts. Pure.
+
+A machine's key is recorded at the first contact, and checked from then on. What the user gives in the Secret with the
+SSH key goes before what was recorded, so that a machine can be reinstalled.
+"""
+
+import re
+from collections.abc import Iterable
+
+from stackwright.blueprint.dataplane.inheritance import DEFAULT_PORT, Machine
+
+# The key of a Secret with an SSH key that has the keys of machines.
+KNOWN_HOSTS = "known_hosts"
+# The name of a machine, the kind of its key, and the key. Only users write hashed names and marked lines.
+_LINE = re.compile(r"([^\s|@#][^\s]*) ((?:ssh|ecdsa|sk)-\S{1,64} [A-Za-z0-9+/]{20,8000}={0,3})")
+
+
+def name_machine(machine: Machine) -> str:
+    """Return what SSH calls a machine."""
+    return machine.address if machine.port == DEFAULT_PORT else f"[{machine.address}]:{machine.port}"
+
+
+def is_line(text: str) -> bool:
+    """Return whether a text is a line of known_hosts, as SSH writes it when it meets a machine."""
+    return _LINE.fullmatch(text) is not None
+
+
+def record(before: Iterable[str], met: Iterable[str], machine: Machine) -> tuple[str, ...]:
+    """Return the keys that are recorded of a machine: those of before, or else those that it was met with."""
+    name = name_machine(machine)
+    kept = tuple(line for line in before if line.split()[0] == name)
+    return kept or tuple(sorted({line for line in met if is_line(line) and line.split()[0] == name}))
+
+
+def lines_for(machine: Machine, known_hosts: str) -> list[str]:
+    """Return the lines of a user's known_hosts that name a machine."""
+    name = name_machine(machine)
+    return [line for line in known_hosts.splitlines() if name in line.split(" ", 1)[0].split(",")]
+
+
+def write_recorded(recorded: Iterable[str], known_hosts: str) -> str:
+    """Return a known_hosts of what was recorded, without the machines that the user's own has."""
+    given = {name for line in known_hosts.splitlines() for name in line.split(" ", 1)[0].split(",")}
+    return "".join(f"{line}\n" for line in sorted(set(recorded)) if line.split()[0] not in given)

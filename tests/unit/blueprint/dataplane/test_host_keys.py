@@ -1,0 +1,44 @@
+"""Which keys of machines are recorded, and which are checked."""
+
+import pytest
+
+from stackwright.blueprint.dataplane.host_keys import lines_for, name_machine, record, write_recorded
+from stackwright.blueprint.dataplane.inheritance import Machine
+
+KEY, OTHER = f"ssh-ed25519 {'A' * 40}", f"ssh-ed25519 {'B' * 40}"
+
+
+def machine(address: str = "192.0.2.10", port: int = 22) -> Machine:
+    return Machine("one", "one", address, "key", port=port)
+
+
+@pytest.mark.parametrize(
+    ("before", "met", "recorded"),
+    [
+        pytest.param([], [], (), id="nobody-was-there"),
+        pytest.param([], [f"192.0.2.10 {KEY}"], (f"192.0.2.10 {KEY}",), id="the-first-contact"),
+        pytest.param([], [f"192.0.2.11 {KEY}"], (), id="another-machine-of-the-same-run"),
+        pytest.param([f"192.0.2.10 {KEY}"], [f"192.0.2.10 {OTHER}"], (f"192.0.2.10 {KEY}",), id="the-first-stays"),
+        pytest.param([f"192.0.2.9 {KEY}"], [f"192.0.2.10 {OTHER}"], (f"192.0.2.10 {OTHER}",), id="it-has-moved"),
+        pytest.param([f"192.0.2.9 {KEY}"], [], (), id="it-has-moved-and-was-not-met-yet"),
+        pytest.param([], ["192.0.2.10 rubbish"], (), id="no-key"),
+    ],
+)
+def test_a_machine_s_key_is_recorded_at_the_first_contact(
+    before: list[str], met: list[str], recorded: tuple[str, ...]
+) -> None:
+    assert record(before, met, machine()) == recorded
+
+
+def test_a_machine_at_another_port_has_another_name() -> None:
+    assert name_machine(machine()) == "192.0.2.10"
+    assert name_machine(machine(port=2222)) == "[192.0.2.10]:2222"
+
+
+def test_what_the_user_gives_goes_before_what_was_recorded() -> None:
+    recorded = [f"192.0.2.10 {KEY}", f"192.0.2.11 {KEY}"]
+    given = f"192.0.2.10,one.example.com {OTHER}\n"
+    assert write_recorded(recorded, "") == f"192.0.2.10 {KEY}\n192.0.2.11 {KEY}\n"
+    assert write_recorded(recorded, given) == f"192.0.2.11 {KEY}\n"
+    assert lines_for(machine(), given) == [given.strip()]
+    assert lines_for(machine("192.0.2.1"), given) == []
