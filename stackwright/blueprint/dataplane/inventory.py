@@ -9,6 +9,11 @@ from stackwright.blueprint.dataplane.inheritance import Machine
 
 # The key of ConfigMaps with an inventory, and the file in a run.
 INVENTORY_KEY, INVENTORY_FILE = "inventory", "hosts.yaml"
+# How the objects with a node's inventory are named.
+NAME = "dataplanenode-{}"
+SECRET_NAME = "dataplanenode-{}-secret"  # noqa: S105  the name of an object
+# What says how a machine is reached, and what it is called: no variable of a user's.
+_REACHED = ("ansible_host", "ansible_user", "ansible_port", "canonical_hostname")
 
 
 def describe_host(machine: Machine, variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -26,6 +31,16 @@ def write_inventory(hosts: Mapping[str, Mapping[str, Any]]) -> str:
     """Return an inventory in YAML, the same for the same hosts."""
     listed = {name: dict(hosts[name]) for name in sorted(hosts)}
     return yaml.dump({"all": {"hosts": listed}}, Dumper=_Plain, sort_keys=True, default_flow_style=False, width=4096)
+
+
+def read_host(inventory: str, host: str) -> dict[str, Any] | None:
+    """Return the variables of a host in an inventory, but for how it is reached; None if it is not in there."""
+    try:
+        said: Any = yaml.safe_load(inventory)
+        found = said["all"]["hosts"][host]
+    except (yaml.YAMLError, KeyError, TypeError):
+        return None
+    return {name: value for name, value in (found or {}).items() if name not in _REACHED}
 
 
 class _Plain(yaml.SafeDumper):

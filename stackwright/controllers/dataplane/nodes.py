@@ -22,7 +22,7 @@ from stackwright.api.dataplane import (
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.blueprint.dataplane.inheritance import find_twins
 from stackwright.blueprint.dataplane.inputs import REACH
-from stackwright.blueprint.dataplane.inventory import INVENTORY_KEY, describe_host, write_inventory
+from stackwright.blueprint.dataplane.inventory import INVENTORY_KEY, NAME, SECRET_NAME, describe_host, write_inventory
 from stackwright.blueprint.dataplane.records import find_running, fold
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.secret_values import encode
@@ -35,10 +35,6 @@ from stackwright.kube.plan import Ends, Wait
 from stackwright.kube.predicates import asked_differently
 from stackwright.kube.resource import JsonObject, Key
 from stackwright.kube.shapes.composite import Child, Composite
-
-# How the objects with a node's inventory are named.
-NAME = "dataplanenode-{}"
-SECRET_NAME = "dataplanenode-{}-secret"  # noqa: S105  the name of an object
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,107 @@
+"""What of Nova runs on machines outside of the cluster: nova-compute, with libvirt. Pure."""
+
+from collections.abc import Iterator
+
+from stackwright.api.base import JsonObject
+from stackwright.blueprint.dataplane.node_service import SERVERS, Binding, Files, Image, NodeService, Sign, of_secret
+from stackwright.blueprint.providers import Sight
+from stackwright.kube import conditions
+from stackwright.kube.builtin import Secret
+from stackwright.kube.plan import Ends, Wait
+from stackwright.services.nova import metadata, outside_compute
+from stackwright.services.nova.kinds.cell import NovaCell
+from stackwright.services.nova.kinds.external_compute import CELL_READY, NovaExternalCompute
+from stackwright.services.nova.kinds.nova import Nova
+
+COMPUTE = "nova-compute"
+
+
+def waits(resource: NovaExternalCompute, sight: Sight) -> Iterator[Wait]:
+    """Yield why the cell cannot take a compute yet."""
+    cell = _find_cell(resource.spec.cellName, sight)
+    if isinstance(cell, Wait):
+        yield cell
+    elif not conditions.is_true(cell.status.conditions):
+        ready = conditions.find(cell.status.conditions, conditions.READY)
+        why = f": {ready.message}" if ready is not None and ready.message else ""
+        yield Wait("NovaCellNotReady", f"NovaCell {cell.metadata.name} is not ready yet{why}", CELL_READY)
+
+
+def files(resource: NovaExternalCompute, sight: Sight) -> Iterator[Files | Wait]:
+    """Yield the configuration that the cell writes for its computes."""
+    cell = _find_cell(resource.spec.cellName, sight)
+    if isinstance(cell, Wait):
+        yield cell
+        return
+    name = outside_compute.secret_name(cell.metadata.name)
+    if sight(Secret, name) is None:
+        stated = conditions.find(cell.status.conditions, outside_compute.CONDITION)
+        unreached = stated is not None and stated.reason == outside_compute.NOT_REACHABLE
+        why = stated.message if stated is not None and unreached else f"Secret {name} is not written yet"
+        ends = Ends.BY_USER if unreached else Ends.BY_ITSELF
+        yield Wait("ComputeConfigMissing", f"NovaCell {cell.metadata.name}: {why}", CELL_READY, ends=ends)
+        return
+    yield Files(of_secret(name))
+
+
+def hand_on_metadata(cell: str, sight: Sight) -> Iterator[Files | Wait]:
+    """Yield how agents reach the metadata service of a cell: its own, or the one of all cells."""
+    there = _find_cell(cell, sight, "InputReady")
+    if isinstance(there, Wait):
+        yield there
+        return
+    owner = there.metadata.controller
+    if there.spec.metadataServiceTemplate.enabled:
+        service = f"{cell}-metadata"
+    elif owner is not None and owner.kind == Nova.kind.name:
+        service = f"{owner.name}-metadata"
+    else:
+        # A cell that somebody made alone; there is no Nova to ask.
+        return
+    secret = metadata.secret_names(service)[-1]
+    if sight(Secret, secret) is None:
+        message = f"Secret {secret} is not there yet; NovaMetadata {service} writes it"
+        yield Wait("MetadataConfigMissing", message, "InputReady")
+        return
+    yield Files(of_secret(secret))
+
+
+def _find_cell(name: str, sight: Sight, condition: str = CELL_READY) -> NovaCell | Wait:
+    cell = sight(NovaCell, name)
+    if cell is not None:
+        return cell
+    return Wait("NovaCellMissing", f"NovaCell {name} does not exist yet", condition, ends=Ends.BY_AUTHOR)
+
+
+def judge(answer: JsonObject, host: str) -> str:
+    """Return why the compute of a host is not up, by what Nova lists; "" if it is."""
+    rows = [row for row in answer.get("services") or () if row.get("binary") == COMPUTE and row.get("host") == host]
+    if not rows:
+        return f"Nova does not know a compute on host {host} yet"
+    if any(row.get("state") == "up" for row in rows):
+        return ""
+    return f"Nova says that the compute on host {host} is {rows[0].get('state', 'unknown')}"
+
+
+NODE_SERVICES = (
+    NodeService(
+        name="nova-external-compute",
+        kind=NovaExternalCompute,
+        annotation="nova.openstack.org/cell",
+        binding=Binding("cellName", NovaCell, "Nova cannot move a compute to another cell"),
+        playbook="stackwright.edpm.nova",
+        roles=("stackwright.edpm.edpm_nova",),
+        folder="nova",
+        override="02-nova-override.conf",
+        images={
+            "novaComputeContainerImage": Image("edpm_nova_compute_image", ("nova-compute", "nova")),
+            "novaLibvirtContainerImage": Image("edpm_nova_libvirt_image", ("libvirt", "nova")),
+        },
+        files=files,
+        waits=waits,
+        sign=Sign("compute", "/v2.1/os-services", judge),
+        brings=SERVERS,
+        hands_on=hand_on_metadata,
+        looks=(NovaCell, Nova),
+    ),
+)
