@@ -51,7 +51,10 @@ class NodeServiceSpec(Value, frozen=True, kw_only=True):
     networkAttachments: Annotated[
         Names, max_items(32), describe("Networks that the pods which run Ansible are attached to.")
     ] = ()
-    deploy: Annotated[bool, describe("Whether Ansible runs. With false, the status says that it would.")] = True
+    deploy: Annotated[
+        bool | None,
+        describe("Whether Ansible runs; if absent, as the node says. With false, the status says that it would."),
+    ] = None
     ansibleEEContainerImage: Annotated[
         ImageReference, describe("The image that runs Ansible; if absent, the one of the image manifest.")
     ] = ""

@@ -225,7 +225,7 @@ def _describe_machine(machine: Machine, spec: NodeServiceSpec, mounts: tuple[Vol
         machine,
         key_secret=spec.sshKeySecretName or machine.key_secret,
         network_attachments=spec.networkAttachments,
-        deploy=spec.deploy,
+        deploy=machine.deploy if spec.deploy is None else spec.deploy,
         extra_mounts=(*machine.extra_mounts, *mounts),
         tags="",
         skip_tags="",

@@ -68,9 +68,8 @@ def test_a_node_waits_for_the_run_that_failed() -> None:
 
 def test_a_service_on_a_node_stands_below_it_and_waits_for_its_cell_and_its_run() -> None:
     going = {"name": "x", "run": "x-1"}
-    compute = made(
-        NovaExternalCompute, "one", "one", {"cellName": "nova-cell1"}, {"phase": "Deploying", "running": going}
-    )
+    spec = {"cellName": "nova-cell1", "dataplaneNodeName": "one"}
+    compute = made(NovaExternalCompute, "mine", "one", spec, {"phase": "Deploying", "running": going})
     needed = dependencies.list_needed(compute, OBJECTS)
     assert needed == (
         ("OpenStackDataPlaneNode", "one"),
