@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stackwright.api.base import CustomResource, JsonObject, Resource
-from stackwright.api.dataplane_service import DataSource, ObjectReference, OpenStackDataPlaneServiceSpec
+from stackwright.api.dataplane_service import DataSource, OpenStackDataPlaneServiceSpec
+from stackwright.api.node_sections import ObjectReference
 from stackwright.api.node_service import NodeServiceResource
 from stackwright.blueprint.providers import Sight
 from stackwright.kube.plan import Wait
