@@ -35,12 +35,22 @@ def write_inventory(hosts: Mapping[str, Mapping[str, Any]]) -> str:
 
 def read_host(inventory: str, host: str) -> dict[str, Any] | None:
     """Return the variables of a host in an inventory, but for how it is reached; None if it is not in there."""
+    found = read_hosts(inventory).get(host)
+    return None if found is None else without_way(found)
+
+
+def read_hosts(inventory: str) -> dict[str, dict[str, Any]]:
+    """Return the hosts of an inventory, each with all its variables; none if it cannot be read."""
     try:
         said: Any = yaml.safe_load(inventory)
-        found = said["all"]["hosts"][host]
-    except (yaml.YAMLError, KeyError, TypeError):
-        return None
-    return {name: value for name, value in (found or {}).items() if name not in _REACHED}
+        return {str(name): dict(variables or {}) for name, variables in said["all"]["hosts"].items()}
+    except (yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError):
+        return {}
+
+
+def without_way(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the variables of a host that do not say how it is reached."""
+    return {name: value for name, value in variables.items() if name not in _REACHED}
 
 
 class _Plain(yaml.SafeDumper):

@@ -45,11 +45,41 @@ class Sign:
     """How one sees that a service is up: an API is asked, by its type in the catalog.
 
     `judge` gets the answer and the host name of the machine; it returns "" if the service is up there, else why not.
+    `version` is the microversion, where the answer depends on it.
     """
 
     type: str
     path: str
     judge: Callable[[JsonObject, str], str]
+    version: str = ""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request that changes something in the API of the sign."""
+
+    method: str
+    path: str
+    body: JsonObject | None = None
+
+
+def _no_calls(_: JsonObject, __: str) -> Iterable[Call]:
+    return ()
+
+
+@dataclass(frozen=True)
+class Removal:
+    """How a service leaves a machine. `variables` make its playbook remove what it made.
+
+    `close` and `forget` get what the sign's API says and the host name. They return what keeps new work away from the
+    host, and what lets the API forget it once nothing runs there any more; nothing where that is done. `occupants` is a
+    path with {host} in its query that lists what is still on the host, under a key of the same name.
+    """
+
+    variables: Mapping[str, str]
+    forget: Callable[[JsonObject, str], Iterable[Call]]
+    close: Callable[[JsonObject, str], Iterable[Call]] = _no_calls
+    occupants: tuple[str, Mapping[str, str]] | None = None
 
 
 @dataclass(frozen=True)
@@ -92,6 +122,7 @@ class NodeService:
     override: str
     files: Callable[[Any, Sight], Iterable[Files | Wait]]
     sign: Sign
+    removal: Removal
     images: Mapping[str, Image] = field(default_factory=dict)
     binding: Binding | None = None
     waits: Callable[[Any, Sight], Iterable[Wait]] = _no_waits

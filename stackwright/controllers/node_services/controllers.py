@@ -10,16 +10,19 @@ from stackwright.api.annotations import PAUSED
 from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
+from stackwright.api.node_service import NodeServiceResource
 from stackwright.blueprint.dataplane.node_service import NodeService
 from stackwright.blueprint.dataplane.schedule import Backoff
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.providers import IDENTITY
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.looking import Interests
-from stackwright.controllers.node_services import creation, deployment
-from stackwright.controllers.node_services.deployment import Memory, World
+from stackwright.controllers.node_services import creation, deployment, removal, steps
+from stackwright.controllers.node_services.deployment import Seen
 from stackwright.controllers.node_services.preparation import Surroundings
+from stackwright.controllers.node_services.removal import Leaving
 from stackwright.controllers.node_services.signs import Signs
+from stackwright.controllers.node_services.steps import Memory, World
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.controller import Controller, Watch
 from stackwright.kube.predicates import asked_differently
@@ -57,10 +60,12 @@ def _deployer(service: NodeService, around: Surroundings, signs: Signs, pace: Pa
     interests, memory = Interests(), Memory()
     shape: External[Any, Any, World] = External(
         of=service.kind,
-        read=partial(deployment.observe, service),
+        read=partial(_observe, service),
         decide=partial(deployment.decide, service),
-        act=partial(deployment.act, service),
+        act=partial(steps.act, service),
         tell=partial(deployment.tell, service),
+        remove=partial(removal.decide_removal, service),
+        finalizer=creation.finalizer_of(service),
         every=pace.every,
         pause=PAUSED,
     )
@@ -77,11 +82,16 @@ def _deployer(service: NodeService, around: Surroundings, signs: Signs, pace: Pa
     )
 
 
+async def _observe(service: NodeService, resource: NodeServiceResource, world: World) -> Seen | Leaving:
+    observe = removal.observe_removal if resource.deleting else deployment.observe
+    return await observe(service, resource, world)
+
+
 def _looked_at(service: NodeService, around: Surroundings) -> tuple[type[Resource], ...]:
     providers = services.providers()
     words = (*service.words, service.sign.type, IDENTITY)
     followed = (other for other in around.services if service.follows and other.brings == service.follows)
-    kinds = (kind for each in (service, *followed) for kind in each.looks)
+    kinds = (kind for each in (service, *followed) for kind in (each.kind, *each.looks))
     own = (OpenStackDataPlaneService, ConfigMap, Secret)
     return tuple(dict.fromkeys((*own, *kinds, *(providers[word].kind for word in words if word in providers))))
 

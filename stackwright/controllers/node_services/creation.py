@@ -1,7 +1,8 @@
 """A node that asks for a service gets its resource, called like the node; what is copied from the node is kept in step.
 
 The node remembers, in an annotation, that the resource was made. So one that somebody deleted is not made again, until
-the node stops to ask for the service and then asks anew.
+the node stops to ask for the service and then asks anew. A finalizer keeps the node as long as the resource is there:
+to stop the service on the machine takes what the node knows of it.
 """
 
 from collections.abc import Iterable
@@ -14,6 +15,7 @@ from stackwright.blueprint.dataplane.wishes import YES, wish_of
 from stackwright.controllers.looking import Interests
 from stackwright.controllers.node_services.preparation import copied_fields
 from stackwright.controllers.teams import team_of_kind
+from stackwright.kube import finalizers
 from stackwright.kube.controller import Context, Controller, Result, Watch
 from stackwright.kube.predicates import asked_differently
 from stackwright.kube.resource import JsonObject, Key
@@ -31,6 +33,11 @@ class Decision:
 def mark_of(service: NodeService) -> str:
     """Return the annotation by which a node remembers that a resource was made."""
     return f"{service.annotation}-made"
+
+
+def finalizer_of(service: NodeService) -> str:
+    """Return what keeps a resource, and its node, until the service is removed."""
+    return f"openstack.org/{service.name}"
 
 
 def decide(
@@ -51,9 +58,10 @@ def decide(
         bound = service.bound_to(present) or wish
         body = None if present.deleting else _describe(service, node, role, bound)
         return Decision(body, bound or marked or YES)
-    if not wish:
-        return Decision(None, "")
-    return Decision(None, marked) if marked else Decision(_describe(service, node, role, wish), wish)
+    if not wish or marked:
+        return Decision(None, marked if wish else "")
+    # It is remembered once it is there, so that nothing is lost between the two.
+    return Decision(_describe(service, node, role, wish), "")
 
 
 def _describe(
@@ -78,9 +86,10 @@ class Creation:
         """Bring one node's resource to what the node asks for."""
         node = context.store(OpenStackDataPlaneNode).get(key)
         if node is None or node.deleting:
-            # The garbage collector takes what has an owner.
             self.family.forget(key)
             self.interests.forget(key)
+            if node is not None:
+                await self._leave(node, context)
             return None
         role = self.interests.begin(node, context)(OpenStackDataPlaneRole, node.spec.role)
         if role is None:
@@ -93,12 +102,22 @@ class Creation:
             outcome = await self.family.keep(node, (Child(self.service.kind, decision.body),), own, prune=False)
             if failure := outcome.failure(waiting=False):
                 raise failure
-        await self._mark(node, decision.mark, own)
+        await self._mark(node, decision.mark, own, held=present is not None)
         return None
 
-    async def _mark(self, node: OpenStackDataPlaneNode, value: str, context: Context) -> None:
-        name = mark_of(self.service)
-        if node.metadata.annotations.get(name, "") == value:
+    async def _leave(self, node: OpenStackDataPlaneNode, context: Context) -> None:
+        """Delete the resource of a node that goes; let the node go once the resource is gone."""
+        present = context.store(self.service.kind).get(node.key)
+        if present is None:
+            await finalizers.remove(context.client, node, finalizer_of(self.service))
+        elif not present.deleting:
+            metadata = present.metadata
+            await context.client.delete(self.service.kind, metadata.name, metadata.namespace, uid=metadata.uid)
+
+    async def _mark(self, node: OpenStackDataPlaneNode, value: str, context: Context, *, held: bool) -> None:
+        name, finalizer = mark_of(self.service), finalizer_of(self.service)
+        is_held = finalizer in node.metadata.finalizers
+        if node.metadata.annotations.get(name, "") == value and is_held == held:
             return
         metadata = {
             "name": node.metadata.name,
@@ -106,6 +125,7 @@ class Creation:
             # With the uid the server does not create a node that was deleted a moment ago.
             "uid": node.metadata.uid,
             "annotations": {name: value} if value else {},
+            "finalizers": [finalizer] if held else [],
         }
         await context.client.apply(OpenStackDataPlaneNode, {"metadata": metadata})
 

@@ -16,41 +16,19 @@ from stackwright.api.node_service import (
     NodeServiceStatus,
 )
 from stackwright.blueprint.dataplane.node_service import NodeService
-from stackwright.blueprint.dataplane.records import find_running, fold, is_recorded, node_of
+from stackwright.blueprint.dataplane.records import find_running, fold, is_recorded
 from stackwright.blueprint.dataplane.schedule import Backoff, Candidate, plan_runs
 from stackwright.blueprint.secret_values import encode
 from stackwright.controllers.dataplane.nodes import failure_of, is_applied
 from stackwright.controllers.dataplane.run_inputs import describe_run
-from stackwright.controllers.looking import Interests
 from stackwright.controllers.needs import sight
-from stackwright.controllers.node_services.preparation import Surroundings, Whole, name_override, prepare
-from stackwright.controllers.node_services.signs import Address, Signs, find_address
+from stackwright.controllers.node_services.preparation import Whole, name_override, prepare
+from stackwright.controllers.node_services.signs import Address, find_address
+from stackwright.controllers.node_services.steps import Begin, Drop, World, find_runs, is_owned
 from stackwright.kube import clock, conditions
 from stackwright.kube.builtin import Secret
-from stackwright.kube.controller import Context
-from stackwright.kube.plan import Ends, Plan, Step, Wait
-from stackwright.kube.resource import JsonObject, Resource, owner_reference
-
-
-@dataclass
-class Memory:
-    """What was done a moment ago, and what the caches may not show yet: runs that began, and those that went."""
-
-    begun: dict[str, OpenStackAnsibleEE] = field(default_factory=dict)
-    dropped: set[str] = field(default_factory=set)
-
-
-@dataclass(frozen=True)
-class World:
-    """What a pass works with. `ask_again` is in how many seconds an API is asked again that does not say `up` yet."""
-
-    context: Context
-    interests: Interests
-    around: Surroundings
-    signs: Signs
-    memory: Memory
-    backoff: Backoff
-    ask_again: float = 5.0
+from stackwright.kube.plan import Ends, Plan, Wait
+from stackwright.kube.resource import JsonObject, Resource
 
 
 @dataclass(frozen=True)
@@ -72,29 +50,14 @@ class Seen:
     ask_again: float = 5.0
 
 
-@dataclass(frozen=True)
-class Begin(Step):
-    """Create a run, with the Secrets that it reads."""
-
-    resource: NodeServiceResource
-    objects: tuple[tuple[type[Resource], JsonObject], ...] = field(repr=False)
-
-
-@dataclass(frozen=True)
-class Drop(Step):
-    """Delete a run that nobody speaks of any more."""
-
-    run: OpenStackAnsibleEE
-
-
 async def observe(service: NodeService, resource: NodeServiceResource, world: World) -> Seen:
     """Look for what a service needs and for its runs; if it is applied, ask whether it is up."""
     around = sight(world.interests.begin(resource, world.context))
     whole = prepare(service, resource, around, world.around)
     waits = tuple(service.waits(resource, around)) if service.bound_to(resource) or not service.binding else ()
     address = find_address(service.sign, around)
-    runs = await _find_runs(resource, world)
-    own = tuple(run for run in runs if _is_owned(run, resource))
+    runs = await find_runs(resource, world)
+    own = tuple(run for run in runs if is_owned(run, resource))
     seen = Seen(whole, clock.now(), waits, runs, own, backoff=world.backoff, ask_again=world.ask_again)
     if isinstance(whole, Wait) or not is_applied(record_of(service, resource, seen)):
         return seen
@@ -102,30 +65,6 @@ async def observe(service: NodeService, resource: NodeServiceResource, world: Wo
     if isinstance(answer, str):
         return replace(seen, unasked=answer)
     return replace(seen, sign=service.sign.judge(answer, whole.prepared.machine.host_name))
-
-
-async def _find_runs(resource: NodeServiceResource, world: World) -> tuple[OpenStackAnsibleEE, ...]:
-    """Return all runs that touch the node, also one that began a moment ago."""
-    name, memory = resource.node_name, world.memory
-    everything = world.context.store(OpenStackAnsibleEE).list(resource.metadata.namespace)
-    found = [run for run in everything if node_of(run, name) is not None and run.metadata.uid not in memory.dropped]
-    begun = memory.begun.get(resource.metadata.uid)
-    if begun is None:
-        return tuple(found)
-    if any(run.metadata.name == begun.metadata.name for run in found):
-        del memory.begun[resource.metadata.uid]
-        return tuple(found)
-    # The cache may not have it yet; or it is gone already.
-    there = await world.context.client.find(OpenStackAnsibleEE, begun.metadata.name, begun.metadata.namespace)
-    if there is None:
-        del memory.begun[resource.metadata.uid]
-        return tuple(found)
-    return (*found, there)
-
-
-def _is_owned(run: OpenStackAnsibleEE, resource: NodeServiceResource) -> bool:
-    owner = run.metadata.controller
-    return owner is not None and owner.uid == resource.metadata.uid and not run.deleting
 
 
 def record_of(service: NodeService, resource: NodeServiceResource, seen: Seen) -> ServiceRecord:
@@ -152,7 +91,7 @@ def decide(service: NodeService, resource: NodeServiceResource, seen: Seen) -> P
         return Plan(steps=tuple(_find_old(record, seen)), waits=tuple(_find_down(resource, seen)))
     if waits := tuple(_find_waits(record, seen.whole, seen)):
         return Plan(waits=waits)
-    return _plan_run(resource, record, seen.whole, seen)
+    return _plan_run(service, resource, record, seen.whole, seen)
 
 
 def _find_waits(record: ServiceRecord, whole: Whole, seen: Seen) -> Iterable[Wait]:
@@ -167,7 +106,9 @@ def _find_waits(record: ServiceRecord, whole: Whole, seen: Seen) -> Iterable[Wai
         yield Wait("NodeNotReady", message, NODE_READY)
 
 
-def _plan_run(resource: NodeServiceResource, record: ServiceRecord, whole: Whole, seen: Seen) -> Plan:
+def _plan_run(
+    service: NodeService, resource: NodeServiceResource, record: ServiceRecord, whole: Whole, seen: Seen
+) -> Plan:
     candidate = Candidate(resource.node_name, (whole.due,), (record,))
     schedule = plan_runs((candidate,), seen.runs, seen.now, backoff=seen.backoff)
     if not schedule.runs:
@@ -175,9 +116,11 @@ def _plan_run(resource: NodeServiceResource, record: ServiceRecord, whole: Whole
         return Plan(waits=(replace(busy, after=schedule.again),))
     (new,) = schedule.runs
     machines = {resource.node_name: whole.prepared}
-    objects = tuple(describe_run(resource.metadata.name, new, whole.work, machines))
-    steps = (Begin(resource, objects, reason="Deploying", condition=DEPLOYMENT_READY),)
-    return Plan(steps=steps)
+    text = encode({service.override: whole.override})
+    override: JsonObject = {"metadata": {"name": name_override(service, resource)}, "data": text}
+    run = describe_run(resource.metadata.name, new, whole.work, machines)
+    objects: tuple[tuple[type[Resource], JsonObject], ...] = ((Secret, override), *run)
+    return Plan(steps=(Begin(resource, objects, reason="Deploying", condition=DEPLOYMENT_READY),))
 
 
 def _tell_deploying(record: ServiceRecord, otherwise: str) -> Wait:
@@ -237,27 +180,3 @@ def _phase(record: ServiceRecord, running: RunningService | None, seen: Seen, *,
         return "Waiting"
     up = seen.sign == "" or (seen.sign is None and was_up)
     return "Up" if up else "Starting"
-
-
-async def act(service: NodeService, step: Begin | Drop, world: World) -> None:
-    """Carry out one step."""
-    client = world.context.client
-    match step:
-        case Drop(run=run):
-            world.memory.dropped.add(run.metadata.uid)
-            await client.delete(OpenStackAnsibleEE, run.metadata.name, run.metadata.namespace, uid=run.metadata.uid)
-            if run.spec.inventorySecretName:
-                await client.delete(Secret, run.spec.inventorySecretName, run.metadata.namespace)
-        case Begin(resource=resource, objects=objects):
-            text = encode({service.override: resource.spec.customServiceConfig})
-            override = {"metadata": {"name": name_override(service, resource)}, "data": text}
-            await client.apply(Secret, _owned_body(override, resource))
-            for kind, body in objects:
-                made = await client.apply(kind, _owned_body(body, resource))
-                if isinstance(made, OpenStackAnsibleEE):
-                    world.memory.begun[resource.metadata.uid] = made
-
-
-def _owned_body(body: JsonObject, resource: NodeServiceResource) -> JsonObject:
-    metadata = {"namespace": resource.metadata.namespace, "ownerReferences": [owner_reference(resource)]}
-    return {**body, "metadata": {**body["metadata"], **metadata}}

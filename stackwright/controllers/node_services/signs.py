@@ -2,12 +2,14 @@
 
 import asyncio
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from stackwright.adapters.errors import AdapterError, Unavailable
 from stackwright.adapters.identity import Credentials, OtherApi, Session
+from stackwright.adapters.identity.session import Request
 from stackwright.api.base import JsonObject
-from stackwright.blueprint.dataplane.node_service import Sign
+from stackwright.blueprint.dataplane.node_service import Call, Sign
 from stackwright.blueprint.interfaces import INTERNAL
 from stackwright.blueprint.providers import IDENTITY, Sight
 from stackwright.blueprint.secret_values import read_value
@@ -48,7 +50,7 @@ class Signs:
 
     dialler: Dialler
     remembered: float = 4.0
-    apis: dict[Address, OtherApi] = field(default_factory=dict)
+    apis: dict[tuple[Address, str], OtherApi] = field(default_factory=dict)
     answers: dict[tuple[str, str], tuple[float, JsonObject]] = field(default_factory=dict)
     asking: dict[tuple[str, str], asyncio.Lock] = field(default_factory=dict)
 
@@ -59,20 +61,32 @@ class Signs:
             at, answer = self.answers.get(place, (0.0, {}))
             if at and time.monotonic() < at + self.remembered:
                 return answer
-            try:
-                answer = await self._api(address).read(sign.path)
-            except AdapterError as error:
-                return str(error)
-            self.answers[place] = (time.monotonic(), answer)
-            return answer
+            fresh = await self.read(address, sign, sign.path)
+            if not isinstance(fresh, str):
+                self.answers[place] = (time.monotonic(), fresh)
+            return fresh
 
-    def _api(self, address: Address) -> OtherApi:
-        if address not in self.apis:
+    async def read(
+        self, address: Address, sign: Sign, path: str, query: Mapping[str, str] | None = None
+    ) -> JsonObject | str:
+        """Return what stands at a path now, or why it cannot be read."""
+        try:
+            return await self._api(address, sign).read(path, query)
+        except AdapterError as error:
+            return str(error)
+
+    async def send(self, address: Address, sign: Sign, call: Call) -> None:
+        """Change something; raise an AdapterError if that is refused."""
+        await self._api(address, sign).ask(Request(call.method, call.path, body=call.body))
+
+    def _api(self, address: Address, sign: Sign) -> OtherApi:
+        key = (address, sign.version)
+        if key not in self.apis:
             # Another password or address is another client; the one before is of no use any more.
-            self.apis = {known: api for known, api in self.apis.items() if known.url != address.url}
+            self.apis = {known: api for known, api in self.apis.items() if known[0].url != address.url}
             session = Session(address.identity, address.credentials, dial=self._dial)
-            self.apis[address] = OtherApi(session, address.url, dial=self._dial)
-        return self.apis[address]
+            self.apis[key] = OtherApi(session, address.url, dial=self._dial, version=sign.version)
+        return self.apis[key]
 
     async def _dial(self, hostname: str) -> str:
         try:

@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from stackwright.api.base import JsonObject
 from stackwright.blueprint.dataplane.node_service import (
     SERVERS,
+    Call,
     Files,
     Image,
     NodeService,
+    Removal,
     Sign,
     of_config_map,
     of_secret,
@@ -17,9 +19,11 @@ from stackwright.kube import conditions
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.plan import Ends, Wait
 from stackwright.services.neutron import agents
+from stackwright.services.neutron.explanations import CONTROLLERS
 from stackwright.services.neutron.kinds import NeutronAPI, OVNMetadataAgent
 
 AGENT = "OVN Metadata agent"
+PATH = "/v2.0/agents"
 API = "network"
 
 
@@ -68,6 +72,13 @@ def judge(answer: JsonObject, host: str) -> str:
     return "" if any(agent.get("alive") for agent in mine) else f"Neutron says that the agent on host {host} is down"
 
 
+def forget(answer: JsonObject, host: str) -> Iterator[Call]:
+    """Yield what deletes the agents of a host: that of its chassis takes the chassis with it."""
+    for agent in answer.get("agents") or ():
+        if agent.get("host") == host and agent.get("agent_type") in (AGENT, *CONTROLLERS):
+            yield Call("DELETE", f"{PATH}/{agent['id']}")
+
+
 NODE_SERVICES = (
     NodeService(
         name="ovn-metadata-agent",
@@ -83,7 +94,15 @@ NODE_SERVICES = (
             "ovnControllerContainerImage": Image("edpm_ovn_controller_agent_image", ("ovn",)),
         },
         files=files,
-        sign=Sign(API, "/v2.0/agents", judge),
+        sign=Sign(API, PATH, judge),
+        removal=Removal(
+            variables={
+                "edpm_neutron_metadata_state": "absent",
+                "edpm_ovn_state": "absent",
+                "edpm_ovs_state": "absent",
+            },
+            forget=forget,
+        ),
         words=(NETWORK_DATABASE,),
         looks=(NeutronAPI,),
     ),

@@ -3,7 +3,17 @@
 from collections.abc import Iterator
 
 from stackwright.api.base import JsonObject
-from stackwright.blueprint.dataplane.node_service import SERVERS, Binding, Files, Image, NodeService, Sign, of_secret
+from stackwright.blueprint.dataplane.node_service import (
+    SERVERS,
+    Binding,
+    Call,
+    Files,
+    Image,
+    NodeService,
+    Removal,
+    Sign,
+    of_secret,
+)
 from stackwright.blueprint.providers import Sight
 from stackwright.kube import conditions
 from stackwright.kube.builtin import Secret
@@ -14,6 +24,7 @@ from stackwright.services.nova.kinds.external_compute import CELL_READY, NovaExt
 from stackwright.services.nova.kinds.nova import Nova
 
 COMPUTE = "nova-compute"
+PATH = "/v2.1/os-services"
 
 
 def waits(resource: NovaExternalCompute, sight: Sight) -> Iterator[Wait]:
@@ -75,12 +86,29 @@ def _find_cell(name: str, sight: Sight, condition: str = CELL_READY) -> NovaCell
 
 def judge(answer: JsonObject, host: str) -> str:
     """Return why the compute of a host is not up, by what Nova lists; "" if it is."""
-    rows = [row for row in answer.get("services") or () if row.get("binary") == COMPUTE and row.get("host") == host]
+    rows = _rows(answer, host)
     if not rows:
         return f"Nova does not know a compute on host {host} yet"
     if any(row.get("state") == "up" for row in rows):
         return ""
     return f"Nova says that the compute on host {host} is {rows[0].get('state', 'unknown')}"
+
+
+def close(answer: JsonObject, host: str) -> Iterator[Call]:
+    """Yield what keeps new servers away from a host."""
+    for row in _rows(answer, host):
+        if row.get("status") != "disabled":
+            body = {"status": "disabled", "disabled_reason": "Its NovaExternalCompute is being deleted"}
+            yield Call("PUT", f"{PATH}/{row['id']}", body)
+
+
+def forget(answer: JsonObject, host: str) -> Iterator[Call]:
+    """Yield what deletes a compute. Nova refuses while it has servers, and deletes its provider in Placement, too."""
+    return (Call("DELETE", f"{PATH}/{row['id']}") for row in _rows(answer, host))
+
+
+def _rows(answer: JsonObject, host: str) -> list[JsonObject]:
+    return [row for row in answer.get("services") or () if row.get("binary") == COMPUTE and row.get("host") == host]
 
 
 NODE_SERVICES = (
@@ -99,7 +127,14 @@ NODE_SERVICES = (
         },
         files=files,
         waits=waits,
-        sign=Sign("compute", "/v2.1/os-services", judge),
+        # The first version in which rows of all cells have an id of their own.
+        sign=Sign("compute", PATH, judge, "compute 2.53"),
+        removal=Removal(
+            variables={"edpm_nova_state": "absent", "edpm_libvirt_state": "absent"},
+            close=close,
+            occupants=("/v2.1/servers", {"all_tenants": "1", "host": "{host}", "limit": "3"}),
+            forget=forget,
+        ),
         brings=SERVERS,
         hands_on=hand_on_metadata,
         looks=(NovaCell, Nova),

@@ -59,9 +59,10 @@ class Serving(Plane):
 
     def up(self, *hosts: str) -> None:
         """Let Nova and Neutron know services on these hosts."""
-        rows = [{"binary": "nova-compute", "host": host, "state": "up"} for host in hosts]
-        agents = [{"agent_type": "OVN Metadata agent", "host": host, "alive": True} for host in hosts]
+        rows = [{"id": host, "binary": "nova-compute", "host": host, "state": "up"} for host in hosts]
+        agents = [{"id": host, "agent_type": "OVN Metadata agent", "host": host, "alive": True} for host in hosts]
         self.answers |= {"/v2.1/os-services": {"services": rows}, "/v2.0/agents": {"agents": agents}}
+        self.answers.setdefault("/v2.1/servers", {"servers": []})
 
     async def cell(self, name: str = "nova-cell1", *, ready: bool = True) -> None:
         """Make a cell, with what it writes for computes."""
@@ -107,8 +108,20 @@ async def _apis(answers: dict[str, Any]) -> AsyncIterator[str]:
             return web.Response(status=401)
         return web.json_response(answers.get(request.path, {}))
 
+    async def change(request: web.Request) -> web.Response:
+        path, _, name = request.path.rpartition("/")
+        (rows,) = answers[path].values()
+        (row,) = (row for row in rows if row["id"] == name)
+        if request.method == "DELETE":
+            rows.remove(row)
+        else:
+            row |= await request.json()
+        return web.json_response({})
+
     application = web.Application()
     application.router.add_get("/{path:.*}", answer)
+    application.router.add_put("/{path:.*}", change)
+    application.router.add_delete("/{path:.*}", change)
     runner = web.AppRunner(application, shutdown_timeout=0)
     await runner.setup()
     try:

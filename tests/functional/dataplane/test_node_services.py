@@ -124,6 +124,27 @@ async def test_one_that_was_there_before_its_node_is_adopted_and_kept_in_step(cl
         after = await client.get(NovaExternalCompute, "one", namespace)
         assert (after.spec.deploy, after.spec.networkAttachments) == (False, ("ctlplane",))
         assert after.spec.customServiceConfig == "[DEFAULT]\n"
-        # It goes with its node.
+
+
+async def test_a_node_does_not_go_while_servers_are_on_it(client: Client, namespace: str) -> None:
+    async with serving(client, namespace) as here, here.operator():
+        here.up("one")
+        here.answers["/v2.1/servers"] = {}
+        await here.cell()
+        await here.compute_nodes("one")
+        for kind in (NovaExternalCompute, OVNMetadataAgent):
+            await here.ready(kind, "one")
         await client.delete(OpenStackDataPlaneNode, "one", namespace)
-        await gone(client, NovaExternalCompute, "one", namespace)
+        await here.says(NovaExternalCompute, "ServiceReady", "nobody can be asked whether it is used", "one")
+        here.answers["/v2.1/servers"] = {"servers": [{"name": "web"}]}
+        await here.says(NovaExternalCompute, "ServiceReady", "still on the machine: web; migrate or delete", "one")
+        await here.says(OVNMetadataAgent, "ServiceReady", "NovaExternalCompute one is still there", "one")
+        (row,) = here.answers["/v2.1/os-services"]["services"]
+        assert row["status"] == "disabled"
+        assert len(here.machines.runs_of("nova")) == 1
+        here.answers["/v2.1/servers"] = {"servers": []}
+        for kind in (NovaExternalCompute, OVNMetadataAgent, OpenStackDataPlaneNode):
+            await gone(client, kind, "one", namespace)
+        assert (len(here.machines.runs_of("nova")), len(here.machines.runs_of("ovn"))) == (2, 2)
+        assert here.answers["/v2.1/os-services"] == {"services": []}
+        assert here.answers["/v2.0/agents"] == {"agents": []}

@@ -41,6 +41,7 @@ WHO_ENDS = {
     "Replacing": {ITSELF},
     "Running": {ITSELF},
     "ServiceNotReady": {ITSELF},
+    "Stopping": {ITSELF},
     # A trial that fails is told by its Job, as a warning.
     "Trial": {ITSELF},
     "Waiting": {ITSELF},
@@ -54,7 +55,8 @@ WHO_ENDS = {
     "NotProvisioned": {AUTHOR},
     "RabbitMqMissing": {AUTHOR},
     "RoleMissing": {AUTHOR},
-    "SshKeyMissing": {AUTHOR},
+    # Of a service that is being deleted nobody but the user can bring it back.
+    "SshKeyMissing": {AUTHOR, USER},
     "SecretIncomplete": {GIVEN},
     # A Service of ours comes by itself; the author of a KeystoneEndpoint names its KeystoneService. A Secret with a
     # snippet is the user's, whoever handed its name down.
@@ -66,6 +68,9 @@ WHO_ENDS = {
     "DatabaseElsewhere": {USER},
     "DeployedTwice": {USER},
     "ImageMissing": {USER},
+    # A service that another one needs goes after it; servers on it are the user's to move.
+    "InUse": {ITSELF, USER},
+    "InventoryMissing": {USER},
     "KeyInvalid": {USER},
     "MachineTaken": {USER},
     "NameDiffers": {USER},

@@ -31,8 +31,8 @@ def test_a_node_asks_by_its_annotations(
 @pytest.mark.parametrize(
     ("of", "by", "present", "bound", "mark"),
     [
-        pytest.param(node(cell="c1"), role(), None, "c1", "c1", id="made"),
-        pytest.param(node(), role(cell="c1"), None, "c1", "c1", id="made-by-the-role"),
+        pytest.param(node(cell="c1"), role(), None, "c1", "", id="made"),
+        pytest.param(node(), role(cell="c1"), None, "c1", "", id="made-by-the-role"),
         pytest.param(node(), role(), None, None, "", id="not-asked-for"),
         pytest.param(node(cell="c1"), role(), compute(""), "c1", "c1", id="one-that-was-there-is-adopted"),
         pytest.param(node(cell="c1", made="c1"), role(), None, None, "c1", id="deleted-and-not-made-again"),

@@ -12,8 +12,9 @@ from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.api.node_service import NodeServiceResource
 from stackwright.blueprint.dataplane.node_service import NodeService
 from stackwright.controllers.dataplane.run_job import describe_job
-from stackwright.controllers.node_services.deployment import Begin, Drop, Seen, decide, tell
+from stackwright.controllers.node_services.deployment import Seen, decide, tell
 from stackwright.controllers.node_services.preparation import Whole, prepare
+from stackwright.controllers.node_services.steps import Begin, Drop
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Wait
 from stackwright.kube.resource import Resource
