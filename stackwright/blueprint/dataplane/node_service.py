@@ -31,13 +31,10 @@ class Files:
 
 @dataclass(frozen=True)
 class Image:
-    """An image of the service: the variable that Ansible gets, and the components of the manifest to take it from.
-
-    The first component that the manifest has counts.
-    """
+    """An image of the service: the variable that Ansible gets, and the component of the manifest to take it from."""
 
     variable: str
-    components: tuple[str, ...]
+    component: str
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ def fill_in(
 
 
 def _defaults(service: NodeService, images: Mapping[str, ComponentImage]) -> dict[str, str]:
-    own = {name: find_default(image.components, images) for name, image in service.images.items()}
-    found = {RUNNER: find_default((IMAGE,), images), **own}
+    own = {name: find_default(image.component, images) for name, image in service.images.items()}
+    found = {RUNNER: find_default(IMAGE, images), **own}
     return {name: image for name, image in found.items() if image}
 
 

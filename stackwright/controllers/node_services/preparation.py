@@ -189,17 +189,17 @@ def find_images(service: NodeService, spec: NodeServiceSpec, around: Surrounding
         return Wait("ImageMissing", message, INPUT_READY, ends=Ends.BY_USER)
     found: dict[str, str] = {}
     for name, image in service.images.items():
-        stated = getattr(spec, name) or find_default(image.components, around.images)
+        stated = getattr(spec, name) or find_default(image.component, around.images)
         if not stated:
-            message = f"The image manifest has no {image.components[0]}; add it, or set {name}"
+            message = f"The image manifest has no {image.component}; add it, or set {name}"
             return Wait("ImageMissing", message, INPUT_READY, ends=Ends.BY_USER)
         found[image.variable] = stated
     return found
 
 
-def find_default(components: tuple[str, ...], images: Mapping[str, ComponentImage]) -> str:
-    """Return the image of the first of some components that the manifest has; "" if it has none."""
-    return next((images[name].reference for name in components if name in images), "")
+def find_default(component: str, images: Mapping[str, ComponentImage]) -> str:
+    """Return the image of a component of the manifest; "" if the manifest has none."""
+    return images[component].reference if component in images else ""
 
 
 def _divide(service: NodeService, files: tuple[Files, ...]) -> tuple[tuple[DataSource, ...], tuple[VolumeMounts, ...]]:

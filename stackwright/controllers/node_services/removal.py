@@ -28,7 +28,7 @@ from stackwright.controllers.dataplane.nodes import failure_of, is_applied
 from stackwright.controllers.dataplane.preparation import IMAGE, SSH_KEY, Prepared
 from stackwright.controllers.dataplane.run_inputs import describe_run
 from stackwright.controllers.needs import sight
-from stackwright.controllers.node_services.preparation import Surroundings
+from stackwright.controllers.node_services.preparation import Surroundings, find_default
 from stackwright.controllers.node_services.signs import Address, find_address
 from stackwright.controllers.node_services.steps import Begin, Tell, World, find_runs, is_owned
 from stackwright.kube import clock
@@ -104,7 +104,7 @@ def prepare_removal(
     if not has_value(key, SSH_KEY):
         message = f"Secret {spec.sshKeySecretName} has no value under the key {SSH_KEY}"
         return Wait("SshKeyMissing", _or_give_up(message), INPUT_READY, ends=Ends.BY_USER)
-    image = spec.ansibleEEContainerImage or (around.images[IMAGE].reference if IMAGE in around.images else "")
+    image = spec.ansibleEEContainerImage or find_default(IMAGE, around.images)
     machine = _describe_machine(resource, host, said)
     hidden = sight(Secret, SECRET_NAME.format(resource.node_name))
     secret = read_hosts(texts_of(hidden).get(INVENTORY_KEY, "")).get(host, {}) if hidden is not None else {}

@@ -90,8 +90,8 @@ NODE_SERVICES = (
         folder="neutron-metadata",
         override="25-neutron-metadata-override.conf",
         images={
-            "ovnMetadataAgentContainerImage": Image("edpm_neutron_metadata_agent_image", ("neutron",)),
-            "ovnControllerContainerImage": Image("edpm_ovn_controller_agent_image", ("ovn",)),
+            "ovnMetadataAgentContainerImage": Image("edpm_neutron_metadata_agent_image", "compute"),
+            "ovnControllerContainerImage": Image("edpm_ovn_controller_agent_image", "ovn"),
         },
         files=files,
         sign=Sign(API, PATH, judge),

@@ -25,6 +25,8 @@ from stackwright.services.nova.kinds.nova import Nova
 
 COMPUTE = "nova-compute"
 PATH = "/v2.1/os-services"
+# The component of the manifest that has what a machine needs to run servers, such as libvirt and QEMU.
+HYPERVISOR = "compute"
 
 
 def waits(resource: NovaExternalCompute, sight: Sight) -> Iterator[Wait]:
@@ -122,8 +124,8 @@ NODE_SERVICES = (
         folder="nova",
         override="02-nova-override.conf",
         images={
-            "novaComputeContainerImage": Image("edpm_nova_compute_image", ("nova-compute", "nova")),
-            "novaLibvirtContainerImage": Image("edpm_nova_libvirt_image", ("libvirt", "nova")),
+            "novaComputeContainerImage": Image("edpm_nova_compute_image", HYPERVISOR),
+            "novaLibvirtContainerImage": Image("edpm_nova_libvirt_image", HYPERVISOR),
         },
         files=files,
         waits=waits,

@@ -28,7 +28,7 @@ from tests.functional.dataplane.machines import Plane
 
 PASSWORD = "wonderland"
 CELL = "nova.openstack.org/cell"
-IMAGES = {name: ComponentImage(f"registry.example/{name}:1") for name in ("ansible-runner", "nova", "neutron", "ovn")}
+IMAGES = {name: ComponentImage(f"registry.example/{name}:1") for name in ("ansible-runner", "compute", "ovn")}
 PACE = Pace(ask_again=0.2, every=0.5, backoff=Backoff(first=1.0, longest=1.0))
 
 

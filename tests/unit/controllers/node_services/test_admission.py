@@ -108,7 +108,7 @@ def test_images_that_nobody_named_are_filled_in() -> None:
     filled = fill({"spec": {"novaComputeContainerImage": "mine:1"}})
     assert filled["spec"] == {
         "novaComputeContainerImage": "mine:1",
-        "novaLibvirtContainerImage": "registry.example/nova:1",
+        "novaLibvirtContainerImage": "registry.example/compute:1",
         "ansibleEEContainerImage": "registry.example/ansible-runner:1",
     }
     assert fill(filled) == filled

@@ -157,8 +157,8 @@ def test_a_run_has_the_files_the_images_and_the_variables() -> None:
     found = whole(COMPUTE, compute(), inventory("one", rack=2))
     assert found.prepared.variables.plain == {
         "rack": 2,
-        "edpm_nova_compute_image": "registry.example/nova:1",
-        "edpm_nova_libvirt_image": "registry.example/nova:1",
+        "edpm_nova_compute_image": "registry.example/compute:1",
+        "edpm_nova_libvirt_image": "registry.example/compute:1",
     }
     below = begin(AGENT, agent())
     assert [each.secretRef.name for each in below.spec.dataSources if each.secretRef] == [
