@@ -30,7 +30,10 @@ async def webhooks(here: Serving) -> AsyncIterator[None]:
 
     def known(kind: type[R], namespace: str | None) -> list[R]:
         assert here.runtime is not None
-        return here.runtime.informers.store(kind).list(namespace)
+        try:
+            return here.runtime.informers.store(kind).list(namespace)
+        except LookupError:
+            return []
 
     checks = roster.webhooks(here.controllers(), known, images=IMAGES)
     async with WebhookServer(checks, host="127.0.0.1", port=0) as server:

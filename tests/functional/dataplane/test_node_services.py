@@ -102,6 +102,7 @@ async def test_a_cell_does_not_change_also_where_no_webhook_says_so(client: Clie
         assert await client.find(NovaExternalCompute, "one", namespace) is None
         await here.annotate(OpenStackDataPlaneRole, "compute")
         await eventually(client, OpenStackDataPlaneNode, "one", namespace, is_unmarked)
+        here.up("one")
         await here.annotate(OpenStackDataPlaneNode, "one", cell="nova-cell2")
         again = await here.ready(NovaExternalCompute, "one")
         assert again.spec.cellName == "nova-cell2"

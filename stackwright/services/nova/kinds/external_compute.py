@@ -22,7 +22,6 @@ class NovaExternalComputeSpec(NodeServiceSpec, frozen=True, kw_only=True):
     """Which cell a compute belongs to, and which images it runs."""
 
     validations: ClassVar[tuple[Rule, ...]] = (
-        *NodeServiceSpec.validations,
         settled("cellName", "cellName cannot be changed: Nova cannot move a compute to another cell"),
     )
 
