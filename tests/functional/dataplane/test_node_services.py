@@ -144,8 +144,8 @@ async def test_a_node_does_not_go_while_servers_are_on_it(client: Client, namesp
         assert row["status"] == "disabled"
         assert len(here.machines.runs_of("nova")) == 1
         here.answers["/v2.1/servers"] = {"servers": []}
-        for kind in (NovaExternalCompute, OVNMetadataAgent, OpenStackDataPlaneNode):
-            await gone(client, kind, "one", namespace)
+        for each in (NovaExternalCompute, OVNMetadataAgent, OpenStackDataPlaneNode):
+            await gone(client, each, "one", namespace)
         assert (len(here.machines.runs_of("nova")), len(here.machines.runs_of("ovn"))) == (2, 2)
         assert here.answers["/v2.1/os-services"] == {"services": []}
         assert here.answers["/v2.0/agents"] == {"agents": []}
