@@ -2,6 +2,8 @@
 
 # Pauses the work on a resource and on everything that belongs to it: "true".
 PAUSED = "openstack.org/paused"
+# On a service of a node that is being deleted: "true" says that its machine is lost, and not waited for.
+MACHINE_LOST = "openstack.org/machine-lost"
 # Who owns a service's release: "operator", or "helm" if somebody uses helm by hand.
 RELEASE_OWNER = "openstack.org/release-owner"
 # Accepts that deleted Secrets are created again: the words that the condition named, separated by commas.

@@ -106,12 +106,14 @@ class NetworkDatabase:
 
     `inside` is how clients in the cluster reach it, `outside` how machines outside of it do. Both list every member
     by its number, as tcp:10.96.1.2:6641,tcp:10.96.1.3:6641, because these clients resolve no names. `inside` is empty
-    until the addresses are known, `outside` also if the database cannot be reached from there.
+    until the addresses are known, `outside` also if the database cannot be reached from there. `outside_config` is the
+    ConfigMap with what such machines have to know; "" where there is none.
     """
 
     role: str
     inside: str = ""
     outside: str = ""
+    outside_config: str = ""
 
 
 @dataclass(frozen=True)

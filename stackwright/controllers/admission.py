@@ -14,7 +14,7 @@ from stackwright.blueprint.images import ComponentImage
 from stackwright.controllers import database_names, doors, option_values, ownership, topologies
 from stackwright.controllers.known import Known
 from stackwright.kube.admission.checks import FieldError, Objections, Webhook
-from stackwright.kube.resource import CustomResource
+from stackwright.kube.resource import CustomResource, JsonObject
 
 __all__ = ["CHECKS", "Check", "Known", "ratchet", "webhooks"]
 
@@ -55,10 +55,12 @@ def webhooks(
     known: Known,
     further: Mapping[type[CustomResource], tuple[Check, ...]] | None = None,
     images: Mapping[str, ComponentImage] | None = None,
+    fill_in: Mapping[type[CustomResource], Callable[[JsonObject], JsonObject]] | None = None,
 ) -> tuple[Webhook[Any], ...]:
     """Return one webhook for each kind; `further` has the checks for only some kinds.
 
-    `images` are the images that the services run; we know every option of those that we build.
+    `images` are the images that the services run; we know every option of those that we build. `fill_in` has, for some
+    kinds, what a resource becomes before it is checked.
     """
 
     def values(_: CustomResource | None, new: CustomResource, __: Known) -> Objections:
@@ -66,10 +68,16 @@ def webhooks(
 
     special = further or {}
     every = (*CHECKS, values)
-    return tuple(_webhook(kind, (*every, *special.get(kind, ())), known) for kind in kinds)
+    filling = fill_in or {}
+    return tuple(_webhook(kind, (*every, *special.get(kind, ())), known, filling.get(kind)) for kind in kinds)
 
 
-def _webhook(kind: type[CustomResource], checks: tuple[Check, ...], known: Known) -> Webhook[Any]:
+def _webhook(
+    kind: type[CustomResource],
+    checks: tuple[Check, ...],
+    known: Known,
+    mutate: Callable[[JsonObject], JsonObject] | None = None,
+) -> Webhook[Any]:
     def find(old: CustomResource | None, new: CustomResource) -> Objections:
         return sum((check(old, new, known) for check in checks), Objections())
 
@@ -82,7 +90,7 @@ def _webhook(kind: type[CustomResource], checks: tuple[Check, ...], known: Known
     def hold(present: CustomResource) -> str:
         return HOLDS[kind](present, known)
 
-    return Webhook(kind, validate=validate, hold=hold if kind in HOLDS else None)
+    return Webhook(kind, mutate=mutate, validate=validate, hold=hold if kind in HOLDS else None)
 
 
 def ratchet(before: Objections, after: Objections) -> Objections:

@@ -8,7 +8,16 @@ from stackwright.api.dataplane import OpenStackDataPlane
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.api.topology import Topology
 from stackwright.blueprint.images import ComponentImage
-from stackwright.controllers import admission, broker, controlplane, database, dataplane, identity, service
+from stackwright.controllers import (
+    admission,
+    broker,
+    controlplane,
+    database,
+    dataplane,
+    identity,
+    node_services,
+    service,
+)
 from stackwright.controllers.admission import Known
 from stackwright.controllers.controlplane import ServiceOperator, ServiceOperators
 from stackwright.controllers.dialling import Dialler
@@ -30,7 +39,8 @@ def assemble(
         *database.controllers(dialler),
         *broker.controllers(dialler),
         *identity.controllers(dialler),
-        *dataplane.controllers(environment.images),
+        *dataplane.controllers(environment.images, reads=tuple(each.kind for each in services.node_services())),
+        *node_services.controllers(dialler, environment.images),
         *services.controllers(),
     )
 
@@ -68,6 +78,7 @@ def webhooks(
     alone: tuple[type[CustomResource], ...] = tuple(kind for kind, reader in read if reader in kept)
     kinds = (*kept, *alone) if operators is None else services.kinds()
     further = services.checks()
-    own = {umbrella: controlplane.check, **dataplane.checks}
-    further = {**further, **{kind: (*further.get(kind, ()), check) for kind, check in own.items()}}
-    return admission.webhooks(kinds, known, further, images)
+    outside = services.node_services()
+    for own in ({umbrella: controlplane.check}, dataplane.checks, node_services.checks(outside)):
+        further = {**further, **{kind: (*further.get(kind, ()), check) for kind, check in own.items()}}
+    return admission.webhooks(kinds, known, further, images, node_services.fill_in(outside, images or {}))

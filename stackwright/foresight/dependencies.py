@@ -14,6 +14,7 @@ from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.api.dataplane import OpenStackDataPlaneNode
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.api.mariadb import DATABASE_LABEL, SERVER_LABEL, MariaDBAccount, MariaDBDatabase
+from stackwright.api.node_service import NodeServiceResource
 from stackwright.api.rabbitmq import TransportURL
 from stackwright.controllers import needs
 from stackwright.controllers.controlplane.resolution import provided_needs
@@ -80,8 +81,23 @@ def _of_shared(resource: CustomResource, objects: Objects) -> Iterable[ResourceN
             failed = (record.run for record in resource.status.services if record.failures)
             running = (resource.status.running.run,) if resource.status.running is not None else ()
             yield from ((OpenStackAnsibleEE.kind.name, name) for name in (*running, *failed))
+        case NodeServiceResource():
+            yield from _of_node_service(resource)
         case KeystoneEndpoint():
             yield KeystoneService.kind.name, resource.spec.serviceName
+
+
+def _of_node_service(resource: NodeServiceResource) -> Iterable[ResourceName]:
+    """Yield the node of a service on nodes, what it is bound to, and its run, where that says why it is not ready."""
+    yield OpenStackDataPlaneNode.kind.name, resource.node_name
+    for service in services.node_services():
+        if isinstance(resource, service.kind) and service.binding is not None:
+            yield service.binding.of.kind.name, service.bound_to(resource)
+    running, record = resource.status.running, resource.status.deployment
+    if running is not None:
+        yield OpenStackAnsibleEE.kind.name, running.run
+    elif record is not None and record.failures:
+        yield OpenStackAnsibleEE.kind.name, record.run
 
 
 def _only(kind: str, objects: Objects) -> str:

@@ -5,10 +5,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from stackwright import services
 from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.base import CustomResource
 from stackwright.api.dataplane import OpenStackDataPlaneNode
+from stackwright.api.node_service import NodeServiceResource
 from stackwright.controllers.dataplane import run_job
+from stackwright.controllers.dataplane.run_inputs import prefix_runs
 from stackwright.controllers.service import labels
 from stackwright.foresight.kinds import chart_of
 from stackwright.kube.builtin import Job, Pod
@@ -34,6 +37,10 @@ def select(resource: CustomResource) -> "Selection":
     match resource:
         case OpenStackDataPlaneNode():
             return Selection(run_job.RUN_LABEL, node=name, host=resource.status.hostName or name)
+        case NodeServiceResource():
+            names = (each.name for each in services.node_services() if isinstance(resource, each.kind))
+            host = resource.status.hostName or resource.node_name
+            return Selection(run_job.RUN_LABEL, resource.node_name, host, prefix_runs(next(names, "")))
         case OpenStackAnsibleEE():
             return Selection(f"{run_job.RUN_LABEL}={name}")
     return Selection(f"{labels.NAME}={chart_of(type(resource))},{labels.INSTANCE}={name}")
@@ -41,16 +48,21 @@ def select(resource: CustomResource) -> "Selection":
 
 @dataclass(frozen=True)
 class Selection:
-    """Pods by their labels; of runs of Ansible only those that touch a node, and only what concerns its host."""
+    """Pods by their labels; of runs of Ansible only those that touch a node, and only what concerns its host.
+
+    `prefix` is how the names of those runs begin, if only one service is meant.
+    """
 
     labels: str
     node: str = ""
     host: str = ""
+    prefix: str = ""
 
     def has(self, pod: Pod) -> bool:
         """Return whether a pod with these labels is meant."""
         nodes = pod.metadata.annotations.get(run_job.NODES_ANNOTATION, "").split(",")
-        return not self.node or self.node in nodes
+        run = pod.metadata.labels.get(run_job.RUN_LABEL, "")
+        return not self.node or (self.node in nodes and run.startswith(self.prefix))
 
     def concerns(self, line: bytes) -> bool:
         """Return whether a line is worth showing: not if it says what a run does on another host."""

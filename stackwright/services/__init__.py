@@ -13,6 +13,7 @@ import stackwright.api
 from stackwright.api import discovery
 from stackwright.api.base import CustomResource
 from stackwright.api.controlplane import OpenStackControlPlane, Part, Section, control_plane_type
+from stackwright.blueprint.dataplane.node_service import NodeService
 from stackwright.blueprint.needs import CatalogEntry
 from stackwright.blueprint.providers import Offerer
 from stackwright.blueprint.service import Service
@@ -74,6 +75,13 @@ def controllers() -> tuple[Controller, ...]:
     """Return the controllers that folders add to those of their services; each names its team."""
     found = discovery.values_in(sys.modules[__name__], "controllers", "CONTROLLERS")
     return tuple(controller for entries in found for controller in entries)
+
+
+@cache
+def node_services() -> tuple[NodeService, ...]:
+    """Return what folders run on machines outside of the cluster."""
+    found = discovery.values_in(sys.modules[__name__], "node_services", "NODE_SERVICES")
+    return tuple(sorted((each for entries in found for each in entries), key=lambda each: str(each.name)))
 
 
 def part_of(kind: type[CustomResource]) -> tuple[Section, Part] | None:

@@ -126,6 +126,10 @@ class Session:
 
     # The token of this session.
 
+    async def token(self, *, stale: Token | None = None) -> Token:
+        """Return a token that is good; another one than a `stale` one that was refused."""
+        return await self._current() if stale is None else await self._renewed(stale)
+
     async def _current(self) -> Token:
         async with self._login:
             if self._token is not None and self._clock() < self._token[1]:

@@ -64,7 +64,7 @@ def resolve_work(name: str, look: Look, image: str, condition: str) -> Work | Wa
     spec = service.spec
     secrets = (DataSource(secretRef=ObjectReference(name=secret)) for secret in spec.secrets)
     sources = (*secrets, *spec.dataSources)
-    files = _digest_sources(sources, look, condition)
+    files = digest_sources(sources, look, condition)
     if isinstance(files, Wait):
         return files
     return Work(
@@ -79,7 +79,8 @@ def resolve_work(name: str, look: Look, image: str, condition: str) -> Work | Wa
     )
 
 
-def _digest_sources(sources: Iterable[DataSource], look: Look, condition: str) -> str | Wait:
+def digest_sources(sources: Iterable[DataSource], look: Look, condition: str) -> str | Wait:
+    """Return a digest of what stands in ConfigMaps and Secrets, or a wait for the first that is missing."""
     contents: list[Any] = []
     for source in sources:
         reference = source.secretRef or source.configMapRef

@@ -9,6 +9,11 @@ from stackwright.blueprint.dataplane.inheritance import Machine
 
 # The key of ConfigMaps with an inventory, and the file in a run.
 INVENTORY_KEY, INVENTORY_FILE = "inventory", "hosts.yaml"
+# How the objects with a node's inventory are named.
+NAME = "dataplanenode-{}"
+SECRET_NAME = "dataplanenode-{}-secret"  # noqa: S105  the name of an object
+# What says how a machine is reached, and what it is called: no variable of a user's.
+_REACHED = ("ansible_host", "ansible_user", "ansible_port", "canonical_hostname")
 
 
 def describe_host(machine: Machine, variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -26,6 +31,26 @@ def write_inventory(hosts: Mapping[str, Mapping[str, Any]]) -> str:
     """Return an inventory in YAML, the same for the same hosts."""
     listed = {name: dict(hosts[name]) for name in sorted(hosts)}
     return yaml.dump({"all": {"hosts": listed}}, Dumper=_Plain, sort_keys=True, default_flow_style=False, width=4096)
+
+
+def read_host(inventory: str, host: str) -> dict[str, Any] | None:
+    """Return the variables of a host in an inventory, but for how it is reached; None if it is not in there."""
+    found = read_hosts(inventory).get(host)
+    return None if found is None else without_way(found)
+
+
+def read_hosts(inventory: str) -> dict[str, dict[str, Any]]:
+    """Return the hosts of an inventory, each with all its variables; none if it cannot be read."""
+    try:
+        said: Any = yaml.safe_load(inventory)
+        return {str(name): dict(variables or {}) for name, variables in said["all"]["hosts"].items()}
+    except (yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError):
+        return {}
+
+
+def without_way(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the variables of a host that do not say how it is reached."""
+    return {name: value for name, value in variables.items() if name not in _REACHED}
 
 
 class _Plain(yaml.SafeDumper):

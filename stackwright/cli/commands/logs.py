@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import click
 
+from stackwright import services
 from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.base import CustomResource
 from stackwright.api.dataplane import OpenStackDataPlaneNode
@@ -24,8 +25,14 @@ from stackwright.kube.client import Client
 from stackwright.kube.errors import ApiError, Gone, Unreachable
 from stackwright.kube.watch import Lines
 
-# What has pods, in order of preference: services, and what runs of Ansible say of a node, or one run of all nodes.
-KINDS: tuple[type[CustomResource], ...] = (*service_kinds(), OpenStackDataPlaneNode, OpenStackAnsibleEE)
+# What has pods, in order of preference: services; what runs of Ansible say of a node, or of one service on a node; and
+# one run, of all its nodes.
+KINDS: tuple[type[CustomResource], ...] = (
+    *service_kinds(),
+    OpenStackDataPlaneNode,
+    *(each.kind for each in services.node_services()),
+    OpenStackAnsibleEE,
+)
 # How long until a watch that broke is opened again.
 AGAIN = 1.0
 
@@ -66,7 +73,7 @@ def logs(  # noqa: PLR0913  its options
     RESOURCE has pods, for example keystone, keystoneapi/keystone or galera/openstack. The command prints the logs of
     all its pods, and of the last pod of each of its Jobs (such as db-sync). If there are several pods, each line begins
     with the name of its pod. For a machine outside of the cluster, node/NAME, it prints what the runs of Ansible say of
-    that machine.
+    that machine; for a service on such a machine, such as novaexternalcompute/NAME, only the runs of that service.
     """
     if follow and previous:
         raise click.UsageError("the logs before a restart cannot be followed; remove --follow or --previous")

@@ -15,7 +15,7 @@ from stackwright.controllers.dataplane.runs import World, runs
 from stackwright.controllers.looking import Interests
 from stackwright.kube.builtin import ConfigMap, Job, Pod, Secret
 from stackwright.kube.controller import Controller, Watch
-from stackwright.kube.resource import Key
+from stackwright.kube.resource import Key, Resource
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,12 @@ class Rhythm:
 
 
 def controllers(
-    images: Mapping[str, ComponentImage], read: Read = read_pod, rhythm: Rhythm | None = None
+    images: Mapping[str, ComponentImage],
+    read: Read = read_pod,
+    rhythm: Rhythm | None = None,
+    reads: tuple[type[Resource], ...] = (),
 ) -> tuple[Controller, ...]:
-    """Return the controllers of this folder."""
+    """Return the controllers of this folder. `reads` are further kinds that the checks of admission look at."""
     rhythm = rhythm or Rhythm()
     image = images[IMAGE].reference if IMAGE in images else ""
     interests, occupancy, logs = Interests(), Occupancy(), RunLogs(read)
@@ -39,7 +42,8 @@ def controllers(
         watches=(*interests.watches((Secret, ConfigMap)), Watch(Pod, to=_run_of)),
     )
     of_runs = replace(of_runs, logs=True, reads=(OpenStackDataPlaneNode,))
-    return (data_planes.controller(), roles.controller(image, rhythm.backoff), nodes.controller(image), of_runs)
+    of_nodes = replace(nodes.controller(image), reads=reads)
+    return (data_planes.controller(), roles.controller(image, rhythm.backoff), of_nodes, of_runs)
 
 
 def _run_of(pod: Pod) -> Iterable[Key]:

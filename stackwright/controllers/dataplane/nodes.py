@@ -23,7 +23,7 @@ from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.blueprint.dataplane.host_keys import record as record_keys
 from stackwright.blueprint.dataplane.inheritance import find_twins
 from stackwright.blueprint.dataplane.inputs import REACH
-from stackwright.blueprint.dataplane.inventory import INVENTORY_KEY, describe_host, write_inventory
+from stackwright.blueprint.dataplane.inventory import INVENTORY_KEY, NAME, SECRET_NAME, describe_host, write_inventory
 from stackwright.blueprint.dataplane.records import find_running, fold
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.secret_values import encode
@@ -36,10 +36,6 @@ from stackwright.kube.plan import Ends, Wait
 from stackwright.kube.predicates import asked_differently
 from stackwright.kube.resource import JsonObject, Key
 from stackwright.kube.shapes.composite import Child, Composite
-
-# How the objects with a node's inventory are named.
-NAME = "dataplanenode-{}"
-SECRET_NAME = "dataplanenode-{}-secret"  # noqa: S105  the name of an object
 
 # What SSH says of a machine that has another key than the one that it knows.
 CHANGED_KEY = "REMOTE HOST IDENTIFICATION HAS CHANGED"

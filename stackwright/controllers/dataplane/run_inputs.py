@@ -55,8 +55,16 @@ def describe_run(
 def name_run(role: str, new: NewRun, nodes: Iterable[RunNode]) -> str:
     """Return the name of a run, which also a Job can have."""
     content = [role, new.service, new.sequence, new.common, [msgspec.to_builtins(each) for each in nodes]]
-    words = (part[:_PART].replace(".", "-").strip("-") for part in (new.service, role))
-    return "-".join((*words, fields.digest(content)))
+    return "-".join((*map(_shorten, (new.service, role)), fields.digest(content)))
+
+
+def prefix_runs(service: str) -> str:
+    """Return how the names of all runs of a service begin."""
+    return f"{_shorten(service)}-"
+
+
+def _shorten(part: str) -> str:
+    return part[:_PART].replace(".", "-").strip("-")
 
 
 def _inputs(prepared: Prepared, service: str) -> str:

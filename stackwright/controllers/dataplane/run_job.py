@@ -172,7 +172,7 @@ def _volumes(run: OpenStackAnsibleEE) -> Iterable[JsonObject]:
     if spec.playbookContents:
         yield {"name": "project", "configMap": {"name": own, **_items(PLAYBOOK)}}
     if spec.dataSources:
-        sources = [_projection(source) for source in spec.dataSources]
+        sources = [project_source(source) for source in spec.dataSources]
         yield {"name": "configs", "projected": {"sources": sources, "defaultMode": 0o440}}
     yield from _hidden_volumes(run)
 
@@ -191,7 +191,8 @@ def _items(*names: str) -> JsonObject:
     return {"items": [{"key": name, "path": name} for name in names]}
 
 
-def _projection(source: DataSource) -> JsonObject:
+def project_source(source: DataSource) -> JsonObject:
+    """Return a source of files as an entry of a projected volume."""
     reference = source.secretRef or source.configMapRef
     assert reference is not None  # noqa: S101  the schema requires one of them
     kind = "secret" if source.secretRef is not None else "configMap"

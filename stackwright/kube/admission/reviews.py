@@ -91,7 +91,7 @@ def validation(webhook: Webhook[R], request: AdmissionRequest) -> AdmissionRespo
     if webhook.validate is None or not _said_something(request):
         return AdmissionResponse(uid=request.uid, allowed=True)
     try:
-        new = msgspec.json.decode(request.object, type=webhook.kind)
+        new = _read(webhook.kind, request.object)
     except msgspec.ValidationError as error:
         objections = Objections(errors=(_misfit(error),))
     else:
@@ -138,6 +138,19 @@ def _old(webhook: Webhook[R], request: AdmissionRequest) -> R | None:
         # It was written by another version and cannot be compared; the new object is checked like a newly created one.
         _log.warning("the stored object does not fit its type", kind=str(webhook.kind.kind), error=str(error))
         return None
+
+
+def _read(kind: type[R], raw: msgspec.Raw) -> R:
+    """Return an object as its type.
+
+    The server sends null for annotations and labels of which the last one was taken away.
+    """
+    body = msgspec.json.decode(raw, type=JsonObject)
+    metadata = body.get("metadata")
+    if not isinstance(metadata, dict) or None not in metadata.values():
+        return msgspec.json.decode(raw, type=kind)
+    present = {name: value for name, value in metadata.items() if value is not None}
+    return msgspec.json.decode(msgspec.json.encode({**body, "metadata": present}), type=kind)
 
 
 def _fits(kind: type[R], body: msgspec.Raw) -> bool:

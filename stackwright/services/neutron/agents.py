@@ -25,15 +25,15 @@ FILES = {
 }
 
 
-def secret_name(facts: NeutronFacts, agent: str) -> str:
-    """Return the name of the Secret for a kind of agent."""
-    return f"{facts.name}-{agent}-neutron-config"
+def secret_name(neutron: str, agent: str) -> str:
+    """Return the name of the Secret that a NeutronAPI writes for a kind of agent."""
+    return f"{neutron}-{agent}-neutron-config"
 
 
 def exports(resource: NeutronAPI, facts: NeutronFacts) -> Iterator[Export]:
     """Yield the Secrets whose addresses are known and can be reached."""
     for agent, said in _configurations(facts).items():
-        name = secret_name(facts, agent)
+        name = secret_name(facts.name, agent)
         yield Export(name, {FILES[agent]: ini.render(said)}, condition=CONDITION, noted=name)
 
 
@@ -42,10 +42,10 @@ def findings(facts: NeutronFacts) -> Iterator[Finding]:
 
     The condition holds all the same: a cloud without agents outside lacks nothing.
     """
-    absent = [secret_name(facts, agent) for agent in (METADATA, OVN_AGENT) if _lacks(facts, agent)]
+    absent = [secret_name(facts.name, agent) for agent in (METADATA, OVN_AGENT) if _lacks(facts, agent)]
     reasons = [*_closed(facts)] if absent else []
     if facts.outside_messaging.why:
-        absent += [secret_name(facts, agent) for agent in (SRIOV, DHCP)]
+        absent += [secret_name(facts.name, agent) for agent in (SRIOV, DHCP)]
         reasons.append(facts.outside_messaging.why)
     if absent:
         message = f"Not written: {', '.join(f'Secret {name}' for name in absent)}; {'; '.join(reasons)}"

@@ -1,4 +1,4 @@
-"""The kind of Neutron."""
+"""The kinds of Neutron: its API, and the agent on machines outside of the cluster that serves metadata."""
 
 from typing import Annotated, ClassVar
 
@@ -24,7 +24,15 @@ from stackwright.api.base import (
     shown,
 )
 from stackwright.api.exposure import ApiOverride, ApiTls, Certificate
-from stackwright.api.forms import OPTIONAL_NAME, AccountName, ObjectName, UserName
+from stackwright.api.forms import OPTIONAL_NAME, AccountName, ImageReference, ObjectName, UserName
+from stackwright.api.node_service import (
+    DEPLOYMENT_READY,
+    INPUT_READY,
+    NODE_READY,
+    SERVICE_READY,
+    NodeServiceResource,
+    NodeServiceSpec,
+)
 from stackwright.api.pods import ExtraMountsList
 from stackwright.api.service import RabbitMqConfig, ServiceAuth, ServiceResource, ServiceSpec, ServiceStatus
 
@@ -155,4 +163,30 @@ class NeutronAPI(ServiceResource, frozen=True, kw_only=True):
     status: NeutronAPIStatus = NeutronAPIStatus()
 
 
-KINDS: tuple[type[CustomResource], ...] = (NeutronAPI,)
+class OVNMetadataAgentSpec(NodeServiceSpec, frozen=True, kw_only=True):
+    """Which images the agent runs, and what it stands on."""
+
+    ovnMetadataAgentContainerImage: Annotated[
+        ImageReference, describe("The image of the agent; if absent, the one of the image manifest.")
+    ] = ""
+    ovnControllerContainerImage: Annotated[
+        ImageReference,
+        describe("The image of Open vSwitch and ovn-controller; if absent, the one of the image manifest."),
+    ] = ""
+
+
+class OVNMetadataAgent(NodeServiceResource, frozen=True, kw_only=True):
+    """The agent on a machine outside of the cluster by which servers there reach the metadata service.
+
+    Open vSwitch and ovn-controller, on which it stands, are part of it. It is created for each node that has, or whose
+    role has, the annotation neutron.openstack.org/ovn-metadata-agent: "true", and for each node that runs servers.
+    """
+
+    kind: ClassVar[Kind] = Kind(GROUP, VERSION, "OVNMetadataAgent", "ovnmetadataagents")
+    definition: ClassVar[Definition] = shown(Column("Phase", ".status.phase", description="How far it is"))
+    conditions: ClassVar[tuple[str, ...]] = (INPUT_READY, NODE_READY, DEPLOYMENT_READY, SERVICE_READY)
+
+    spec: OVNMetadataAgentSpec = OVNMetadataAgentSpec()
+
+
+KINDS: tuple[type[CustomResource], ...] = (NeutronAPI, OVNMetadataAgent)

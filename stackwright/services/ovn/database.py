@@ -213,7 +213,9 @@ def advice(resource: OVNDBCluster, sight: Sight) -> Iterable[tuple[str, str]]:
 
 def offer(resource: OVNDBCluster) -> NetworkDatabase:
     """Return what others need to know about a database."""
-    return NetworkDatabase(resource.spec.dbType, resource.status.internalDbAddress, resource.status.dbAddress)
+    role, outside = resource.spec.dbType, resource.status.dbAddress
+    config = OUTSIDE_CONFIG if role == "SB" and outside else ""
+    return NetworkDatabase(role, resource.status.internalDbAddress, outside, config)
 
 
 def _imagine(wish: NetworkDatabase) -> JsonObject:

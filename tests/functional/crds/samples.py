@@ -29,6 +29,8 @@ LEAST: dict[str, JsonObject] = {
     },
     "MariaDBAccount": {"userName": "glance_1a2b", "secret": "glance-db-secret"},
     "MariaDBDatabase": {},
+    "NovaExternalCompute": {},
+    "OVNMetadataAgent": {},
     "OpenStackAnsibleEE": {"playbook": "stackwright.edpm.bootstrap"},
     "OpenStackControlPlane": {"secret": "osp-secret", "storageClass": "local"},
     "OpenStackDataPlane": {},

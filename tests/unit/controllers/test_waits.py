@@ -17,7 +17,11 @@ GIVEN = "ends"
 WHO_ENDS = {
     # Others are at it.
     "ApiNotReady": {ITSELF},
+    # `deploy: false` is a wish, and no fault.
+    "DeployIsOff": {ITSELF},
+    "Deploying": {ITSELF},
     "HelmAtWork": {ITSELF},
+    "InventoryNotReady": {ITSELF},
     "KeystoneGoing": {ITSELF},
     "KeystoneNotReady": {ITSELF},
     "LoadBalancerPending": {ITSELF},
@@ -27,12 +31,17 @@ WHO_ENDS = {
     "MemcachedNotReady": {ITSELF},
     "NodeAddressMissing": {ITSELF},
     "NodeBusy": {ITSELF},
+    "NodeNotReady": {ITSELF},
     "NodePortMissing": {ITSELF},
+    "NotAdopted": {ITSELF},
+    "NotAsked": {ITSELF},
+    "NotUp": {ITSELF},
     "RabbitMqGoing": {ITSELF},
     "RabbitMqNotReady": {ITSELF},
     "Replacing": {ITSELF},
     "Running": {ITSELF},
     "ServiceNotReady": {ITSELF},
+    "Stopping": {ITSELF},
     # A trial that fails is told by its Job, as a warning.
     "Trial": {ITSELF},
     "Waiting": {ITSELF},
@@ -42,21 +51,30 @@ WHO_ENDS = {
     "MariaDBDatabaseMissing": {AUTHOR},
     "MariaDBServerMissing": {AUTHOR},
     "MemcachedMissing": {AUTHOR},
+    "NodeMissing": {AUTHOR},
     "NotProvisioned": {AUTHOR},
     "RabbitMqMissing": {AUTHOR},
     "RoleMissing": {AUTHOR},
-    "SshKeyMissing": {AUTHOR},
+    # Of a service that is being deleted nobody but the user can bring it back.
+    "SshKeyMissing": {AUTHOR, USER},
     "SecretIncomplete": {GIVEN},
     # A Service of ours comes by itself; the author of a KeystoneEndpoint names its KeystoneService. A Secret with a
     # snippet is the user's, whoever handed its name down.
     "ServiceMissing": {ITSELF, AUTHOR},
     "SecretMissing": {GIVEN, AUTHOR, USER},
     # Only the user can mend it.
+    "BindingChanged": {USER},
     "ChartMissing": {USER},
     "DatabaseElsewhere": {USER},
+    "DeployedTwice": {USER},
     "ImageMissing": {USER},
+    # A service that another one needs goes after it; servers on it are the user's to move.
+    "InUse": {ITSELF, USER},
+    "InventoryMissing": {USER},
     "KeyInvalid": {USER},
     "MachineTaken": {USER},
+    "NameDiffers": {USER},
+    "NotAskedFor": {USER},
     "SecretInvalid": {USER},
     "TopologyMissing": {USER},
     "VariableInvalid": {USER},

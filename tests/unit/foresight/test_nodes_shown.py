@@ -13,6 +13,7 @@ from stackwright.foresight import dependencies, tree
 from stackwright.foresight.objects import Objects
 from stackwright.foresight.tree import State
 from stackwright.kube.resource import R
+from stackwright.services.nova.kinds.external_compute import NovaExternalCompute
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 
@@ -63,3 +64,19 @@ def test_nodes_stand_below_their_role_with_their_phase() -> None:
 
 def test_a_node_waits_for_the_run_that_failed() -> None:
     assert dependencies.list_needed(NODE, OBJECTS) == (("OpenStackAnsibleEE", "prepare-1"),)
+
+
+def test_a_service_on_a_node_stands_below_it_and_waits_for_its_cell_and_its_run() -> None:
+    going = {"name": "x", "run": "x-1"}
+    spec = {"cellName": "nova-cell1", "dataplaneNodeName": "one"}
+    compute = made(NovaExternalCompute, "mine", "one", spec, {"phase": "Deploying", "running": going})
+    needed = dependencies.list_needed(compute, OBJECTS)
+    assert needed == (
+        ("OpenStackDataPlaneNode", "one"),
+        ("NovaCell", "nova-cell1"),
+        ("OpenStackAnsibleEE", "x-1"),
+    )
+    (plane, *_) = tree.build(Objects((*OBJECTS.all(), compute)))
+    node = tree.find((plane,), ("OpenStackDataPlaneNode", "one"))
+    assert node is not None
+    assert [(child.kind, child.phase) for child in node.children] == [("NovaExternalCompute", "Deploying")]

@@ -10,11 +10,12 @@ from stackwright.api.dataplane import (
     OpenStackDataPlaneNodeStatus,
 )
 from stackwright.cli.commands import logs
-from stackwright.controllers.dataplane.run_job import NODES_ANNOTATION
+from stackwright.controllers.dataplane.run_job import NODES_ANNOTATION, RUN_LABEL
 from stackwright.foresight import pod_logs
 from stackwright.foresight.pod_logs import Source
 from stackwright.kube.builtin import Deployment, Job, Pod
 from stackwright.kube.resource import ObjectMeta
+from stackwright.services.nova.kinds.external_compute import NovaExternalCompute
 from tests.unit.foresight.clouds import made
 
 JOB, SERVER = made(Job, "db-sync"), made(Deployment, "keystone")
@@ -95,3 +96,14 @@ def test_of_a_node_the_runs_that_touch_it_are_read_and_what_they_say_of_it() -> 
     assert not selection.has(Pod(metadata=ObjectMeta(annotations={NODES_ANNOTATION: "two,one-more"})))
     lines = [b'{"host": "one.example"}', b'{"host": "two"}', b'{"summary": {}}', b"PLAY", b"[1]"]
     assert [line for line in lines if selection.concerns(line)] == [lines[0], *lines[2:]]
+
+
+def test_the_log_of_a_service_on_a_node_is_that_of_its_own_runs() -> None:
+    selection = pod_logs.select(NovaExternalCompute(metadata=ObjectMeta(name="one")))
+    assert (selection.labels, selection.node, selection.host) == (RUN_LABEL, "one", "one")
+
+    def run(name: str) -> Pod:
+        return Pod(metadata=ObjectMeta(labels={RUN_LABEL: name}, annotations={NODES_ANNOTATION: "one"}))
+
+    assert selection.has(run("nova-external-comput-one-1a2b"))
+    assert not selection.has(run("configure-os-compute-1a2b"))

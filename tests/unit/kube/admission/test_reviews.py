@@ -89,6 +89,12 @@ def fields(response: AdmissionResponse) -> list[str]:
             ["spec.size"],
             id="a-new-label-is-the-users-change",
         ),
+        pytest.param(
+            widget({"size": 1}, annotations=None),
+            widget({"size": 1}, annotations={"a": "b"}),
+            [],
+            id="the-last-annotation-can-be-taken-away",
+        ),
         pytest.param(widget({"size": "x"}), None, ["spec.size"], id="a-type-that-does-not-fit-names-its-field"),
         pytest.param(
             widget({"size": 1, "mode": "b"}),

@@ -1,0 +1,163 @@
+"""What is refused: a node keeps what it is bound to, and gets no service twice.
+
+A change of a role, or of the role of a node, is judged by what it means for each node. Pure.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+
+from stackwright.api.dataplane import (
+    OpenStackDataPlane,
+    OpenStackDataPlaneNode,
+    OpenStackDataPlaneRole,
+)
+from stackwright.api.dataplane_service import OpenStackDataPlaneService
+from stackwright.api.node_service import NodeServiceResource
+from stackwright.blueprint.dataplane.node_service import NodeService
+from stackwright.blueprint.dataplane.wishes import wish_of
+from stackwright.controllers.known import Known
+from stackwright.kube.admission.checks import FieldError, Objections
+from stackwright.kube.resource import CustomResource
+
+Check = Callable[[CustomResource | None, CustomResource, Known], Objections]
+Nodes = OpenStackDataPlaneNode
+Roles = OpenStackDataPlaneRole
+FORBIDDEN = "FieldValueForbidden"
+
+
+def checks(services: tuple[NodeService, ...]) -> Mapping[type[CustomResource], Check]:
+    """Return the checks of the kinds of the data plane, and of the services' own kinds."""
+    return {
+        OpenStackDataPlaneNode: partial(_check_node, services),
+        OpenStackDataPlaneRole: partial(_check_role, services),
+        OpenStackDataPlane: partial(_check_data_plane, services),
+        OpenStackDataPlaneService: partial(_check_service, services),
+        **dict.fromkeys((service.kind for service in services), _check_name),
+    }
+
+
+def _check_node(
+    services: tuple[NodeService, ...], old: CustomResource | None, new: CustomResource, known: Known
+) -> Objections:
+    assert isinstance(new, Nodes)  # noqa: S101  the table above says for which kind
+    before = old if isinstance(old, Nodes) else None
+    roles = {role.metadata.name: role for role in known(Roles, new.metadata.namespace)}
+    role = roles.get(new.spec.role)
+    errors: list[FieldError] = []
+    for service in services:
+        moved = before is not None and before.spec.role != new.spec.role
+        same = before is not None and _own(service, before) == _own(service, new)
+        path = "spec.role" if moved and same else _path(service)
+        was = wish_of(service, before, roles.get(before.spec.role), services) if before is not None else ""
+        errors += _refuse_move(service, new, was, wish_of(service, new, role, services), path, known)
+        if role is not None and wish_of(service, new, role, services):
+            errors += _refuse_twice(service, role, path, known)
+    return Objections(tuple(errors))
+
+
+def _check_role(
+    services: tuple[NodeService, ...], old: CustomResource | None, new: CustomResource, known: Known
+) -> Objections:
+    assert isinstance(new, Roles)  # noqa: S101  the table above says for which kind
+    before = old if isinstance(old, Roles) else None
+    nodes = [node for node in known(Nodes, new.metadata.namespace) if node.spec.role == new.metadata.name]
+    errors: list[FieldError] = []
+    for service in services:
+        for node in nodes:
+            was = wish_of(service, node, before, services)
+            errors += _refuse_move(service, node, was, wish_of(service, node, new, services), _path(service), known)
+        asked = any(wish_of(service, node, new, services) for node in nodes)
+        if asked or new.metadata.annotations.get(service.annotation):
+            errors += _refuse_twice(service, new, "spec.services", known)
+    return Objections(tuple(dict.fromkeys(errors)))
+
+
+def _check_data_plane(
+    services: tuple[NodeService, ...], _: CustomResource | None, new: CustomResource, known: Known
+) -> Objections:
+    """Return which nodes would get another role that does not fit what they are bound to."""
+    assert isinstance(new, OpenStackDataPlane)  # noqa: S101  the table above says for which kind
+    namespace = new.metadata.namespace
+    roles = {role.metadata.name: role for role in known(Roles, namespace)}
+    errors: list[FieldError] = []
+    for node in known(Nodes, namespace):
+        wanted = new.spec.nodes.get(node.metadata.name)
+        if wanted is None or wanted.role == node.spec.role:
+            continue
+        path = f"spec.nodes[{node.metadata.name}].role"
+        moved = Nodes(metadata=node.metadata, spec=wanted)
+        for service in services:
+            was = wish_of(service, node, roles.get(node.spec.role), services)
+            will = wish_of(service, moved, roles.get(wanted.role), services)
+            errors += _refuse_move(service, node, was, will, path, known)
+    return Objections(tuple(errors))
+
+
+def _check_service(
+    services: tuple[NodeService, ...], _: CustomResource | None, new: CustomResource, known: Known
+) -> Objections:
+    assert isinstance(new, OpenStackDataPlaneService)  # noqa: S101  the table above says for which kind
+    namespace, name = new.metadata.namespace, new.metadata.name
+    roles = {role.metadata.name: role for role in known(Roles, namespace) if name in role.spec.services}
+    for service in services:
+        if not service.is_run_by(new.spec):
+            continue
+        for node in known(Nodes, namespace):
+            role = roles.get(node.spec.role)
+            if role is not None and wish_of(service, node, role, services):
+                message = (
+                    f"node {node.metadata.name} gets the same by {service.kind.kind.name}; remove {name} from the "
+                    f"services of role {role.metadata.name}, or remove the annotation {service.annotation}"
+                )
+                field = "spec.playbook" if new.spec.playbook else "spec.role"
+                return Objections((FieldError(field, message, FORBIDDEN),))
+    return Objections()
+
+
+def _check_name(_: CustomResource | None, new: CustomResource, __: Known) -> Objections:
+    assert isinstance(new, NodeServiceResource)  # noqa: S101  the table above says for which kinds
+    if new.node_name == new.metadata.name:
+        return Objections()
+    message = f"must be the name of this resource, {new.metadata.name}, or be left out"
+    return Objections((FieldError("spec.dataplaneNodeName", message, value=new.node_name),))
+
+
+def _refuse_move(
+    service: NodeService, node: OpenStackDataPlaneNode, was: str, will: str, path: str, known: Known
+) -> Iterator[FieldError]:
+    """Yield why a node cannot be bound to something else: from unset to set is allowed, and nothing else.
+
+    To unset it is allowed as soon as the resource of the service is gone.
+    """
+    if service.binding is None:
+        return
+    name = node.metadata.name
+    there = next((each for each in known(service.kind, node.metadata.namespace) if each.metadata.name == name), None)
+    bound = service.bound_to(there) or was
+    if not bound or will == bound:
+        return
+    kind = service.kind.kind.name
+    if will:
+        message = f"node {name} is bound to {bound} and cannot change to {will}: {service.binding.why}"
+        yield FieldError(path, message, FORBIDDEN)
+    elif there is not None:
+        message = f"node {name} is bound to {bound}; delete its {kind} first"
+        yield FieldError(path, message, FORBIDDEN)
+
+
+def _refuse_twice(service: NodeService, role: OpenStackDataPlaneRole, path: str, known: Known) -> Iterator[FieldError]:
+    for other in known(OpenStackDataPlaneService, role.metadata.namespace):
+        if other.metadata.name in role.spec.services and service.is_run_by(other.spec):
+            message = (
+                f"{service.kind.kind.name} and OpenStackDataPlaneService {other.metadata.name} of role "
+                f"{role.metadata.name} would deploy the same; use one of them"
+            )
+            yield FieldError(path, message, FORBIDDEN)
+
+
+def _own(service: NodeService, node: OpenStackDataPlaneNode) -> str | None:
+    return node.metadata.annotations.get(service.annotation)
+
+
+def _path(service: NodeService) -> str:
+    return f"metadata.annotations[{service.annotation}]"

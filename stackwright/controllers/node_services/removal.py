@@ -1,0 +1,218 @@
+"""A service on a node that is being deleted: nothing is taken away while somebody uses it.
+
+No new work is let in, then its API is asked whether something is still there. A question that cannot be asked is a no.
+Then Ansible stops the service on the machine, and its API forgets it. What is left of the node (its inventory, its key)
+is enough for that: the role may be gone already.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from stackwright.api.annotations import MACHINE_LOST
+from stackwright.api.ansibleee import OpenStackAnsibleEE
+from stackwright.api.dataplane import ServiceRecord
+from stackwright.api.node_service import DEPLOYMENT_READY, INPUT_READY, SERVICE_READY, NodeServiceResource
+from stackwright.blueprint.dataplane.inheritance import Machine
+from stackwright.blueprint.dataplane.inputs import Work, common_key, digest_secret, input_hash
+from stackwright.blueprint.dataplane.inventory import INVENTORY_KEY, NAME, SECRET_NAME, read_hosts, without_way
+from stackwright.blueprint.dataplane.node_service import Call, NodeService
+from stackwright.blueprint.dataplane.records import find_running, fold
+from stackwright.blueprint.dataplane.schedule import Backoff, Candidate, Due, plan_runs
+from stackwright.blueprint.dataplane.variables import Variables
+from stackwright.blueprint.dataplane.wishes import find_followed
+from stackwright.blueprint.providers import Sight
+from stackwright.blueprint.secret_values import has_value, texts_of
+from stackwright.controllers.dataplane.nodes import failure_of, is_applied
+from stackwright.controllers.dataplane.preparation import IMAGE, SSH_KEY, Prepared
+from stackwright.controllers.dataplane.run_inputs import describe_run
+from stackwright.controllers.needs import sight
+from stackwright.controllers.node_services.preparation import Surroundings, find_default
+from stackwright.controllers.node_services.signs import Address, find_address
+from stackwright.controllers.node_services.steps import Begin, Tell, World, find_runs, is_owned
+from stackwright.kube import clock
+from stackwright.kube.builtin import ConfigMap, Secret
+from stackwright.kube.plan import Ends, Plan, Wait
+from stackwright.kube.resource import JsonObject
+
+# How many of those that use a service are named.
+NAMED = 3
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """What was seen of a service that is being deleted.
+
+    `answer` is what its API says, or why it does not. `occupants` are those that use it, None where nobody knows.
+    """
+
+    now: datetime
+    prepared: tuple[Work, Prepared] | Wait
+    begun: bool
+    answer: JsonObject | str = ""
+    occupants: tuple[str, ...] | None = None
+    address: Address | None = None
+    needed_by: str = ""
+    runs: tuple[OpenStackAnsibleEE, ...] = ()
+    backoff: Backoff = field(default_factory=Backoff)
+    ask_again: float = 5.0
+
+
+async def observe_removal(service: NodeService, resource: NodeServiceResource, world: World) -> Leaving:
+    """Ask the API of a service whether somebody uses it on this machine."""
+    around = sight(world.interests.begin(resource, world.context))
+    prepared = prepare_removal(service, resource, around, world.around)
+    needed_by = find_needing(service, resource, around, world.around)
+    address = find_address(service.sign, around)
+    runs = await find_runs(resource, world)
+    begun = resource.status.deployment is not None or any(is_owned(run, resource) for run in runs)
+    seen = Leaving(clock.now(), prepared, begun, needed_by=needed_by, runs=runs, backoff=world.backoff)
+    seen = replace(seen, ask_again=world.ask_again)
+    if not begun or isinstance(address, str):
+        return replace(seen, answer=str(address))
+    answer = await world.signs.read(address, service.sign, service.sign.path)
+    seen = replace(seen, address=address, answer=answer)
+    if isinstance(answer, str) or name_occupants(answer) is None:
+        return seen
+    if service.removal.occupants is None:
+        return replace(seen, occupants=())
+    path, query = service.removal.occupants
+    asked = {name: value.format(host=host_of(resource)) for name, value in query.items()}
+    listed = await world.signs.read(address, service.sign, path, asked)
+    return replace(seen, answer=listed) if isinstance(listed, str) else replace(seen, occupants=name_occupants(listed))
+
+
+def name_removal(service: NodeService) -> str:
+    """Return what runs that remove a service are said to apply."""
+    return f"{service.name}-removal"
+
+
+def prepare_removal(
+    service: NodeService, resource: NodeServiceResource, sight: Sight, around: Surroundings
+) -> tuple[Work, Prepared] | Wait:
+    """Return what removes a service from its machine, or a wait for what is missing."""
+    spec = resource.spec
+    name = spec.inventoryConfigMapName or NAME.format(resource.node_name)
+    there = sight(ConfigMap, name)
+    hosts = read_hosts(there.data.get(INVENTORY_KEY, "")) if there is not None else {}
+    if len(hosts) != 1:
+        message = f"ConfigMap {name}, which says how the machine is reached, is not there or has not one host"
+        return Wait("InventoryMissing", _or_give_up(message), INPUT_READY, ends=Ends.BY_USER)
+    ((host, said),) = hosts.items()
+    key = sight(Secret, spec.sshKeySecretName)
+    if not has_value(key, SSH_KEY):
+        message = f"Secret {spec.sshKeySecretName} has no value under the key {SSH_KEY}"
+        return Wait("SshKeyMissing", _or_give_up(message), INPUT_READY, ends=Ends.BY_USER)
+    image = spec.ansibleEEContainerImage or find_default(IMAGE, around.images)
+    machine = _describe_machine(resource, host, said)
+    hidden = sight(Secret, SECRET_NAME.format(resource.node_name))
+    secret = read_hosts(texts_of(hidden).get(INVENTORY_KEY, "")).get(host, {}) if hidden is not None else {}
+    variables = Variables({**without_way(said), **service.removal.variables}, secret)
+    work = Work(name_removal(service), image, playbook=service.playbook, type=service.folder)
+    due = Due(work.service, input_hash(work, machine, variables, digest_secret(key)), common_key(work, machine))
+    return work, Prepared(machine, variables, (due,))
+
+
+def _describe_machine(resource: NodeServiceResource, host: str, said: Mapping[str, Any]) -> Machine:
+    return Machine(
+        name=resource.node_name,
+        host_name=host,
+        address=str(said.get("ansible_host", "")),
+        key_secret=resource.spec.sshKeySecretName,
+        user=str(said.get("ansible_user", "")),
+        port=int(said.get("ansible_port", 22)),
+        network_attachments=resource.spec.networkAttachments,
+    )
+
+
+def _or_give_up(message: str) -> str:
+    return f"{message}. If the machine is lost, annotate this with {MACHINE_LOST}=true"
+
+
+def find_needing(service: NodeService, resource: NodeServiceResource, sight: Sight, around: Surroundings) -> str:
+    """Return the resource of the service that this one follows, while it is there on the same node; "" if it is not."""
+    followed = find_followed(service, around.services)
+    there = sight(followed.kind, resource.metadata.name) if followed is not None else None
+    return f"{there.kind.name} {there.metadata.name}" if there is not None else ""
+
+
+def name_occupants(answer: JsonObject) -> tuple[str, ...] | None:
+    """Return what an API lists, by name or id; None if it lists nothing at all, not even nothing."""
+    listed = next((value for value in answer.values() if isinstance(value, list)), None)
+    return None if listed is None else tuple(str(each.get("name") or each.get("id", "")) for each in listed)
+
+
+def decide_removal(service: NodeService, resource: NodeServiceResource, seen: Leaving) -> Plan:
+    """Return what brings a service closer to being gone; an empty plan lets its resource go."""
+    if not seen.begun:
+        return Plan()
+    waits, steps = tuple(_find_uses(seen)), _close(service, resource, seen)
+    if waits or steps:
+        return Plan(steps, waits)
+    stopping = None if is_lost(resource) else _stop(service, resource, seen)
+    if stopping is not None:
+        return stopping
+    assert isinstance(seen.answer, dict)  # noqa: S101  else it waits
+    return Plan(steps=_tell(seen, service.removal.forget(seen.answer, host_of(resource)), "Forgetting"))
+
+
+def is_lost(resource: NodeServiceResource) -> bool:
+    """Return whether somebody gave the machine up."""
+    return resource.metadata.annotations.get(MACHINE_LOST, "").lower() == "true"
+
+
+def host_of(resource: NodeServiceResource) -> str:
+    """Return the name by which the service's API knows the machine."""
+    return resource.status.hostName or resource.node_name
+
+
+def _find_uses(seen: Leaving) -> Iterable[Wait]:
+    """Yield why a service has to stay."""
+    if seen.needed_by:
+        yield Wait("InUse", f"{seen.needed_by} is still there, and needs it", SERVICE_READY, after=seen.ask_again)
+    elif isinstance(seen.answer, str) or seen.occupants is None:
+        why = seen.answer if isinstance(seen.answer, str) else "it did not say what is on the host"
+        message = f"It stays, because nobody can be asked whether it is used: {why}"
+        yield Wait("NotAsked", message, SERVICE_READY, after=seen.ask_again)
+    elif seen.occupants:
+        listed = ", ".join(seen.occupants[:NAMED])
+        message = f"It stays, because these are still on the machine: {listed}; migrate or delete them"
+        yield Wait("InUse", message, SERVICE_READY, after=seen.ask_again, ends=Ends.BY_USER)
+
+
+def _close(service: NodeService, resource: NodeServiceResource, seen: Leaving) -> tuple[Tell, ...]:
+    if not isinstance(seen.answer, dict) or seen.needed_by:
+        return ()
+    return _tell(seen, service.removal.close(seen.answer, host_of(resource)), "Closing")
+
+
+def _tell(seen: Leaving, calls: Iterable[Call], reason: str) -> tuple[Tell, ...]:
+    if seen.address is None:
+        return ()
+    return tuple(Tell(seen.address, call, reason=reason, condition=SERVICE_READY) for call in calls)
+
+
+def _stop(service: NodeService, resource: NodeServiceResource, seen: Leaving) -> Plan | None:
+    """Return what stops the service on its machine; None if it is stopped."""
+    if isinstance(seen.prepared, Wait):
+        return Plan(waits=(seen.prepared,))
+    work, prepared = seen.prepared
+    name, node = name_removal(service), resource.node_name
+    (record,) = fold((), {name: prepared.services[0].inputs}, node, seen.runs)
+    if is_applied(record):
+        return None
+    if find_running(node, (run for run in seen.runs if run.spec.service == name)) is not None:
+        return Plan(waits=(_tell_stopping(record),))
+    schedule = plan_runs((Candidate(node, prepared.services, (record,)),), seen.runs, seen.now, backoff=seen.backoff)
+    if not schedule.runs:
+        return Plan(waits=(replace(_tell_stopping(record), after=schedule.again),))
+    objects = tuple(describe_run(resource.metadata.name, schedule.runs[0], work, {node: prepared}))
+    return Plan(steps=(Begin(resource, objects, reason="Stopping", condition=DEPLOYMENT_READY),))
+
+
+def _tell_stopping(record: ServiceRecord) -> Wait:
+    if not record.failures:
+        return Wait("Stopping", "Ansible stops the service on the machine", DEPLOYMENT_READY)
+    failure = failure_of(record, DEPLOYMENT_READY)
+    return Wait(failure.reason, _or_give_up(failure.message), DEPLOYMENT_READY, ends=Ends.BY_USER)

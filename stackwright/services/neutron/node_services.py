@@ -1,0 +1,109 @@
+"""What of Neutron runs on machines outside of the cluster: the agent for metadata, with the switch below it. Pure."""
+
+from collections.abc import Iterator
+
+from stackwright.api.base import JsonObject
+from stackwright.blueprint.dataplane.node_service import (
+    SERVERS,
+    Call,
+    Files,
+    Image,
+    NodeService,
+    Removal,
+    Sign,
+    of_config_map,
+    of_secret,
+)
+from stackwright.blueprint.providers import NETWORK_DATABASE, NetworkDatabase, Sight
+from stackwright.kube import conditions
+from stackwright.kube.builtin import ConfigMap, Secret
+from stackwright.kube.plan import Ends, Wait
+from stackwright.services.neutron import agents
+from stackwright.services.neutron.explanations import CONTROLLERS
+from stackwright.services.neutron.kinds import NeutronAPI, OVNMetadataAgent
+
+AGENT = "OVN Metadata agent"
+PATH = "/v2.0/agents"
+API = "network"
+
+
+def files(_: OVNMetadataAgent, sight: Sight) -> Iterator[Files | Wait]:
+    """Yield what Neutron writes for the agent, and what OVN writes for machines outside."""
+    neutron = sight.choose(API, "neutron", lambda _: True)
+    if neutron.offer is None:
+        message = f"There is no {neutron.kind} in this namespace yet"
+        yield Wait("NeutronAPIMissing", message, "InputReady", ends=Ends.BY_AUTHOR)
+        return
+    name = agents.secret_name(neutron.name, agents.METADATA)
+    if sight(Secret, name) is None:
+        yield _explain(neutron.name, name, sight)
+        return
+    yield Files(of_secret(name))
+    south = sight.choose(NETWORK_DATABASE, "ovndbcluster-sb", _is_south)
+    config = south.offer.outside_config if south.offer is not None else ""
+    if not config or sight(ConfigMap, config) is None:
+        message = f"{south} has not written how machines outside of the cluster reach it yet"
+        yield Wait("OvnConfigMissing", message, "InputReady")
+        return
+    yield Files(of_config_map(config), "ovn")
+
+
+def _is_south(offer: NetworkDatabase) -> bool:
+    return offer.role == "SB"
+
+
+def _explain(neutron: str, secret: str, sight: Sight) -> Wait:
+    """Return why the Secret for agents is not there."""
+    there = sight(NeutronAPI, neutron)
+    stated = conditions.find(there.status.conditions, agents.CONDITION) if there is not None else None
+    if stated is not None and stated.reason == agents.NOT_REACHABLE:
+        message = f"NeutronAPI {neutron}: {stated.message}"
+        return Wait("AgentConfigMissing", message, "InputReady", ends=Ends.BY_USER)
+    return Wait("AgentConfigMissing", f"NeutronAPI {neutron} has not written Secret {secret} yet", "InputReady")
+
+
+def judge(answer: JsonObject, host: str) -> str:
+    """Return why the agent of a host is not up, by what Neutron lists; "" if it is."""
+    mine = [
+        agent for agent in answer.get("agents") or () if agent.get("agent_type") == AGENT and agent.get("host") == host
+    ]
+    if not mine:
+        return f"Neutron does not know a metadata agent on host {host} yet"
+    return "" if any(agent.get("alive") for agent in mine) else f"Neutron says that the agent on host {host} is down"
+
+
+def forget(answer: JsonObject, host: str) -> Iterator[Call]:
+    """Yield what deletes the agents of a host: that of its chassis takes the chassis with it."""
+    for agent in answer.get("agents") or ():
+        if agent.get("host") == host and agent.get("agent_type") in (AGENT, *CONTROLLERS):
+            yield Call("DELETE", f"{PATH}/{agent['id']}")
+
+
+NODE_SERVICES = (
+    NodeService(
+        name="ovn-metadata-agent",
+        kind=OVNMetadataAgent,
+        annotation="neutron.openstack.org/ovn-metadata-agent",
+        follows=SERVERS,
+        playbook="stackwright.edpm.neutron_metadata",
+        roles=("stackwright.edpm.edpm_neutron_metadata",),
+        folder="neutron-metadata",
+        override="25-neutron-metadata-override.conf",
+        images={
+            "ovnMetadataAgentContainerImage": Image("edpm_neutron_metadata_agent_image", "compute"),
+            "ovnControllerContainerImage": Image("edpm_ovn_controller_agent_image", "ovn"),
+        },
+        files=files,
+        sign=Sign(API, PATH, judge),
+        removal=Removal(
+            variables={
+                "edpm_neutron_metadata_state": "absent",
+                "edpm_ovn_state": "absent",
+                "edpm_ovs_state": "absent",
+            },
+            forget=forget,
+        ),
+        words=(NETWORK_DATABASE,),
+        looks=(NeutronAPI,),
+    ),
+)

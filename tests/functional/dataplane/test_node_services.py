@@ -1,0 +1,151 @@
+"""Services on nodes, on a real API server: made from annotations, applied by runs, up when their API says so."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
+from stackwright.cli import exit_codes
+from stackwright.kube.client import Client
+from stackwright.local.apiserver.server import Shared
+from stackwright.services.neutron.kinds import OVNMetadataAgent
+from stackwright.services.nova.kinds.external_compute import NovaExternalCompute
+from tests.functional.commands import command
+from tests.functional.crds.kubectl import Kubectl
+from tests.functional.dataplane.serving import serving
+from tests.functional.watching import eventually, gone, is_ready
+
+pytestmark = pytest.mark.usefixtures("kinds")
+
+
+def runs_again(before: NovaExternalCompute) -> Any:
+    """Return what holds of a compute that is ready after another run."""
+    assert before.status.deployment is not None
+    run = before.status.deployment.run
+
+    def holds(now: NovaExternalCompute) -> bool:
+        return is_ready(now) and now.status.deployment is not None and now.status.deployment.run != run
+
+    return holds
+
+
+def is_unmarked(node: OpenStackDataPlaneNode) -> bool:
+    """Return whether a node does not remember that a compute was made."""
+    return "nova.openstack.org/cell-made" not in node.metadata.annotations
+
+
+async def test_a_node_with_a_cell_becomes_a_compute(
+    client: Client, namespace: str, apiserver: Shared, kubernetes: dict[str, Path], tmp_path: Path
+) -> None:
+    async with serving(client, namespace) as here, here.operator():
+        here.hold("harden")
+        await here.role()
+        await here.annotate(OpenStackDataPlaneRole, "compute", cell="nova-cell1")
+        await here.node("one")
+        made = await here.says(NovaExternalCompute, "NovaCellReady", "NovaCell nova-cell1 does not exist", "one")
+        assert (made.spec.cellName, made.spec.sshKeySecretName) == ("nova-cell1", "ssh-key")
+        assert made.spec.inventoryConfigMapName == "dataplanenode-one"
+        await here.cell(ready=False)
+        await here.says(NovaExternalCompute, "NovaCellReady", "NovaCell nova-cell1 is not ready yet: played", "one")
+        await here.cell()
+        await here.says(NovaExternalCompute, "DataPlaneNodeReady", "Waits until node one is prepared", "one")
+        assert here.machines.runs_of("nova") == []
+        here.release()
+        await here.says(NovaExternalCompute, "ServiceReady", "Nova does not know a compute on host one yet", "one")
+        await here.says(OVNMetadataAgent, "ServiceReady", "Neutron does not know a metadata agent on host one", "one")
+        status = await command(apiserver.kubeconfig, namespace, "status")
+        (line,) = [line for line in status.stdout.splitlines() if "NovaExternalCompute one" in line]
+        assert "Starting: Nova does not know a compute" in line
+        here.up("one")
+        compute = await here.ready(NovaExternalCompute, "one")
+        await here.ready(OVNMetadataAgent, "one")
+        assert (here.machines.runs_of("nova"), here.machines.runs_of("ovn")) == ([("one",)], [("one",)])
+        kubectl = Kubectl(kubernetes["kubectl"], apiserver.kubeconfig, tmp_path)
+        shown = await asyncio.to_thread(kubectl, "get", "novaexternal", "--namespace", namespace)
+        assert shown.splitlines()[1].split()[:4] == ["one", "True", "nova-cell1", "Up"]
+        explained = await command(apiserver.kubeconfig, namespace, "explain", "novaexternalcompute/one")
+        assert explained.exit_code == exit_codes.DONE
+
+        # What one compute is told runs there, once, and nowhere else.
+        said = {"metadata": {"name": "one", "namespace": namespace}, "spec": {"customServiceConfig": "[DEFAULT]\n"}}
+        await client.apply(NovaExternalCompute, said, field_manager="user")
+        await eventually(client, NovaExternalCompute, "one", namespace, runs_again(compute))
+        assert (len(here.machines.runs_of("nova")), len(here.machines.runs_of("ovn"))) == (2, 1)
+        override = await here.decoded("one-nova-external-compute-config")
+        assert override == {"02-nova-override.conf": "[DEFAULT]\n"}
+        assert len(here.machines.runs_of("prepare")) == 1
+
+
+async def test_a_cell_does_not_change_also_where_no_webhook_says_so(client: Client, namespace: str) -> None:
+    async with serving(client, namespace) as here, here.operator():
+        here.up("one")
+        await here.cell()
+        await here.cell("nova-cell2")
+        await here.compute_nodes("one")
+        await here.ready(NovaExternalCompute, "one")
+        await here.annotate(OpenStackDataPlaneRole, "compute", cell="nova-cell2")
+        moved = await here.says(NovaExternalCompute, "InputReady", "this is bound to nova-cell1", "one")
+        await here.worked_through(moved)
+        assert moved.spec.cellName == "nova-cell1"
+        await here.annotate(OpenStackDataPlaneRole, "compute")
+        await here.says(NovaExternalCompute, "InputReady", "do not have the annotation nova.openstack.org/cell", "one")
+        await here.annotate(OpenStackDataPlaneRole, "compute", cell="nova-cell1")
+        await here.ready(NovaExternalCompute, "one")
+        assert len(here.machines.runs_of("nova")) == 1
+
+        # One that was deleted is made again when the annotation was removed and set anew, and not before.
+        await client.delete(NovaExternalCompute, "one", namespace)
+        await gone(client, NovaExternalCompute, "one", namespace)
+        await here.worked_through(await here.node("one", hostName="one"))
+        assert await client.find(NovaExternalCompute, "one", namespace) is None
+        await here.annotate(OpenStackDataPlaneRole, "compute")
+        await eventually(client, OpenStackDataPlaneNode, "one", namespace, is_unmarked)
+        here.up("one")
+        await here.annotate(OpenStackDataPlaneNode, "one", cell="nova-cell2")
+        again = await here.ready(NovaExternalCompute, "one")
+        assert again.spec.cellName == "nova-cell2"
+
+
+async def test_one_that_was_there_before_its_node_is_adopted_and_kept_in_step(client: Client, namespace: str) -> None:
+    async with serving(client, namespace) as here, here.operator():
+        here.up("one")
+        await here.cell()
+        body = {"metadata": {"name": "one", "namespace": namespace}, "spec": {"customServiceConfig": "[DEFAULT]\n"}}
+        await client.create(NovaExternalCompute, body)
+        await here.says(NovaExternalCompute, "InputReady", "OpenStackDataPlaneNode one does not exist", "one")
+        await here.compute_nodes("one")
+        adopted = await here.ready(NovaExternalCompute, "one")
+        assert (adopted.spec.cellName, adopted.spec.customServiceConfig) == ("nova-cell1", "[DEFAULT]\n")
+        assert adopted.metadata.controller is not None
+        assert adopted.metadata.controller.name == "one"
+        await here.node("one", deployStrategy={"deploy": False}, networkAttachments=["ctlplane"])
+        await here.says(NovaExternalCompute, "DeploymentReady", "deploy is false", "one")
+        after = await client.get(NovaExternalCompute, "one", namespace)
+        assert (after.spec.deploy, after.spec.networkAttachments) == (False, ("ctlplane",))
+        assert after.spec.customServiceConfig == "[DEFAULT]\n"
+
+
+async def test_a_node_does_not_go_while_servers_are_on_it(client: Client, namespace: str) -> None:
+    async with serving(client, namespace) as here, here.operator():
+        here.up("one")
+        here.answers["/v2.1/servers"] = {}
+        await here.cell()
+        await here.compute_nodes("one")
+        for kind in (NovaExternalCompute, OVNMetadataAgent):
+            await here.ready(kind, "one")
+        await client.delete(OpenStackDataPlaneNode, "one", namespace)
+        await here.says(NovaExternalCompute, "ServiceReady", "nobody can be asked whether it is used", "one")
+        here.answers["/v2.1/servers"] = {"servers": [{"name": "web"}]}
+        await here.says(NovaExternalCompute, "ServiceReady", "still on the machine: web; migrate or delete", "one")
+        await here.says(OVNMetadataAgent, "ServiceReady", "NovaExternalCompute one is still there", "one")
+        (row,) = here.answers["/v2.1/os-services"]["services"]
+        assert row["status"] == "disabled"
+        assert len(here.machines.runs_of("nova")) == 1
+        here.answers["/v2.1/servers"] = {"servers": []}
+        for each in (NovaExternalCompute, OVNMetadataAgent, OpenStackDataPlaneNode):
+            await gone(client, each, "one", namespace)
+        assert (len(here.machines.runs_of("nova")), len(here.machines.runs_of("ovn"))) == (2, 2)
+        assert here.answers["/v2.1/os-services"] == {"services": []}
+        assert here.answers["/v2.0/agents"] == {"agents": []}

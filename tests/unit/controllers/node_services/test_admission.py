@@ -1,0 +1,114 @@
+"""A node keeps its cell, whatever way somebody tries to change it, and gets no service twice."""
+
+import pytest
+
+from stackwright.api.dataplane import OpenStackDataPlane
+from stackwright.api.dataplane_service import OpenStackDataPlaneService
+from stackwright.controllers.node_services import checks, fill_in
+from stackwright.kube.resource import CustomResource, R
+from tests.unit.controllers.node_services.place import (
+    CELL,
+    COMPUTE,
+    IMAGES,
+    SERVICES,
+    compute,
+    made,
+    node,
+    role,
+)
+
+ANNOTATION = f"metadata.annotations[{CELL}]"
+GENERIC = made(OpenStackDataPlaneService, "nova", spec={"playbook": COMPUTE.playbook})
+BY_ROLE = made(OpenStackDataPlaneService, "other", spec={"role": COMPUTE.roles[0]})
+
+
+def check(old: CustomResource | None, new: CustomResource, *others: CustomResource) -> list[tuple[str, str]]:
+    def known(kind: type[R], namespace: str | None) -> list[R]:
+        return [other for other in others if isinstance(other, kind) and other.metadata.namespace == namespace]
+
+    found = checks(SERVICES)[type(new)](old, new, known)
+    return [(error.field, error.message) for error in found.errors]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "others", "field", "words"),
+    [
+        pytest.param(node(cell="c1"), node(cell="c2"), (role(),), ANNOTATION, "bound to c1 and cannot", id="node"),
+        pytest.param(role(cell="c1"), role(cell="c2"), (node(),), ANNOTATION, "node one is bound to c1", id="role"),
+        pytest.param(
+            node(role="a"),
+            node(role="b"),
+            (role("a", cell="c1"), role("b", cell="c2")),
+            "spec.role",
+            "bound to c1 and cannot change to c2",
+            id="another-role",
+        ),
+        pytest.param(
+            node(role="a"), node(role="b"), (role("a", cell="c1"), compute("c1")), "spec.role", "delete", id="no-role"
+        ),
+        pytest.param(
+            None,
+            made(OpenStackDataPlane, "p", spec={"nodes": {"one": {"role": "b"}}}),
+            (node(role="a"), role("a", cell="c1"), role("b", cell="c2")),
+            "spec.nodes[one].role",
+            "cannot change to c2",
+            id="through-the-data-plane",
+        ),
+        pytest.param(
+            node(cell="c1"), node(), (role(), compute("c1")), ANNOTATION, "delete its NovaExternalCompute", id="unset"
+        ),
+        pytest.param(role(cell="c1"), role(), (node(), compute("c1")), ANNOTATION, "delete its", id="unset-by-role"),
+        pytest.param(None, role(cell="c2"), (node(), compute("c1")), ANNOTATION, "bound to c1", id="a-new-role"),
+        pytest.param(None, node(cell="c2"), (role(), compute("c1")), ANNOTATION, "bound to c1", id="a-new-node"),
+        pytest.param(None, node(cell="c1"), (role(services=("nova",)), GENERIC), ANNOTATION, "the same", id="twice"),
+        pytest.param(
+            None, role(services=("other",)), (node(cell="c1"), BY_ROLE), "spec.services", "the same", id="twice-by-role"
+        ),
+        pytest.param(
+            None,
+            GENERIC,
+            (node(cell="c1"), role(services=("nova",))),
+            "spec.playbook",
+            "node one gets",
+            id="late",
+        ),
+        pytest.param(
+            None, compute(name="one", dataplaneNodeName="two"), (), "spec.dataplaneNodeName", "must be", id="its-name"
+        ),
+    ],
+)
+def test_what_is_refused(
+    old: CustomResource | None, new: CustomResource, others: tuple[CustomResource, ...], field: str, words: str
+) -> None:
+    (found,) = check(old, new, *others)
+    assert found[0] == field
+    assert words in found[1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "others"),
+    [
+        pytest.param(node(), node(cell="c1"), (role(),), id="unset-to-set"),
+        pytest.param(role(), role(cell="c1"), (node(),), id="unset-to-set-by-role"),
+        pytest.param(node(cell="c1"), node(), (role(),), id="set-to-unset-when-the-compute-is-gone"),
+        pytest.param(role(cell="c1"), role(cell="c2"), (node(cell="c1"),), id="the-node-overrides-its-role"),
+        pytest.param(role(cell="c1"), role(cell="c2"), (node(role="other"),), id="nodes-of-other-roles"),
+        pytest.param(node(cell="c1"), node(), (role(cell="c1"), compute("c1")), id="the-role-says-the-same"),
+        pytest.param(None, node(cell="c1"), (role(), compute("")), id="one-that-waits-to-be-adopted"),
+        pytest.param(node(metadata="true"), node(), (role(),), id="an-agent-is-bound-to-nothing"),
+        pytest.param(None, node(), (role(services=("nova",)), GENERIC), id="the-generic-way-alone"),
+    ],
+)
+def test_what_is_allowed(old: CustomResource | None, new: CustomResource, others: tuple[CustomResource, ...]) -> None:
+    assert check(old, new, *others) == []
+
+
+def test_images_that_nobody_named_are_filled_in() -> None:
+    fill = fill_in(SERVICES, IMAGES)[COMPUTE.kind]
+    filled = fill({"spec": {"novaComputeContainerImage": "mine:1"}})
+    assert filled["spec"] == {
+        "novaComputeContainerImage": "mine:1",
+        "novaLibvirtContainerImage": "registry.example/compute:1",
+        "ansibleEEContainerImage": "registry.example/ansible-runner:1",
+    }
+    assert fill(filled) == filled
