@@ -222,7 +222,8 @@ def test_a_machine_with_servers_is_not_removed_and_one_without_is(
     assert "This machine has servers" in computing.play("cleanup", extra, code=2)
     cloud.kubectl("exec", "client", "--", "openstack", "server", "delete", "--wait", "first")
     computing.play("cleanup", extra)
-    left = computing.run("podman ps --all --quiet; ls /etc/containers/systemd; ls -d /var/lib/nova 2>/dev/null || true")
+    files = "/etc/containers/systemd/*.container /var/lib/nova /var/lib/libvirt /var/lib/openvswitch"
+    left = computing.run(f"podman ps --all --quiet; ls -d {files} 2>/dev/null || true")
     assert left.split() == []
     chassis = cloud.kubectl(
         "exec", "ovsdbserver-sb-0", "--", "ovn-sbctl", "--no-leader-only", "--db=tcp:127.0.0.1:6642", "show"
