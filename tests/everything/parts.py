@@ -68,6 +68,12 @@ ALL = (
         (*PYTEST, "tests/long/test_dataplane.py"),
         minutes=30,
     ),
+    Part(
+        "compute",
+        "a machine that the collection makes a compute node of a cloud, and a server on it",
+        (*PYTEST, "tests/long/test_compute.py"),
+        minutes=45,
+    ),
     Part("by-hand", "every chart by hand, as its README shows", (*PYTEST, "tests/long/test_by_hand.py"), minutes=30),
     Part(
         "ways",

@@ -48,7 +48,14 @@ class Built:
     def user(self) -> int:
         return int(self.config["User"])
 
-    def run(self, command: str, *, user: int | None = None, environment: Mapping[str, str] | None = None) -> Answer:
+    def run(
+        self,
+        command: str,
+        *,
+        user: int | None = None,
+        environment: Mapping[str, str] | None = None,
+        timeout: float = 120,
+    ) -> Answer:
         uid = str(self.user if user is None else user)
         words = ["exec", "chroot", str(self.root), "setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
         words += ["--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", "sh", "-c", command]
@@ -64,7 +71,7 @@ class Built:
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
-            timeout=120,
+            timeout=timeout,
         )
         return Answer(done.returncode, done.stdout)
 
