@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from stackwright import services
 from tests.documentation import answers, blocks, sessions
 from tests.documentation.blocks import Block, Command, Mark
 
@@ -39,6 +40,11 @@ def problem(block: Block) -> str | None:
 @pytest.mark.parametrize("block", ALL, ids=lambda block: block.place)
 def test_every_block_runs_or_says_why_not(block: Block) -> None:
     assert problem(block) is None
+
+
+def test_pages_say_how_many_kinds_there_are() -> None:
+    stated = [count for page in blocks.pages() for count in re.findall(r"All (\d+) kinds are", page.read_text())]
+    assert set(stated) == {str(len(services.kinds()))}
 
 
 def test_there_are_blocks_and_most_of_them_run() -> None:
