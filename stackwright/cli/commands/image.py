@@ -73,9 +73,7 @@ def load(names: tuple[str, ...], debian: str, instance: str) -> None:
 @click.option("--tag", default="", help="Give all images this tag.  [default: the hash of each]")
 @click.option("--name", "instance", default="default", help="The local cluster, if its registry is used.")
 @click.option("--plain-http", is_flag=True, help="The registry speaks no TLS.")
-@click.option(
-    "--ca-file", type=click.Path(exists=True, dir_okay=False), default="", help="Trust the certificates in this file."
-)
+@click.option("--ca-file", type=click.Path(exists=True, dir_okay=False), help="Trust the certificates in this file.")
 @click.option(
     "--authfile",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -101,7 +99,7 @@ def push(names: tuple[str, ...], debian: str, instance: str, **options: Any) -> 
         archives.require_built(wanted)
         here = None if options["to"] else serving.serve(instance, progress=progress)
         plain = options["plain_http"] or here is not None
-        target = pushing.parse(here or options["to"], plain_http=plain, authorities=options["ca_file"])
+        target = pushing.parse(here or options["to"], plain_http=plain, authorities=options["ca_file"] or "")
         login = logins.find(target.place.host, target.path, options["authfile"])
         work = pushing.push(wanted, target, login=login, tag=options["tag"], progress=progress)
         for reference in asyncio.run(work):

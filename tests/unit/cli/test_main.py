@@ -5,9 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
-from stackwright.cli.main import COMMANDS
+from stackwright.cli.main import COMMANDS, cli
+from tests.commands import paths
 
 
 def run(*arguments: str, environment: dict[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
@@ -65,3 +67,19 @@ def test_no_cluster_is_used_by_surprise() -> None:
     done = run("crds", "--install")
     assert done.returncode == 1
     assert "No cluster is named" in done.stderr
+
+
+@pytest.mark.parametrize("words", list(paths(cli)), ids=" ".join)
+def test_a_command_accepts_what_it_takes_by_default(words: tuple[str, ...]) -> None:
+    command: click.Command = cli
+    for word in words:
+        assert isinstance(command, click.Group)
+        found = command.get_command(click.Context(command), word)
+        assert found is not None
+        command = found
+    context = click.Context(command)
+    for parameter in command.params:
+        stated = parameter.get_default(context)
+        if isinstance(parameter, click.Option) and isinstance(stated, str):
+            # A file that does not exist, say, would make every call without the option a wrong one.
+            parameter.type.convert(stated, parameter, context)
