@@ -131,6 +131,8 @@ lock: setup ## Pin anew what is not pinned yet: our own libraries, and those of 
 	  --python-version 3.13 --constraint $(VENV)/constraints.txt pyproject.toml -o images/operator/requirements.txt
 	@$(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --no-annotate --python-version 3.13 \
 	  --python-platform linux images/ansible-runner/packages.txt -o images/ansible-runner/requirements.txt
+	@$(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --no-annotate --python-version 3.13 \
+	  --python-platform linux images/tempest/packages.txt -o images/tempest/requirements.txt
 	@$(BIN)/python -m stackwright.local.images.locking
 
 benchmarks: binaries ## Measure what we promise, beside what it is compared with

@@ -40,6 +40,7 @@ ASKING: dict[tuple[str, ...], tuple[tuple[str, ...], ...]] = {
     ("status",): ((), ("-o", "json", "-n", "openstack"), ("--watch",), ("--wait", "--timeout", "2s")),
     ("take",): (("keystone", "--yes"),),
     ("up",): (("--cloud", "none", "--images", IMAGES, "--kubeconfig"),),
+    ("validate",): ((), ("--list", "-o", "json", "-n", "openstack")),
 }
 # Every other command, with arguments by which it does nothing to this machine.
 APART: dict[tuple[str, ...], tuple[str, ...]] = {

@@ -97,13 +97,18 @@ async def operating(
         await _ready(process, port, log)
         yield Operator(process.pid)
     finally:
-        if process.returncode is None:
-            process.send_signal(signal.SIGTERM)
-        try:
-            await asyncio.wait_for(process.wait(), ENDING)
-        except TimeoutError:
-            process.kill()
-            await process.wait()
+        await end(process)
+
+
+async def end(process: asyncio.subprocess.Process) -> None:
+    """End a process, by force if it does not go by itself."""
+    if process.returncode is None:
+        process.send_signal(signal.SIGTERM)
+    try:
+        await asyncio.wait_for(process.wait(), ENDING)
+    except TimeoutError:
+        process.kill()
+        await process.wait()
 
 
 async def _ready(process: asyncio.subprocess.Process, port: int, log: Path) -> None:

@@ -32,7 +32,7 @@ from benchmarks.parts import report
 from benchmarks.parts.report import Figure
 from benchmarks.parts.running import ProgramFailed
 from stackwright import services
-from stackwright.kube import conditions, config
+from stackwright.kube import conditions, config, pace
 from stackwright.kube.builtin import Namespace
 from stackwright.kube.client import Client
 from stackwright.kube.crd import generate, install
@@ -46,7 +46,7 @@ from tests.functional import novas
 FEW, MANY = 3, 10
 DEADLINE = 120.0
 # How long a Nova that is ready is watched: longer than a status is ever put off.
-QUIET = 20.0
+QUIET = pace.SILENCE + 2.0
 READS = frozenset({"get", "list", "watch"})
 # The audit log is kept in one piece: it is read by time.
 FLAGS = {"kube-apiserver": ["--audit-log-maxsize=4000"]}

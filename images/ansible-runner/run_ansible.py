@@ -16,6 +16,7 @@ what it should not, and the log of a pod is kept.
 import argparse
 import json
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +32,8 @@ SECRETS, KEY = Path("/runner/hidden"), Path("/runner/env/ssh_key")
 # What is shorter is no secret, or cannot be told from other words.
 SHORTEST_SECRET = 6
 HIDDEN = "(hidden)"
+# The password in a URL.
+IN_URL = re.compile(r"://[^\s:/@]*:([^\s@]+)@")
 CGROUP_LIMIT = Path("/sys/fs/cgroup/cpu.max")
 # The summary's words, by the numbers of Ansible's statistics; the first that is not zero counts.
 _FAILURES = {"dark": "unreachable", "failures": "failed"}
@@ -61,6 +64,7 @@ def read_secrets(folder: Path = SECRETS, key: Path = KEY) -> tuple[str, ...]:
         for line in (text, *text.splitlines()):
             words.add(line.strip())
             words |= {line.partition(sign)[2].strip().strip("'\"") for sign in "=:"}
+        words |= set(IN_URL.findall(text))
     return tuple(sorted((word for word in words if len(word) >= SHORTEST_SECRET), key=len, reverse=True))
 
 
@@ -95,10 +99,11 @@ def _status(name: str, data: Mapping[str, Any]) -> str:
 
 
 def message(result: Mapping[str, Any], secrets: Sequence[str] = ()) -> str:
-    """Return why a task failed, in words: of several items, that of the first that failed."""
+    """Return why a task failed, in words: of several items, that of the first that failed or met nobody."""
     items = result.get("results")
     if isinstance(items, list):
-        result = next((item for item in items if isinstance(item, dict) and item.get("failed")), result)
+        wrong = (item for item in items if isinstance(item, dict) and (item.get("failed") or item.get("unreachable")))
+        result = next(wrong, result)
     if "censored" in result:
         return "What went wrong is hidden, because the task handles secrets (no_log)."
     words = [str(result.get(name, "")).strip() for name in ("msg", "stderr", "module_stderr")]

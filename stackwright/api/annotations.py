@@ -9,6 +9,10 @@ RELEASE_OWNER = "openstack.org/release-owner"
 # Accepts that deleted Secrets are created again: the words that the condition named, separated by commas.
 ACCEPT_LOSS = "openstack.org/accept-loss"
 
+# On a node, before the name of a kind: the playbook and the roles of Ansible that its operator runs there.
+DEPLOYED_BY = "dataplane.openstack.org/deployed-by-"
+# On a service of a node: a digest of the images that its webhook would fill in, as they were at the last write.
+DEFAULT_IMAGES = "dataplane.openstack.org/default-images"
 # By which operators know again what they made: on every Secret that was generated, for which resource.
 GENERATED_FOR = "openstack.org/generated-for"
 # On a generated Secret that took the place of a lost one: "true". What was set up with the old one is told the new.

@@ -24,11 +24,15 @@ from stackwright.api.base import (
     shown,
 )
 from stackwright.api.dataplane_service import ONE_TO_RUN, PLAYBOOK, DataSource
+from stackwright.api.embedded import embedded
+from stackwright.api.embedded.pods import DnsConfig
 from stackwright.api.forms import OBJECT_NAME, ImageReference
 from stackwright.api.node_sections import Environment, ExtraMounts, Names, OptionalName
 
 GROUP = "ansibleee.openstack.org"
 INPUT_READY, JOB_READY = "InputReady", "JobReady"
+# How far a run is: no pod of it has begun to work yet, one has, all is applied, something is not, or none ever began.
+PENDING, RUNNING, SUCCEEDED, FAILED, NOT_BEGUN = "Pending", "Running", "Succeeded", "Failed", "NotBegun"
 
 HostState = Literal["Running", "Ok", "Failed", "Unreachable", "Unknown"]
 
@@ -39,6 +43,7 @@ class RunNode(Value, frozen=True, kw_only=True):
     name: Annotated[str, min_length(1), max_length(253), pattern(OBJECT_NAME), describe("The node's name.")]
     host: Annotated[str, max_length(253), describe("What it is called in the inventory; if absent, its name.")] = ""
     inputHash: Annotated[str, max_length(64), describe("Stands for all that the run applies to it.")] = ""
+    address: Annotated[str, max_length(300), describe("Where its machine is reached, with the port, HOST:PORT.")] = ""
 
     @property
     def inventory_name(self) -> str:
@@ -69,7 +74,12 @@ class OpenStackAnsibleEESpec(Value, frozen=True, kw_only=True):
         describe("The nodes that it touches. Of two runs with the same node, one waits for the other."),
     ] = ()
     service: Annotated[OptionalName, describe("The service that it applies.")] = ""
-    sequence: Annotated[int, minimum(0), INT32, describe("Its number among the runs of its nodes.")] = 0
+    sequence: Annotated[
+        int,
+        minimum(0),
+        INT32,
+        describe("Its number among the runs of its nodes. Nodes do not record yours if it is above 1000000000."),
+    ] = 0
     inventory: Annotated[str, max_length(262144), describe("The inventory, as text. It has no secrets.")] = ""
     inventorySecretName: Annotated[
         OptionalName, describe("A Secret with the inventory under the key hosts.yaml, where it has secrets.")
@@ -87,7 +97,9 @@ class OpenStackAnsibleEESpec(Value, frozen=True, kw_only=True):
     extraMounts: ExtraMounts = ()
     networkAttachments: Annotated[Names, max_items(32), describe("Networks that the pod is attached to.")] = ()
     serviceAccountName: Annotated[OptionalName, describe("The service account of the pod.")] = ""
-    dnsConfig: Annotated[JsonObject | None, describe("The DNS configuration of the pod, as in a pod.")] = None
+    dnsConfig: Annotated[
+        JsonObject | None, embedded(DnsConfig), describe("The DNS configuration of the pod, as in a pod.")
+    ] = None
     backoffLimit: Annotated[
         int, minimum(0), INT32, describe("How often a pod that was killed is replaced before the run has failed.")
     ] = 6
@@ -107,7 +119,9 @@ class OpenStackAnsibleEEStatus(Status, frozen=True, kw_only=True):
 
     unhurried: ClassVar[frozenset[str]] = frozenset({"hosts"})
 
-    jobStatus: Annotated[str, describe("Pending, Running, Succeeded or Failed.")] = ""
+    jobStatus: Annotated[
+        str, describe("Pending, Running, Succeeded, Failed; or NotBegun, if it was given up and touched no machine.")
+    ] = ""
     hosts: Annotated[tuple[HostResult, ...], list_map("host"), describe("The machines.")] = ()
     hostKeys: Annotated[
         tuple[str, ...], describe("The keys of machines that SSH met for the first time, as lines of known_hosts.")

@@ -52,7 +52,7 @@ NAMES = rule(f"self.all(name, size(name) <= {LONGEST_NAME} && name.matches('{OBJ
 # The services of phase 0, in order, where a role names none.
 DEFAULT_SERVICES = ("configure-network", "validate-network", "install-os", "configure-os", "run-os")
 
-ServiceState = Literal["Pending", "Applied", "Failed", "Unreachable", "Interrupted"]
+ServiceState = Literal["Pending", "Applied", "Failed", "Unreachable", "Interrupted", "NotBegun"]
 
 
 class ServiceRecord(Value, frozen=True, kw_only=True):

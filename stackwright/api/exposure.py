@@ -2,7 +2,18 @@
 
 from typing import Annotated, Literal
 
-from stackwright.api.base import Value, atomic, describe, keys, max_length, max_properties, maximum, minimum, pattern
+from stackwright.api.base import (
+    Value,
+    atomic,
+    describe,
+    keys,
+    max_length,
+    max_properties,
+    maximum,
+    minimum,
+    pattern,
+    rule,
+)
 from stackwright.api.forms import OPTIONAL_NAME, Form, Labels, OptionalName
 from stackwright.api.pods import PodOverride
 
@@ -50,9 +61,13 @@ class ServiceSettings(Value, frozen=True, kw_only=True):
         Literal["SingleStack", "PreferDualStack", "RequireDualStack"] | None,
         describe("Whether the Service has an IPv4 address, an IPv6 address, or both."),
     ] = None
-    loadBalancerClass: Annotated[str, describe("Which load balancer implementation serves it.")] = ""
+    loadBalancerClass: Annotated[
+        str, Form.OPTIONAL_LABEL_KEY, describe("Which load balancer implementation serves it.")
+    ] = ""
     loadBalancerSourceRanges: Annotated[
-        tuple[str, ...], atomic, describe("Address ranges from which the load balancer accepts connections.")
+        tuple[Annotated[str, Form.ADDRESS_RANGE], ...],
+        atomic,
+        describe("Address ranges from which the load balancer accepts connections."),
     ] = ()
     sessionAffinity: Annotated[
         Literal["ClientIP", "None"] | None, describe("ClientIP sends a client to the same pod again.")
@@ -60,11 +75,20 @@ class ServiceSettings(Value, frozen=True, kw_only=True):
     sessionAffinityConfig: Annotated[SessionAffinityConfig | None, describe("Details of session affinity.")] = None
 
 
+# The Service of an API may be a name for a proxy elsewhere, to which the URL in the catalog leads. Whoever uses one of
+# these Services means our pods.
+_SERVED_BY_PODS = rule(
+    "!has(self.type) || self.type != 'ExternalName'",
+    message="cannot be ExternalName, because pods of this resource serve here; use ClusterIP, NodePort or LoadBalancer",
+    field_path=".type",
+)
+
+
 class ServiceOverride(Value, frozen=True, kw_only=True):
     """Overrides of one generated Kubernetes Service."""
 
     metadata: Annotated[EmbeddedMetadata | None, describe("Labels and annotations to add to the Service.")] = None
-    spec: Annotated[ServiceSettings | None, describe("Fields of the Service to set.")] = None
+    spec: Annotated[ServiceSettings | None, _SERVED_BY_PODS, describe("Fields of the Service to set.")] = None
 
 
 class RoutedSettings(ServiceSettings, frozen=True, kw_only=True):

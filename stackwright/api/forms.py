@@ -20,6 +20,21 @@ class Form(Enum):
     NODE_PORT = "a port of nodes"
     SIZE = "a size"
     ACCOUNT = "the name of an account of a database"
+    LABEL_KEY = "the key of a label"
+    OPTIONAL_LABEL_KEY = "the key of a label, or nothing"
+    LABEL_VALUE = "the value of a label"
+    CONFIG_KEY = "a key of a Secret or ConfigMap"
+    DNS_LABEL = "a DNS label, or nothing"
+    SEARCH_DOMAIN = "a domain in which names are searched"
+    ADDRESS = "an IP address"
+    CLUSTER_ADDRESS = "an IP address, None, or nothing"
+    ADDRESS_RANGE = "a range of IP addresses"
+    TARGET_PORT = "a port by number or name"
+    QUANTITY = "an amount that is not below 0"
+    RELATIVE_PATH = "a path that does not leave its folder"
+    NO_STEPS_UP = "a path without .."
+    ABSOLUTE_PATH = "a path from the root"
+    VARIABLE = "the name of an environment variable"
 
 
 # How Kubernetes names objects.

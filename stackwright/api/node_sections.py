@@ -19,7 +19,11 @@ from stackwright.api.base import (
     pattern,
     rule,
 )
-from stackwright.api.forms import OBJECT_NAME, OPTIONAL_NAME
+from stackwright.api.embedded import embedded
+from stackwright.api.embedded.pods import ValueSource
+from stackwright.api.embedded.volumes import Volume
+from stackwright.api.forms import OBJECT_NAME, OPTIONAL_NAME, Form
+from stackwright.api.network import IPSetNetworks
 from stackwright.api.pods import VolumeMount
 
 # An address or a name by which a machine is reached: IPv4, IPv6 without brackets, or a DNS name.
@@ -36,9 +40,11 @@ Names = Annotated[tuple[Annotated[str, min_length(1), max_length(253), pattern(O
 class EnvVar(Value, frozen=True, kw_only=True):
     """An environment variable of the container that runs Ansible, as in a pod."""
 
-    name: Annotated[str, min_length(1), max_length(253), describe("The name of the variable.")]
+    name: Annotated[str, min_length(1), max_length(253), Form.VARIABLE, describe("The name of the variable.")]
     value: Annotated[str, describe("Its value.")] = ""
-    valueFrom: Annotated[JsonObject | None, describe("Where its value comes from, as in a pod.")] = None
+    valueFrom: Annotated[
+        JsonObject | None, embedded(ValueSource), describe("Where its value comes from, as in a pod.")
+    ] = None
 
 
 Environment = Annotated[
@@ -49,12 +55,20 @@ Environment = Annotated[
 ]
 
 
+# What every pod that runs Ansible has itself.
+OWN_VOLUMES = frozenset({"inventory", "env", "artifacts", "tmp", "project", "configs", "hidden"})
+OWN_MOUNTS = frozenset({"/runner/inventory", "/runner/env", "/runner/artifacts", "/runner/project", "/tmp"})  # noqa: S108  a path in the pod
+
+
 class VolumeMounts(Value, frozen=True, kw_only=True):
     """Volumes, and where the container that runs Ansible mounts them; both as in a pod."""
 
     extraVolType: Annotated[str, describe("What the volumes are for; for people only.")] = ""
     volumes: Annotated[
-        tuple[Annotated[JsonObject, free_form], ...], atomic, max_items(32), describe("The volumes, as in a pod.")
+        tuple[Annotated[JsonObject, free_form, embedded(Volume)], ...],
+        atomic,
+        max_items(32),
+        describe("The volumes, as in a pod."),
     ] = ()
     mounts: Annotated[
         tuple[VolumeMount, ...], atomic, max_items(32), describe("Where they are mounted, as in a container.")
@@ -134,7 +148,8 @@ class NodeSection(Value, frozen=True, kw_only=True):
     managementNetwork: Annotated[str, max_length(253), describe("The network that Ansible uses; not used yet.")] = ""
     networkConfig: Annotated[NetworkConfig | None, describe("How the network is configured.")] = None
     networks: Annotated[
-        tuple[JsonObject, ...], atomic, max_items(32), describe("Networks to reserve addresses in; not used yet.")
+        IPSetNetworks,
+        describe("Networks of the NetConfig in which each node gets an address; a node's list replaces its role's."),
     ] = ()
     extraMounts: ExtraMounts = ()
     userData: Annotated[SecretReference | None, describe("Data for provisioning; not used yet.")] = None

@@ -68,6 +68,13 @@ class NodeServiceStatus(Status, frozen=True, kw_only=True):
 
     phase: Annotated[str, describe("Where it is: Waiting, Deploying, Starting or Up.")] = ""
     hostName: Annotated[str, describe("The host name of the machine, by which the service is known.")] = ""
+    serviceID: Annotated[
+        str, describe("What the service's API calls it; one that was deleted there and comes back has another one.")
+    ] = ""
+    traceID: Annotated[
+        str,
+        describe("What another API calls what it keeps of the service, such as the resource provider of a compute."),
+    ] = ""
     deployment: Annotated[
         ServiceRecord | None, describe("What was applied, what is wanted now, and how the last run ended.")
     ] = None
@@ -84,3 +91,9 @@ class NodeServiceResource(CustomResource, frozen=True, kw_only=True):
     def node_name(self) -> str:
         """The node that it is for."""
         return self.spec.dataplaneNodeName or self.metadata.name
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a run of the service has begun on its machine; before that, nobody knows it by a name."""
+        record = self.status.deployment
+        return self.status.running is not None or (record is not None and bool(record.run))

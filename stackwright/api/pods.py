@@ -18,6 +18,8 @@ from stackwright.api.base import (
     pattern,
     rule,
 )
+from stackwright.api.embedded import embedded
+from stackwright.api.embedded.volumes import Volume
 from stackwright.api.forms import Labels, OptionalName
 from stackwright.kube.markers import NOT_NEGATIVE
 
@@ -142,7 +144,7 @@ class ExtraVolumes(Value, frozen=True, kw_only=True):
     """Volumes, where they are mounted, and in which pods."""
 
     volumes: Annotated[
-        tuple[Annotated[JsonObject, free_form], ...],
+        tuple[Annotated[JsonObject, free_form, embedded(Volume)], ...],
         atomic,
         describe(
             "The volumes, as in a pod's spec.volumes: each has a name and one source (secret, configMap, nfs, …)."

@@ -29,7 +29,7 @@ from stackwright.api.base import (
     minimum,
     rule,
 )
-from stackwright.api.forms import Labels
+from stackwright.api.forms import Form, Labels
 
 GROUP = "topology.openstack.org"
 # The field by which a resource names a Topology.
@@ -38,11 +38,12 @@ FIELD = "topologyRef"
 READY = "TopologyReady"
 
 _Values = Annotated[tuple[Annotated[str, max_length(63)], ...], atomic, max_items(64)]
-_LabelKey = Annotated[str, min_length(1), max_length(317)]
+_LabelKey = Annotated[str, min_length(1), max_length(317), Form.LABEL_KEY]
 _TopologyKey = Annotated[
     str,
     min_length(1),
     max_length(317),
+    Form.LABEL_KEY,
     describe("A label of the nodes; nodes with the same value are one place: kubernetes.io/hostname, say."),
 ]
 

@@ -54,6 +54,7 @@ def component(said: Component[Any, Any]) -> JsonObject:
             "probes": dict(said.probes),
             "after": list(said.after),
             "data": said.data,
+            **({"drain": said.drain} if said.drain else {}),
             "finish": said.finish,
             "requests": dict(said.requests),
             **({"user": said.user} if said.user is not None else {}),
@@ -67,7 +68,9 @@ def _job(job: Job[Any, Any], *, rings: bool) -> JsonObject:
 
 
 def _port(port: Port) -> JsonObject:
-    return {"name": port.name, "port": port.number, **({"probed": True} if port.probed else {})}
+    # TCP is what Kubernetes takes where nothing is said.
+    protocol = {"protocol": port.protocol} if port.protocol != "TCP" else {}
+    return {"name": port.name, "port": port.number, **({"probed": True} if port.probed else {}), **protocol}
 
 
 def _host(host: Host) -> JsonObject:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from stackwright.blueprint.look import Look
 from stackwright.kube.plan import Wait
-from stackwright.kube.shapes.children import Child
+from stackwright.kube.shapes.child import Child
 from stackwright.kube.shapes.states import state_of
 
 

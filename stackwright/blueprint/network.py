@@ -4,12 +4,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-# What connects to a port: the pods of services that need what it serves, or only the operators.
-Clients = Literal["database", "cache", "broker", "network-database", "operators"]
+from stackwright.blueprint.workloads import Protocol
+
+# What connects to a port: the pods of services that need what it serves, only the operators, or anybody from anywhere.
+Clients = Literal["database", "cache", "broker", "network-database", "operators", "anybody"]
 
 
 def _never(_: Any) -> bool:
     return False
+
+
+def _none(_: Any) -> tuple[int, ...]:
+    return ()
 
 
 @dataclass(frozen=True)
@@ -19,6 +25,7 @@ class Listen:
     port: int
     by: Clients
     component: str = "server"
+    protocol: Protocol = "TCP"
 
 
 @dataclass(frozen=True)
@@ -28,7 +35,8 @@ class Network:
     `peers` says that they are nodes of one cluster, which talk to each other on any port; `kubernetes` that they ask
     the cluster's own API. `exposed` says of a resource that the user leads others than pods to it: its ports are then
     open to anybody. `dials` are ports of hosts that the service's own users name, wherever they are; two numbers are
-    the first and the last port of a range.
+    the first and the last port of a range. `resolves` returns the ports of name servers that the user names: they are
+    asked by UDP and by TCP.
     """
 
     listens: tuple[Listen, ...] = ()
@@ -36,3 +44,4 @@ class Network:
     kubernetes: bool = False
     exposed: Callable[[Any], bool] = _never
     dials: tuple[int | tuple[int, int], ...] = ()
+    resolves: Callable[[Any], tuple[int, ...]] = _none

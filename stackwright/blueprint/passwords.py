@@ -26,9 +26,12 @@ class Source:
 class NewSecret:
     """A Secret to make once; `content` takes new passwords and keys from a source.
 
-    `loss` is what to tell where it was there before.
+    `loss` is what to tell where it was there before. One that is `owned` goes with the resource;
+    one that is `apart` is for others, and the service does not wait for it.
     """
 
     name: str
     content: Callable[[Source], Mapping[str, str]]
     loss: str = ""
+    owned: bool = False
+    apart: bool = False

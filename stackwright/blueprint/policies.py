@@ -81,8 +81,10 @@ def _egress(service: Service[C, F], resource: C, facts: F, around: Surroundings)
         # Pods wait until Jobs are done, and ask the cluster's API for it. That API is not a pod, so no selector matches
         # it.
         out.append({"ports": [_port(port) for port in around.api_server]})
-    if out:
-        yield {"ports": [_port(53, "UDP"), _port(53)]}
+    named = service.network.resolves(resource)
+    if out or named:
+        # The cluster's own name server, and those that the user names.
+        yield {"ports": [_port(port, protocol) for port in dict.fromkeys((53, *named)) for protocol in ("UDP", "TCP")]}
     yield from out
 
 
@@ -174,8 +176,8 @@ def _others(service: Service[C, F], resource: C, around: Surroundings) -> Iterat
 
 def _heard(listen: Listen, name: str, around: Surroundings, *, exposed: bool) -> JsonObject:
     """Return what may connect to a port; the operators always may, because they manage the server."""
-    ports = [_port(listen.port)]
-    if exposed or not around.operators:
+    ports = [_port(listen.port, listen.protocol)]
+    if exposed or listen.by == "anybody" or not around.operators:
         return {"ports": ports}
     operators = {**_namespace(around.operators), **_pods({NAME: OPERATORS})}
     clients = [] if listen.by == "operators" else [_pods({_label(listen.by, name): "true"})]

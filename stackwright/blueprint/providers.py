@@ -20,6 +20,8 @@ DATABASE, CACHE, BROKER, IDENTITY = "database", "cache", "broker", "identity"
 NETWORK_DATABASE = "network-database"
 # What connects virtual networks to physical ones. Nobody waits for it; it is asked what it has.
 NETWORK_GATEWAY = "network-gateway"
+# What tells machines outside of the cluster the addresses of names. They are not kept from anything without it.
+NAME_SERVER = "name-server"
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,17 @@ class NetworkGateways:
 
     networks: tuple[str, ...] = ()
     mtus: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class NameServer:
+    """A name server: its `addresses` for machines outside of the cluster, and the word of the DNSData that it serves.
+
+    There are no addresses as long as such machines cannot reach it.
+    """
+
+    addresses: tuple[str, ...] = ()
+    serves: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Everything that is refused in a service's resource: at admission, in the reconcile, and by `check`. Pure."""
+"""Everything that is refused in a resource: at admission, in the reconcile, and by `check`. Pure."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,6 +20,7 @@ from stackwright.blueprint.service import Service
 from stackwright.blueprint.spec_memory import SpecMemory
 
 _memory = SpecMemory[tuple[str, str]]()
+_of_values = SpecMemory[tuple[str, str]]()
 
 
 def problems(
@@ -42,9 +43,15 @@ def _of_spec(
     yield from options.problems(service, resource, image)
 
 
+def of_values(resource: CustomResource) -> tuple[tuple[str, str], ...]:
+    """Return the values that are refused in a resource of any kind: what no object of Kubernetes could have."""
+    return _of_values.recall(resource, None, lambda: (*mounts.problems(resource), *ranges.problems(resource)))
+
+
 def of_service(service: Service[Any, Any], resource: CustomResource, look: Look) -> Iterator[tuple[str, str]]:
     """Yield the refusals that only the service itself knows."""
     yield from name_lengths.problems(service, resource)
+    yield from mounts.of_service(service, resource)
     yield from configuration.problems(service, resource)
     if service.problems is not None:
         yield from service.problems(resource, look)

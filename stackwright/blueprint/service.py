@@ -16,6 +16,7 @@ from stackwright.api.topology import FIELD
 from stackwright.blueprint.children import Later
 from stackwright.blueprint.claims import Claim
 from stackwright.blueprint.facts import Facts
+from stackwright.blueprint.generated import Generated
 from stackwright.blueprint.interfaces import INTERNAL, PUBLIC
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs.need import Each, Need
@@ -26,7 +27,7 @@ from stackwright.blueprint.service_fields import spec_of
 from stackwright.blueprint.workloads import NOTHING, Host, Port, Profile, Workload
 from stackwright.kube.conditions import Finding
 from stackwright.kube.plan import Wait
-from stackwright.kube.shapes.children import Child
+from stackwright.kube.shapes.child import Child
 
 # The job that makes or upgrades the tables, and the chart's own jobs, which make what a service needs elsewhere.
 DB_SYNC = "db-sync"
@@ -40,10 +41,6 @@ F = TypeVar("F", bound=Facts)
 
 def _spec(resource: CustomResource) -> Any:
     return spec_of(resource)
-
-
-def _always(_: CustomResource) -> bool:
-    return True
 
 
 def _never(_: CustomResource) -> bool:
@@ -91,7 +88,8 @@ class Component(Generic[C, F]):
     Service of a StatefulSet. `probe` is the path under
     which an API tells whether it serves; `probes` are in Kubernetes' own words, by liveness, readiness and startup.
     `after` names the jobs that are done before a pod starts, where the chart has them. `data` is the directory of what
-    the pods keep. `finish` is how many seconds a pod has to end. `user` is the number that it runs as where that is not
+    the pods keep. `drain` is for how many seconds a pod still serves after the Services began to forget it, `finish`
+    how many it then has to end. `user` is the number that it runs as where that is not
     the service's own; 0 is root. `own_values` describe those values of the chart that only this component has. `trial`
     is what a shell runs to try the image and the configuration of a StatefulSet, without its data, before pods that
     serve are replaced; without it only the image is tried.
@@ -112,6 +110,7 @@ class Component(Generic[C, F]):
     probes: Mapping[str, JsonObject] = field(default_factory=dict)
     after: tuple[str, ...] = ()
     data: str = ""
+    drain: int = 0
     finish: int = 30
     requests: Mapping[str, str] = field(default_factory=lambda: {"cpu": "100m", "memory": "256Mi"})
     user: int | None = None
@@ -185,20 +184,6 @@ class KeyRing(Generic[C]):
     migrate: str = ""
     description: str = ""
     life: Callable[[C], int] | None = None
-
-
-@dataclass(frozen=True)
-class Generated(Generic[C]):
-    """A Secret that is made once, with new passwords in it, and outlives the resource.
-
-    `content` makes its keys from a source of new passwords, unless `wanted` says that the user brings it. One that is
-    `renewable` the service takes on as it runs; else it cannot be made anew when somebody deletes it.
-    """
-
-    name: Callable[[C], str]
-    content: Callable[[C, Callable[[int], str]], Mapping[str, str]]
-    wanted: Callable[[C], bool] = _always
-    renewable: bool = False
 
 
 @dataclass(frozen=True)

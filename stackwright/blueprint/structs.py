@@ -58,17 +58,17 @@ def hints(struct: type[msgspec.Struct]) -> dict[str, Any]:
 @functools.cache
 def _marked(struct: type[msgspec.Struct]) -> dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]]:
     """Return the markers of each field, and those of the entries of a map or list."""
-    found = {name: (_markers(annotation), _markers(_entry(annotation))) for name, annotation in hints(struct).items()}
+    found = {name: (markers(annotation), markers(_entry(annotation))) for name, annotation in hints(struct).items()}
     return {name: markers for name, markers in found.items() if any(markers)}
 
 
-def _markers(annotation: Any) -> tuple[Any, ...]:
+def markers(annotation: Any) -> tuple[Any, ...]:
     """Return the markers on a type, also on one that may be None; the outer ones hold, and come last."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is Annotated:
-        return (*_markers(arguments[0]), *arguments[1:])
+        return (*markers(arguments[0]), *arguments[1:])
     if origin in (typing.Union, types.UnionType):
-        return tuple(marker for choice in arguments for marker in _markers(choice))
+        return tuple(marker for choice in arguments for marker in markers(choice))
     return ()
 
 

@@ -18,7 +18,7 @@ from stackwright.blueprint.look import Look
 from stackwright.blueprint.secret_values import encode, texts_of
 from stackwright.blueprint.service import Export
 from stackwright.kube.builtin import Secret
-from stackwright.kube.shapes.children import Child, child
+from stackwright.kube.shapes.child import Child, child
 
 # On an export: the digest of its content, and the readers that the exporter knows, as Kind/name with blanks between.
 CONTENT = "openstack.org/content"

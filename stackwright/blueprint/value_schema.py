@@ -95,7 +95,7 @@ def _component(component: Component[Any, Any]) -> JsonObject:
         properties |= _VOLUME if deployed else _STORAGE
     serves = any(port.name == "api" for port in component.ports)
     if deployed:
-        properties["stop"] = _stop(serves=serves)
+        properties["stop"] = _stop(serves=serves or bool(component.drain))
     if not serves and (deployed or not component.probes):
         properties |= _STARTED
     properties |= component.own_values

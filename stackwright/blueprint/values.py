@@ -7,6 +7,7 @@ import msgspec
 
 from stackwright.api import paths
 from stackwright.api.base import CustomResource, JsonObject
+from stackwright.api.exposure import ServiceOverride
 from stackwright.api.pods import ExtraMounts, Probe
 from stackwright.blueprint import configuration, topology_values
 from stackwright.blueprint.digests import digest
@@ -129,11 +130,12 @@ def _services(endpoints: Iterable[Endpoint], resource: CustomResource) -> JsonOb
             component = endpoint.component(interface)
             # A chart with one API knows its component.
             served = {"component": component} if endpoint.name or component != API else {}
-            found[endpoint.key(interface)] = {**served, **_exposed(overrides.get(interface))}
+            found[endpoint.key(interface)] = {**served, **describe_override(overrides.get(interface))}
     return found
 
 
-def _exposed(override: Any) -> JsonObject:
+def describe_override(override: ServiceOverride | None) -> JsonObject:
+    """Return how a Service is reached as the values of a chart say it, if the user overrides it."""
     if override is None:
         return {}
     spec = msgspec.to_builtins(override.spec) if override.spec is not None else {}

@@ -10,6 +10,7 @@ from typing import Literal
 
 Workload = Literal["Deployment", "StatefulSet", "DaemonSet"]
 Profile = Literal["restricted", "baseline", "privileged"]
+Protocol = Literal["TCP", "UDP"]
 
 # The profiles of Kubernetes' pod security, the strictest first.
 PROFILES: tuple[Profile, ...] = ("restricted", "baseline", "privileged")
@@ -38,11 +39,13 @@ class Port:
     """A port of a component's pods. The pods' governing Service has it too, unless it is only `probed`.
 
     A port called `api` is that of an API that uwsgi serves: its pods drain before they end, and are probed by HTTP.
+    A number may occur twice, once for each protocol.
     """
 
     name: str
     number: int
     probed: bool = False
+    protocol: Protocol = "TCP"
 
 
 @dataclass(frozen=True)

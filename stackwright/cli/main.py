@@ -22,7 +22,10 @@ COMMANDS = {
         "stackwright.cli.commands.completion:completion",
         "Print the script with which a shell completes commands.",
     ),
-    "config": ("stackwright.cli.commands.config:config", "Import your own configuration: files in Kolla's layout."),
+    "config": (
+        "stackwright.cli.commands.config:config",
+        "Import your own configuration, or upstream's node sets.",
+    ),
     "crds": ("stackwright.cli.commands.crds:crds", "Print the CustomResourceDefinitions as YAML, or install them."),
     "explain": (
         "stackwright.cli.commands.explain:explain",
@@ -44,6 +47,7 @@ COMMANDS = {
     "take": ("stackwright.cli.commands.handover:take", "Revert what others changed by hand, after showing it."),
     "up": ("stackwright.cli.commands.up:up", "Start a Kubernetes on this machine with a cloud in it."),
     "down": ("stackwright.cli.commands.up:down", "Stop the Kubernetes on this machine and the cloud in it."),
+    "validate": ("stackwright.cli.commands.validate:validate", "Try a cloud with Tempest, the tests of OpenStack."),
     "local": ("stackwright.cli.commands.local:local", "Run Kubernetes on this machine."),
 }
 

@@ -6,12 +6,15 @@ Every check runs again when a resource is reconciled, because the webhook may ha
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from stackwright.api.dataplane import OpenStackDataPlaneRole
 from stackwright.api.mariadb import MariaDBAccount
+from stackwright.api.network import NetConfig
 from stackwright.api.topology import Topology
 from stackwright.blueprint import admission as snippets
 from stackwright.blueprint import mounts, tls, topology_namespaces
 from stackwright.blueprint.images import ComponentImage
-from stackwright.controllers import database_names, doors, option_values, ownership, topologies
+from stackwright.controllers import addresses, database_names, doors, option_values, ownership, topologies
+from stackwright.controllers.dataplane import admission as dataplane_admission
 from stackwright.controllers.known import Known
 from stackwright.kube.admission.checks import FieldError, Objections, Webhook
 from stackwright.kube.resource import CustomResource, JsonObject
@@ -47,7 +50,11 @@ def _topologies(_: CustomResource | None, new: CustomResource, __: Known) -> Obj
 # The checks for every kind, in the order in which their results are shown.
 CHECKS: tuple[Check, ...] = (_snippets, _database_names, _mounts, _tls, _topologies, doors.check, ownership.check)
 # Why a resource that somebody deletes has to stay, by kind; "" where it may go.
-HOLDS: Mapping[type[CustomResource], Callable[[CustomResource, Known], str]] = {Topology: topologies.hold}
+HOLDS: Mapping[type[CustomResource], Callable[[CustomResource, Known], str]] = {
+    Topology: topologies.hold,
+    NetConfig: addresses.hold,
+    OpenStackDataPlaneRole: dataplane_admission.hold_role,
+}
 
 
 def webhooks(

@@ -13,7 +13,7 @@ import msgspec
 from stackwright import services
 from stackwright.api import paths
 from stackwright.api.controlplane import OpenStackControlPlane
-from stackwright.blueprint import node_ports, ranges, refused, without_effect
+from stackwright.blueprint import ranges, refused, taken_ports, without_effect
 from stackwright.blueprint.look import Look
 from stackwright.controllers.controlplane.resolution import Instance, resolve
 from stackwright.controllers.known import Known
@@ -98,7 +98,7 @@ def _of(resource: CustomResource, known: Known) -> Iterator[Problem]:
     if blueprint is not None:
         yield from refused.of_service(blueprint, resource, _look(resource, known))
     # A port of the nodes is there once in a cluster.
-    yield from node_ports.taken(resource, known(builtin.Service, None))
+    yield from taken_ports.problems(resource, known(builtin.Service, None))
 
 
 def _look(resource: CustomResource, known: Known) -> Look:

@@ -4,10 +4,13 @@ A resource's spec names the Secrets, servers and Services that it depends on, so
 its readers. Instead each look is remembered, and a change wakes the resources that looked.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, TypeVar
 
-from stackwright.kube.controller import Context, Watch
+from stackwright.blueprint.generated import Reader
+from stackwright.kube.builtin import Secret
+from stackwright.kube.controller import Context, Controller, Result, Watch
 from stackwright.kube.errors import Blocked
 from stackwright.kube.predicates import Predicate
 from stackwright.kube.resource import Key, Kind, Resource
@@ -45,18 +48,45 @@ class Interests:
         self._readers.setdefault((kind, key), set()).add(reader)
         self._looked.setdefault(reader, set()).add((kind, key))
 
-    def watch(self, kind: type[R], when: Predicate | None = None) -> Watch[R]:
+    def watch(self, kind: type[R], when: Predicate | None = None, after: float = 0.0) -> Watch[R]:
         """Return the watch that wakes the resources that looked at an object of a kind."""
 
         def readers(resource: R) -> Iterable[Key]:
             one, every = resource.key, Key(resource.metadata.namespace, _EVERY)
             return (*self._readers.get((kind.kind, one), ()), *self._readers.get((kind.kind, every), ()))
 
-        return Watch(kind, to=readers, when=when)
+        return Watch(kind, to=readers, when=when, after=after)
+
+    def watch_readers(self, reader: Reader) -> Watch[Any]:
+        """Return the watch that wakes the makers of a Secret when the first resource of a kind reads it.
+
+        Those are woken that looked for the Secret and for its readers. A thousand further readers of a Secret that is
+        there wake nobody, and neither do readers of another one.
+        """
+
+        def makers(resource: Resource) -> Iterable[Key]:
+            namespace = resource.metadata.namespace
+            listed = self._readers.get((reader.of.kind, Key(namespace, _EVERY)), set())
+            looked = (self._readers.get((Secret.kind, Key(namespace, name)), set()) for name in reader.names(resource))
+            return tuple(key for keys in looked for key in keys & listed)
+
+        return Watch(reader.of, to=makers, when=reader.counts)
 
     def watches(self, kinds: Iterable[type[Resource]]) -> tuple[Watch[Any], ...]:
         """Return the watches of several kinds."""
         return tuple(self.watch(kind) for kind in kinds)
+
+
+def forgetting(controller: Controller, *forgets: Callable[[Key], None]) -> Controller:
+    """Return a controller that forgets a resource once it is gone: an operator runs for months, and resources go."""
+
+    async def reconcile(key: Key, context: Context) -> Result | None:
+        if context.store(controller.kind).get(key) is None:
+            for forget in forgets:
+                forget(key)
+        return await controller.reconcile(key, context)
+
+    return replace(controller, reconcile=reconcile)
 
 
 class Looker:

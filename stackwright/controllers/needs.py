@@ -5,8 +5,9 @@ from typing import Any
 
 from stackwright import services
 from stackwright.adapters.mariadb_grants import NEEDED
+from stackwright.blueprint.generated import Reader
 from stackwright.blueprint.look import Look
-from stackwright.blueprint.needs import Api
+from stackwright.blueprint.needs import Api, Census
 from stackwright.blueprint.providers import BROKER, CACHE, DATABASE, IDENTITY, Sight
 from stackwright.blueprint.service import Service
 from stackwright.kube.resource import Resource
@@ -28,6 +29,16 @@ def kinds_read(service: Service[Any, Any]) -> tuple[type[Resource], ...]:
     words = dict.fromkeys((*_COMMON, *special, *(providers if Api in service.need_types else ())))
     read = (kind for of in _types(service) for kind in of.reads)
     return tuple(dict.fromkeys((*read, *(providers[word].kind for word in words if word in providers))))
+
+
+def censuses(service: Service[Any, Any]) -> tuple[Census, ...]:
+    """Return the kinds of which a service looks at all resources, each with what it looks at of them."""
+    return tuple(need for need in service.needs if isinstance(need, Census))
+
+
+def readers(service: Service[Any, Any]) -> tuple[Reader, ...]:
+    """Return the kinds whose resources read Secrets that a service makes for them alone."""
+    return tuple(reader for entry in service.secrets for reader in entry.readers)
 
 
 def kinds_kept(service: Service[Any, Any]) -> tuple[type[Resource], ...]:

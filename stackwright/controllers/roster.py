@@ -6,9 +6,11 @@ from typing import Any
 from stackwright import services
 from stackwright.api.dataplane import OpenStackDataPlane
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
+from stackwright.api.network import IPSet, Reservation
 from stackwright.api.topology import Topology
 from stackwright.blueprint.images import ComponentImage
 from stackwright.controllers import (
+    addresses,
     admission,
     broker,
     controlplane,
@@ -41,6 +43,7 @@ def assemble(
         *identity.controllers(dialler),
         *dataplane.controllers(environment.images, reads=tuple(each.kind for each in services.node_services())),
         *node_services.controllers(dialler, environment.images),
+        *addresses.controllers(),
         *services.controllers(),
     )
 
@@ -74,11 +77,12 @@ def webhooks(
     kept = dict.fromkeys(each.kind for each in controllers if each.reports and issubclass(each.kind, CustomResource))
     umbrella = services.control_plane()
     # No controller keeps these: the team of those who read them answers for them.
-    read = ((Topology, umbrella), (OpenStackDataPlaneService, OpenStackDataPlane))
+    read = ((Topology, umbrella), (OpenStackDataPlaneService, OpenStackDataPlane), (Reservation, IPSet))
     alone: tuple[type[CustomResource], ...] = tuple(kind for kind, reader in read if reader in kept)
     kinds = (*kept, *alone) if operators is None else services.kinds()
     further = services.checks()
     outside = services.node_services()
-    for own in ({umbrella: controlplane.check}, dataplane.checks, node_services.checks(outside)):
+    own_checks = ({umbrella: controlplane.check}, dataplane.checks, node_services.checks(outside), addresses.checks)
+    for own in own_checks:
         further = {**further, **{kind: (*further.get(kind, ()), check) for kind, check in own.items()}}
     return admission.webhooks(kinds, known, further, images, node_services.fill_in(outside, images or {}))

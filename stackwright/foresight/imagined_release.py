@@ -30,7 +30,7 @@ from stackwright.kube.conditions import READY
 from stackwright.kube.errors import Blocked
 from stackwright.kube.resource import Condition, Key, ObjectMeta, Resource, manifest
 from stackwright.kube.shapes.belonging import MADE_FOR, maker_of
-from stackwright.kube.shapes.children import with_annotation
+from stackwright.kube.shapes.child import with_annotation
 
 
 class Missing(Exception):

@@ -8,6 +8,7 @@ import msgspec
 
 from stackwright import services
 from stackwright.api.annotations import PAUSED, RELEASE_OWNER
+from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.base import Condition, CustomResource
 from stackwright.api.controlplane import OpenStackControlPlane, OperatorState
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
@@ -105,7 +106,15 @@ def build(objects: Objects) -> tuple[Node, ...]:
         for resource in objects.all()
         if isinstance(resource, CustomResource)
     }
-    return tuple(_node(root, children, found, ()) for root in sorted(roots, key=_order))
+    past = _find_past(objects, found)
+    return tuple(_node(root, children, found, (), past) for root in sorted(roots, key=_order))
+
+
+def _find_past(objects: Objects, needed: Mapping[ResourceName, tuple["Need", ...]]) -> frozenset[ResourceName]:
+    """Return the runs that have ended and hold nobody up: what failed in one of them was done by another since."""
+    held = {(need.kind, need.name) for needs in needed.values() for need in needs}
+    runs = (run for run in objects.of_kind(OpenStackAnsibleEE) if run.finished and run.metadata.controller is not None)
+    return frozenset(name for name in map(resource_name_of, runs) if name not in held)
 
 
 def worst(nodes: Iterable[Node]) -> State:
@@ -206,14 +215,17 @@ def _node(
     children: Mapping[str, list[Resource]],
     needed: Mapping[ResourceName, tuple[Need, ...]],
     needed_by: tuple[str, ...],
+    past: frozenset[ResourceName],
 ) -> Node:
     below_it = sorted(children.get(resource.metadata.uid, ()), key=_order)
     if isinstance(resource, Plain):
         return _workload(resource)
     assert isinstance(resource, CustomResource)  # noqa: S101  there is nothing else in a tree
     resolved = _list_resolved(resource)
-    nodes = [_node(child, children, needed, resolved.get(resource_name_of(child), ())) for child in below_it]
+    nodes = [_node(child, children, needed, resolved.get(resource_name_of(child), ()), past) for child in below_it]
     state, reason, message, since = _custom(resource)
+    if resource_name_of(resource) in past:
+        state = State.READY
     annotations = resource.metadata.annotations
     return Node(
         kind=resource.kind.name,

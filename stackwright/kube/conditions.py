@@ -41,7 +41,7 @@ class Finding:
     passing: bool = False
 
 
-# How the annotation ends by which a field manager remembers what it applied (see shapes/children.py).
+# How the annotation ends by which a field manager remembers what it applied (see shapes/child.py).
 MARK = "/applied-configuration"
 
 

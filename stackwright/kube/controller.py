@@ -60,12 +60,15 @@ Reconcile = Callable[[Key, Context], Awaitable[Result | None]]
 class Watch(Generic[R]):
     """Another kind whose changes wake objects of the controller's kind: `to` says which.
 
-    Both states of a changed object are asked, so that what it no longer refers to is woken as well.
+    Both states of a changed object are asked, so that what it no longer refers to is woken as well. They are woken
+    `after` so many seconds: what many objects wake is looked at once for all that changed meanwhile, and not once for
+    each.
     """
 
     kind: type[R]
     to: Callable[[R], Iterable[Key]]
     when: Predicate | None = None
+    after: float = 0.0
 
 
 @dataclass(frozen=True)

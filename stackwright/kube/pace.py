@@ -28,8 +28,11 @@ TROUBLE = 5.0
 OWN = 10.0
 # The same for a resource that a parent made; it is also its pause.
 QUIET = 15.0
-# Nothing is put off for longer: that something below has said nothing is told when it should have.
-LONGEST = QUIET + PAUSE
+# That something below has said nothing is told on a user's own resource when it should have spoken.
+OWN_SILENCE = QUIET + PAUSE
+# A resource that a parent made waits longer for what is below it, whose pause begins at the end of its first pass only:
+# that renders a chart, which takes seconds on a machine that has much else to do. Nothing is put off for longer.
+SILENCE = QUIET + QUIET
 
 # Conditions are what a pause is for; whose generation they speak of is looked at apart.
 _CONDITIONS = frozenset({"conditions", "observedGeneration"})
@@ -76,13 +79,13 @@ def pause_of(resource: CustomResource, new: Status, *, unready_for: float, passi
     `unready_for` is the way up to when the status last moved. That something below has not spoken yet is no news before
     it is late: when it speaks, this status says what it said, and not a moment before that nothing is known.
     """
-    ready = conditions.find(new.conditions, READY)
+    ready, own = conditions.find(new.conditions, READY), conditions.is_of_user(resource)
     pause = max(PAUSE, unready_for)
     if passing or (ready is not None and ready.severity == "Warning"):
         return min(pause, TROUBLE)
     if ready is not None and ready.reason == REQUESTED:
-        return LONGEST
-    return min(pause, OWN) if conditions.is_of_user(resource) else QUIET
+        return OWN_SILENCE if own else SILENCE
+    return min(pause, OWN) if own else QUIET
 
 
 def rest(pause: float, *, same_for: float, put_off_for: float) -> float:

@@ -216,6 +216,12 @@ def manifest(resource: Resource) -> JsonObject:
     return {"apiVersion": resource.kind.api_version, "kind": resource.kind.name, **body}
 
 
+def is_controlled(resource: Resource, owner: Resource) -> bool:
+    """Return whether an object belongs to another one: to that very one, and not to any of its name."""
+    controller = resource.metadata.controller
+    return controller is not None and controller.uid == owner.metadata.uid
+
+
 def owner_reference(owner: Resource, *, controller: bool = True) -> JsonObject:
     """Return the reference that makes an object be deleted with `owner`."""
     return {

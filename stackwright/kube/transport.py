@@ -112,7 +112,7 @@ class Transport:
         self._host = URL(connection.server).authority
         self._limits = aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_DEADLINE)
         self._patience = patience
-        self._sleep = sleep
+        self.sleep = sleep
         self._slots = asyncio.Semaphore(limit)
         self._credentials = Credentials(connection, clock=clock)
         self._session: aiohttp.ClientSession | None = None
@@ -152,7 +152,7 @@ class Transport:
                     raise Unreachable(outcome.sentence)
                 return outcome
             logger.debug("request is made again", method=call.method, path=call.path, after=wait, attempt=attempt)
-            await self._sleep(wait)
+            await self.sleep(wait)
 
     def _is_over(self, began: float, wait: float) -> bool:
         return self._patience is not None and self.clock() - began + wait >= self._patience
@@ -203,7 +203,7 @@ class Transport:
             wait = pause(call, reply, attempt) if reply.retry_after is not None else None
             if wait is None:
                 raise self.error(reply, call.kind)
-            await self._sleep(wait)
+            await self.sleep(wait)
 
     @asynccontextmanager
     async def websocket(

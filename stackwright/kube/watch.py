@@ -1,9 +1,11 @@
 """Watches: a stream of lines made typed events, without ever copying a long line more than twice.
 
 A watch ends as the server ends it: quietly when its time is over, with Gone when the version is too old, with
-another ApiError when the server says so in the stream, and with Unreachable when the stream breaks or is silent.
+another ApiError when the server says so in the stream, and with Unreachable when the stream breaks or is silent. A
+server that is behind says so before the first event, and is asked again, as it would be by a call that reads once.
 """
 
+import itertools
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import cache
@@ -12,15 +14,17 @@ from typing import Generic, Literal, TypeVar, cast
 import msgspec
 
 from stackwright.kube import answers, decoding
-from stackwright.kube.errors import Unreachable
+from stackwright.kube.errors import ApiError, Unreachable
 from stackwright.kube.resource import ObjectMeta, R, Resource
-from stackwright.kube.transport import Call, Transport
+from stackwright.kube.transport import Call, Reply, Transport, pause
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 # The server ends a watch by itself after this many seconds, unless the caller asks for another time.
 TIMEOUT = 300.0
 # A stream that outlives its time by this much is dead.
 SLACK = 10.0
+# What a server says whose cache has not reached the version that was asked for.
+BEHIND = 504
 
 EventType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
 T = TypeVar("T")
@@ -101,18 +105,32 @@ def _named(_: type[R], name: decoding.Name) -> R:
 
 async def events(transport: Transport, kind: type[R], call: Call, *, silence: float) -> AsyncGenerator[WatchEvent[R]]:
     """Yield the events of one watch; `silence` is for how many seconds the stream may say nothing."""
-    turn = decoding.Turn(transport.clock)
-    lines = Lines()
-    async with aclosing(transport.stream(call, silence=silence)) as chunks:
-        async for chunk in chunks:
-            for line in lines.feed(chunk):
-                try:
-                    event = event_of(kind, line) if line else None
-                except msgspec.DecodeError:
-                    raise Unreachable(
-                        f"The server {transport.server} sent a line in a watch of {kind.kind} that is not JSON."
-                    ) from None
-                if event is not None:
-                    yield event
-                if turn.over():
-                    await turn.give()
+    turn, begun = decoding.Turn(transport.clock), False
+    for attempt in itertools.count(1):
+        lines = Lines()
+        try:
+            async with aclosing(transport.stream(call, silence=silence)) as chunks:
+                async for chunk in chunks:
+                    for line in lines.feed(chunk):
+                        event = _read(kind, line, transport) if line else None
+                        if event is not None:
+                            begun = True
+                            yield event
+                        if turn.over():
+                            await turn.give()
+        except ApiError as error:
+            wait = None if begun or error.code != BEHIND else pause(call, Reply(error.code, b"", None), attempt)
+            if wait is None:
+                raise
+            await transport.sleep(wait)
+        else:
+            return
+
+
+def _read(kind: type[R], line: bytes, transport: Transport) -> WatchEvent[R] | None:
+    try:
+        return event_of(kind, line)
+    except msgspec.DecodeError:
+        raise Unreachable(
+            f"The server {transport.server} sent a line in a watch of {kind.kind} that is not JSON."
+        ) from None

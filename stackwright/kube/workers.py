@@ -218,16 +218,20 @@ class Workers:
 
     def _watched_changed(self, watch: Watch[Any], change: Change[Any]) -> None:
         if self._counts(watch.when, change):
-            self._add(self._keys(change, watch.to), change)
+            self._add(self._keys(change, watch.to), change, watch.after)
 
-    def _add(self, keys: Iterable[Key], change: Change[Any]) -> None:
+    def _add(self, keys: Iterable[Key], change: Change[Any], after: float = 0.0) -> None:
         if not self._active:
             # A standby would collect every key that ever existed; `run` begins with all present objects.
             return
         for key in keys:
             if self._incomplete and key.namespace in self._incomplete:
                 continue
-            self.queue.add(key, Priority.LOW if change.initial else Priority.NORMAL)
+            priority = Priority.LOW if change.initial else Priority.NORMAL
+            if after:
+                self.queue.add_after(key, after, priority)
+            else:
+                self.queue.add(key, priority)
 
     def _counts(self, predicate: Predicate | None, change: Change[Any]) -> bool:
         try:

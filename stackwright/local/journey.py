@@ -7,7 +7,7 @@ each other; only the images that carry a program of Kubernetes wait for the comp
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from stackwright.local.cluster import layout, lifecycle
 from stackwright.local.cluster.lifecycle import Cluster
 from stackwright.local.distribution import Ask
 from stackwright.local.images import archives, building, loading
+from stackwright.local.images.archives import Image
 from stackwright.local.images.building import Catalogue
 from stackwright.local.images.recipes import Recipe
 from stackwright.local.progress import Progress
@@ -53,14 +54,18 @@ def announcement(name: str, missing: Missing) -> list[str]:
     return lines
 
 
-def look(name: str, known: Catalogue) -> Missing:
-    """Return what is missing on this machine."""
+def look(name: str, known: Catalogue, also: Collection[str] = ()) -> Missing:
+    """Return what is missing on this machine; `also` are images on request that are needed."""
     there = binaries.find(programs.ALL)
     return Missing(
         programs=tuple(sorted(set(programs.ALL) - set(there))),
-        images=tuple(image.name for image in building.chosen(known) if not image.built),
+        images=tuple(image.name for image in _wanted(known, also) if not image.built),
         cluster=lifecycle.running(layout.of(name)) is None,
     )
+
+
+def _wanted(known: Catalogue, also: Collection[str]) -> list[Image]:
+    return [*building.chosen(known), *(building.chosen(known, also) if also else ())]
 
 
 @dataclass(frozen=True)
@@ -71,19 +76,27 @@ class Arrived:
     images: Mapping[str, str]
 
 
-def travel(name: str, *, ask: Ask, progress: Progress) -> Arrived:
-    """Bring up the cluster `name` with all images in it; whatever is there already costs nothing."""
+def travel(
+    name: str, *, ask: Ask, progress: Progress, also: Collection[str] = (), beside: Collection[str] = ()
+) -> Arrived:
+    """Bring up the cluster `name` with all images in it; whatever is there already costs nothing.
+
+    `also` are images on request that are built, too. So are those `beside` the cluster, in which no pod runs them.
+    """
     known = building.catalogue()
-    missing = look(name, known)
+    missing = look(name, known, (*also, *beside))
     for line in announcement(name, missing):
         progress.say(line)
     with _beside(missing, known, progress):
         binaries.ensure(programs.ALL, progress=progress)
-    images = building.build((), known, ask=ask, progress=progress)
+    names = [image.name for image in _wanted(known, (*also, *beside))]
+    images = building.build(names, known, ask=ask, progress=progress)
     cluster = lifecycle.up(name, progress=progress, ask=ask)
     later = building.on_request(known)
     # One of those is loaded if somebody has built it; what it is called is known without that.
-    loading.load([*images, *(image for image in later if image.built)], cluster.first.pid, progress=progress)
+    there = [image for image in later if image.built and image.name not in names]
+    inside = [image for image in (*images, *there) if image.name not in beside]
+    loading.load(inside, cluster.first.pid, progress=progress)
     return Arrived(cluster, {image.name: image.reference for image in (*later, *images)})
 
 

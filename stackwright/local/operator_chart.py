@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from stackwright.kube import documents
 from stackwright.kube.builtin import Deployment, Namespace, Pod, Role, RoleBinding
 from stackwright.kube.client import Client, Conflicts
 from stackwright.kube.crd import install as definitions
@@ -81,7 +80,7 @@ async def install(
     enforces the pod security `profile`.
     """
     folder = sorted((chart / "crds").glob("*.yaml"))
-    manifests = [body for path in folder for body in yaml.safe_load_all(path.read_text(encoding="utf-8"))]
+    manifests = [body for path in folder for body in documents.read(path.read_text(encoding="utf-8"))]
     # Helm would install them once and never upgrade them.
     changes = await definitions.install(client, manifests)
     changed = [change for change in changes if change.action != "unchanged"]
@@ -199,7 +198,7 @@ def _state(helm: Helm) -> str:
 
 def objects(manifest: str) -> dict[tuple[str, str, str], Any]:
     """Return the objects of a manifest, by kind, namespace and name: their order says nothing."""
-    found = (body for body in yaml.safe_load_all(manifest) if body)
+    found = documents.read(manifest)
     return {(body["kind"], body["metadata"].get("namespace", ""), body["metadata"]["name"]): {**body} for body in found}
 
 

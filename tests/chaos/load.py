@@ -68,13 +68,17 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
     status: int = 200
+    method: str = ""
+    """Empty: POST if it has a body, and GET if it has none."""
 
     def send(self) -> Answer:
-        """Send it once on a new connection, as POST if it has a body."""
+        """Send it once on a new connection."""
         place = urlsplit(self.url)
         connection = http.client.HTTPConnection(str(place.hostname), place.port, timeout=PATIENCE)
         try:
-            connection.request("POST" if self.body else "GET", place.path, self.body, dict(self.headers))
+            connection.request(
+                self.method or ("POST" if self.body else "GET"), place.path, self.body, dict(self.headers)
+            )
             answer = connection.getresponse()
             body = answer.read()
             trouble = "" if answer.status == self.status else f"status {answer.status}"

@@ -19,7 +19,7 @@ import pytest
 from stackwright.kube.builtin import Secret, StorageClass
 from stackwright.kube.client import Client
 from stackwright.kube.errors import Invalid
-from stackwright.kube.pace import LONGEST
+from stackwright.kube.pace import SILENCE
 from stackwright.local.apiserver.server import ApiServer
 from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.simulator import Script, simulated, storage_class
@@ -44,7 +44,7 @@ SECONDS = float(os.environ.get("FUZZ_SECONDS", "240"))
 # How long the operator may work on what was written at last.
 SETTLING = 120.0
 # For how long nothing may happen before that is the end of its work.
-CALM = LONGEST + 2.0
+CALM = SILENCE + 2.0
 # For how long it is watched then, in seconds, and how many passes a controller may end in that time for each of its
 # resources: what cannot be watched is looked at again, and what fails is tried again with growing pauses.
 WINDOW = 30.0

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from stackwright.kube import documents
 from stackwright.local.apiserver.server import Shared
 from tests.functional.conftest import apiserver, client, connection, kubernetes, namespace
 
@@ -48,7 +48,7 @@ def render(helm: Helm) -> Render:
 
     def run(chart: str, *arguments: str) -> dict[tuple[str, str], dict[str, Any]]:
         printed = helm("template", chart, CHARTS / chart, "--values", VALUES / f"{chart}.yaml", *arguments)
-        return {(body["kind"], body["metadata"]["name"]): body for body in yaml.safe_load_all(printed) if body}
+        return {(body["kind"], body["metadata"]["name"]): body for body in documents.read(printed)}
 
     return run
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from stackwright.kube import documents
 from stackwright.local.apiserver.server import Shared
 from tests.charts.conftest import CHARTS, VALUES, Helm, Render
 
@@ -38,7 +39,7 @@ def test_lint(helm: Helm, chart: Path) -> None:
 @each_installed_chart
 def test_template_gives_manifests_of_known_form(helm: Helm, chart: Path) -> None:
     printed = helm("template", "test", chart, "--include-crds", *given(chart))
-    manifests = [body for body in yaml.safe_load_all(printed) if body]
+    manifests = documents.read(printed)
     assert manifests
     for body in manifests:
         assert {"apiVersion", "kind", "metadata"} <= body.keys()
@@ -75,7 +76,7 @@ def declares_host(chart: Path) -> bool:
 
 @each_installed_chart
 def test_its_pods_are_restricted_and_say_what_they_need(helm: Helm, chart: Path) -> None:
-    for pod in pods(body for body in yaml.safe_load_all(helm("template", "test", chart, *given(chart))) if body):
+    for pod in pods(documents.read(helm("template", "test", chart, *given(chart)))):
         assert pod["automountServiceAccountToken"] is False
         assert pod["enableServiceLinks"] is False
         # What the blueprint says that they take of the host, they get.

@@ -13,6 +13,7 @@ from stackwright.blueprint import charts, value_schema
 from stackwright.blueprint.needs import Database, Each
 from stackwright.blueprint.service import Component, Service
 from stackwright.blueprint.workloads import Host, HostPath, Port, Workload
+from stackwright.kube import documents
 from stackwright.kube.client import Client
 from stackwright.services.barbican.service import SERVICE
 from tests.charts.conftest import CHARTS, Helm
@@ -42,7 +43,7 @@ def render_service(helm: Helm, folder: Path, service: Service[Any, Any], **value
     (chart / "values.schema.json").write_text(json.dumps(value_schema.schema("teapot", [service])))
     (chart / "values.yaml").write_text(yaml.safe_dump({**VALUES, **values}))
     printed = helm("template", "teapot", chart)
-    return {(body["kind"], body["metadata"]["name"]): body for body in yaml.safe_load_all(printed) if body}
+    return {(body["kind"], body["metadata"]["name"]): body for body in documents.read(printed)}
 
 
 def agent(workload: Workload, host: Host, **words: Any) -> Component[Any, Any]:
@@ -74,6 +75,21 @@ def test_a_stateful_set_has_a_service_where_there_is_something_to_connect_to(
     objects = rendered(helm, tmp_path, agent("StatefulSet", Host(), ports=ports))
     named = objects["StatefulSet", "teapot-agent"]["spec"]["serviceName"]
     assert (("Service", named) in objects) is found
+
+
+def test_a_port_of_udp_stands_beside_one_of_tcp_with_the_same_number(helm: Helm, tmp_path: Path) -> None:
+    ports = (Port("names", 5353, protocol="UDP"), Port("names-tcp", 5353))
+    objects = rendered(helm, tmp_path, agent("StatefulSet", Host(), ports=ports))
+    workload = objects["StatefulSet", "teapot-agent"]["spec"]
+    (container,) = workload["template"]["spec"]["containers"]
+    assert container["ports"] == [
+        {"name": "names", "containerPort": 5353, "protocol": "UDP"},
+        {"name": "names-tcp", "containerPort": 5353},
+    ]
+    assert objects["Service", workload["serviceName"]]["spec"]["ports"] == [
+        {"name": "names", "port": 5353, "targetPort": "names", "protocol": "UDP"},
+        {"name": "names-tcp", "port": 5353, "targetPort": "names-tcp"},
+    ]
 
 
 def test_a_daemon_set_takes_what_it_declares_and_nothing_else(helm: Helm, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import yaml
 from stackwright import services
 from stackwright.blueprint.service import Service
 from stackwright.controllers.ownership import Around, claims
+from stackwright.kube import documents
 from tests.charts.conftest import CHARTS, VALUES, Helm
 from tests.known import nothing_known
 from tests.unit.controllers.ownership.making import made
@@ -42,8 +43,7 @@ def test_every_name_in_a_chart_is_claimed(helm: Helm, service: Service[Any, Any]
     # The name of a Job ends in a hash; those of actions are named by their ids.
     rendered = {
         body["metadata"]["name"].rpartition("-")[0] if body["kind"] == "Job" else body["metadata"]["name"]
-        for body in yaml.safe_load_all(printed)
-        if body
+        for body in documents.read(printed)
     }
     assert {name for name in rendered - claimed if not name.startswith("test-action-")} == set()
 

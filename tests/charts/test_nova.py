@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from stackwright.blueprint import names
+from stackwright.kube import documents
 from tests.charts.conftest import CHARTS, Helm
 
 WAITING = ("ServiceAccount", "ConfigMap", "Role", "RoleBinding")
@@ -18,7 +19,7 @@ def rendered(helm: Helm, folder: Path, **values: Any) -> dict[tuple[str, str], A
     path = folder / "values.yaml"
     path.write_text(yaml.safe_dump({"image": "localhost/openstack:test", **values}))
     printed = helm("template", "nova", CHARTS / "nova", "--values", path)
-    return {(body["kind"], body["metadata"]["name"]): body for body in yaml.safe_load_all(printed) if body}
+    return {(body["kind"], body["metadata"]["name"]): body for body in documents.read(printed)}
 
 
 @pytest.mark.parametrize("component", ["api", "scheduler", "conductor", "metadata", "novncproxy", "compute"])
@@ -60,7 +61,7 @@ def test_jobs_have_the_names_by_which_the_operator_finds_them(helm: Helm, tmp_pa
     asked = {"name": "nova-conductor", "image": "i", "jobs": jobs, "schedules": schedules, "actions": actions}
     values.write_text(yaml.safe_dump(asked))
     printed = helm("template", release, CHARTS / "nova", "--values", values)
-    found = {(body["kind"], body["metadata"]["name"]) for body in yaml.safe_load_all(printed) if body}
+    found = {(body["kind"], body["metadata"]["name"]) for body in documents.read(printed)}
     assert {name for kind, name in found if kind == "Job"} == {
         *(names.job(release, name, job["hash"]) for name in jobs),
         names.job(release, "action-purge-database", "e4d3c2b1a0"),

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from stackwright.kube import documents
 from tests.charts.conftest import CHARTS, VALUES, Helm
 
 PROGRAMS = CHARTS / "ovn" / "files"
@@ -30,7 +30,7 @@ def changed(helm: Helm, tmp_path: Path) -> Callable[[str], Rendered]:
             with (chart / "files" / f"{program}.py").open("a") as file:
                 file.write("# changed\n")
         printed = helm("template", "ovn", chart, "--values", VALUES / "ovn.yaml")
-        return {(body["kind"], body["metadata"]["name"]): body for body in yaml.safe_load_all(printed) if body}
+        return {(body["kind"], body["metadata"]["name"]): body for body in documents.read(printed)}
 
     return run
 

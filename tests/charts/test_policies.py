@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from stackwright.kube import documents
 from stackwright.kube.builtin import Namespace, Pod
 from stackwright.kube.client import Client
 from stackwright.kube.errors import ApiError
@@ -28,7 +29,7 @@ RULES: dict[str, dict[str, Any]] = {
 
 def rendered(helm: Helm, chart: Path, *arguments: str) -> list[dict[str, Any]]:
     printed = helm("template", "test", chart, *given(chart), *arguments)
-    return [body for body in yaml.safe_load_all(printed) if body]
+    return documents.read(printed)
 
 
 def closed(helm: Helm, chart: Path, folder: Path) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.charts.conftest import VALUES, Render
 
-STATELESS = ("barbican", "glance", "keystone", "neutron", "nova", "placement")
+STATELESS = ("barbican", "dnsmasq", "glance", "keystone", "neutron", "nova", "placement")
 # A volume to which several nodes write holds nobody.
 SHARED = "glance-wide"
 STARTED = "/tmp/stackwright-started"
@@ -44,6 +44,21 @@ def test_every_api_is_probed_from_its_start(render: Render, chart: str) -> None:
             # All patience is in the startup probe: a pod that waits for its database is not killed at once.
             startup = container["startupProbe"]
             assert startup["periodSeconds"] * startup["failureThreshold"] >= 60, name
+
+
+@pytest.mark.parametrize("chart", STATELESS)
+def test_a_pod_that_clients_reach_serves_until_the_services_have_forgotten_it(render: Render, chart: str) -> None:
+    objects = render(chart)
+    selectors = [body["spec"]["selector"] for (kind, _), body in objects.items() if kind == "Service"]
+    asked = 0
+    for name, spec in deployments(objects).items():
+        template = spec["template"]
+        if any(selector.items() <= template["metadata"]["labels"].items() for selector in selectors):
+            asked += 1
+            (container,) = template["spec"]["containers"]
+            drain = container["lifecycle"]["preStop"]["sleep"]["seconds"]
+            assert 0 < drain < template["spec"]["terminationGracePeriodSeconds"], name
+    assert asked
 
 
 def test_no_other_chart_has_deployments(render: Render) -> None:

@@ -9,6 +9,7 @@ import yaml
 from stackwright import services
 from stackwright.controllers import permissions
 from stackwright.controllers.teams import lease_of, team_of_kind
+from stackwright.kube import documents
 from stackwright.kube.crd.generate import manifest
 from tests.charts.conftest import CHARTS, VALUES, Helm, Refuse, Render
 from tests.charts.test_charts import INSTALLED
@@ -20,10 +21,12 @@ SERVICES = [chart for chart in INSTALLED if chart.name != "stackwright"]
 
 @pytest.mark.parametrize("chart", [pytest.param(chart, id=chart.name) for chart in SERVICES])
 def test_the_operators_may_apply_the_roles_of_each_service(helm: Helm, chart: Any) -> None:
-    granted, _ = permissions.single(chart.name)
+    # A team is called like the group of its kinds, and mostly its chart is too.
+    (team,) = {team_of_kind(each.kind) for each in services.blueprints() if each.chart_name == chart.name}
+    granted, _ = permissions.single(team)
     values = VALUES / f"{chart.name}.yaml"
     printed = helm("template", "test", chart, *(["--values", str(values)] if values.exists() else []))
-    roles = [body for body in yaml.safe_load_all(printed) if body and body["kind"] == "Role"]
+    roles = [body for body in documents.read(printed) if body["kind"] == "Role"]
     for rule in (rule for role in roles for rule in role["rules"]):
         assert permissions.covers(granted, rule), rule
 
@@ -32,7 +35,7 @@ def test_nothing_is_held_only_to_be_handed_on_without_a_chart_that_does(helm: He
     for chart in SERVICES:
         used = set()
         printed = helm("template", "test", chart, "--values", VALUES / f"{chart.name}.yaml")
-        roles = [body for body in yaml.safe_load_all(printed) if body and body["kind"] == "Role"]
+        roles = [body for body in documents.read(printed) if body["kind"] == "Role"]
         for rule in (rule for role in roles for rule in role["rules"]):
             used |= {(g, r, v) for g in rule["apiGroups"] for r in rule["resources"] for v in rule["verbs"]}
         handed = permissions.HANDED_ON.get(chart.name, {})
@@ -73,8 +76,8 @@ def roles(helm: Helm, *arguments: str) -> dict[tuple[str, str, str], list[dict[s
     printed = helm("template", "stackwright", CHARTS / "stackwright", *values, *arguments)
     return {
         (body["kind"], body["metadata"].get("namespace", ""), body["metadata"]["name"]): body["rules"]
-        for body in yaml.safe_load_all(printed)
-        if body and body["kind"] in ("Role", "ClusterRole")
+        for body in documents.read(printed)
+        if body["kind"] in ("Role", "ClusterRole")
     }
 
 

@@ -52,3 +52,21 @@ class TestReal(MariaDBContract):
                 cursor.execute(f"GRANT ALL PRIVILEGES ON {pattern(schema)}.* TO %s@'%%'", (user,))
 
         return give
+
+
+def test_a_row_that_another_one_changed_can_be_written(login: ServerLogin) -> None:
+    """Services of OpenStack do so, and answer with an error if the server says that the record has changed."""
+    with Writer(login).connect() as late, Writer(login).connect() as early, late.cursor() as cursor:
+        cursor.execute("CREATE DATABASE isolation")
+        try:
+            cursor.execute("CREATE TABLE isolation.rows (id INT PRIMARY KEY, number INT) ENGINE=InnoDB")
+            cursor.execute("INSERT INTO isolation.rows VALUES (1, 1)")
+            late.begin()
+            cursor.execute("SELECT number FROM isolation.rows")
+            with early.cursor() as other:
+                other.execute("UPDATE isolation.rows SET number = 2")
+            assert cursor.execute("DELETE FROM isolation.rows WHERE id = 1") == 1
+            late.commit()
+        finally:
+            late.rollback()
+            cursor.execute("DROP DATABASE isolation")

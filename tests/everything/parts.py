@@ -74,6 +74,12 @@ ALL = (
         (*PYTEST, "tests/long/test_compute.py"),
         minutes=45,
     ),
+    Part(
+        "first-server",
+        "`make up`: a server on a machine, its floating IP, login and console, and tunnels to another one",
+        (*PYTEST, "tests/long/test_first_server.py"),
+        minutes=45,
+    ),
     Part("by-hand", "every chart by hand, as its README shows", (*PYTEST, "tests/long/test_by_hand.py"), minutes=30),
     Part(
         "ways",
@@ -98,6 +104,18 @@ ALL = (
         "what passes through the networks; servers in two cells, with pods killed",
         (*PYTEST, "tests/long/test_networks.py"),
         minutes=30,
+    ),
+    Part(
+        "validate",
+        "Tempest on the cloud of `make up`: smoke, identity and images, compute; a run that is interrupted",
+        (*PYTEST, "-s", "tests/long/test_validate.py", "-k", "not network and not scenario"),
+        minutes=240,
+    ),
+    Part(
+        "validate-networks",
+        "Tempest on the cloud of `make up`: networks, and the scenarios",
+        (*PYTEST, "-s", "tests/long/test_validate.py", "-k", "network or scenario"),
+        minutes=180,
     ),
     Part("reboot", "a node with a cloud in it loses its power", (*PYTEST, "tests/long/test_reboot.py"), minutes=30),
     Part("upgrade", "a cloud of an earlier commit, under load", (*PYTEST, "tests/chaos/test_upgrade.py"), minutes=45),

@@ -21,7 +21,7 @@ from stackwright.local.progress import Shown
 from tests.functional.definitions import defined
 
 # How long a namespace's controllers may take on a loaded machine.
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -27,6 +27,7 @@ class Kubelet:
     def __init__(self) -> None:
         self.logs: dict[tuple[str, str], bytes] = {}
         self.asked: list[dict[str, str]] = []
+        self.piece = 7
         # A log ends while it is set.
         self.answers = asyncio.Event()
         self.answers.set()
@@ -39,8 +40,8 @@ class Kubelet:
             return web.Response(status=404, text="there is no such container")
         response = web.StreamResponse()
         await response.prepare(request)
-        for start in range(0, len(text), 7):
-            await response.write(text[start : start + 7])
+        for start in range(0, len(text), self.piece):
+            await response.write(text[start : start + self.piece])
         await self.answers.wait()
         return response
 

@@ -23,7 +23,8 @@ from stackwright.kube.plan import Wait
 from stackwright.kube.predicates import asked_differently
 from stackwright.kube.resource import CompositeStatus, CustomResource, JsonObject, Key, Kind, Value
 from stackwright.kube.runtime import Runtime
-from stackwright.kube.shapes.children import Child, Children
+from stackwright.kube.shapes.child import Child
+from stackwright.kube.shapes.children import Children
 from stackwright.kube.shapes.report import report
 from stackwright.kube.transport import Call
 from stackwright.local.apiserver.server import Shared

@@ -34,7 +34,7 @@ from stackwright.kube.resource import JsonObject
 from stackwright.local.apiserver.server import Shared
 from tests.runtime.widgets import CRD, WEBHOOK, Widget
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 # Short enough that an authority made two days ago is due, and is believed by the real clock for a day more.
 LIFETIMES = Lifetimes(authority=timedelta(days=3), serving=timedelta(days=3), settle=timedelta(seconds=2))
 

@@ -25,7 +25,7 @@ from stackwright.local.process import wait_gone
 from stackwright.local.programs import API_SERVER
 from stackwright.local.versions import pinned
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 def config_map(name: str, namespace: str, **metadata: Any) -> dict[str, Any]:

@@ -5,17 +5,20 @@ from pathlib import Path
 import pytest
 
 from stackwright import services
+from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
+from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.kube.client import Client
 from stackwright.local.apiserver.server import Shared
 from tests.functional.commands import command
 from tests.functional.definitions import defined
 
 PLANE = services.control_plane()
+NODES = (OpenStackDataPlaneRole, OpenStackDataPlaneNode, OpenStackDataPlaneService)
 
 
 @pytest.fixture(autouse=True)
 async def kinds(client: Client) -> None:
-    await defined(client, [PLANE])
+    await defined(client, [PLANE, *NODES])
 
 
 @pytest.fixture
@@ -68,3 +71,43 @@ async def test_without_a_control_plane_it_says_so(
 ) -> None:
     done = await command(kubeconfig, namespace, "config", "import", str(directory))
     assert (done.exit_code, "create one, or use -f" in done.stderr) == (1, True)
+
+
+NODE_SET = """\
+apiVersion: dataplane.openstack.org/v1beta1
+kind: OpenStackDataPlaneNodeSet
+metadata: {name: edpm}
+spec:
+  services: [bootstrap, mine, libvirt, nova]
+  nodeTemplate: {ansibleSSHPrivateKeySecret: key, networks: [{name: ctlplane, subnetName: subnet1}]}
+  nodes:
+    compute-0: {ansible: {ansibleHost: 192.0.2.1, ansibleVars: {a: {b: [1, "2"]}}}}
+---
+apiVersion: dataplane.openstack.org/v1beta1
+kind: OpenStackDataPlaneService
+metadata: {name: mine}
+spec: {playbookContents: "- hosts: all"}
+---
+apiVersion: dataplane.openstack.org/v1beta1
+kind: OpenStackDataPlaneDeployment
+metadata: {name: go}
+spec: {nodeSets: [edpm]}
+"""
+
+
+async def test_node_sets_become_roles_and_nodes(
+    client: Client, namespace: str, kubeconfig: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "nodes.yaml"
+    path.write_text(NODE_SET)
+    done = await command(kubeconfig, namespace, "config", "import", str(path), "--yes")
+    assert done.exit_code == 0, done.stderr
+    role = await client.get(OpenStackDataPlaneRole, "edpm", namespace)
+    assert role.spec.services == ("install-os", "mine")
+    assert role.metadata.annotations["nova.openstack.org/cell"] == "nova-cell1"
+    assert role.spec.deployStrategy.deploy is None
+    node = await client.get(OpenStackDataPlaneNode, "compute-0", namespace)
+    assert (node.spec.ansibleHost, node.spec.node.ansibleVars) == ("192.0.2.1", {"a": {"b": [1, "2"]}})
+    assert (await client.get(OpenStackDataPlaneService, "mine", namespace)).spec.playbookContents == "- hosts: all"
+    again = await command(kubeconfig, namespace, "config", "import", str(path), "--yes")
+    assert again.exit_code == 0, again.stderr

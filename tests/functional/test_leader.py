@@ -14,7 +14,7 @@ from stackwright.kube.config import Connection
 from stackwright.kube.leader import Election
 from tests.runtime.cable import Cable
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 @dataclass

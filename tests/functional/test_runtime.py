@@ -23,7 +23,7 @@ from stackwright.kube.runtime import Runtime
 from stackwright.local.apiserver.server import ApiServer
 
 NOTE = "example.org/copied"
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 @dataclass

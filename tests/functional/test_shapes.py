@@ -209,6 +209,26 @@ async def test_what_the_server_writes_in_another_way_is_not_applied_again_and_ag
 
 
 @pytest.mark.usefixtures("kinds")
+async def test_a_child_that_the_server_refuses_is_not_sent_again_before_it_changes(
+    client: Client, namespace: str
+) -> None:
+    # No object can have this name.
+    made = await put(client, Basket, "b", namespace, {"fruits": {"Apple": "red"}})
+    controller = basket.controller()
+    before = patches()
+    for _ in range(2):
+        with pytest.raises(Retry, match="lowercase RFC 1123"):
+            await controller.reconcile(made.key, await standing_still(client, namespace, KINDS))
+        # The fruit and the status; then nothing any more.
+        assert patches() - before == 2
+    shown = await client.get(Basket, "b", namespace)
+    assert "lowercase RFC 1123" in condition(shown, "FruitsReady")[2]
+    made = await put(client, Basket, "b", namespace, {"fruits": {"apple": "red"}})
+    await controller.reconcile(made.key, await standing_still(client, namespace, KINDS))
+    assert (await client.get(Fruit, "apple", namespace)).spec.colour == "red"
+
+
+@pytest.mark.usefixtures("kinds")
 async def test_a_value_that_equals_the_types_default_is_kept_as_well(client: Client, namespace: str) -> None:
     async with running(one(client, basket.controller(), namespace)):
         made = await put(client, Basket, "b", namespace, {"fruits": {"apple": "green"}})

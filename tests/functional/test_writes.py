@@ -3,7 +3,10 @@
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from stackwright.controllers.service import controllers
+from stackwright.kube import pace
 from stackwright.kube.client import Client
 from stackwright.kube.config import Connection
 from stackwright.kube.runtime import Runtime
@@ -28,14 +31,19 @@ PODS = Script((Behaviour(start_after=0.5, ready_after=1.0, runs_for=1.0, bind_af
 
 
 # A Nova with cell0 and three cells more is 133 on a quiet machine: each object once, and a status for each resource,
-# two for the API and three for Nova itself; on a slow one some states outlast the pause. It was 261 when each reader of
-# a Secret marked it. Beside upstream's is the benchmark.
-NOVA_AT_MOST = 145
+# two for the API and three for Nova itself, which a user made: that tells more on a slow machine. It was 261 when each
+# reader of a Secret marked it. Beside upstream's is the benchmark.
+NOVA_AT_MOST = 140
+# Seconds that are longer than the test.
+NEVER = 600.0
 
 
 async def test_a_nova_is_written_once_for_each_object(
-    client: Client, connection: Connection, kubernetes: dict[str, Path]
+    client: Client, connection: Connection, kubernetes: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # A state that lasts is told, and how long one lasts depends on the machine. What is told of parts here is news.
+    monkeypatch.setattr(pace, "QUIET", NEVER)
+    monkeypatch.setattr(pace, "SILENCE", NEVER)
     await defined(client)
     namespace = await fresh_namespace(client, "nova-writes")
     async with simulated(client, namespace), novas.played(client, namespace), Client(connection) as own:

@@ -9,10 +9,10 @@ from typing import Any
 from stackwright.kube.builtin import Event
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import is_true
-from stackwright.kube.resource import R
+from stackwright.kube.resource import Key, R
 
 # How long a loaded machine may take; a test that passes never waits that long.
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 async def eventually(
@@ -93,7 +93,7 @@ async def some(
     client: Client, kind: type[R], namespace: str, holds: Callable[[list[R]], object], *, labels: str = ""
 ) -> list[R]:
     """Return all objects of a kind as soon as `holds` says so of them together."""
-    found: dict[str, R] = {}
+    found: dict[Key, R] = {}
     listed = False
     events = client.watch(kind, namespace, labels=labels, initial=True)
     try:
@@ -101,9 +101,9 @@ async def some(
             async for event in events:
                 listed = listed or event.initial_events_end
                 if event.type == "DELETED":
-                    found.pop(event.object.metadata.name, None)
+                    found.pop(event.object.key, None)
                 elif event.type != "BOOKMARK":
-                    found[event.object.metadata.name] = event.object
+                    found[event.object.key] = event.object
                 if listed and holds(list(found.values())):
                     return list(found.values())
     except TimeoutError:

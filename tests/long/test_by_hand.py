@@ -100,7 +100,7 @@ class Readmes:
 
 def test_every_chart_is_used_as_its_readme_shows(by_hand: Hands) -> None:
     readmes = Readmes(by_hand)
-    readmes.read(mariadb=1, memcached=1, rabbitmq=1)
+    readmes.read(mariadb=1, memcached=1, rabbitmq=1, dnsmasq=1)
     assert "project_id" in readmes.read(keystone=2)["keystone"]
     path = r"{.items[*].metadata.labels.app\.kubernetes\.io/component}"
     assert {"db-create", "db-sync", "bootstrap"} <= set(by_hand.kubectl.get("jobs", path).split())
@@ -117,7 +117,7 @@ def test_every_chart_is_used_as_its_readme_shows(by_hand: Hands) -> None:
         listed.split()
     )
     readmes.read(nova=1, placement=1)
-    readmes.read(keystone=1, memcached=2, rabbitmq=1)
+    readmes.read(keystone=1, memcached=2, rabbitmq=1, dnsmasq=1)
     assert [chart for chart, rest in readmes.left.items() if rest] == []
 
 

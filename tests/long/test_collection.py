@@ -45,6 +45,10 @@ def runner(machine: Machine) -> Iterator[Built]:
         "edpm_bootstrap_command": "echo ran >> /root/ran",
         "edpm_podman_registries": [{"prefix": "stackwright.local", "location": "192.0.2.1:5000", "insecure": True}],
         "edpm_network_config_template": f"[{{name: eth0, addresses: ['{{{{ ansible_host }}}}/24'], gateway: {host}}}]",
+        # Nobody answers there, which is noticed at once: the servers of before are asked next.
+        "ctlplane_dns_nameservers": ["127.0.0.1"],
+        "edpm_network_config_nameservers_validate": False,
+        "dns_search_domains": ["ctlplane.example.com"],
         "edpm_nodes_validation_addresses": [host],
         "edpm_nodes_validation_names": ["compute-0"],
         "edpm_nodes_validation_endpoints": [{"host": "127.0.0.1", "port": 22}],
@@ -72,6 +76,9 @@ def test_a_machine_is_prepared_and_the_second_time_nothing_changes(runner: Built
     assert "nova:x:42436:" in (root / "etc/passwd").read_text()
     assert "server ntp.example.org" in (root / "etc/chrony/sources.d/edpm.sources").read_text()
     assert 'runtime = "crun"' in (root / "etc/containers/containers.conf.d/50-edpm.conf").read_text()
+    resolver = [line for line in (root / "etc/resolv.conf").read_text().splitlines() if not line.startswith("#")]
+    assert (resolver[0], resolver[-1]) == ("nameserver 127.0.0.1", "search ctlplane.example.com")
+    assert len(resolver) > 2
     registries = tomllib.loads((root / "etc/containers/registries.conf.d/50-edpm.conf").read_text())["registry"]
     assert registries == [{"prefix": "stackwright.local", "location": "192.0.2.1:5000", "insecure": True}]
     again = play(runner, "stackwright.edpm.prepare")

@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 import yaml
 
+from stackwright.cli.commands.up import SERVERS
 from stackwright.local.cluster.lifecycle import Cluster
 from stackwright.local.images import building
 from stackwright.local.machine import lifecycle
 from stackwright.local.machine.lifecycle import KEY, Machine
 from stackwright.local.machine.root_files import USER
 from stackwright.local.progress import Shown
+from tests.checkout import ROOT
 from tests.e2e import cloud as clouds
 from tests.e2e import servers
 from tests.e2e.cloud import Cloud
@@ -26,7 +28,7 @@ from tests.e2e.clusters import NAME
 from tests.e2e.waiting import eventually
 from tests.images.built import Answer, Built, container, why_not_built
 
-MANIFEST = Path(__file__).parent / "compute.yaml"
+MANIFEST = ROOT / SERVERS
 HOST = "compute-0"
 ON_THE_MACHINE = ("ovn", "compute")
 IMAGES = ("ansible-runner", "guest", *ON_THE_MACHINE)

@@ -39,7 +39,8 @@ def test_each_condition_turned_true_once(cloud: Cloud) -> None:
 
 def test_any_pod_that_is_killed_comes_back(cloud: Cloud) -> None:
     killed = set(pods(cloud, "nova-"))
-    names = [name for name in killed if "-map-" not in name and "-sync-" not in name and "-discover-" not in name]
+    jobs = ("-map-", "-sync-", "-discover-", "-machines-")
+    names = [name for name in killed if not any(word in name for word in jobs)]
     cloud.kubectl("delete", "pod", "--grace-period=0", "--force", *names)
     cloud.settle()
     # Nova believes for a minute that a service is up which is not, so it is asked for what it does.

@@ -74,8 +74,8 @@ def test_a_server_that_is_no_kubernetes_gets_one_sentence_on_standard_error(
         assert "Traceback" not in done.stderr, said
         assert "never-printed" not in done.stderr, said
         assert len(done.stderr.strip().splitlines()) == 1, said
-        # A server that has none of our kinds has no cloud: `status` says so, and that it is not ready.
-        without = server == "not-found" and done.words[0] == "status"
+        # A server that has none of our kinds has no cloud: these say so, and that it is not ready.
+        without = server == "not-found" and done.words[0] in {"status", "validate"}
         assert without or done.stderr.startswith("Error: "), said
         assert done.code == (exit_codes.NOT_READY if without else exit_codes.FAILED), said
 

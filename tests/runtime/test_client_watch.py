@@ -13,8 +13,10 @@ from stackwright.kube.client import Client, WatchEvent
 from stackwright.kube.config import Connection
 from stackwright.kube.errors import ApiError, Denied, Gone, Unreachable
 from stackwright.kube.resource import JsonObject, Key
+from stackwright.kube.transport import ATTEMPTS
 from stackwright.kube.watch import Lines
 from tests.runtime.conftest import Pauses
+from tests.runtime.fault_objects import status_body
 from tests.runtime.fault_server import Answer, FaultServer, Hang, line
 from tests.runtime.test_client_requests import Thing
 
@@ -92,6 +94,28 @@ async def test_an_error_event_is_raised(
     with pytest.raises(error, match="the end") as caught:
         await watching
     assert (type(caught.value), caught.value.code, caught.value.reason) == (error, code, reason)
+
+
+BEHIND = line("ERROR", status_body(504, "Timeout", "Too large resource version"))
+
+
+async def test_a_server_that_is_behind_is_asked_again(server: FaultServer, client: Client, pauses: Pauses) -> None:
+    server.put(ConfigMap, config_map())
+    server.fault(Answer(200, body=BEHIND), on="watch", times=2)
+    async with aclosing(client.watch(ConfigMap, initial=True)) as events:
+        assert told(await anext(events)) == ("ADDED", "a")
+        assert len(pauses) == 2
+        # What was told already would come again, so this is for the caller to decide.
+        server.send(BEHIND)
+        with pytest.raises(ApiError, match="Too large"):
+            [event async for event in events]
+    assert len(server.seen("watch")) == 3
+
+
+async def test_a_server_that_stays_behind_is_an_error(server: FaultServer, client: Client) -> None:
+    server.fault(Answer(200, body=BEHIND), on="watch", times=ATTEMPTS)
+    with pytest.raises(ApiError, match="Too large"):
+        await anext(client.watch(ConfigMap, initial=True))
 
 
 async def test_an_error_event_of_a_type_with_a_status_of_its_own_is_raised(server: FaultServer, client: Client) -> None:

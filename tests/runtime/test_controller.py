@@ -122,6 +122,19 @@ async def test_a_mapped_watch_wakes_what_it_maps_to(client: Client, server: Faul
         assert sorted(runs.names) == ["a", "a", "b", "b", "c"], "who is no longer named is woken once more"
 
 
+async def test_a_watch_that_gathers_wakes_once_for_all_that_changed(client: Client, server: FaultServer) -> None:
+    runs = Runs()
+    watch = Watch(Secret, to=lambda _: (key("role"),), after=0.5)
+    async with running(client, controller(runs, watches=(watch,))) as runtime:
+        for name in "abcdef":
+            server.put(Secret, body(name))
+        await caught_up(runtime, server)
+        assert runs.names == [], "what comes together is waited for"
+        await runs.reach("role")
+        await caught_up(runtime, server)
+        assert runs.names == ["role"]
+
+
 async def test_a_predicate_on_the_kind_itself_keeps_out_what_does_not_count(
     client: Client, server: FaultServer
 ) -> None:

@@ -28,7 +28,7 @@ from stackwright.kube.events import EventRecorder
 from stackwright.kube.informers import Informers
 from stackwright.kube.resource import CompositeStatus, CustomResource, JsonObject, Kind, ObjectMeta, owner_reference
 from stackwright.kube.shapes.belonging import MADE_FOR
-from stackwright.kube.shapes.children import mark_by
+from stackwright.kube.shapes.child import mark_by
 from stackwright.kube.shapes.composite import Child, child, composite
 from stackwright.services.memcached.kinds import Memcached
 from stackwright.services.memcached.service import SERVICE as MEMCACHED

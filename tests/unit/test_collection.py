@@ -1,11 +1,18 @@
 """What the collection for machines has in common with other parts of the product, and with itself."""
 
+import re
 import runpy
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+
+from stackwright import services
+from stackwright.blueprint.dataplane.node_service import NodeService
+from stackwright.controllers.node_services.removal import NODE_GOES
+from stackwright.services.nova import migration, settings
+from tests.unit.services.novas import FACTS
 
 ROOT = Path(__file__).parents[2]
 ROLES = sorted((ROOT / "ansible" / "roles").iterdir())
@@ -22,6 +29,19 @@ def test_every_variable_with_a_default_is_described(role: Path) -> None:
     assert set(read(role / "defaults" / "main.yml")) <= set(described)
 
 
+@pytest.mark.parametrize("service", services.node_services(), ids=lambda service: service.name)
+def test_every_service_takes_the_name_servers_back_if_its_node_goes(service: NodeService) -> None:
+    name = service.playbook.rpartition(".")[2]
+    (play,) = yaml.safe_load((ROOT / "ansible" / "playbooks" / f"{name}.yml").read_text())
+    (task,) = play["tasks"]
+    assert task["when"] == f"{NODE_GOES} | default(false)"
+    # What cleanup does by hand.
+    (cleanup,) = yaml.safe_load((ROOT / "ansible" / "playbooks" / "cleanup.yml").read_text())
+    by_hand = next(each for each in cleanup["tasks"] if each["name"] == "Take the name servers back")
+    parts = ("ansible.builtin.include_role", "vars")
+    assert [task[part] for part in parts] == [by_hand[part] for part in parts]
+
+
 def test_a_machine_and_a_gateway_of_one_name_would_be_the_same_chassis() -> None:
     chassis = runpy.run_path(str(ROOT / "charts" / "ovn" / "files" / "chassis.py"))
     said = read(ROOT / "ansible" / "roles" / "edpm_ovn" / "vars" / "main.yml")
@@ -33,3 +53,24 @@ def test_servers_run_as_the_user_that_nova_has_in_the_image() -> None:
     assert (
         f"uid = {said['edpm_nova_user']}\n" in (ROOT / "stackwright" / "services" / "nova" / "image.toml").read_text()
     )
+
+
+def test_libvirt_and_nova_compute_log_in_the_same_way() -> None:
+    said = read(ROOT / "ansible" / "roles" / "edpm_nova" / "vars" / "main.yml")
+    tasks: Any = yaml.safe_load((ROOT / "ansible" / "roles" / "edpm_libvirt" / "tasks" / "started.yml").read_text())
+    (libvirt,) = (task["vars"]["edpm_container_files"] for task in tasks if task["name"] == "Run libvirt")
+    assert libvirt["ssh_config"] == said["edpm_nova_ssh_include"]
+    # The role writes this file, and the key that nova.conf names, into the folder that both containers have.
+    assert said["edpm_nova_ssh_include"] == "Include /var/lib/nova/.ssh/config\n"
+    key = settings.outside_compute(FACTS, "internal", None)["libvirt"]["live_migration_uri"]
+    assert str(key).endswith("keyfile=/var/lib/nova/.ssh/ssh-privatekey")
+    files = {"ssh-privatekey", "known_hosts", "config"}
+    assert set(said["edpm_nova_login"]) == files
+
+
+def test_the_role_reads_the_keys_that_a_cell_writes() -> None:
+    folder = ROOT / "ansible" / "roles" / "edpm_nova"
+    texts = "".join(path.read_text() for path in folder.rglob("*.yml"))
+    names = (migration.PRIVATE_KEY, migration.PUBLIC_KEY, migration.AUTHORITY, migration.AUTHORITY_PUBLIC)
+    for name in names:
+        assert re.search(rf"/{re.escape(name)}[\'\"]", texts), name

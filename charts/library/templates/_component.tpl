@@ -81,7 +81,7 @@ port, which talk by a broker alone, are looked for by nobody.
 {{/* The pod of a component. What the values do not configure starts by what the chart's own template says. */}}
 {{- define "stackwright.componentPod" -}}
 {{- $api := include "stackwright.servesApi" . | empty | not }}
-{{- $stop := mergeOverwrite (dict "drain" ($api | ternary 10 0) "finish" .shape.finish) (.values.stop | default dict) }}
+{{- $stop := mergeOverwrite (dict "drain" (.shape.drain | default ($api | ternary 10 0)) "finish" .shape.finish) (.values.stop | default dict) }}
 {{- $waits := include "stackwright.waits" (dict "root" .root "blueprint" .blueprint "after" .shape.after) | fromJsonArray }}
 {{- $configured := or (not (empty .values.config)) (empty .own.args) }}
 {{- $parts := merge (dict "root" .root "waits" $waits "configured" $configured "keyRings" true "host" (.shape.host | default dict)) (omit . "root") -}}
@@ -143,12 +143,15 @@ spec:
         {{- range . }}
         - name: {{ .name }}
           containerPort: {{ .port }}
+          {{- with .protocol }}
+          protocol: {{ . }}
+          {{- end }}
         {{- end }}
       {{- end }}
       {{- if .own.lifecycle }}
       lifecycle:
         {{- toYaml .own.lifecycle | nindent 8 }}
-      {{- else if $api }}
+      {{- else if $stop.drain }}
       lifecycle:
         preStop:
           sleep:

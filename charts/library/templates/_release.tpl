@@ -48,7 +48,8 @@ one line. `own` may name a template of the chart, which says what its components
 {{- $ports := list }}
 {{- range .ports }}
 {{- if not .probed }}
-{{- $ports = append $ports (dict "name" .name "port" .port "targetPort" .name) }}
+{{- $protocol := .protocol | empty | ternary dict (dict "protocol" .protocol) }}
+{{- $ports = append $ports (merge (dict "name" .name "port" .port "targetPort" .name) $protocol) }}
 {{- end }}
 {{- end }}
 {{- toYaml $ports }}

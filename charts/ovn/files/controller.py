@@ -14,7 +14,9 @@ from typing import Any
 
 import chassis
 import kubernetes
-from controller_process import SOCKET, Controller
+import tunnels
+from bridges import make_bridge, marked_bridges, read_external_ids, vsctl
+from controller_process import Controller
 from programs import Failed, run, say
 
 DATAPATH = Path("/run/openvswitch/datapath")
@@ -27,17 +29,6 @@ def read_settings() -> dict[str, Any]:
     """Return what the user set."""
     said: dict[str, Any] = json.loads(Path(os.environ["SETTINGS"]).read_text(encoding="utf-8"))
     return said
-
-
-def vsctl(*command: str) -> str:
-    """Ask or change the database of the switch, without waiting for the daemon."""
-    return run("ovs-vsctl", f"--db=unix:{SOCKET}", "--no-wait", *command)
-
-
-def read_external_ids(*of: str) -> dict[str, str]:
-    """Return the external ids of a record."""
-    rows = json.loads(vsctl("--format=json", "--columns=external_ids", "list", *of))["data"]
-    return dict(rows[0][0][1]) if rows else {}
 
 
 def configure(settings: dict[str, Any], node: str, address: str, datapath: str) -> str:
@@ -55,21 +46,6 @@ def configure(settings: dict[str, Any], node: str, address: str, datapath: str) 
         say(f"removes the bridge {bridge}")
         vsctl("--if-exists", "del-br", bridge)
     return "; ".join(filter(None, problems))
-
-
-def marked_bridges(mark: str) -> dict[str, str]:
-    """Return the bridges that were made for a physical network or for a fake host, with its name."""
-    rows = json.loads(vsctl("--format=json", "--columns=name,external_ids", "list", "Bridge"))["data"]
-    found = {name: dict(ids[1]).get(mark, "") for name, ids in rows}
-    return {name: network for name, network in found.items() if network}
-
-
-def make_bridge(name: str, datapath: str, mark: str, owner: str) -> None:
-    """Make a bridge, with a mark that says for what."""
-    vsctl(
-        *("--may-exist", "add-br", name),
-        *("--", "set", "Bridge", name, f"datapath_type={datapath}", f"external_ids:{mark}={owner}"),
-    )
 
 
 def forget_host(host: str, remote: str) -> None:
@@ -98,7 +74,7 @@ def connect(bridge: chassis.Bridge, datapath: str) -> str:
         return ""
     if not Path("/sys/class/net", bridge.interface).exists():
         return f"there is no interface {bridge.interface} for the network {bridge.network}"
-    if addresses := addresses_of(bridge.interface):
+    if addresses := tunnels.addresses_of(bridge.interface):
         return (
             f"the interface {bridge.interface} of the network {bridge.network} has the address {addresses[0]}, which "
             "the node would lose; name another interface, or move the address"
@@ -106,12 +82,6 @@ def connect(bridge: chassis.Bridge, datapath: str) -> str:
     vsctl("--may-exist", "add-port", bridge.name, bridge.interface)
     run("ip", "link", "set", bridge.interface, "up")
     return ""
-
-
-def addresses_of(interface: str) -> list[str]:
-    """Return the addresses of an interface that others may use."""
-    said = json.loads(run("ip", "-json", "address", "show", "dev", interface))
-    return [entry["local"] for link in said for entry in link.get("addr_info", ()) if entry.get("scope") == "global"]
 
 
 def mtu_of(address: str) -> int:
@@ -137,15 +107,17 @@ class Node:
         """Make the node as it shall be, and say so where the operator reads it."""
         settings = read_settings()
         datapath = DATAPATH.read_text(encoding="utf-8").strip()
-        problem = configure(settings, self.name, self.address, datapath)
+        address, closed = tunnels.keep(settings.get("tunnelInterface", ""), datapath)
+        address = address or self.address
+        problem = "; ".join(filter(None, (closed, configure(settings, self.name, address, datapath))))
         self.controller.keep(settings["ovnLogLevel"])
         self.pretend(settings, datapath)
         said = {
             "systemId": chassis.system_id(self.name),
             "datapath": datapath,
-            "encapIp": self.address,
-            "mtu": mtu_of(self.address),
-            "bridgeMappings": chassis.external_ids(settings, self.name, self.address, datapath)["ovn-bridge-mappings"],
+            "encapIp": address,
+            "mtu": mtu_of(address),
+            "bridgeMappings": chassis.external_ids(settings, self.name, address, datapath)["ovn-bridge-mappings"],
             "problem": problem,
         }
         text = json.dumps(said, sort_keys=True)
@@ -206,7 +178,16 @@ class Node:
             stays = True
         for one in (self.controller, *self.fakes.values()):
             one.end(stays=stays)
+        if not stays:
+            self.give_back()
         return 0
+
+    def give_back(self) -> None:
+        """Give the node its interface for tunnels back; the switch may have ended already, which takes its bridges."""
+        try:
+            tunnels.release()
+        except Failed as error:
+            say(str(error))
 
 
 def main() -> int:

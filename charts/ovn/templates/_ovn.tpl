@@ -1,7 +1,7 @@
 {{/* The programs of a component, by name: what it starts, and all that this imports. */}}
 {{- define "ovn.programNames" -}}
 {{- if eq . "ovs" }}switch programs
-{{- else if eq . "controller" }}controller controller_process chassis kubernetes programs
+{{- else if eq . "controller" }}controller controller_process bridges chassis kubernetes programs tunnels
 {{- else if or (eq . "nb") (eq . "sb") }}member cluster database kubernetes programs
 {{- end }}
 {{- end }}

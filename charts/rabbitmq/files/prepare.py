@@ -2,7 +2,7 @@
 
 RabbitMQ's own discovery asks all nodes that answer at that moment; two that do not find each other form two clusters
 for ever. So here only node 0 may begin a cluster, and only when nobody else has one: a node without data waits until
-another serves, and joins that. While it waits it says so to who asks, so that node 0 need not guess.
+another serves, and joins that. While it waits, it says so to whoever asks, so that node 0 need not guess.
 """
 
 import os

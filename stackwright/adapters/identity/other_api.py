@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import aiohttp
 import msgspec
@@ -25,8 +25,21 @@ class OtherApi:
         self._headers = {"OpenStack-API-Version": version} if version else {}
 
     async def read(self, path: str, query: Mapping[str, str] | None = None) -> Json:
-        """Return what is at a path."""
-        return await self.ask(Request("GET", path, query or {}))
+        """Return what is at a path: of a list all pages, unless the query has a limit."""
+        asked = dict(query or {})
+        whole = await self.ask(Request("GET", path, asked))
+        following, known = _find_next(whole), [asked]
+        while following is not None and "limit" not in (query or {}):
+            name, asked = following
+            if asked in known:
+                raise Unavailable(f"{self.url} lists {path} without an end")
+            known.append(asked)
+            page = await self.ask(Request("GET", path, asked))
+            if not isinstance(page.get(name), list):
+                raise Unavailable(f"{self.url} does not list all of {path}")
+            whole[name] += page[name]
+            following = _find_next(page)
+        return whole
 
     async def ask(self, request: Request) -> Json:
         """Return the answer to a request; a token that is no longer good is renewed once."""
@@ -65,6 +78,20 @@ class OtherApi:
                 return reply.status, _decoded(await reply.read(), strict=reply.status == 200)
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
             raise Unavailable(f"{self.url} does not answer ({type(error).__name__})") from None
+
+
+def _find_next(page: Json) -> tuple[str, dict[str, str]] | None:
+    """Return the name of a list that goes on, and the query for its next page; None at the end.
+
+    Of the link only the query counts: it may name an address that is reached from elsewhere.
+    """
+    for name, links in page.items():
+        of = name.removesuffix("_links")
+        if of != name and isinstance(links, list) and isinstance(page.get(of), list):
+            for link in links:
+                if isinstance(link, dict) and link.get("rel") == "next":
+                    return of, dict(parse_qsl(urlsplit(str(link.get("href", ""))).query))
+    return None
 
 
 def _decoded(text: bytes, *, strict: bool) -> Json:

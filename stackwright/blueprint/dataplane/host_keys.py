@@ -2,6 +2,9 @@
 
 A machine's key is recorded at the first contact, and checked from then on. What the user gives in the Secret with the
 SSH key goes before what was recorded, so that a machine can be reinstalled.
+
+The keys are also how a machine is known again that is reached at another address: services that operators have on it
+must not go on with another machine.
 """
 
 import re
@@ -17,7 +20,12 @@ _LINE = re.compile(r"([^\s|@#][^\s]*) ((?:ssh|ecdsa|sk)-\S{1,64} [A-Za-z0-9+/]{2
 
 def name_machine(machine: Machine) -> str:
     """Return what SSH calls a machine."""
-    return machine.address if machine.port == DEFAULT_PORT else f"[{machine.address}]:{machine.port}"
+    return name_place(machine.address, machine.port)
+
+
+def name_place(address: str, port: int) -> str:
+    """Return what SSH calls a machine at an address and a port."""
+    return address if port == DEFAULT_PORT else f"[{address}]:{port}"
 
 
 def is_line(text: str) -> bool:
@@ -25,11 +33,36 @@ def is_line(text: str) -> bool:
     return _LINE.fullmatch(text) is not None
 
 
-def record(before: Iterable[str], met: Iterable[str], machine: Machine) -> tuple[str, ...]:
-    """Return the keys that are recorded of a machine: those of before, or else those that it was met with."""
-    name = name_machine(machine)
-    kept = tuple(line for line in before if line.split()[0] == name)
+def record(
+    before: Iterable[str], met: Iterable[str], machine: Machine, *, given: Iterable[str] = (), is_kept: bool = False
+) -> tuple[str, ...]:
+    """Return the keys that are recorded of a machine.
+
+    These are the `given` ones, else those of before, else those that it was met with. `is_kept` says that it has to be
+    the machine of before, also if it is reached elsewhere.
+    """
+    name, before = name_machine(machine), tuple(before)
+    if own := rename(given, name):
+        return own
+    kept = rename(before, name) if is_kept else tuple(line for line in before if line.split()[0] == name)
     return kept or tuple(sorted({line for line in met if is_line(line) and line.split()[0] == name}))
+
+
+def rename(lines: Iterable[str], name: str) -> tuple[str, ...]:
+    """Return the keys of some lines as those of a machine of this name."""
+    return tuple(sorted(f"{name} {key}" for key in keys_of(lines)))
+
+
+def keys_of(lines: Iterable[str]) -> frozenset[str]:
+    """Return the keys of some lines, each with its kind, without the names of machines."""
+    return frozenset(found[2] for line in lines if (found := _LINE.match(line)) is not None)
+
+
+def has_moved(recorded: Iterable[str], given: Iterable[str], name: str) -> bool:
+    """Return whether a machine of this name is another one than before, by the keys that the user gives."""
+    recorded, theirs = tuple(recorded), keys_of(given)
+    was_elsewhere = bool(recorded) and all(line.split()[0] != name for line in recorded)
+    return was_elsewhere and bool(theirs) and not keys_of(recorded) & theirs
 
 
 def lines_for(machine: Machine, known_hosts: str) -> list[str]:

@@ -1,10 +1,11 @@
 """A node and its role become one machine: what the node says replaces what the role says, field by field. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
+from stackwright.api.network import IPSetNetwork
 from stackwright.api.node_sections import EnvVar, NodeSection, VariablesSource, VolumeMounts
 
 # The user that cloud images have for this, and SSH's own port.
@@ -32,6 +33,7 @@ class Machine:
     env: tuple[EnvVar, ...] = ()
     extra_mounts: tuple[VolumeMounts, ...] = ()
     network_attachments: tuple[str, ...] = ()
+    networks: tuple[IPSetNetwork, ...] = ()
     deploy: bool = True
     tags: str = ""
     skip_tags: str = ""
@@ -54,30 +56,11 @@ def inherit(node: OpenStackDataPlaneNode, role: OpenStackDataPlaneRole) -> Machi
         env=node.spec.env or role.spec.env,
         extra_mounts=own.extraMounts or template.extraMounts,
         network_attachments=node.spec.networkAttachments or role.spec.networkAttachments,
+        networks=own.networks or template.networks,
         deploy=_deploys(node.spec.deployStrategy.deploy, role.spec.deployStrategy.deploy),
         tags=node.spec.deployStrategy.ansibleTags or role.spec.deployStrategy.ansibleTags,
         skip_tags=node.spec.deployStrategy.ansibleSkipTags or role.spec.deployStrategy.ansibleSkipTags,
     )
-
-
-def find_twins(nodes: Iterable[OpenStackDataPlaneNode], roles: Mapping[str, OpenStackDataPlaneRole]) -> dict[str, str]:
-    """Return the nodes that another, older one has the host name or the address of, each with that one.
-
-    Two nodes for one machine would be configured at the same time.
-    """
-    elders: dict[tuple[str, int], str] = {}
-    twins: dict[str, str] = {}
-    nobody = OpenStackDataPlaneRole()
-    for node in sorted(nodes, key=lambda node: (node.metadata.creationTimestamp, node.metadata.name)):
-        machine = inherit(node, roles.get(node.spec.role, nobody))
-        # A host name has no port, and so is never taken for an address.
-        places = [(machine.host_name, 0), *([(machine.address, machine.port)] if machine.address else [])]
-        elder = next((elders[place] for place in places if place in elders), "")
-        if elder:
-            twins[machine.name] = elder
-        else:
-            elders.update(dict.fromkeys(places, machine.name))
-    return twins
 
 
 def _variables(section: NodeSection) -> dict[str, Any]:

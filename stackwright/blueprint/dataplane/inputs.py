@@ -9,6 +9,7 @@ import msgspec
 from stackwright.api.base import JsonObject
 from stackwright.api.dataplane_service import DataSource, OpenStackDataPlaneService
 from stackwright.api.node_sections import ObjectReference
+from stackwright.blueprint.dataplane.addresses import NAME_SERVERS
 from stackwright.blueprint.dataplane.inheritance import Machine
 from stackwright.blueprint.dataplane.variables import Variables
 from stackwright.blueprint.look import Look
@@ -28,6 +29,9 @@ _REACH_PLAYBOOK = """\
 """
 # The services that our collection brings. A resource of the same name takes the place of one.
 COLLECTION = "stackwright.edpm"
+# Its playbooks that read which servers a machine asks for names. A server that gets another address is no reason to
+# apply anything else again on all machines.
+_NAMING = frozenset(f"{COLLECTION}.{name}" for name in ("configure_network", "prepare"))
 BUNDLED = ("configure-network", "validate-network", "install-os", "configure-os", "run-os")
 
 
@@ -61,9 +65,7 @@ def resolve_work(name: str, look: Look, image: str, condition: str) -> Work | Wa
             return Work(name, image, playbook=f"{COLLECTION}.{name.replace('-', '_')}", type=name)
         message = f"OpenStackDataPlaneService {name} does not exist; create it, or correct the role's services"
         return Wait("ServiceMissing", message, condition, ends=Ends.BY_AUTHOR)
-    spec = service.spec
-    secrets = (DataSource(secretRef=ObjectReference(name=secret)) for secret in spec.secrets)
-    sources = (*secrets, *spec.dataSources)
+    spec, sources = service.spec, sources_of(service)
     files = digest_sources(sources, look, condition)
     if isinstance(files, Wait):
         return files
@@ -77,6 +79,17 @@ def resolve_work(name: str, look: Look, image: str, condition: str) -> Work | Wa
         type=spec.edpmServiceType or name,
         files=files,
     )
+
+
+def sources_of(service: OpenStackDataPlaneService) -> tuple[DataSource, ...]:
+    """Return the ConfigMaps and Secrets that a service reads, in their order."""
+    secrets = (DataSource(secretRef=ObjectReference(name=secret)) for secret in service.spec.secrets)
+    return (*secrets, *service.spec.dataSources)
+
+
+def secrets_of(service: OpenStackDataPlaneService) -> tuple[str, ...]:
+    """Return the names of the Secrets that a service reads."""
+    return tuple(source.secretRef.name for source in sources_of(service) if source.secretRef is not None)
 
 
 def digest_sources(sources: Iterable[DataSource], look: Look, condition: str) -> str | Wait:
@@ -111,10 +124,16 @@ def input_hash(work: Work, machine: Machine, variables: Variables, key: str) -> 
             _work(work),
             machine.address,
             machine.host_name,
-            variables.all,
+            _heard(work, variables),
             _around(machine),
         ]
     )
+
+
+def _heard(work: Work, variables: Variables) -> dict[str, Any]:
+    """Return the variables that count for a service: all, if we do not know its playbook."""
+    deaf = work.playbook.startswith(f"{COLLECTION}.") and work.playbook not in _NAMING
+    return {name: value for name, value in variables.all.items() if not deaf or name != NAME_SERVERS}
 
 
 def common_key(work: Work, machine: Machine) -> str:

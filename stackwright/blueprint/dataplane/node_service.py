@@ -11,6 +11,7 @@ from stackwright.api.base import CustomResource, JsonObject, Resource
 from stackwright.api.dataplane_service import DataSource, OpenStackDataPlaneServiceSpec
 from stackwright.api.node_sections import ObjectReference
 from stackwright.api.node_service import NodeServiceResource
+from stackwright.blueprint.dataplane.ways import Way
 from stackwright.blueprint.providers import Sight
 from stackwright.kube.plan import Wait
 
@@ -37,18 +38,32 @@ class Image:
     component: str
 
 
+def _anonymous(_: JsonObject, __: str) -> str:
+    return ""
+
+
+def _no_doubt(_: JsonObject, __: str) -> str:
+    return ""
+
+
 @dataclass(frozen=True)
 class Sign:
     """How one sees that a service is up: an API is asked, by its type in the catalog.
 
     `judge` gets the answer and the host name of the machine; it returns "" if the service is up there, else why not.
-    `version` is the microversion, where the answer depends on it.
+    The answer is a list under `key`. `version` is the microversion, where the answer depends on it. `identify` returns
+    what the API calls the service of a host, "" where it does not know it: a service that was deleted and comes back is
+    another one. `doubt` returns why the API does not know how a host is, or what is on it; "" if it does. An answer in
+    doubt is none.
     """
 
     type: str
     path: str
+    key: str
     judge: Callable[[JsonObject, str], str]
     version: str = ""
+    identify: Callable[[JsonObject, str], str] = _anonymous
+    doubt: Callable[[JsonObject, str], str] = _no_doubt
 
 
 @dataclass(frozen=True)
@@ -60,8 +75,42 @@ class Call:
     body: JsonObject | None = None
 
 
+def name_entry(entry: JsonObject) -> str:
+    """Return what an entry of a list is called; one that has no name counts as well."""
+    return str(entry.get("name") or entry.get("id") or "one without a name")
+
+
+@dataclass(frozen=True)
+class Question:
+    """Asks the sign's API what is on a host: a path, and a query with {host}.
+
+    The answer is a list under `key`; `name` returns what an entry is called, "" for one that does not count.
+    """
+
+    path: str
+    query: Mapping[str, str]
+    key: str
+    name: Callable[[JsonObject], str] = name_entry
+
+
 def _no_calls(_: JsonObject, __: str) -> Iterable[Call]:
     return ()
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What another API keeps of a service: it has to be gone when the service is.
+
+    While the service is up, `identify` finds its id in what the sign's API answers at `path`, by the host name; the
+    status remembers it. The API of the type `type` lists it at `listed`, a path that ends with the key of the list and
+    a query with {id}, and deletes it at `delete`.
+    """
+
+    path: str
+    identify: Callable[[JsonObject, str], str]
+    type: str
+    listed: tuple[str, Mapping[str, str]]
+    delete: str
 
 
 @dataclass(frozen=True)
@@ -69,14 +118,16 @@ class Removal:
     """How a service leaves a machine. `variables` make its playbook remove what it made.
 
     `close` and `forget` get what the sign's API says and the host name. They return what keeps new work away from the
-    host, and what lets the API forget it once nothing runs there any more; nothing where that is done. `occupants` is a
-    path with {host} in its query that lists what is still on the host, under a key of the same name.
+    host, and what lets the API forget it once nothing runs there any more; nothing where that is done. `occupants` ask
+    what is still on the host. `trace` is what another API should have forgotten then as well, and is deleted there if
+    it has not.
     """
 
     variables: Mapping[str, str]
     forget: Callable[[JsonObject, str], Iterable[Call]]
     close: Callable[[JsonObject, str], Iterable[Call]] = _no_calls
-    occupants: tuple[str, Mapping[str, str]] | None = None
+    occupants: tuple[Question, ...] = ()
+    trace: Trace | None = None
 
 
 @dataclass(frozen=True)
@@ -91,11 +142,51 @@ class Binding:
     why: str
 
 
+@dataclass(frozen=True)
+class Part:
+    """A service of upstream that is a part of another one here.
+
+    Alone, it is the playbook of its name in the collection: with the files of the ConfigMap `source`, and with the
+    image in `variable`.
+    """
+
+    service: str
+    variable: str
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Counterpart:
+    """The service of upstream's OpenStackDataPlaneNodeSet that a service on nodes takes the place of.
+
+    `parts` are services that run together with it here. Of a service with a binding, `known_by` is the Secret that its
+    value is known by, as a pattern with {value}, and `value` that of upstream's own service. `written` are patterns of
+    what the operators write and hand to it themselves. `extra` is the ConfigMap for a user's own configuration, whose
+    keys count that match `files`.
+    """
+
+    service: str
+    extra: str
+    files: str
+    parts: tuple[Part, ...] = ()
+    known_by: str = ""
+    value: str = ""
+    written: tuple[str, ...] = ()
+
+
 def _no_waits(_: Any, __: Sight) -> Iterable[Wait]:
     return ()
 
 
+def _joined(_: Any, __: str, ___: Sight) -> Iterable[Wait]:
+    return ()
+
+
 def _nothing(_: str, __: Sight) -> Iterable[Files | Wait]:
+    return ()
+
+
+def _no_ways(_: Mapping[str, str], __: Sight) -> Iterable[Way]:
     return ()
 
 
@@ -106,9 +197,13 @@ class NodeService:
     `annotation` on a node or its role asks for it: with `true`, or with the value of its `binding`. Where neither has
     the annotation, the service `follows` the one that `brings` what the word stands for. What such a service `hands_on`
     for a value of its binding is among the files of those that follow it.
-    `files` yields what Ansible gets, `waits` what has to be there before the first run; both get the resource. `words`
+    `files` yields what Ansible gets, `waits` what has to be there before the first run; both get the resource. `joins`
+    yields why the cloud does not use a service yet that is up; it gets what the API calls the service, too. `words`
     and `looks` are the providers and kinds that they look at. `override` is the file with customServiceConfig.
-    `roles` are roles of the collection that do the same as the playbook.
+    `roles` are roles of the collection that do the same as the playbook; `counterpart` is what upstream has for it.
+    `ways` yields what a machine has to reach, from the texts of its files. `host_variables` are variables of Ansible,
+    and `host_options` sections and options of the user's snippet, by which a user could give the machine another name
+    in this service than the node has.
     """
 
     name: str
@@ -123,12 +218,17 @@ class NodeService:
     images: Mapping[str, Image] = field(default_factory=dict)
     binding: Binding | None = None
     waits: Callable[[Any, Sight], Iterable[Wait]] = _no_waits
+    joins: Callable[[Any, str, Sight], Iterable[Wait]] = _joined
     brings: str = ""
     hands_on: Callable[[str, Sight], Iterable[Files | Wait]] = _nothing
     follows: str = ""
     words: tuple[str, ...] = ()
     looks: tuple[type[Resource], ...] = ()
     roles: tuple[str, ...] = ()
+    counterpart: Counterpart | None = None
+    ways: Callable[[Mapping[str, str], Sight], Iterable[Way]] = _no_ways
+    host_variables: tuple[str, ...] = ()
+    host_options: tuple[tuple[str, str], ...] = ()
 
     def is_run_by(self, spec: OpenStackDataPlaneServiceSpec) -> bool:
         """Return whether an OpenStackDataPlaneService runs the same."""

@@ -1,11 +1,23 @@
-"""What runs came to on one node, by service. The records are in the node's status, and outlive the runs. Pure."""
+"""What runs came to on one node, by service. The records are in the node's status, and outlive the runs. Pure.
+
+A run counts for those for whom it was made, and for nobody else: a service on a node may be called like a service of
+the node's role, and a node or a resource that was deleted and created again starts afresh, because nobody knows what
+is on the machine now.
+"""
 
 from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from stackwright.api.ansibleee import HostResult, OpenStackAnsibleEE, RunNode
-from stackwright.api.dataplane import RunningService, ServiceRecord, ServiceState
+from stackwright.api.ansibleee import NOT_BEGUN, HostResult, OpenStackAnsibleEE, RunNode
+from stackwright.api.base import CustomResource
+from stackwright.api.dataplane import (
+    OpenStackDataPlaneNode,
+    OpenStackDataPlaneRole,
+    RunningService,
+    ServiceRecord,
+    ServiceState,
+)
 
 _ENDED: Mapping[str, ServiceState] = {
     "Ok": "Applied",
@@ -15,6 +27,8 @@ _ENDED: Mapping[str, ServiceState] = {
     "Running": "Interrupted",
     "Unknown": "Interrupted",
 }
+# The highest number of a run that a user makes. Operators go on from there: the highest that can be would be the last.
+HIGHEST_OF_USER = 1_000_000_000
 
 
 def fold(
@@ -32,6 +46,23 @@ def fold(
         if service in wanted and run.spec.sequence > record.sequence:
             known[service] = _with_run(record, run, node)
     return tuple(_wanted(known.get(name, ServiceRecord(name=name)), inputs) for name, inputs in wanted.items())
+
+
+def is_for_node(run: OpenStackAnsibleEE, node: OpenStackDataPlaneNode) -> bool:
+    """Return whether a run counts for a node: a role made it, or a user, and not for an earlier node of that name."""
+    owner = run.metadata.controller
+    made_for_role = is_numbered(run) if owner is None else owner.kind == OpenStackDataPlaneRole.kind.name
+    return made_for_role and run.metadata.creationTimestamp >= node.metadata.creationTimestamp
+
+
+def is_numbered(run: OpenStackAnsibleEE) -> bool:
+    """Return whether a run has a number among those of its nodes. One of a user's that is too high has none."""
+    return run.metadata.controller is not None or run.spec.sequence <= HIGHEST_OF_USER
+
+
+def is_for_resource(run: OpenStackAnsibleEE, resource: CustomResource) -> bool:
+    """Return whether a run was made for a resource, perhaps among others."""
+    return any(owner.uid == resource.metadata.uid for owner in run.metadata.ownerReferences)
 
 
 def node_of(run: OpenStackAnsibleEE, name: str) -> RunNode | None:
@@ -58,12 +89,15 @@ def _with_run(record: ServiceRecord, run: OpenStackAnsibleEE, node: str) -> Serv
     entry = node_of(run, node)
     assert entry is not None  # noqa: S101  asked by the only caller
     result = _result_of(run, entry)
-    state = _ENDED[result.state]
+    begun = run.status.jobStatus != NOT_BEGUN
+    state: ServiceState = _ENDED[result.state] if begun else "NotBegun"
     applied = state == "Applied"
+    # What a run left behind that did not get to its end, nobody knows: not even that it is as before. Where none began
+    # to work, it is: the machine serves as well as it did, and maxUnavailable counts it.
+    left = "" if begun else record.appliedHash
     return ServiceRecord(
         name=record.name,
-        # What a run left behind that did not get to its end, nobody knows: not even that it is as before.
-        appliedHash=entry.inputHash if applied else "",
+        appliedHash=entry.inputHash if applied else left,
         inputHash=entry.inputHash,
         state=state,
         task="" if applied else result.task,

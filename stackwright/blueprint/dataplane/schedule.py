@@ -1,20 +1,23 @@
 """What runs next, and on which nodes together. Pure.
 
 Each node goes through its services in order, at its own pace: it goes on with the first one that is not applied. Nodes
-that are due for the same service with the same inputs share a run. A node that failed is tried again alone, later each
-time, and holds up nobody. A node in a run is in no other.
+that are due for the same service with the same inputs share a run; the first of them waits a moment for the others. A
+node that failed is tried again alone, later each time, and holds up nobody. A node in a run is in no other.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.dataplane import ServiceRecord
-from stackwright.blueprint.dataplane.records import is_recorded
+from stackwright.blueprint.dataplane.records import is_numbered, is_recorded
 
 # The most nodes of one run: its inventory is one Secret, and its results are one status.
 LARGEST_RUN = 200
+# For how many seconds a node waits for others that are due for the same. A user's files, or the statuses of nodes that
+# ended a run together, arrive within that; and a run takes longer than that to begin.
+GATHER_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -38,14 +41,24 @@ class Due:
     common: str
 
 
+def _counts(_: OpenStackAnsibleEE) -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class Candidate:
-    """A node with its services in order, what is known of them, and whether it was deployed before."""
+    """A node with its services in order, what is known of them, and whether it was deployed before.
+
+    `since` is since when it waits for others that are due for the same; None where it does not. `counts` says of a run
+    that has ended whether it is recorded: others may have runs on the node, too.
+    """
 
     name: str
     services: tuple[Due, ...]
     records: tuple[ServiceRecord, ...] = ()
     deploy: bool = True
+    since: datetime | None = None
+    counts: Callable[[OpenStackAnsibleEE], bool] = field(default=_counts, compare=False)
 
     @property
     def next(self) -> tuple[Due, ServiceRecord] | None:
@@ -90,15 +103,37 @@ def plan_runs(
     *,
     most: int | None = None,
     backoff: Backoff | None = None,
+    gather: float = 0.0,
 ) -> Schedule:
-    """Return what runs next. `most` is how many nodes that serve already may be changed at once."""
-    backoff = backoff or Backoff()
+    """Return what runs next. `most` is how many nodes that serve already may be changed at once.
+
+    `gather` is for how many seconds the first of a group waits for others.
+    """
     every = sorted(candidates, key=lambda candidate: candidate.name)
     busy = find_busy(every, runs)
+    groups, pauses = _group(every, busy, now, backoff or Backoff())
     room = None if most is None else most - sum(1 for each in every if each.name in busy and each.serves)
-    groups: dict[tuple[str, str, str], list[str]] = {}
+    numbers = _next_numbers(every, runs)
+    found: list[NewRun] = []
+    for (service, common, alone), members in groups.items():
+        left = 0.0 if alone else _gathering_left(members, now, gather)
+        if left > 0:
+            pauses.append(left)
+            continue
+        chosen, room = _choose(members, room)
+        for start in range(0, len(chosen), LARGEST_RUN):
+            part = tuple(chosen[start : start + LARGEST_RUN])
+            found.append(NewRun(service, part, max(numbers[name] for name in part), common))
+    return Schedule(tuple(found), min(pauses, default=None), busy)
+
+
+def _group(
+    candidates: Iterable[Candidate], busy: frozenset[str], now: datetime, backoff: Backoff
+) -> tuple[dict[tuple[str, str, str], list[Candidate]], list[float]]:
+    """Return the nodes that are due, by what they can share, and how long the others pause after a failure."""
+    groups: dict[tuple[str, str, str], list[Candidate]] = {}
     pauses: list[float] = []
-    for candidate in every:
+    for candidate in candidates:
         following = candidate.next
         if candidate.name in busy or not candidate.deploy or following is None:
             continue
@@ -106,32 +141,47 @@ def plan_runs(
         pause = pause_left(due, record, now, backoff)
         if pause > 0:
             pauses.append(pause)
-            continue
-        if candidate.serves and room is not None:
+        else:
+            groups.setdefault((due.service, due.common, _alone(candidate, due, record)), []).append(candidate)
+    return groups, pauses
+
+
+def _gathering_left(members: Iterable[Candidate], now: datetime, gather: float) -> float:
+    """Return for how many seconds a group still waits for others, from its first node on."""
+    since = [member.since for member in members]
+    known = [at for at in since if at is not None]
+    if len(known) < len(since):
+        return 0.0
+    return gather - (now - min(known)).total_seconds()
+
+
+def _choose(members: Iterable[Candidate], room: int | None) -> tuple[list[str], int | None]:
+    """Return the nodes for which there is room, and how much is left; new ones take none."""
+    chosen: list[str] = []
+    for member in members:
+        if member.serves and room is not None:
             if room <= 0:
                 continue
             room -= 1
-        groups.setdefault((due.service, due.common, _alone(candidate, due, record)), []).append(candidate.name)
-    numbers = _next_numbers(every, runs)
-    found = (
-        NewRun(service, tuple(part), max(numbers[name] for name in part), common)
-        for (service, common, _), names in groups.items()
-        for part in (names[start : start + LARGEST_RUN] for start in range(0, len(names), LARGEST_RUN))
-    )
-    return Schedule(tuple(found), min(pauses, default=None), busy)
+        chosen.append(member.name)
+    return chosen, room
 
 
 def find_busy(candidates: Iterable[Candidate], runs: Sequence[OpenStackAnsibleEE]) -> frozenset[str]:
     """Return the nodes that are in a run, or whose records do not have yet what their last run came to."""
-    records: Mapping[str, tuple[ServiceRecord, ...]] = {each.name: each.records for each in candidates}
-    wanted = {each.name: {due.service for due in each.services} for each in candidates}
+    known = {each.name: each for each in candidates}
     return frozenset(
         entry.name
         for run in runs
         for entry in run.spec.nodes
-        if entry.name in records
-        and (not run.finished or (run.spec.service in wanted[entry.name] and not is_recorded(run, records[entry.name])))
+        if entry.name in known and (not run.finished or _is_unrecorded(run, known[entry.name]))
     )
+
+
+def _is_unrecorded(run: OpenStackAnsibleEE, candidate: Candidate) -> bool:
+    """Return whether a node will still record what a run came to."""
+    wanted = any(due.service == run.spec.service for due in candidate.services)
+    return wanted and not is_recorded(run, candidate.records) and candidate.counts(run)
 
 
 def pause_left(due: Due, record: ServiceRecord, now: datetime, backoff: Backoff) -> float:
@@ -151,7 +201,7 @@ def _alone(candidate: Candidate, due: Due, record: ServiceRecord) -> str:
 def _next_numbers(candidates: Iterable[Candidate], runs: Iterable[OpenStackAnsibleEE]) -> dict[str, int]:
     """Return the number of each node's next run: higher than those of all its runs, also of those that are gone."""
     numbers = {each.name: max((record.sequence for record in each.records), default=0) for each in candidates}
-    for run in runs:
+    for run in filter(is_numbered, runs):
         for entry in run.spec.nodes:
             if entry.name in numbers:
                 numbers[entry.name] = max(numbers[entry.name], run.spec.sequence)

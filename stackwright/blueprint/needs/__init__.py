@@ -5,6 +5,7 @@ from stackwright.blueprint.needs.api import Api
 from stackwright.blueprint.needs.broker import Messaging, Notifications
 from stackwright.blueprint.needs.cache import Cache
 from stackwright.blueprint.needs.catalog_entry import CatalogEntry
+from stackwright.blueprint.needs.census import Census
 from stackwright.blueprint.needs.database import Database
 from stackwright.blueprint.needs.given import Given
 from stackwright.blueprint.needs.given_login import GivenLogin
@@ -24,6 +25,7 @@ __all__ = [
     "Api",
     "Cache",
     "CatalogEntry",
+    "Census",
     "Database",
     "Each",
     "Given",

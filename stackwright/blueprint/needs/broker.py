@@ -32,7 +32,7 @@ from stackwright.blueprint.secret_values import text_of
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Ends, Wait
 from stackwright.kube.shapes.belonging import made_for, not_anothers
-from stackwright.kube.shapes.children import child
+from stackwright.kube.shapes.child import child
 
 # The keys of the Secret that a TransportURL writes.
 TRANSPORT_URL = "transport_url"

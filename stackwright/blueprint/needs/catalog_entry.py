@@ -15,7 +15,7 @@ from stackwright.blueprint.name_folding import fold_name
 from stackwright.blueprint.needs.need import Need, Resolved
 from stackwright.blueprint.needs.password import key_of
 from stackwright.blueprint.providers import IDENTITY, ApiServer, IdentityServer, Sight
-from stackwright.kube.shapes.children import child
+from stackwright.kube.shapes.child import child
 
 
 @dataclass(frozen=True, kw_only=True)

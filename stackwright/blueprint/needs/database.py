@@ -36,7 +36,7 @@ from stackwright.blueprint.secret_values import read_value
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Ends, Wait
 from stackwright.kube.shapes.belonging import made_for, maker_of, not_anothers
-from stackwright.kube.shapes.children import Child, child
+from stackwright.kube.shapes.child import Child, child
 
 # The key of an account's Secret.
 PASSWORD = "DatabasePassword"  # noqa: S105  the name of a key, not a password

@@ -19,7 +19,7 @@ from stackwright.blueprint.providers import Sight
 from stackwright.kube.builtin import Secret
 from stackwright.kube.conditions import Finding
 from stackwright.kube.plan import Wait
-from stackwright.kube.shapes.children import Child
+from stackwright.kube.shapes.child import Child
 
 # What a service's controller may do with what a need keeps.
 MAKE = frozenset({"create", "patch"})

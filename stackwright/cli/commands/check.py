@@ -13,14 +13,15 @@ import yaml
 from stackwright.adapters.helm import Renderer
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.blueprint.images import ComponentImage
-from stackwright.cli import artifacts, manifests, resource_names
+from stackwright.cli import artifacts, manifests, node_ways, resource_names
 from stackwright.cli.commands.crds import OLDEST_KUBERNETES
 from stackwright.cli.connection import Where, client_on, cloud_options, connection_of
 from stackwright.cli.printing import check_report
-from stackwright.foresight.checks import cluster_state, images, imagined_cloud, suite
+from stackwright.foresight.checks import cluster_state, images, imagined_cloud, suite, ways
 from stackwright.foresight.checks.cluster_state import ClusterState
 from stackwright.foresight.checks.imagined_cloud import Means
 from stackwright.foresight.checks.results import CheckResult, Level
+from stackwright.kube.client import Client
 from stackwright.kube.errors import ConfigError
 from stackwright.kube.resource import JsonObject, Resource
 
@@ -38,22 +39,33 @@ TOPIC = imagined_cloud.TOPIC
     help="A file that you want to deploy; repeatable, - is standard input. By default what is in the namespace.",
 )
 @click.option("-o", "--output", type=click.Choice([TEXT, JSON]), default=TEXT, show_default=True)
+@click.option(
+    "--nodes/--no-nodes",
+    default=True,
+    show_default=True,
+    help="Try the way from nodes to the cloud, where their services do not run yet.",
+)
 @cloud_options
-def check(*, where: Where, files: tuple[Path, ...], output: str) -> None:
+def check(*, where: Where, files: tuple[Path, ...], output: str, nodes: bool) -> None:
     """Find problems before a deployment. Nothing is changed.
 
     It checks the files against our kinds and, as a dry run, against the server; the cluster's version, our kinds and
     an operator in it; storage classes, images, free capacity, names, Helm releases, passwords, and what pods read. It
-    lists what it cannot check. The exit code is 0 if there is no problem, and 1 if there is one.
+    lists what it cannot check.
+
+    From nodes that are to become computes it tries the way to Keystone, the broker, OVN and the APIs, in a run of
+    Ansible that connects with each and is deleted afterwards; not with -f.
+
+    The exit code is 0 if there is no problem, and 1 if there is one.
     """
-    namespace, found = asyncio.run(_check(where, files))
+    namespace, found = asyncio.run(_check(where, files, nodes=nodes))
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else check_report.ENDLESS
     click.echo(check_report.report(namespace, found) if output == JSON else "\n".join(check_report.lines(found, width)))
     if code := check_report.code_of(found):
         raise click.exceptions.Exit(code)
 
 
-async def _check(where: Where, files: tuple[Path, ...]) -> tuple[str, tuple[CheckResult, ...]]:
+async def _check(where: Where, files: tuple[Path, ...], *, nodes: bool) -> tuple[str, tuple[CheckResult, ...]]:
     given, bodies, invalid = read(files)
     try:
         connection = connection_of(where)
@@ -73,8 +85,26 @@ async def _check(where: Where, files: tuple[Path, ...]) -> tuple[str, tuple[Chec
         rendered = [body for release in cloud.releases for body in release.rendered.objects]
         state = replace(state, objects=await cluster_state.read_objects(client, namespace, rendered))
         tried = await suite.try_manifests(client, state, bodies)
+        outside = await _try_ways(client, state) if nodes and not files else ()
     of_cluster = suite.check_cluster(cloud, state, OLDEST_KUBERNETES)
-    return namespace, (*of_cluster, *invalid, *cloud.results, *tried, *unsure, *suite.check_cloud(cloud, state))
+    return namespace, (
+        *of_cluster,
+        *invalid,
+        *cloud.results,
+        *tried,
+        *unsure,
+        *suite.check_cloud(cloud, state),
+        *outside,
+    )
+
+
+async def _try_ways(client: Client, state: ClusterState) -> tuple[CheckResult, ...]:
+    trials, untried = ways.plan(state)
+    if not trials:
+        return untried
+    click.echo(f"Trying the way to the cloud from {', '.join(trial.node for trial in trials)}…", err=True)
+    answers = await node_ways.try_ways(client, state.namespace, trials)
+    return (*untried, *ways.judge(trials, answers))
 
 
 async def _offline(

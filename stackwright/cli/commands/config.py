@@ -1,4 +1,4 @@
-"""`stackwright config`: a user's own configuration, as files in Kolla's layout."""
+"""`stackwright config`: what a user has already, in Kolla's layout or in upstream's kinds."""
 
 import asyncio
 import difflib
@@ -16,6 +16,7 @@ from stackwright.api.base import JsonObject
 from stackwright.blueprint import kolla_layout
 from stackwright.blueprint.kolla_layout import Imported
 from stackwright.cli import exit_codes, manifests, resource_names
+from stackwright.cli.commands import config_nodes
 from stackwright.cli.connection import Where, client_of, cloud_options
 from stackwright.foresight.objects import list_kind
 from stackwright.kube.crd import generate
@@ -27,17 +28,23 @@ MOST_BYTES = 256 * 1024
 
 @click.group()
 def config() -> None:
-    """Import your own configuration: files in Kolla's layout."""
+    """Import your own configuration, or upstream's node sets."""
 
 
 @config.command(name="import", epilog=exit_codes.TABLE)
-@click.argument("directory", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument(
+    "sources",
+    metavar="DIRECTORY|FILE...",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path, exists=True, allow_dash=True),
+)
 @click.option(
     "-f",
     "--file",
     "path",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Change the OpenStackControlPlane in this file instead of the cluster.",
+    help="Change the OpenStackControlPlane in this file instead of the cluster; with a directory.",
 )
 @click.option(
     "--yes",
@@ -45,8 +52,8 @@ def config() -> None:
     help="Do not ask for confirmation. Without a terminal, nothing is changed unless you pass this.",
 )
 @cloud_options
-def import_directory(*, directory: Path, path: Path | None, yes: bool, where: Where) -> None:
-    """Import a directory in Kolla's layout into the control plane, after showing the difference.
+def import_configuration(*, sources: tuple[Path, ...], path: Path | None, yes: bool, where: Where) -> None:
+    """Import a directory in Kolla's layout into the control plane, or upstream's node sets, after showing the result.
 
     \b
     DIRECTORY/global.conf               options of all services
@@ -56,7 +63,23 @@ def import_directory(*, directory: Path, path: Path | None, yes: bool, where: Wh
 
     An earlier import is replaced. What the command does not understand is listed and left out. Options that hold a
     secret are never written into the control plane. A file that is changed with -f loses its comments.
+
+    Instead of a directory you can name files with upstream's later kinds of the data plane (OpenStackDataPlaneNodeSet,
+    OpenStackDataPlaneDeployment, OpenStackDataPlaneService, and ConfigMaps that these read); - is standard input.
+    The roles, nodes and services that they become are printed. Whatever is not converted is listed with its path.
     """  # noqa: D301  click keeps the lines after its mark as they are
+    directories = [source for source in sources if source.is_dir()]
+    if not directories:
+        if path is not None:
+            raise click.UsageError("-f names the file of a control plane; it goes with a directory")
+        asyncio.run(config_nodes.import_files(sources, where, yes=yes))
+        return
+    if len(sources) > 1:
+        raise click.UsageError("name one directory, or files")
+    _import_directory(directories[0], path, where, yes=yes)
+
+
+def _import_directory(directory: Path, path: Path | None, where: Where, *, yes: bool) -> None:
     files, unreadable = collect(directory)
     if not files:
         for line in _remarks(Imported({}), unreadable):

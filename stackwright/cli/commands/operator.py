@@ -1,6 +1,8 @@
 """`stackwright operator`: the controllers, in one process or in one for each service."""
 
 import asyncio
+import importlib
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -103,6 +105,7 @@ def operator(**options: Any) -> None:
     It runs until it gets a signal. In a pod it uses the pod's service account; elsewhere it uses the cluster that
     --kubeconfig, --context or $KUBECONFIG names. Each service has a lease, so that only one operator works on it.
     """
+    load_log()
     from stackwright.cli import log_lines  # noqa: PLC0415  a help text needs none of it
     from stackwright.controllers import dialling, operator_process  # noqa: PLC0415  likewise
     from stackwright.kube import config  # noqa: PLC0415  likewise
@@ -118,6 +121,19 @@ def operator(**options: Any) -> None:
     operation = _operation(asked, chosen, connection.namespace if inside else "")
     log_lines.configure(verbose=asked.verbose)
     asyncio.run(operator_process.operate(connection, operation))
+
+
+def load_log() -> None:
+    """Load structlog without rich, which would show tracebacks on terminals: an operator has none, and saves 4 MB."""
+    if "rich" in sys.modules or "structlog" in sys.modules:
+        return
+    # What is None here cannot be imported.
+    sys.modules["rich"] = None  # type: ignore[assignment]  # as the documentation of `import` says
+    try:
+        importlib.import_module("structlog")
+    finally:
+        # Others may still load it, to show how far a download is.
+        del sys.modules["rich"]
 
 
 def _operation(asked: Options, chosen: tuple[str, ...], own_namespace: str) -> "Operation":

@@ -1,6 +1,5 @@
 """`stackwright up`: from an empty machine to a cloud that answers; and `stackwright down`."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,18 +9,22 @@ import click
 from stackwright.cli.commands.local import named
 from stackwright.cli.connection import DEFAULT_CLUSTER, client_on, connection_options
 from stackwright.cli.parameters import Duration
+from stackwright.cli.places import Place
 from stackwright.cli.questions import asker
 
 if TYPE_CHECKING:
     # A help text needs none of it.
     from stackwright.cli.clouds import Cloud
-    from stackwright.kube.resource import JsonObject
-    from stackwright.local.operator_chart import Helm
+    from stackwright.cli.machines import Fleet
+    from stackwright.local.first_server.creation import FirstServer
     from stackwright.local.progress import Progress
 
 NONE = "none"
-EXAMPLE = "examples/cloud/openstack.yaml"
-# What creates a server in that cloud, with all that a server needs.
+# The cloud that is deployed where none is named: with machines that run servers, and without.
+SERVERS, EXAMPLE = "examples/cloud/servers.yaml", "examples/cloud/openstack.yaml"
+# How many machines that cloud gets.
+NODES = 2
+# What creates a server in the cloud without machines, with all that a server needs.
 FIRST_SERVER = "examples/first-server.sh"
 
 
@@ -32,6 +35,7 @@ class Options:
     name: str | None
     yes: bool
     cloud: str | None
+    nodes: int | None
     namespace: str
     cluster_wide: bool
     images: Path | None
@@ -39,18 +43,6 @@ class Options:
     kubeconfig: Path | None
     context: str | None
     request_timeout: float
-
-
-@dataclass(frozen=True)
-class Place:
-    """A cluster: the way there, what to add to further commands, and the references of images that were made for it."""
-
-    kubeconfig: Path | None
-    context: str | None
-    hint: str
-    built: Mapping[str, str]
-    network: str = ""
-    """How the network is reached that the cluster has for workloads."""
 
 
 @click.command()
@@ -63,7 +55,14 @@ class Place:
 @click.option(
     "--cloud",
     metavar="FILE|none",
-    help=f"The manifests of the cloud to deploy; {NONE} deploys only the operators.  [default: {EXAMPLE}]",
+    help=f"The manifests of the cloud to deploy; {NONE} deploys only the operators.  [default: {SERVERS}]",
+)
+@click.option(
+    "--nodes",
+    type=click.IntRange(0, 16),
+    metavar="NUMBER",
+    help=f"How many machines to add beside the cluster, which run servers. With 0 and without --cloud, {EXAMPLE} is "
+    f"deployed, whose compute only pretends to run servers.  [default: {NODES}; with --cloud 0]",
 )
 @click.option(
     "-n", "--namespace", default="openstack", show_default=True, help="The cloud's namespace; the operators work there."
@@ -84,40 +83,77 @@ def up(**options: Any) -> None:
     """Start a Kubernetes on this machine with a cloud in it.
 
     It downloads or compiles Kubernetes, builds the images, starts the cluster, loads the images, installs the
-    operators, deploys the cloud and waits until it is ready. It skips what exists already, so a second call takes
-    seconds.
+    operators, deploys the cloud and waits until it is ready. Then it adds machines beside the cluster that run servers,
+    and creates a first one. It skips what exists already, so a second call takes seconds.
 
     With --kubeconfig or --context it uses that cluster instead: it takes the images from --images and starts nothing on
     this machine. $KUBECONFIG alone is not enough, so that no cluster is changed by accident.
     """
+    import asyncio  # noqa: PLC0415  a help text needs none of it
     import time  # noqa: PLC0415  only to say how long it took
 
-    from stackwright.local.progress import Shown, duration  # noqa: PLC0415  a help text needs none of it
+    from stackwright.cli import deployment  # noqa: PLC0415  a help text needs none of it
+    from stackwright.cli.deployment import Wish  # noqa: PLC0415  likewise
+    from stackwright.local.progress import Shown, duration  # noqa: PLC0415  likewise
 
     asked = Options(**options)
     began = time.monotonic()
-    cloud = _cloud(asked.cloud, asked.namespace)
     elsewhere = asked.kubeconfig is not None or asked.context is not None
     if elsewhere and asked.name is not None:
         raise click.UsageError("--name is a cluster on this machine; remove it, or remove --kubeconfig and --context")
+    if elsewhere and asked.nodes:
+        raise click.UsageError("--nodes are machines beside a cluster on this machine; remove it")
+    count = _count(asked, elsewhere=elsewhere)
+    cloud = _cloud(asked.cloud, asked.namespace, with_nodes=count > 0)
+    fleet = _gather(asked, count, cloud)
     with Shown() as progress:
-        place = _elsewhere(asked.kubeconfig, asked.context) if elsewhere else _here(asked, progress)
-        _install(place, asked, cloud, progress)
+        place = _elsewhere(asked.kubeconfig, asked.context) if elsewhere else _here(asked, fleet, cloud, progress)
+        # Asked before anything is fetched or compiled for it.
+        asyncio.run(_reach(place, asked.request_timeout))
+        wish = Wish(cloud, fleet, asked.namespace, asked.timeout, asked.images, asked.cluster_wide)
+        server = deployment.deploy(place, wish, asker(yes=asked.yes), progress)
     took = duration(time.monotonic() - began)
     click.echo(f"The {'cloud is ready' if cloud else 'operators are up'}, after {took}.")
-    for line in hints(place, cloud is not None, with_example=cloud is not None and cloud.example):
+    example = cloud is not None and cloud.example and fleet is None
+    for line in (*server_hints(place, server), *hints(place, cloud is not None, with_example=example)):
         click.echo(line)
 
 
-def _here(asked: Options, progress: "Progress") -> Place:
-    from stackwright.local import journey  # noqa: PLC0415  a help text needs none of it
-    from stackwright.local.cluster import spare_network  # noqa: PLC0415  likewise
+def _count(asked: Options, *, elsewhere: bool) -> int:
+    """Return how many machines there are to be."""
+    if asked.nodes is not None:
+        return asked.nodes
+    return NODES if asked.cloud is None and not elsewhere else 0
 
-    name = asked.name or DEFAULT_CLUSTER
-    arrived = journey.travel(name, ask=asker(yes=asked.yes), progress=progress)
+
+def _gather(asked: Options, count: int, cloud: "Cloud | None") -> "Fleet | None":
+    from stackwright.cli import machines  # noqa: PLC0415  a help text needs none of it
+
+    if not count:
+        return None
+    if cloud is None:
+        raise click.UsageError("--nodes are for a cloud; remove --cloud none, or use --nodes 0")
+    return machines.gather(asked.name or DEFAULT_CLUSTER, count, cloud)
+
+
+def _here(asked: Options, fleet: "Fleet | None", cloud: "Cloud | None", progress: "Progress") -> Place:
+    from stackwright.cli import machines  # noqa: PLC0415  a help text needs none of it
+    from stackwright.controllers.dataplane.preparation import IMAGE as EXECUTION  # noqa: PLC0415  likewise
+    from stackwright.local import first_server, journey  # noqa: PLC0415  likewise
+    from stackwright.local.images import building  # noqa: PLC0415  likewise
+
+    name, ask = asked.name or DEFAULT_CLUSTER, asker(yes=asked.yes)
+    also, beside = [], []
+    if fleet is not None:
+        also, beside = [EXECUTION], machines.images_beside(building.catalogue())
+        also += [first_server.IMAGE] if cloud is not None and cloud.example else []
+    arrived = journey.travel(name, ask=ask, progress=progress, also=also, beside=beside)
+    if fleet is not None:
+        machines.prepare(ask, progress)
     hint = "" if name == DEFAULT_CLUSTER else f" --name {name}"
-    network = spare_network.sentence(arrived.cluster.settings.network.spare)
-    return Place(arrived.cluster.layout.kubeconfig, None, hint, arrived.images, network)
+    place = arrived.cluster.layout
+    spare = arrived.cluster.settings.network.spare
+    return Place(place.kubeconfig, None, hint, arrived.images, spare, place.machines / "first-server")
 
 
 def _elsewhere(kubeconfig: Path | None, context: str | None) -> Place:
@@ -126,37 +162,14 @@ def _elsewhere(kubeconfig: Path | None, context: str | None) -> Place:
     return Place(kubeconfig, context, hint, {})
 
 
-def _cloud(cloud: str | None, namespace: str) -> "Cloud | None":
+def _cloud(cloud: str | None, namespace: str, *, with_nodes: bool) -> "Cloud | None":
     from stackwright.cli import artifacts, clouds  # noqa: PLC0415  a help text needs none of it
 
     if cloud == NONE:
         return None
     if cloud is not None:
         return clouds.read(Path(cloud), namespace)
-    return clouds.read(artifacts.CHECKOUT / EXAMPLE, namespace, example=True)
-
-
-def _install(place: Place, asked: Options, cloud: "Cloud | None", progress: "Progress") -> None:
-    import asyncio  # noqa: PLC0415  a help text needs none of it
-
-    from stackwright.cli import artifacts, clouds  # noqa: PLC0415  likewise
-    from stackwright.local import binaries, reach  # noqa: PLC0415  likewise
-    from stackwright.local.operator_chart import RESTRICTED, Helm  # noqa: PLC0415  likewise
-
-    # Asked before anything is fetched or compiled for it.
-    asyncio.run(_reach(place, asked.request_timeout))
-    values = artifacts.chart_values(artifacts.component_images(asked.images, built=place.built))
-    # The operators get rights in this namespace, beside those that they have already, and in no other.
-    values[reach.NAMESPACES] = [asked.namespace]
-    if asked.cluster_wide:
-        values[reach.CLUSTER_WIDE] = True
-    if cloud is not None:
-        values |= clouds.chart_values(cloud)
-    helm = Helm(binaries.ensure(["helm"], progress=progress)["helm"], place.kubeconfig, place.context or "")
-    profile = clouds.profile_of(cloud) if cloud is not None else RESTRICTED
-    asyncio.run(_operators(place, helm, values, profile, progress))
-    if cloud is not None:
-        asyncio.run(_deploy(place, cloud, asked.timeout, progress))
+    return clouds.read(artifacts.CHECKOUT / (SERVERS if with_nodes else EXAMPLE), namespace, example=True)
 
 
 async def _reach(place: Place, patience: float) -> None:
@@ -168,26 +181,19 @@ async def _reach(place: Place, patience: float) -> None:
         await client.require_version(OLDEST_KUBERNETES)
 
 
-async def _operators(place: Place, helm: "Helm", values: "JsonObject", profile: str, progress: "Progress") -> None:
-    from stackwright.cli import artifacts  # noqa: PLC0415  a help text needs none of it
-    from stackwright.kube import config  # noqa: PLC0415  likewise
-    from stackwright.kube.client import Client  # noqa: PLC0415  likewise
-    from stackwright.local import operator_chart  # noqa: PLC0415  likewise
-
-    async with Client(config.load(place.kubeconfig, place.context)) as client:
-        await operator_chart.install(
-            client, helm, artifacts.charts() / "stackwright", values, progress, profile=profile
-        )
-
-
-async def _deploy(place: Place, cloud: "Cloud", timeout: float, progress: "Progress") -> None:
-    from stackwright.cli import clouds  # noqa: PLC0415  a help text needs none of it
-    from stackwright.kube import config  # noqa: PLC0415  likewise
-    from stackwright.kube.client import Client  # noqa: PLC0415  likewise
-
-    async with Client(config.load(place.kubeconfig, place.context)) as client:
-        wanted = await clouds.apply(client, cloud, progress)
-        await clouds.wait(client, cloud.namespace, wanted, timeout, progress)
+def server_hints(place: Place, server: "FirstServer | None") -> list[str]:
+    """Return how the first server is used, each command so that it can be copied. Pure."""
+    if server is None:
+        return []
+    again = f"source <(stackwright openrc{place.hint}); openstack console url show {server.server}"
+    where = f" runs on {server.host}" if server.host else ""
+    console = [server.console, f"for ten minutes; then: {again}"] if server.console else [again]
+    return [
+        f"Server:   {server.server}{where}; {server.address} answers a ping (curl http://{server.address})",
+        f"Log in:   ssh -i {place.key} -o StrictHostKeyChecking=accept-new root@{server.address}",
+        f"Console:  {console[0]}",
+        *(f"          {line}" for line in console[1:]),
+    ]
 
 
 def hints(place: Place, with_cloud: bool, *, with_example: bool = False) -> list[str]:  # noqa: FBT001  whether there is a cloud to use
@@ -195,13 +201,15 @@ def hints(place: Place, with_cloud: bool, *, with_example: bool = False) -> list
     lines = []
     if with_cloud:
         lines += [f"Use it:   source <(stackwright openrc{place.hint}); openstack token issue"]
-    if with_example and place.network:
+    if with_example and place.spare:
         lines += [f"Server:   {FIRST_SERVER}{place.hint}"]
     lines += [f"Look:     stackwright status{place.hint}"]
     if not place.built:
         return lines
-    if place.network:
-        lines += [f"Network:  {place.network} (source <(stackwright local network{place.hint}))"]
+    if place.spare:
+        from stackwright.local.cluster import spare_network  # noqa: PLC0415  a help text needs none of it
+
+        lines += [f"Network:  {spare_network.sentence(place.spare)} (source <(stackwright local network{place.hint}))"]
     lines += [f"kubectl:  export KUBECONFIG={place.kubeconfig}"]
     return [*lines, f"End it:   stackwright down{place.hint}"]
 

@@ -8,7 +8,9 @@ from typing import NamedTuple
 import msgspec
 from rich.text import Text
 
+from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.controlplane import OperatorState
+from stackwright.api.dataplane import OpenStackDataPlaneNode
 from stackwright.blueprint.actions import SUCCEEDED
 from stackwright.controllers.release import WHOLE
 from stackwright.foresight import tree
@@ -21,6 +23,10 @@ from stackwright.kube.shapes.states import NO_NODES
 HEADER = ("RESOURCE", "STATE", "PODS", "SINCE", "WHY")
 COLOURS = {State.READY: "green", State.WAITING: "yellow", State.WARNING: "magenta", State.ERROR: "bold red"}
 _STATES = frozenset(map(str, State))
+RUN, MACHINE = OpenStackAnsibleEE.kind.name, OpenStackDataPlaneNode.kind.name
+# How far a machine is, by the phases of nodes; at last its services of OpenStack are up, too.
+WAITING, UP = "Waiting", "Up"
+STAGES = (WAITING, "Reaching", "Deploying", "Deployed", UP)
 
 
 class Row(NamedTuple):
@@ -53,12 +59,13 @@ def _rows(node: Node, now: datetime, first: str, further: str) -> Iterable[Row]:
     # What all is well with has room for it beside; else what is wrong comes first.
     beside = _needs(node) if node.state is State.READY else ()
     why = "; ".join((*_why(node), *beside))
-    guide = further + ("│  " if node.children else "   ")
+    guide = further + ("│  " if any(not _is_past(child) for child in node.children) else "   ")
     yield Row(f"{first}{node.kind} {node.name}", str(node.state), pods, spell_since(node.since, now), why, guide)
     for note in _notes(node):
         yield Row(guide, why=note, guide=guide)
-    for position, child in enumerate(node.children):
-        last = position == len(node.children) - 1
+    shown = [child for child in node.children if not _is_past(child)]
+    for position, child in enumerate(shown):
+        last = position == len(shown) - 1
         branch, below = ("└─ ", "   ") if last else ("├─ ", "│  ")
         yield from _rows(child, now, further + branch, further + below)
 
@@ -74,9 +81,32 @@ def _why(node: Node) -> Iterable[str]:
         yield f"{node.phase}: {node.message}" if node.phase else node.message
     elif node.phase:
         yield node.phase
+    yield from _summarize(node)
     if node.needed_by:
         verb = "needs" if len(node.needed_by) == 1 else "need"
         yield f"here because {', '.join(node.needed_by)} {verb} it"
+
+
+def _is_past(node: Node) -> bool:
+    """Return whether a node is a run of Ansible that is over: a cloud keeps many, and few ask for one of them."""
+    return node.kind == RUN and node.state is State.READY
+
+
+def _summarize(node: Node) -> Iterable[str]:
+    """Yield how far the machines of a role are, and how many runs are not listed."""
+    machines = [_stage(child) for child in node.children if child.kind == MACHINE]
+    if machines:
+        known = {stage: machines.count(stage) for stage in (*STAGES, *machines)}
+        yield f"nodes: {', '.join(f'{count} {stage}' for stage, count in known.items() if count)}"
+    if runs := sum(1 for child in node.children if _is_past(child)):
+        yield f"{runs} finished run{'s' if runs > 1 else ''}"
+
+
+def _stage(machine: Node) -> str:
+    """Return how far a machine is with all that belongs to it."""
+    of_openstack = [child for child in machine.children if child.kind != RUN]
+    up = machine.state is State.READY and all(child.state is State.READY for child in of_openstack)
+    return UP if of_openstack and up else machine.phase or WAITING
 
 
 def _needs(node: Node) -> Iterable[str]:

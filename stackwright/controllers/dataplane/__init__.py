@@ -5,6 +5,7 @@
     roles.py        OpenStackDataPlaneRole: which runs there are for its nodes
     run_inputs.py   the resources of a run that begins
     runs.py         OpenStackAnsibleEE: one Job, whose log says how each machine fares
+    beginnings.py   whether a run has begun, and when it is given up
     run_job.py      the Job of a run
     run_log.py      what stands in the log of a run
     occupancy.py    which nodes are taken by a run

@@ -16,27 +16,49 @@ from stackwright.api.dataplane import (
     OpenStackDataPlaneRoleSpec,
 )
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
+from stackwright.api.network import IPSet, IPSetSpec, NetConfig
 from stackwright.api.node_sections import DeployStrategy, NodeSection
+from stackwright.blueprint.addresses import refused
+from stackwright.blueprint.addresses.subnets import find_eldest, normalize
+from stackwright.blueprint.dataplane import names
 from stackwright.blueprint.dataplane.inheritance import inherit
 from stackwright.blueprint.dataplane.inputs import BUNDLED, REACH
+from stackwright.blueprint.dataplane.twins import locate
+from stackwright.controllers.dataplane.preparation import find_deployer
 from stackwright.controllers.known import Known
 from stackwright.kube.admission.checks import FieldError, Objections
 from stackwright.kube.resource import CustomResource, ObjectMeta
 
 _KEY = "ansibleSSHPrivateKeySecret"
+# How many nodes are named that use a role.
+NAMED = 3
 
 
-def _check_node(_: CustomResource | None, new: CustomResource, known: Known) -> Objections:
+def _check_node(old: CustomResource | None, new: CustomResource, known: Known) -> Objections:
     assert isinstance(new, OpenStackDataPlaneNode)  # noqa: S101  the table below says for which kind
     namespace = new.metadata.namespace
     roles = {role.metadata.name: role for role in known(OpenStackDataPlaneRole, namespace)}
     role = roles.get(new.spec.role)
     errors = [
         *_ask_key(new, role),
-        *_find_twins(new, known(OpenStackDataPlaneNode, namespace), roles),
+        *_find_twins(new, known(OpenStackDataPlaneNode, namespace), roles, _find_ip_sets(namespace, known)),
         *_find_attachments(new, role),
+        *_refuse_networks("spec.node", new.spec.node, namespace, known),
     ]
-    told = [*_warn_section("spec.node", new.spec.node), *_warn_strategy("spec", new.spec.deployStrategy)]
+    told = [
+        *_warn_networks("spec.node", new.spec.node, namespace, known),
+        *_warn_section("spec.node", new.spec.node),
+        *_warn_strategy("spec", new.spec.deployStrategy),
+    ]
+    networks = find_eldest(known(NetConfig, namespace))
+    taken = names.find_taken(new, known(OpenStackDataPlaneNode, namespace), roles, networks)
+    told += (
+        f"spec.hostName: {name} is a name of node {other}, so this node does not get it"
+        for name, other in taken.items()
+    )
+    kind = find_deployer(new)
+    if kind and isinstance(old, OpenStackDataPlaneNode) and old.spec.ansibleHost != new.spec.ansibleHost:
+        told.append(f"spec.ansibleHost: {kind} stays on its machine, so this has to be another address of the same one")
     if role is None:
         told.append(f"spec.role: there is no OpenStackDataPlaneRole {new.spec.role} yet; the node waits for it")
     return Objections(tuple(errors), tuple(told))
@@ -52,19 +74,24 @@ def _find_twins(
     new: OpenStackDataPlaneNode,
     nodes: Iterable[OpenStackDataPlaneNode],
     roles: Mapping[str, OpenStackDataPlaneRole],
+    ip_sets: Mapping[str, IPSet],
 ) -> Iterator[FieldError]:
     """Yield what another node says as well: two nodes for one machine would be configured at the same time."""
-    nobody = OpenStackDataPlaneRole()
-    mine = inherit(new, roles.get(new.spec.role, nobody))
+    mine = locate(new, roles.get(new.spec.role), ip_sets.get(new.metadata.name))
+    path = "spec.node.networks" if new.spec.node.networks and not new.spec.ansibleHost else "spec.ansibleHost"
     for other in nodes:
         if other.metadata.name == new.metadata.name or other.deleting:
             continue
-        theirs = inherit(other, roles.get(other.spec.role, nobody))
+        theirs = locate(other, roles.get(other.spec.role), ip_sets.get(other.metadata.name))
         if mine.host_name == theirs.host_name:
             yield FieldError("spec.hostName", f"is the host name of node {theirs.name}, too", "FieldValueDuplicate")
-        if mine.address and (mine.address, mine.port) == (theirs.address, theirs.port):
+        if mine.address and (normalize(mine.address), mine.port) == (normalize(theirs.address), theirs.port):
             message = f"is the address of node {theirs.name}, too"
-            yield FieldError("spec.ansibleHost", message, "FieldValueDuplicate", value=mine.address)
+            yield FieldError(path, message, "FieldValueDuplicate", value=mine.address)
+
+
+def _find_ip_sets(namespace: str, known: Known) -> dict[str, IPSet]:
+    return {each.metadata.name: each for each in known(IPSet, namespace)}
 
 
 def _find_attachments(node: OpenStackDataPlaneNode, role: OpenStackDataPlaneRole | None) -> Iterator[FieldError]:
@@ -82,11 +109,25 @@ def _check_role(_: CustomResource | None, new: CustomResource, known: Known) -> 
         if node.spec.role == new.metadata.name and not node.deleting
     ]
     without = [node.metadata.name for node in nodes if not inherit(node, new).key_secret]
-    errors = [*_refuse_services("spec", new.spec)]
+    namespace, template = new.metadata.namespace, new.spec.nodeTemplate
+    errors = [
+        *_refuse_services("spec", new.spec),
+        *_refuse_networks("spec.nodeTemplate", template, namespace, known),
+    ]
     if without:
         message = f"SSH key not provided for Node {without[0]}; set it here or on the node"
         errors.append(FieldError(f"spec.nodeTemplate.{_KEY}", message, "FieldValueRequired"))
     return Objections(tuple(errors), tuple(_warn_role("spec", new, known)))
+
+
+def hold_role(role: CustomResource, known: Known) -> str:
+    """Return why a role has to stay; "" if no node uses it. Nodes that are being deleted do not need it any more."""
+    nodes = known(OpenStackDataPlaneNode, role.metadata.namespace)
+    named = sorted(node.metadata.name for node in nodes if node.spec.role == role.metadata.name and not node.deleting)
+    if not named:
+        return ""
+    more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
+    return f"it is the role of {', '.join(named[:NAMED])}{more}; delete these nodes, or give them another role first"
 
 
 def _check_data_plane(_: CustomResource | None, new: CustomResource, known: Known) -> Objections:
@@ -99,15 +140,19 @@ def _check_data_plane(_: CustomResource | None, new: CustomResource, known: Know
         OpenStackDataPlaneNode(metadata=ObjectMeta(name=name, namespace=namespace), spec=spec)
         for name, spec in new.spec.nodes.items()
     ]
+    ip_sets = _find_ip_sets(namespace, known)
     errors: list[FieldError] = []
     told: list[str] = [*_warn_strategy("spec", new.spec.deployStrategy)]
     for name, role in roles.items():
         errors += _refuse_services(f"spec.roles[{name}]", role.spec)
+        errors += _refuse_networks(f"spec.roles[{name}].nodeTemplate", role.spec.nodeTemplate, namespace, known)
         told += _warn_role(f"spec.roles[{name}]", role, known)
     for node in made:
         place = f"spec.nodes[{node.metadata.name}]"
-        found = (*_ask_key(node, every.get(node.spec.role)), *_find_twins(node, made, every))
+        found = (*_ask_key(node, every.get(node.spec.role)), *_find_twins(node, made, every, ip_sets))
         errors += (FieldError(place + error.field.removeprefix("spec"), error.message, error.reason) for error in found)
+        errors += _refuse_networks(f"{place}.node", node.spec.node, namespace, known)
+        told += _warn_networks(f"{place}.node", node.spec.node, namespace, known)
         told += _warn_section(f"{place}.node", node.spec.node)
         if node.spec.role not in every:
             told.append(f"{place}.role: there is no role {node.spec.role} yet; the node waits for it")
@@ -131,14 +176,32 @@ def _warn_role(place: str, role: OpenStackDataPlaneRole, known: Known) -> Iterat
             yield f"{place}.services: there is no OpenStackDataPlaneService {name} yet; the nodes wait for it"
     if role.spec.baremetalSetTemplate is not None:
         yield f"{place}.baremetalSetTemplate has no effect: machines are not provisioned yet"
-    yield from _warn_section(f"{place}.nodeTemplate", role.spec.nodeTemplate)
+    template = role.spec.nodeTemplate
+    yield from _warn_networks(f"{place}.nodeTemplate", template, role.metadata.namespace, known)
+    if any(network.fixedIP for network in template.networks):
+        yield f"{place}.nodeTemplate.networks: a fixedIP is of one machine; set it on the node"
+    yield from _warn_section(f"{place}.nodeTemplate", template)
     yield from _warn_strategy(place, role.spec.deployStrategy)
 
 
 def _warn_section(place: str, section: NodeSection) -> Iterator[str]:
-    for name in ("networks", "managementNetwork", "userData", "networkData"):
+    for name in ("managementNetwork", "userData", "networkData"):
         if getattr(section, name):
             yield f"{place}.{name} has no effect yet"
+
+
+def _refuse_networks(place: str, section: NodeSection, namespace: str, known: Known) -> Iterator[FieldError]:
+    """Yield what is wrong with the networks of a node, as with those of an IPSet; unknown networks may come later."""
+    networks = find_eldest(known(NetConfig, namespace))
+    if networks is None or not section.networks:
+        return
+    for path, sentence in refused.of_ip_set(IPSetSpec(networks=section.networks), networks.spec):
+        yield FieldError(place + path.removeprefix("spec"), sentence)
+
+
+def _warn_networks(place: str, section: NodeSection, namespace: str, known: Known) -> Iterator[str]:
+    if section.networks and not known(NetConfig, namespace):
+        yield f"{place}.networks: there is no NetConfig in namespace {namespace} yet; nodes wait for it"
 
 
 def _warn_strategy(place: str, strategy: DeployStrategy) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from stackwright.api.dataplane import OpenStackDataPlaneNode
-from stackwright.blueprint.dataplane.schedule import Backoff
+from stackwright.blueprint.dataplane.schedule import GATHER_SECONDS, Backoff
 from stackwright.blueprint.images import ComponentImage
 from stackwright.controllers.dataplane import data_planes, nodes, roles
 from stackwright.controllers.dataplane.occupancy import Occupancy
@@ -12,7 +12,7 @@ from stackwright.controllers.dataplane.preparation import IMAGE
 from stackwright.controllers.dataplane.run_job import RUN_LABEL
 from stackwright.controllers.dataplane.run_logs import Read, RunLogs, read_pod
 from stackwright.controllers.dataplane.runs import World, runs
-from stackwright.controllers.looking import Interests
+from stackwright.controllers.looking import Interests, forgetting
 from stackwright.kube.builtin import ConfigMap, Job, Pod, Secret
 from stackwright.kube.controller import Controller, Watch
 from stackwright.kube.resource import Key, Resource
@@ -20,10 +20,11 @@ from stackwright.kube.resource import Key, Resource
 
 @dataclass(frozen=True)
 class Rhythm:
-    """How often logs are read, in seconds, and how long a node waits after it failed."""
+    """How often logs are read, in seconds, and how long a node waits after it failed, and for others."""
 
     poll: float = 2.0
     backoff: Backoff = field(default_factory=Backoff)
+    gather: float = GATHER_SECONDS
 
 
 def controllers(
@@ -41,9 +42,9 @@ def controllers(
         owns=(Job, ConfigMap),
         watches=(*interests.watches((Secret, ConfigMap)), Watch(Pod, to=_run_of)),
     )
-    of_runs = replace(of_runs, logs=True, reads=(OpenStackDataPlaneNode,))
+    of_runs = replace(forgetting(of_runs, interests.forget), logs=True, reads=(OpenStackDataPlaneNode,))
     of_nodes = replace(nodes.controller(image), reads=reads)
-    return (data_planes.controller(), roles.controller(image, rhythm.backoff), of_nodes, of_runs)
+    return (data_planes.controller(), roles.controller(image, rhythm.backoff, rhythm.gather), of_nodes, of_runs)
 
 
 def _run_of(pod: Pod) -> Iterable[Key]:

@@ -1,7 +1,7 @@
 """OpenStackDataPlaneNode: its inventory as a ConfigMap, and in its status what runs came to on the machine."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -20,75 +20,136 @@ from stackwright.api.dataplane import (
     ServiceRecord,
 )
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
+from stackwright.api.network import DNSData, IPSet, NetConfig
+from stackwright.blueprint.dataplane.addresses import describe_ip_set, find_networks
 from stackwright.blueprint.dataplane.host_keys import record as record_keys
-from stackwright.blueprint.dataplane.inheritance import find_twins
+from stackwright.blueprint.dataplane.inheritance import inherit
 from stackwright.blueprint.dataplane.inputs import REACH
 from stackwright.blueprint.dataplane.inventory import INVENTORY_KEY, NAME, SECRET_NAME, describe_host, write_inventory
-from stackwright.blueprint.dataplane.records import find_running, fold
+from stackwright.blueprint.dataplane.names import describe_dns_data, find_taken, shorten
+from stackwright.blueprint.dataplane.records import find_running, fold, is_for_node
+from stackwright.blueprint.dataplane.twins import find_given, find_twins, words_of
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.secret_values import encode
-from stackwright.controllers.dataplane.preparation import Prepared, find_works, prepare
-from stackwright.controllers.looking import Interests
+from stackwright.controllers.dataplane.name_servers import watch_name_servers
+from stackwright.controllers.dataplane.preparation import Prepared, find_deployer, find_works, prepare
+from stackwright.controllers.looking import Interests, Looker, forgetting
 from stackwright.kube.builtin import ConfigMap, Secret
-from stackwright.kube.conditions import Finding
+from stackwright.kube.conditions import READY, Finding
 from stackwright.kube.controller import Context, Controller, Watch
 from stackwright.kube.plan import Ends, Wait
 from stackwright.kube.predicates import asked_differently
-from stackwright.kube.resource import JsonObject, Key
+from stackwright.kube.resource import JsonObject, Key, Resource
 from stackwright.kube.shapes.composite import Child, Composite
 
+# The indexes of runs by their nodes, and of nodes by where their machines are and by their short names.
+_NODES, _PLACES, _SHORT_NAMES = "nodes", "places", "short-names"
 # What SSH says of a machine that has another key than the one that it knows.
 CHANGED_KEY = "REMOTE HOST IDENTIFICATION HAS CHANGED"
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What there is for a node: everything that its runs need, or what is missing; and the runs that touch it."""
+    """What there is for a node: everything that its runs need, or what is missing; and the runs that touch it.
+
+    `ip_set` is what it asks for in the networks that it names, `dns_data` the names that it has there. `taken` are
+    those that it would have if an older node did not have them, each with that one.
+    """
 
     prepared: Prepared | Wait
     runs: tuple[OpenStackAnsibleEE, ...] = ()
+    ip_set: JsonObject | None = None
+    dns_data: JsonObject | None = None
+    taken: Mapping[str, str] = field(default_factory=dict)
 
 
 def observe(node: OpenStackDataPlaneNode, context: Context, interests: Interests, image: str) -> Seen:
     """Read what a node and its role mean, and its runs."""
     look = interests.begin(node, context)
-    everything = context.store(OpenStackAnsibleEE).list(node.metadata.namespace)
-    name = node.metadata.name
-    runs = tuple(run for run in everything if any(entry.name == name for entry in run.spec.nodes))
+    runs = tuple(_find_runs(node, context))
     role = look(OpenStackDataPlaneRole, node.spec.role)
     if role is None:
         message = f"OpenStackDataPlaneRole {node.spec.role} does not exist; create it, or correct spec.role"
         return Seen(Wait("RoleMissing", message, INPUT_READY, ends=Ends.BY_AUTHOR), runs)
-    if elder := _find_elder(node, role, look, context):
-        message = f"Node {elder} has the same host name or address, and was there first; correct one of them"
-        return Seen(Wait("MachineTaken", message, INPUT_READY, ends=Ends.BY_USER), runs)
+    if (elder := _find_elder(node, role, look, context)) is not None:
+        return Seen(_wait_for(elder), runs)
     works = find_works(role, look, image)
-    return Seen(works if isinstance(works, Wait) else prepare(node, role, works, look), runs)
+    prepared = works if isinstance(works, Wait) else prepare(node, role, works, look)
+    taken = _find_taken(node, role, look, context)
+    dns_data = describe_dns_data(node, role, look, taken)
+    return Seen(prepared, runs, describe_ip_set(node, role, look), dns_data, taken)
 
 
-def _find_elder(node: OpenStackDataPlaneNode, role: OpenStackDataPlaneRole, look: Look, context: Context) -> str:
-    """Return the node that stands for the same machine, and was there first; "" if there is none.
+def _wait_for(elder: OpenStackDataPlaneNode) -> Wait:
+    name = elder.metadata.name
+    if elder.deleting:
+        message = f"Node {name} has the same host name or address, and is being deleted; this waits until it is gone"
+        return Wait("MachineTaken", message, INPUT_READY)
+    message = f"Node {name} has the same host name or address, and was there first; correct one of them"
+    return Wait("MachineTaken", message, INPUT_READY, ends=Ends.BY_USER)
 
-    The webhook refuses such a node, but it may not have been there to be asked.
+
+def _find_elder(
+    node: OpenStackDataPlaneNode, role: OpenStackDataPlaneRole, look: Look, context: Context
+) -> OpenStackDataPlaneNode | None:
+    """Return the node that stands for the same machine, and was there first; None if there is none.
+
+    The webhook refuses such a node, but it may not have been there to be asked; and it lets one pass that takes the
+    place of another one, which is still being deleted.
     """
-    everyone = context.store(OpenStackDataPlaneNode).list(node.metadata.namespace)
-    similar = [other for other in everyone if not other.deleting and _is_similar(node, other)]
+    similar = list(_find_similar(node, context))
     if len(similar) < 2:
-        return ""
+        return None
     roles = {role.metadata.name: role}
     for other in similar:
         found = look(OpenStackDataPlaneRole, other.spec.role)
         roles |= {other.spec.role: found} if found is not None else {}
-    elder = find_twins(similar, roles).get(node.metadata.name, "")
-    if elder:
-        # When it changes or goes, this one may be alone.
-        look(OpenStackDataPlaneNode, elder)
-    return elder
+    ip_sets = (context.store(IPSet).get(other.key) for other in similar)
+    named = {ip_set.metadata.name: ip_set for ip_set in ip_sets if ip_set is not None}
+    elder = find_twins(similar, roles, named).get(node.metadata.name)
+    # When it changes or goes, this one may be alone.
+    return look(OpenStackDataPlaneNode, elder) if elder is not None else None
 
 
-def _is_similar(node: OpenStackDataPlaneNode, other: OpenStackDataPlaneNode) -> bool:
-    names = [each.spec.hostName or each.metadata.name for each in (node, other)]
-    return names[0] == names[1] or node.spec.ansibleHost == other.spec.ansibleHost != ""
+def _find_taken(
+    node: OpenStackDataPlaneNode, role: OpenStackDataPlaneRole, look: Looker, context: Context
+) -> dict[str, str]:
+    """Return the names in its networks that a node does not have, because an older one has them."""
+    networks = find_networks(look) if inherit(node, role).networks else None
+    if networks is None:
+        return {}
+    store = context.store(OpenStackDataPlaneNode)
+    store.index(_SHORT_NAMES, lambda each: (shorten(each),))
+    alike = [each.metadata.name for each in store.by(_SHORT_NAMES, shorten(node)) if _is_beside(each, node)]
+    # When one of them changes or goes, this one may have its names.
+    others = [each for name in alike if (each := look(OpenStackDataPlaneNode, name)) is not None]
+    found = (look(OpenStackDataPlaneRole, each.spec.role) for each in others)
+    roles = {each.metadata.name: each for each in (role, *found) if each is not None}
+    return find_taken(node, others, roles, networks)
+
+
+def _is_beside(other: OpenStackDataPlaneNode, node: OpenStackDataPlaneNode) -> bool:
+    return other.key.namespace == node.key.namespace and other.key != node.key
+
+
+def _find_runs(node: OpenStackDataPlaneNode, context: Context) -> Iterable[OpenStackAnsibleEE]:
+    """Yield the runs that touch a node. A thousand nodes ask for theirs, so there is an index."""
+    store = context.store(OpenStackAnsibleEE)
+    store.index(_NODES, lambda run: (entry.name for entry in run.spec.nodes))
+    runs = store.by(_NODES, node.metadata.name)
+    return (run for run in runs if run.metadata.namespace == node.metadata.namespace)
+
+
+def _find_similar(node: OpenStackDataPlaneNode, context: Context) -> Iterable[OpenStackDataPlaneNode]:
+    """Return the nodes with the host name or the address of a node, itself among them; by indexes as well."""
+    store, ip_sets = context.store(OpenStackDataPlaneNode), context.store(IPSet)
+    store.index(_PLACES, words_of)
+    ip_sets.index(_PLACES, find_given)
+    words = words_of(node).union(find_given(ip_sets.get(node.key)))
+    keys = {other.key for word in words for other in (*store.by(_PLACES, word), *ip_sets.by(_PLACES, word))}
+    # An IPSet is called like its node.
+    found = (store.get(key) for key in keys if key.namespace == node.metadata.namespace)
+    return [other for other in found if other is not None]
 
 
 def tell(node: OpenStackDataPlaneNode, seen: Seen) -> OpenStackDataPlaneNodeStatus:
@@ -98,10 +159,11 @@ def tell(node: OpenStackDataPlaneNode, seen: Seen) -> OpenStackDataPlaneNodeStat
         wanted = {record.name: "" for record in node.status.services}
     else:
         wanted = {due.service: due.inputs for due in seen.prepared.services}
-    records = fold(node.status.services, wanted, node.metadata.name, seen.runs)
+    counted = [run for run in seen.runs if is_for_node(run, node)]
+    records = fold(node.status.services, wanted, node.metadata.name, counted)
     waiting = isinstance(seen.prepared, Wait)
     following = next((record for record in records if not is_applied(record)), None)
-    running = find_running(node.metadata.name, (run for run in seen.runs if run.spec.service in wanted))
+    running = find_running(node.metadata.name, (run for run in counted if run.spec.service in wanted))
     deployed = following is None and running is None and not waiting
     status = msgspec.structs.replace(
         node.status,
@@ -114,11 +176,17 @@ def tell(node: OpenStackDataPlaneNode, seen: Seen) -> OpenStackDataPlaneNodeStat
     if isinstance(seen.prepared, Wait):
         return status
     machine = seen.prepared.machine
-    met = (line for run in seen.runs if run.finished for line in run.status.hostKeys)
+    met = (line for run in counted if run.finished for line in run.status.hostKeys)
     return msgspec.structs.replace(
         status,
         hostName=machine.host_name,
-        hostKeys=record_keys(node.status.hostKeys, met, machine),
+        hostKeys=record_keys(
+            node.status.hostKeys,
+            met,
+            machine,
+            given=seen.prepared.known_hosts,
+            is_kept=bool(find_deployer(node)),
+        ),
         inventoryConfigMapName=NAME.format(node.metadata.name),
         sshKeySecretName=machine.key_secret,
     )
@@ -138,7 +206,11 @@ def _phase(following: ServiceRecord | None, running: RunningService | None, *, w
 
 
 def children(node: OpenStackDataPlaneNode, seen: Seen) -> Iterable[Child | Wait | Finding]:
-    """Return the objects with a node's inventory, and what is to say of its services."""
+    """Return the objects with a node's inventory, its IPSet, and what is to say of its services."""
+    if seen.ip_set is not None:
+        yield Child(IPSet, seen.ip_set, INPUT_READY)
+    if seen.dns_data is not None:
+        yield Child(DNSData, seen.dns_data, INPUT_READY, _is_named)
     if isinstance(seen.prepared, Wait):
         yield seen.prepared
         return
@@ -149,7 +221,15 @@ def children(node: OpenStackDataPlaneNode, seen: Seen) -> Iterable[Child | Wait 
         hidden = write_inventory({machine.host_name: variables.secret})
         body = _body(SECRET_NAME.format(machine.name), encode({INVENTORY_KEY: hidden}))
         yield Child(Secret, body, INPUT_READY)
+    yield _tell_names(seen.taken)
     yield from find_state(tell(node, seen), deploy=machine.deploy)
+
+
+def _tell_names(taken: Mapping[str, str]) -> Finding:
+    """Say which names a node does not have; it works without them."""
+    said = "; ".join(f"{name} is a name of node {other}" for name, other in taken.items())
+    message = f"{said}, and leads there. To have such names for this node too, give it another hostName" if said else ""
+    return Finding(INPUT_READY, "True", "NameTaken" if said else READY, message)
 
 
 def find_state(status: OpenStackDataPlaneNodeStatus, *, deploy: bool) -> Iterable[Finding]:
@@ -177,10 +257,14 @@ def find_state(status: OpenStackDataPlaneNodeStatus, *, deploy: bool) -> Iterabl
 
 def failure_of(record: ServiceRecord, condition: str) -> Finding:
     """Return why a service failed. It is tried again by itself, but mostly it is the machine that has to be mended."""
+    if record.state == "NotBegun":
+        message = f"Service {record.name} did not run, and is as before: {record.message}"
+        return Finding(condition, "False", record.state, message, "Error")
     if CHANGED_KEY in record.message:
         message = (
             "The machine has another host key than at the first contact. If it was reinstalled, write its new key into "
-            "the Secret with the SSH key, under known_hosts; otherwise find out who answers there"
+            "the Secret with the SSH key, under known_hosts. If ansibleHost is another machine now, set it back, and "
+            "delete the node's services first. Otherwise find out who answers there"
         )
         return Finding(condition, "False", "HostKeyChanged", message, "Error")
     if record.name == REACH:
@@ -189,6 +273,11 @@ def failure_of(record: ServiceRecord, condition: str) -> Finding:
     at = f" in task {record.task}" if record.task else ""
     why = f": {record.message}" if record.message else ""
     return Finding(condition, "False", "ServiceFailed", f"Service {record.name} failed{at}{why}", "Error")
+
+
+def _is_named(_: Resource) -> Finding:
+    """Say nothing of a node's names: Ansible reaches the machine by its address."""
+    return Finding("", "True", READY, "")
 
 
 def _body(name: str, data: dict[str, str]) -> JsonObject:
@@ -204,7 +293,7 @@ def controller(image: str) -> Controller:
     interests = Interests()
     shape = Composite(
         of=OpenStackDataPlaneNode,
-        owns=(ConfigMap, Secret),
+        owns=(ConfigMap, Secret, IPSet, DNSData),
         children=children,
         read=partial(_observe, interests=interests, image=image),
         tell=tell,
@@ -214,9 +303,12 @@ def controller(image: str) -> Controller:
         # A role's status tells of its nodes: it must not wake all of them again.
         interests.watch(OpenStackDataPlaneRole, asked_differently),
         interests.watch(OpenStackDataPlaneNode, asked_differently),
+        interests.watch(NetConfig, asked_differently),
+        watch_name_servers(interests),
         *interests.watches((OpenStackDataPlaneService, ConfigMap, Secret)),
     )
-    return shape.controller(watches=(*looked_at, Watch(OpenStackAnsibleEE, to=_nodes_of)))
+    found = shape.controller(watches=(*looked_at, Watch(OpenStackAnsibleEE, to=_nodes_of)))
+    return forgetting(found, interests.forget)
 
 
 def _observe(node: OpenStackDataPlaneNode, context: Context, *, interests: Interests, image: str) -> Seen:

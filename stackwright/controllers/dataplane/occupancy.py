@@ -1,34 +1,66 @@
-"""Which nodes are taken by a run, so that two runs never touch one node at once.
+"""Which nodes are taken by a run, so that two runs never touch one machine at once.
 
-A run has its nodes from when its Job is created until it has ended and no pod of it is left. The caches say that; what
-they do not show yet, because it was done a moment ago, is remembered here. One process at a time runs this controller
-(it works under a lease), and another one that takes over starts with caches that are complete.
+A node goes by its name and by the address of its machine: another node may stand for the machine while a run of the
+first one still works there.
+
+A run has its nodes from when its Job is created until the Job has ended and no pod of it is left. That holds for a run
+that was deleted, and for one that is finished: a Job replaces a pod that is killed after its last word. The caches say
+that; what they do not show yet, because it was done a moment ago, is remembered here. One process at a time runs this
+controller (it works under a lease), and another one that takes over starts with caches that are complete.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from stackwright.api.ansibleee import OpenStackAnsibleEE
-from stackwright.controllers.dataplane.run_job import NODES_ANNOTATION, RUN_LABEL
+from stackwright.controllers.dataplane.run_job import MACHINES_ANNOTATION, NODES_ANNOTATION, RUN_LABEL
 from stackwright.kube.builtin import Job, Pod
-from stackwright.kube.resource import Key
+from stackwright.kube.resource import Key, is_controlled
 
-_OVER = ("Succeeded", "Failed")
+
+@dataclass(frozen=True)
+class GivenUp:
+    """A run whose Job was deleted because no pod began to work: the uid of the Job, why, and whether one had before."""
+
+    job: str
+    why: str
+    worked: bool = False
 
 
 @dataclass(frozen=True)
 class Occupancy:
-    """Remembers which runs have begun, by their uids."""
+    """Remembers which runs have begun, by their uids, and which Jobs were deleted, by theirs.
+
+    `given_up` are runs that end once their Jobs are gone; whoever forgets one lets it begin once more. `podless` says
+    since when a run that worked has no pod; whoever forgets that waits once more.
+    """
 
     begun: set[str] = field(default_factory=set)
+    discarded: set[str] = field(default_factory=set)
+    given_up: dict[str, GivenUp] = field(default_factory=dict)
+    podless: dict[str, datetime] = field(default_factory=dict)
 
     def claim(self, run: OpenStackAnsibleEE) -> None:
         """Remember that a run has begun: from now on its nodes are taken."""
         self.begun.add(run.metadata.uid)
 
-    def forget(self, there: Iterable[OpenStackAnsibleEE]) -> None:
-        """Forget the runs that have ended, or that are gone."""
-        self.begun.intersection_update({run.metadata.uid for run in there if not run.finished})
+    def forget(self, there: Iterable[OpenStackAnsibleEE], jobs: Iterable[Job] = ()) -> None:
+        """Forget the runs that have ended, or that are gone, and the Jobs that are gone."""
+        open_runs = {run.metadata.uid for run in there if not run.finished}
+        self.begun.intersection_update(open_runs)
+        self.discarded.intersection_update({job.metadata.uid for job in jobs})
+        for uid in [*self.given_up, *self.podless]:
+            if uid not in open_runs:
+                self.given_up.pop(uid, None)
+                self.podless.pop(uid, None)
+
+    def miss_pods(self, run: OpenStackAnsibleEE, now: datetime, *, missing: bool) -> datetime | None:
+        """Return since when a run misses its pods; None if it does not."""
+        if missing:
+            return self.podless.setdefault(run.metadata.uid, now)
+        self.podless.pop(run.metadata.uid, None)
+        return None
 
 
 def find_holder(
@@ -38,19 +70,60 @@ def find_holder(
     pods: Iterable[Pod],
     begun: Iterable[str],
 ) -> tuple[str, str] | None:
-    """Return a node that another run has, and that run; None if a run may have all of its nodes. Pure."""
-    wanted = {entry.name for entry in run.spec.nodes}
+    """Return a node, or its machine, that another run has, and that run; None if a run may have all of them. Pure.
+
+    What is left of a deleted run of the same name is another one's, and so is a pod of a Job that is gone.
+    """
+    wanted = _wanted_by(run)
     started = set(begun)
     for other in runs:
-        works = not other.finished and (other.metadata.uid in started or other.key in jobs)
+        works = not other.finished and (other.metadata.uid in started or _find_job(other, jobs) is not None)
         if works and other.metadata.uid != run.metadata.uid:
-            shared = wanted & {entry.name for entry in other.spec.nodes}
+            shared = wanted & _wanted_by(other)
             if shared:
                 return min(shared), other.metadata.name
-    for pod in pods:
-        of = pod.metadata.labels.get(RUN_LABEL, "")
-        if of and of != run.metadata.name and pod.status.get("phase") not in _OVER:
-            shared = wanted & set(pod.metadata.annotations.get(NODES_ANNOTATION, "").split(","))
+    for job in jobs.values():
+        of = job.metadata.labels.get(RUN_LABEL, "")
+        # A Job that is being deleted makes no pods any more; those that it made are looked at below.
+        if of and not is_controlled(job, run) and how_ended(job) is None and not job.deleting:
+            shared = wanted & _nodes_of(job.spec.get("template", {}).get("metadata", {}).get("annotations", {}))
             if shared:
                 return min(shared), of
+    mine = _find_job(run, jobs)
+    for pod in pods:
+        of = pod.metadata.labels.get(RUN_LABEL, "")
+        own = mine is not None and is_controlled(pod, mine)
+        if of and not own and not is_over(pod):
+            shared = wanted & _nodes_of(pod.metadata.annotations)
+            if shared:
+                return min(shared), of
+    return None
+
+
+def _find_job(run: OpenStackAnsibleEE, jobs: Mapping[Key, Job]) -> Job | None:
+    """Return the Job of a run, and not that of an earlier one of the same name. Pure."""
+    job = jobs.get(run.key)
+    return job if job is not None and is_controlled(job, run) else None
+
+
+def is_over(pod: Pod) -> bool:
+    """Return whether a pod has ended. Pure."""
+    return pod.status.get("phase") in ("Succeeded", "Failed")
+
+
+def _wanted_by(run: OpenStackAnsibleEE) -> set[str]:
+    # A name of a node has no colon, so the two are never mixed up.
+    return {word for entry in run.spec.nodes for word in (entry.name, entry.address) if word}
+
+
+def _nodes_of(annotations: Mapping[str, str]) -> set[str]:
+    said = (annotations.get(name, "") for name in (NODES_ANNOTATION, MACHINES_ANNOTATION))
+    return {word for text in said for word in text.split(",") if word}
+
+
+def how_ended(job: Job) -> bool | None:
+    """Return whether a Job succeeded; None while it works. Pure."""
+    for condition in job.status.get("conditions") or ():
+        if condition.get("status") == "True" and condition.get("type") in ("Complete", "Failed"):
+            return bool(condition["type"] == "Complete")
     return None

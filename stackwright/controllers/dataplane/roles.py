@@ -1,6 +1,6 @@
 """OpenStackDataPlaneRole: the runs of Ansible that there are for its nodes, each with its inventory."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -16,30 +16,38 @@ from stackwright.api.dataplane import (
     OpenStackDataPlaneRoleStatus,
 )
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
-from stackwright.blueprint.dataplane.inheritance import find_twins
-from stackwright.blueprint.dataplane.inputs import Work
-from stackwright.blueprint.dataplane.records import is_recorded
+from stackwright.api.network import IPSet, NetConfig
+from stackwright.blueprint.dataplane.inputs import REACH, Work
+from stackwright.blueprint.dataplane.records import is_for_node, is_recorded
 from stackwright.blueprint.dataplane.schedule import Backoff, Candidate, limit_of, plan_runs
-from stackwright.controllers.dataplane.preparation import Prepared, find_works, prepare
+from stackwright.blueprint.dataplane.twins import find_twins
+from stackwright.controllers.dataplane.gathering import Gathering
+from stackwright.controllers.dataplane.memory import Memory
+from stackwright.controllers.dataplane.name_servers import watch_name_servers
+from stackwright.controllers.dataplane.preparation import Prepared, find_works
 from stackwright.controllers.dataplane.run_inputs import describe_run
-from stackwright.controllers.looking import Interests
+from stackwright.controllers.looking import Interests, forgetting
 from stackwright.kube import clock, conditions
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.conditions import READY, Finding
 from stackwright.kube.controller import Context, Controller, Result
 from stackwright.kube.plan import Wait
-from stackwright.kube.resource import Resource
+from stackwright.kube.predicates import asked_differently
+from stackwright.kube.resource import Resource, is_controlled
 from stackwright.kube.shapes.composite import Child, Composite
 
 # How many nodes are named that are not ready.
 NAMED = 3
+# For how many seconds changes of nodes and runs are gathered before a role looks at them.
+GATHERING = 0.3
 
 
 @dataclass(frozen=True)
 class Seen:
     """What there is for a role: what its services run, its nodes, and all runs of the namespace.
 
-    `prepared` are the nodes of which everything is known; the others say themselves what they wait for. `secrets` are
+    `prepared` are the nodes of which everything is known; the others say themselves what they wait for. `candidates`
+    are the same nodes, as they are planned; the first that is due waits for others for `gather` seconds. `secrets` are
     the names of the Secrets that the role owns.
     """
 
@@ -48,25 +56,52 @@ class Seen:
     prepared: Mapping[str, Prepared] = field(default_factory=dict)
     runs: tuple[OpenStackAnsibleEE, ...] = ()
     secrets: frozenset[str] = frozenset()
+    candidates: tuple[Candidate, ...] = ()
+    gather: float = 0.0
     now: datetime = field(default_factory=clock.now)
 
 
-def observe(role: OpenStackDataPlaneRole, context: Context, *, interests: Interests, image: str) -> Seen:
+def observe(
+    role: OpenStackDataPlaneRole,
+    context: Context,
+    *,
+    interests: Interests,
+    memory: Memory,
+    image: str,
+    gathering: Gathering,
+) -> Seen:
     """Read a role's nodes and runs."""
     look = interests.begin(role, context)
     works = find_works(role, look, image)
-    every = [node for node in look.all(OpenStackDataPlaneNode) if not node.deleting]
-    nodes = {node.metadata.name: node for node in every if node.spec.role == role.metadata.name}
+    every = look.all(OpenStackDataPlaneNode)
+    nodes = {node.metadata.name: node for node in every if node.spec.role == role.metadata.name and not node.deleting}
     roles = context.store(OpenStackDataPlaneRole).list(role.metadata.namespace)
-    twins = find_twins(every, {each.metadata.name: each for each in roles})
+    ip_sets = {each.metadata.name: each for each in context.store(IPSet).list(role.metadata.namespace)}
+    twins = find_twins(every, {each.metadata.name: each for each in roles}, ip_sets)
     alone = [node for node in nodes.values() if node.metadata.name not in twins]
-    found = {} if isinstance(works, Wait) else {node.metadata.name: prepare(node, role, works, look) for node in alone}
+    found = {} if isinstance(works, Wait) else memory.prepare(role, alone, works, look)
+    prepared = {name: each for name, each in found.items() if isinstance(each, Prepared)}
+    candidates = (_candidate(nodes[name], each) for name, each in prepared.items())
+    now = clock.now()
     return Seen(
         works=works,
         nodes=nodes,
-        prepared={name: each for name, each in found.items() if isinstance(each, Prepared)},
+        prepared=prepared,
+        candidates=gathering.note(role.key, candidates, now),
+        gather=gathering.seconds,
+        now=now,
         runs=tuple(look.all(OpenStackAnsibleEE)),
         secrets=frozenset(each.metadata.name for each in context.store(Secret).owned_by(role.metadata.uid)),
+    )
+
+
+def _candidate(node: OpenStackDataPlaneNode, prepared: Prepared) -> Candidate:
+    return Candidate(
+        name=node.metadata.name,
+        services=prepared.services,
+        records=node.status.services,
+        deploy=prepared.machine.deploy,
+        counts=partial(is_for_node, node=node),
     )
 
 
@@ -84,13 +119,10 @@ def children(role: OpenStackDataPlaneRole, seen: Seen, backoff: Backoff) -> Iter
         yield seen.works
         return
     own = [run for run in seen.runs if _is_owned(run, role)]
-    yield from (item for run in own if is_needed(run, seen.nodes) for item in _kept(run, seen.secrets))
-    candidates = (
-        Candidate(name, each.services, seen.nodes[name].status.services, each.machine.deploy)
-        for name, each in seen.prepared.items()
-    )
+    wanted = {REACH, *role.spec.services}
+    yield from (item for run in own if is_needed(run, seen.nodes, wanted) for item in _kept(run, seen.secrets))
     most = limit_of(role.spec.maxUnavailable, len(seen.nodes))
-    schedule = plan_runs(candidates, seen.runs, seen.now, most=most, backoff=backoff)
+    schedule = plan_runs(seen.candidates, seen.runs, seen.now, most=most, backoff=backoff, gather=seen.gather)
     works = {work.service: work for work in seen.works}
     for new in schedule.runs:
         machines = {name: seen.prepared[name] for name in new.nodes}
@@ -101,13 +133,17 @@ def children(role: OpenStackDataPlaneRole, seen: Seen, backoff: Backoff) -> Iter
     yield from find_state(seen.nodes)
 
 
-def is_needed(run: OpenStackAnsibleEE, nodes: Mapping[str, OpenStackDataPlaneNode]) -> bool:
-    """Return whether a run goes on, is not recorded by a node yet, or is the last of a service on a node."""
+def is_needed(run: OpenStackAnsibleEE, nodes: Mapping[str, OpenStackDataPlaneNode], wanted: Container[str]) -> bool:
+    """Return whether a run goes on, is not recorded by a node yet, or is the last of a service on a node.
+
+    Of services that are not `wanted` any more nobody keeps records.
+    """
     if not run.finished:
         return True
-    mine = [nodes[entry.name].status.services for entry in run.spec.nodes if entry.name in nodes]
-    return any(
-        not is_recorded(run, records) or any(record.run == run.metadata.name for record in records) for records in mine
+    mine = [nodes[entry.name] for entry in run.spec.nodes if entry.name in nodes]
+    records = [node.status.services for node in mine if is_for_node(run, node)]
+    return run.spec.service in wanted and any(
+        not is_recorded(run, each) or any(record.run == run.metadata.name for record in each) for each in records
     )
 
 
@@ -139,8 +175,7 @@ def _is_ready(node: OpenStackDataPlaneNode) -> bool:
 
 
 def _is_owned(run: OpenStackAnsibleEE, role: OpenStackDataPlaneRole) -> bool:
-    owner = run.metadata.controller
-    return owner is not None and owner.uid == role.metadata.uid and not run.deleting
+    return is_controlled(run, role) and not run.deleting
 
 
 def _kept(run: OpenStackAnsibleEE, secrets: frozenset[str]) -> Iterable[Child]:
@@ -157,16 +192,20 @@ def _is_there(_: Resource) -> Finding:
     return Finding("", "True", READY, "")
 
 
-def controller(image: str, backoff: Backoff) -> Controller:
+def controller(image: str, backoff: Backoff, gather: float) -> Controller:
     """Return the controller of roles."""
-    interests = Interests()
+    interests, memory, gathering = Interests(), Memory(), Gathering(gather)
     shape = Composite(
         of=OpenStackDataPlaneRole,
         owns=(OpenStackAnsibleEE, Secret),
         children=partial(children, backoff=backoff),
-        read=partial(observe, interests=interests, image=image),
+        read=partial(observe, interests=interests, memory=memory, image=image, gathering=gathering),
         tell=tell,
         pause=PAUSED,
     )
-    looked_at = (OpenStackDataPlaneNode, OpenStackAnsibleEE, OpenStackDataPlaneService, ConfigMap, Secret)
-    return shape.controller(watches=interests.watches(looked_at))
+    looked_at = interests.watches((OpenStackDataPlaneService, ConfigMap, Secret))
+    # Of these there are many, and a role looks at all of them each time.
+    many = (interests.watch(kind, after=GATHERING) for kind in (OpenStackDataPlaneNode, OpenStackAnsibleEE, IPSet))
+    networks = interests.watch(NetConfig, asked_differently)
+    found = shape.controller(watches=(*many, *looked_at, networks, watch_name_servers(interests)))
+    return forgetting(found, interests.forget, memory.forget, gathering.forget)

@@ -7,6 +7,8 @@ from typing import Any
 import msgspec
 
 from stackwright.api.ansibleee import OpenStackAnsibleEE, OpenStackAnsibleEESpec, RunNode
+from stackwright.api.dataplane_service import DataSource
+from stackwright.api.node_sections import ObjectReference
 from stackwright.blueprint.dataplane.inputs import Work
 from stackwright.blueprint.dataplane.inventory import INVENTORY_FILE, describe_host
 from stackwright.blueprint.dataplane.schedule import NewRun
@@ -22,16 +24,28 @@ _PART = 20
 
 
 def describe_run(
-    role: str, new: NewRun, work: Work, machines: Mapping[str, Prepared]
+    role: str, new: NewRun, work: Work, machines: Mapping[str, Prepared], own: Mapping[str, str] | None = None
 ) -> Iterable[tuple[type[Resource], JsonObject]]:
-    """Yield the objects of a run. Their name follows from what it does, so that no run is made twice."""
+    """Yield the objects of a run. Their name follows from what it does, so that no run is made twice.
+
+    `own` are files that only this run has; its inputs count them already.
+    """
     nodes = tuple(
-        RunNode(name=name, host=each.machine.host_name, inputHash=_inputs(each, new.service))
+        RunNode(
+            name=name,
+            host=each.machine.host_name,
+            inputHash=_inputs(each, new.service),
+            address=f"{each.machine.address}:{each.machine.port}",
+        )
         for name, each in machines.items()
     )
     name = name_run(role, new, nodes)
     first = next(iter(machines.values())).machine
     yield Secret, {"metadata": {"name": name}, "data": encode(_inventory(machines))}
+    sources = work.sources
+    if own:
+        yield Secret, {"metadata": {"name": name_own_files(name)}, "data": encode(own)}
+        sources = (*sources, DataSource(secretRef=ObjectReference(name=name_own_files(name))))
     spec = OpenStackAnsibleEESpec(
         playbook=work.playbook,
         playbookContents=work.contents,
@@ -43,13 +57,18 @@ def describe_run(
         inventorySecretName=name,
         sshKeySecretName=first.key_secret,
         cmdLine=_options(first.tags, first.skip_tags),
-        dataSources=work.sources,
+        dataSources=sources,
         serviceType=work.type,
         env=first.env,
         extraMounts=first.extra_mounts,
         networkAttachments=first.network_attachments,
     )
     yield OpenStackAnsibleEE, {"metadata": {"name": name}, "spec": msgspec.to_builtins(spec)}
+
+
+def name_own_files(run: str) -> str:
+    """Return the name of the Secret with the files that only one run has."""
+    return f"{run}-own"
 
 
 def name_run(role: str, new: NewRun, nodes: Iterable[RunNode]) -> str:
@@ -76,10 +95,22 @@ def _inventory(machines: Mapping[str, Prepared]) -> dict[str, str]:
     hidden: list[str] = []
     for each in machines.values():
         hosts[each.machine.host_name] = describe_host(each.machine, each.variables.all)
-        hidden += (value if isinstance(value, str) else json.dumps(value) for value in each.variables.secret.values())
+        hidden += (word for value in each.variables.secret.values() for word in _list_words(value))
     # JSON is YAML as well, and written and read a hundred times faster.
     text = msgspec.json.encode({"all": {"hosts": hosts}}, order="deterministic").decode()
     return {INVENTORY_FILE: text, HIDDEN_KEY: json.dumps(sorted(set(hidden)))}
+
+
+def _list_words(value: Any) -> Iterable[str]:
+    """Yield what must not be shown of a secret variable: a part of it is as secret as the whole."""
+    if isinstance(value, str):
+        yield value
+        return
+    yield json.dumps(value)
+    if isinstance(value, dict | list):
+        yield from (
+            word for part in (value.values() if isinstance(value, dict) else value) for word in _list_words(part)
+        )
 
 
 def _options(tags: str, skip_tags: str) -> str:

@@ -29,6 +29,8 @@ CONTAINER = "ansible"
 # The label of everything that belongs to a run, and the annotation with the nodes that it touches.
 RUN_LABEL = "ansibleee.openstack.org/run"
 NODES_ANNOTATION = "ansibleee.openstack.org/nodes"
+# Where their machines are reached: another node may stand for one of them by now.
+MACHINES_ANNOTATION = "ansibleee.openstack.org/machines"
 NETWORKS_ANNOTATION = "k8s.v1.cni.cncf.io/networks"
 # The files of a run that are no secrets.
 PLAYBOOK, VARIABLES, OPTIONS, SETTINGS = "playbook.yaml", "extravars", "cmdline", "settings"
@@ -69,6 +71,8 @@ def describe_job(run: OpenStackAnsibleEE, image: str) -> JsonObject:
     """Return the Job of a run."""
     spec = run.spec
     annotations = {NODES_ANNOTATION: ",".join(entry.name for entry in spec.nodes)}
+    if addresses := sorted({entry.address for entry in spec.nodes if entry.address}):
+        annotations[MACHINES_ANNOTATION] = ",".join(addresses)
     if spec.networkAttachments:
         annotations[NETWORKS_ANNOTATION] = json.dumps([{"name": name} for name in spec.networkAttachments])
     pod: JsonObject = {

@@ -10,6 +10,7 @@ A run that broke before it got to its machines has an empty summary, with a mess
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -26,6 +27,9 @@ SHORTEST_SECRET = 6
 HIDDEN = "(hidden)"
 # How many keys of machines are taken from one line.
 MOST_KEYS = 1000
+
+# The password in a URL.
+_IN_URL = re.compile(r"://[^\s:/@]*:([^\s@]+)@")
 
 _EVENTS: Mapping[str, HostState] = {"ok": "Running", "failed": "Failed", "unreachable": "Unreachable", "done": "Ok"}
 _SUMMARY: Mapping[str, HostState] = {"ok": "Ok", "failed": "Failed", "unreachable": "Unreachable"}
@@ -104,13 +108,14 @@ def conclude(progress: Progress, names: Iterable[str], *, succeeded: bool) -> tu
 
 
 def secret_words(texts: Iterable[str]) -> frozenset[str]:
-    """Return what of some secret texts must not be shown: each text, its lines, and the values of settings in them."""
+    """Return what of secret texts must not be shown: each text, its lines, values of settings, passwords in URLs."""
     found: set[str] = set()
     for text in texts:
         for line in (text, *text.splitlines()):
             found.add(line.strip())
             for sign in ("=", ":"):
                 found.add(line.partition(sign)[2].strip().strip("'\""))
+        found |= set(_IN_URL.findall(text))
     return frozenset(word for word in found if len(word) >= SHORTEST_SECRET)
 
 

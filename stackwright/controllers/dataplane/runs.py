@@ -1,16 +1,20 @@
 """OpenStackAnsibleEE: one Job, whose log says how each machine fares. A run that has ended is not repeated."""
 
-import json
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import msgspec
 
 from stackwright.api.annotations import PAUSED
 from stackwright.api.ansibleee import (
+    FAILED,
     INPUT_READY,
     JOB_READY,
+    NOT_BEGUN,
+    PENDING,
+    RUNNING,
+    SUCCEEDED,
     HostResult,
     OpenStackAnsibleEE,
     OpenStackAnsibleEEStatus,
@@ -19,8 +23,21 @@ from stackwright.api.dataplane import OpenStackDataPlaneNode
 from stackwright.blueprint.dataplane import host_keys
 from stackwright.blueprint.secret_values import texts_of
 from stackwright.controllers.dataplane import run_job, run_log
-from stackwright.controllers.dataplane.occupancy import Occupancy, find_holder
-from stackwright.controllers.dataplane.preparation import IMAGE
+from stackwright.controllers.dataplane.beginnings import (
+    LATE,
+    find_late,
+    find_missing,
+    has_worked,
+    is_idle,
+)
+from stackwright.controllers.dataplane.occupancy import (
+    GivenUp,
+    Occupancy,
+    find_holder,
+    how_ended,
+    is_over,
+)
+from stackwright.controllers.dataplane.preparation import IMAGE, find_deployer, refuse_values
 from stackwright.controllers.dataplane.run_logs import RunLogs
 from stackwright.controllers.looking import Interests, Looker
 from stackwright.controllers.service import pods as pod_troubles
@@ -29,7 +46,7 @@ from stackwright.kube.builtin import ConfigMap, Job, Pod, Secret
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import AlreadyExists, Blocked, Retry
 from stackwright.kube.plan import Ends, Plan, Step, Wait
-from stackwright.kube.resource import Key
+from stackwright.kube.resource import Key, Resource, is_controlled
 from stackwright.kube.shapes.external import external
 
 # After how many seconds a run asks again for a node that another one has: that one's pod is about to end, mostly.
@@ -54,7 +71,9 @@ class World:
 class Seen:
     """What was seen of a run. `ended` is None while its Job works, else whether the Job succeeded.
 
-    `known_hosts` are the keys of its machines that were recorded before.
+    `worked` is whether one of its pods may have touched a machine. `given_up` is why none begins, once none has for too
+    long; then its Job goes, and it is `going` until nothing is left of that. `leftover` is a Job that could still begin
+    to work although the run has ended. `known_hosts` are the keys of its machines that were recorded before.
     """
 
     now: datetime
@@ -66,11 +85,16 @@ class Seen:
     progress: run_log.Progress = field(default_factory=run_log.Progress)
     trouble: str = ""
     known_hosts: str = ""
+    worked: bool = False
+    given_up: str = ""
+    going: bool = False
+    leftover: Job | None = None
 
     @property
     def over(self) -> bool:
-        """Whether nothing will come any more: the summary is there, or the Job has ended."""
-        return self.progress.complete or self.ended is not None
+        """Whether nothing will come any more: the summary is there, the Job has ended, or it is gone for good."""
+        gone = bool(self.given_up) and self.job is None and not self.going
+        return self.progress.complete or self.ended is not None or gone
 
 
 @dataclass(frozen=True)
@@ -82,42 +106,120 @@ class Begin(Step):
     known_hosts: str = ""
 
 
+@dataclass(frozen=True)
+class Discard(Step):
+    """Delete the Job of a run that has ended, before the Job begins to work."""
+
+    job: Job
+
+
+@dataclass(frozen=True)
+class GiveUp(Step):
+    """Delete the Job of a run that does not begin. The run has ended once the Job is gone, and not before.
+
+    A pod that began to work after the last word of its run would change a machine that counts as unchanged.
+    """
+
+    run: OpenStackAnsibleEE
+    job: Job
+    why: str
+    worked: bool
+
+
 async def observe(run: OpenStackAnsibleEE, world: World) -> Seen:
     """Look for what a run needs, for its Job, and into its log."""
     image = run.spec.image or world.image
     if run.finished:
-        return Seen(clock.now(), world.poll, image)
+        return Seen(clock.now(), world.poll, image, leftover=_find_leftover(run, world))
     look = world.interests.begin(run, world.context)
-    world.occupancy.forget(world.context.store(OpenStackAnsibleEE).list())
-    job = world.context.store(Job).get(run.key)
-    if job is None and run.metadata.uid in world.occupancy.begun:
-        # It was made a moment ago, and the cache may not have it yet.
-        job = await world.context.client.find(Job, run.metadata.name, run.metadata.namespace)
-    if job is None:
-        waits = tuple(_find_waits(run, image, look, world))
-        return Seen(clock.now(), world.poll, image, waits, known_hosts=_find_known_hosts(run, look, world))
-    everywhere = world.context.store(Pod).list()
+    occupancy, store = world.occupancy, world.context.store
+    occupancy.forget(store(OpenStackAnsibleEE).list(), store(Job).list())
+    if run.metadata.uid in occupancy.given_up:
+        return await _observe_end(run, image, world)
+    job = await _find_job(run, world)
+    if job is None or not is_controlled(job, run):
+        waits, now = tuple(_find_waits(run, image, look, world, job)), clock.now()
+        known, why = _find_known_hosts(run, look, world), find_missing(run, waits, now)
+        worked = has_worked(run, None, ())
+        return Seen(now, world.poll, image, waits, known_hosts=known, worked=worked, given_up=why)
+    everywhere = store(Pod).list()
     world.logs.forget(everywhere)
-    there = (pod for pod in everywhere if pod.metadata.namespace == run.metadata.namespace)
-    mine = [pod for pod in there if pod.metadata.labels.get(run_job.RUN_LABEL) == run.metadata.name]
-    ended = how_ended(job)
+    mine = [pod for pod in everywhere if is_controlled(pod, job)]
+    ended, worked, now = how_ended(job), has_worked(run, job, mine), clock.now()
     hidden = _hidden(run, look)
     progress = await world.logs.read(world.context.client, mine, hidden, over=ended is not None)
-    trouble = pod_troubles.trouble(mine) if ended is None else ""
-    return Seen(clock.now(), world.poll, image, (), job, ended, progress, trouble)
+    if ended is not None:
+        return Seen(now, world.poll, image, (), job, ended, progress, worked=worked)
+    podless = occupancy.miss_pods(run, now, missing=worked and all(is_over(pod) for pod in mine))
+    why = find_late(run, job, mine, now, podless)
+    trouble = pod_troubles.trouble(mine)
+    return Seen(now, world.poll, image, (), job, ended, progress, trouble, worked=worked, given_up=why)
 
 
-def _find_waits(run: OpenStackAnsibleEE, image: str, look: Looker, world: World) -> Iterable[Wait]:
-    """Yield what a run waits for before it can begin."""
+async def _find_job(run: OpenStackAnsibleEE, world: World) -> Job | None:
+    """Return the Job that has the name of a run; it may be that of an earlier run, or of somebody else."""
+    job, begun = world.context.store(Job).get(run.key), world.occupancy.begun
+    if job is None and run.metadata.uid in begun:
+        # It was made a moment ago, and the cache may not have it yet.
+        job = await world.context.client.find(Job, run.metadata.name, run.metadata.namespace)
+    if job is not None and not is_controlled(job, run):
+        # It is in the way of a run that has not begun after all.
+        begun.discard(run.metadata.uid)
+    return job
+
+
+async def _observe_end(run: OpenStackAnsibleEE, image: str, world: World) -> Seen:
+    """Look whether the Job of a run that was given up is gone: the server deletes it after its pods."""
+    given_up = world.occupancy.given_up[run.metadata.uid]
+    there = await world.context.client.find(Job, run.metadata.name, run.metadata.namespace)
+    job = there if there is not None and there.metadata.uid == given_up.job else None
+    mine = [pod for pod in world.context.store(Pod).list() if job is not None and is_controlled(pod, job)]
+    worked = given_up.worked or has_worked(run, job, mine)
+    # What the last pod said stays; its log goes with it.
+    progress = run_log.Progress({host.host: host for host in run.status.hosts})
+    going = job is not None
+    return Seen(clock.now(), world.poll, image, progress=progress, worked=worked, given_up=given_up.why, going=going)
+
+
+def _find_leftover(run: OpenStackAnsibleEE, world: World) -> Job | None:
+    """Return the Job of a run that has ended, if it could still begin to work: its nodes may have other runs by now."""
+    job = world.context.store(Job).get(run.key)
+    if job is None or not is_controlled(job, run) or job.deleting or how_ended(job) is not None:
+        return None
+    if job.metadata.uid in world.occupancy.discarded:
+        return None
+    pods = world.context.store(Pod).list(run.metadata.namespace)
+    mine = [pod for pod in pods if is_controlled(pod, job)]
+    return job if not mine or any(is_idle(pod) for pod in mine) else None
+
+
+def _find_waits(run: OpenStackAnsibleEE, image: str, look: Looker, world: World, other: Job | None) -> Iterable[Wait]:
+    """Yield what a run waits for before it can begin, or why it cannot; `other` is a Job with its name.
+
+    All end after a while: whether somebody acts or not, the run is looked at again, and given up.
+    """
+    if (wrong := refuse_values(run)) is not None:
+        yield replace(wrong, after=LATE)
     if not image:
         message = f"The image manifest has no {IMAGE}; add it, or set spec.image"
-        yield Wait("ImageMissing", message, INPUT_READY, ends=Ends.BY_USER)
+        yield Wait("ImageMissing", message, INPUT_READY, after=LATE, ends=Ends.BY_USER)
     for kind, name in run_job.list_inputs(run):
-        if look(kind, name) is None:
+        found = look(kind, name)
+        if found is None or _is_left(run, name, found):
             message = f"{kind.kind.name} {name} does not exist"
-            yield Wait(f"{kind.kind.name}Missing", message, INPUT_READY, ends=Ends.BY_AUTHOR)
+            yield Wait(f"{kind.kind.name}Missing", message, INPUT_READY, after=LATE, ends=Ends.BY_AUTHOR)
+    if other is not None:
+        message = f"Job {other.metadata.name} is not of this run, and has its name; this waits until it is gone"
+        yield Wait("NameTaken", message, JOB_READY, after=world.poll)
     if busy := _find_busy(run, world):
         yield Wait("NodeBusy", busy, JOB_READY, after=min(BUSY, world.poll))
+
+
+def _is_left(run: OpenStackAnsibleEE, name: str, there: Resource) -> bool:
+    """Return whether an inventory is that of an earlier run of the same name: whoever makes a run owns both."""
+    owner, own = there.metadata.controller, run.metadata.controller
+    foreign = owner is not None and own is not None and owner.uid != own.uid
+    return name == run.spec.inventorySecretName and foreign
 
 
 def _find_busy(run: OpenStackAnsibleEE, world: World) -> str:
@@ -132,38 +234,53 @@ def _find_busy(run: OpenStackAnsibleEE, world: World) -> str:
 def _find_known_hosts(run: OpenStackAnsibleEE, look: Looker, world: World) -> str:
     """Return the keys that were recorded of a run's machines."""
     store, namespace = world.context.store(OpenStackDataPlaneNode), run.metadata.namespace
-    nodes = (store.get(Key(namespace, entry.name)) for entry in run.spec.nodes)
-    recorded = (line for node in nodes if node is not None for line in node.status.hostKeys)
+    nodes = ((store.get(Key(namespace, entry.name)), entry.address) for entry in run.spec.nodes)
+    recorded = (line for node, address in nodes if node is not None for line in find_keys(node, address))
     secret = look(Secret, run.spec.sshKeySecretName) if run.spec.sshKeySecretName else None
     given = texts_of(secret).get(host_keys.KNOWN_HOSTS, "") if secret is not None else ""
     return host_keys.write_recorded(recorded, given)
 
 
+def find_keys(node: OpenStackDataPlaneNode, place: str) -> tuple[str, ...]:
+    """Return the keys that the machine of a node has to have at a place, HOST:PORT.
+
+    One with services of operators has to be the machine of before, also if the node's status does not say so yet.
+    """
+    address, _, port = place.rpartition(":")
+    if not address or not find_deployer(node):
+        return node.status.hostKeys
+    return host_keys.rename(node.status.hostKeys, host_keys.name_place(address, int(port)))
+
+
 def _hidden(run: OpenStackAnsibleEE, look: Looker) -> frozenset[str]:
     """Return what no message may show: secret variables, and what stands in the Secrets of the run."""
+    optional = (source.secretRef.name for source in run.spec.dataSources if source.secretRef is not None)
+    needed = (name for kind, name in run_job.list_inputs(run) if kind is Secret)
     texts: list[str] = []
-    for kind, name in run_job.list_inputs(run):
-        secret = look(kind, name)
-        if isinstance(secret, Secret):
-            found = texts_of(secret)
-            if name == run.spec.inventorySecretName:
-                texts += json.loads(found.get(run_job.HIDDEN_KEY) or "[]")
-            else:
-                texts += found.values()
+    for name in dict.fromkeys((*needed, *optional)):
+        secret = look(Secret, name)
+        if secret is not None:
+            texts += _find_texts(texts_of(secret), of_inventory=name == run.spec.inventorySecretName)
     return run_log.secret_words(texts)
 
 
-def how_ended(job: Job) -> bool | None:
-    """Return whether a Job succeeded; None while it works. Pure."""
-    for condition in job.status.get("conditions") or ():
-        if condition.get("status") == "True" and condition.get("type") in ("Complete", "Failed"):
-            return bool(condition["type"] == "Complete")
-    return None
+def _find_texts(found: Mapping[str, str], *, of_inventory: bool) -> Iterable[str]:
+    """Return the secret texts of a Secret; of an inventory, those that it lists. One that a user wrote lists none."""
+    if not of_inventory or run_job.HIDDEN_KEY not in found:
+        return found.values()
+    try:
+        return msgspec.json.decode(found[run_job.HIDDEN_KEY], type=list[str])
+    except msgspec.MsgspecError:
+        return found.values()
 
 
 def decide(run: OpenStackAnsibleEE, seen: Seen) -> Plan:
     """Return what brings a run to its end."""
+    if seen.leftover is not None:
+        return Plan(steps=(Discard(seen.leftover, reason="Discarding", condition=JOB_READY),))
     status = conclude(run, seen)
+    if seen.given_up and not run.finished:
+        return _give_up(run, seen)
     if status.finishedAt:
         refuse_failed(status)
         return Plan()
@@ -171,24 +288,35 @@ def decide(run: OpenStackAnsibleEE, seen: Seen) -> Plan:
         return Plan(waits=seen.waits)
     if seen.job is None:
         return Plan(steps=(Begin(run, seen.image, seen.known_hosts, reason="Starting", condition=JOB_READY),))
-    message = seen.trouble or "Ansible runs"
+    message = seen.trouble or ("Ansible runs" if seen.worked else "Its pod starts")
     return Plan(waits=(Wait("Running", message, JOB_READY, after=seen.poll),))
+
+
+def _give_up(run: OpenStackAnsibleEE, seen: Seen) -> Plan:
+    """Return what ends a run that does not begin; its status says so at the end of the pass."""
+    if seen.job is None:
+        return Plan(waits=(Wait("NotBegun", seen.given_up, JOB_READY, after=min(BUSY, seen.poll)),))
+    why = seen.given_up
+    step = GiveUp(run, seen.job, why, seen.worked, reason="GivingUp", message=why, condition=JOB_READY)
+    return Plan(steps=(step,))
 
 
 def conclude(run: OpenStackAnsibleEE, seen: Seen) -> OpenStackAnsibleEEStatus:
     """Return what is known of a run: how each machine fares, and whether it is over. What has ended stays."""
-    if run.finished or (seen.job is None and seen.waits):
+    if run.finished or (seen.job is None and seen.waits and not seen.given_up):
         return run.status
     if not seen.over:
         hosts = tuple(seen.progress.hosts[name] for name in sorted(seen.progress.hosts))
-        return msgspec.structs.replace(run.status, jobStatus="Running" if seen.job else "Pending", hosts=hosts)
+        return msgspec.structs.replace(run.status, jobStatus=RUNNING if seen.worked else PENDING, hosts=hosts)
     names = (entry.inventory_name for entry in run.spec.nodes)
     succeeded = bool(seen.ended) and not seen.progress.complete
-    hosts = run_log.conclude(seen.progress, names, succeeded=succeeded)
-    well = all(host.state == "Ok" for host in hosts) and seen.ended is not False
+    progress = replace(seen.progress, message=seen.progress.message or seen.given_up)
+    hosts = run_log.conclude(progress, names, succeeded=succeeded)
+    well = all(host.state == "Ok" for host in hosts) and seen.ended is not False and not seen.given_up
+    begun = seen.worked or not seen.given_up
     return msgspec.structs.replace(
         run.status,
-        jobStatus="Succeeded" if well else "Failed",
+        jobStatus=SUCCEEDED if well else FAILED if begun else NOT_BEGUN,
         hosts=hosts,
         hostKeys=tuple(sorted(seen.progress.host_keys)),
         finishedAt=clock.seconds(seen.now),
@@ -197,8 +325,11 @@ def conclude(run: OpenStackAnsibleEE, seen: Seen) -> OpenStackAnsibleEEStatus:
 
 def refuse_failed(status: OpenStackAnsibleEEStatus) -> None:
     """Say which machines failed, where some did."""
-    if status.jobStatus == "Succeeded":
+    if status.jobStatus == SUCCEEDED:
         return
+    if status.jobStatus == NOT_BEGUN:
+        why = next((host.message for host in status.hosts), "")
+        raise Blocked(why or "It was given up before it began", reason="NotBegun", condition=JOB_READY)
     failed = [host for host in status.hosts if host.state != "Ok"]
     listed = "; ".join(_describe(host) for host in failed[:NAMED])
     more = f"; and {len(failed) - NAMED} more" if len(failed) > NAMED else ""
@@ -213,8 +344,24 @@ def _describe(host: HostResult) -> str:
 
 
 @external(of=OpenStackAnsibleEE, read=observe, decide=decide, tell=conclude, pause=PAUSED)
-async def runs(step: Begin, world: World) -> None:
+async def runs(step: Begin | Discard | GiveUp, world: World) -> None:
     """Carry out one step."""
+    match step:
+        case Begin():
+            await _begin(step, world)
+        case Discard(job=job):
+            metadata = job.metadata
+            await world.context.client.delete(Job, metadata.name, metadata.namespace, uid=metadata.uid)
+            # Only now: what could not be deleted is tried again.
+            world.occupancy.discarded.add(metadata.uid)
+        case GiveUp(run=run, job=job):
+            metadata, client = job.metadata, world.context.client
+            # Its pods go first, so that none is left once it is gone.
+            await client.delete(Job, metadata.name, metadata.namespace, uid=metadata.uid, propagation="Foreground")
+            world.occupancy.given_up[run.metadata.uid] = GivenUp(metadata.uid, step.why, step.worked)
+
+
+async def _begin(step: Begin, world: World) -> None:
     run, client = step.run, world.context.client
     # Another run may have begun since this one looked. Nothing is awaited between the question and the claim.
     if busy := _find_busy(run, world):
@@ -224,5 +371,5 @@ async def runs(step: Begin, world: World) -> None:
     try:
         await client.create(Job, run_job.describe_job(run, step.image))
     except AlreadyExists:
-        # It was made a moment ago, and the cache does not have it yet.
+        # It was made a moment ago, and the cache does not have it yet; or it is somebody else's, as the next look says.
         return

@@ -50,6 +50,8 @@ def _check_node(
         path = "spec.role" if moved and same else _path(service)
         was = wish_of(service, before, roles.get(before.spec.role), services) if before is not None else ""
         errors += _refuse_move(service, new, was, wish_of(service, new, role, services), path, known)
+        if before is not None:
+            errors += _refuse_rename(service, before, new, "spec.hostName", known)
         if role is not None and wish_of(service, new, role, services):
             errors += _refuse_twice(service, role, path, known)
     return Objections(tuple(errors))
@@ -75,18 +77,21 @@ def _check_role(
 def _check_data_plane(
     services: tuple[NodeService, ...], _: CustomResource | None, new: CustomResource, known: Known
 ) -> Objections:
-    """Return which nodes would get another role that does not fit what they are bound to."""
+    """Return which nodes would get another role that does not fit what they are bound to, or another host name."""
     assert isinstance(new, OpenStackDataPlane)  # noqa: S101  the table above says for which kind
     namespace = new.metadata.namespace
     roles = {role.metadata.name: role for role in known(Roles, namespace)}
     errors: list[FieldError] = []
     for node in known(Nodes, namespace):
         wanted = new.spec.nodes.get(node.metadata.name)
-        if wanted is None or wanted.role == node.spec.role:
+        if wanted is None:
             continue
         path = f"spec.nodes[{node.metadata.name}].role"
         moved = Nodes(metadata=node.metadata, spec=wanted)
         for service in services:
+            errors += _refuse_rename(service, node, moved, f"spec.nodes[{node.metadata.name}].hostName", known)
+            if wanted.role == node.spec.role:
+                continue
             was = wish_of(service, node, roles.get(node.spec.role), services)
             will = wish_of(service, moved, roles.get(wanted.role), services)
             errors += _refuse_move(service, node, was, will, path, known)
@@ -142,6 +147,22 @@ def _refuse_move(
         yield FieldError(path, message, FORBIDDEN)
     elif there is not None:
         message = f"node {name} is bound to {bound}; delete its {kind} first"
+        yield FieldError(path, message, FORBIDDEN)
+
+
+def _refuse_rename(
+    service: NodeService, before: OpenStackDataPlaneNode, after: OpenStackDataPlaneNode, path: str, known: Known
+) -> Iterator[FieldError]:
+    """Yield why a node keeps its host name: the service's API knows what is on the machine by that name."""
+    name = before.metadata.name
+    was, will = (node.spec.hostName or name for node in (before, after))
+    if was == will:
+        return
+    there = next((each for each in known(service.kind, before.metadata.namespace) if each.metadata.name == name), None)
+    # With the webhook down, the node may have got a name by which nobody knows it: it may be set back.
+    known_as = (there.status.hostName or was) if there is not None else was
+    if there is not None and there.has_begun and will != known_as:
+        message = f"must stay {known_as}, by which {service.kind.kind.name} {name} is known; delete that first"
         yield FieldError(path, message, FORBIDDEN)
 
 

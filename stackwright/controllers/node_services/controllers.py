@@ -1,4 +1,4 @@
-"""The controllers of services on nodes: for each service, one that makes its resources, and one that deploys them."""
+"""The controllers of services on nodes, three for each: they make its resources, begin its runs, and follow both."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,12 +12,13 @@ from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlane
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.api.node_service import NodeServiceResource
 from stackwright.blueprint.dataplane.node_service import NodeService
-from stackwright.blueprint.dataplane.schedule import Backoff
+from stackwright.blueprint.dataplane.schedule import GATHER_SECONDS, Backoff
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.providers import IDENTITY
+from stackwright.controllers.dataplane.gathering import Gathering
 from stackwright.controllers.dialling import Dialler
-from stackwright.controllers.looking import Interests
-from stackwright.controllers.node_services import creation, deployment, removal, steps
+from stackwright.controllers.looking import Interests, forgetting
+from stackwright.controllers.node_services import creation, deployment, fleet, removal, steps
 from stackwright.controllers.node_services.deployment import Seen
 from stackwright.controllers.node_services.preparation import Surroundings
 from stackwright.controllers.node_services.removal import Leaving
@@ -32,11 +33,17 @@ from stackwright.kube.shapes.external import External
 
 @dataclass(frozen=True)
 class Pace:
-    """How often an API is asked, in seconds: while a service is not up yet, and once it is."""
+    """How often an API is asked, in seconds: while a service is not up yet, and once it is.
+
+    And how long a node waits after it failed, and for others that are due for the same. A webhook that did not renew
+    images is tried again after `renew_again`.
+    """
 
     ask_again: float = 5.0
     every: float = 40.0
     backoff: Backoff = field(default_factory=Backoff)
+    gather: float = GATHER_SECONDS
+    renew_again: float = 300.0
 
 
 def controllers(
@@ -52,7 +59,11 @@ def controllers(
     return tuple(
         controller
         for service in every
-        for controller in (creation.controller(service, every), _deployer(service, around, signs, pace))
+        for controller in (
+            creation.controller(service, around, pace.renew_again),
+            fleet.controller(service, around, Gathering(pace.gather), pace.backoff, _looked_at(service, around)),
+            _deployer(service, around, signs, pace),
+        )
     )
 
 
@@ -69,7 +80,7 @@ def _deployer(service: NodeService, around: Surroundings, signs: Signs, pace: Pa
         every=pace.every,
         pause=PAUSED,
     )
-    return shape.controller(
+    found = shape.controller(
         lambda context: World(context, interests, around, signs, memory, pace.backoff, pace.ask_again),
         owns=(OpenStackAnsibleEE, Secret),
         watches=(
@@ -80,6 +91,7 @@ def _deployer(service: NodeService, around: Surroundings, signs: Signs, pace: Pa
             Watch(OpenStackAnsibleEE, to=_resources_of),
         ),
     )
+    return forgetting(found, interests.forget)
 
 
 async def _observe(service: NodeService, resource: NodeServiceResource, world: World) -> Seen | Leaving:
@@ -89,7 +101,8 @@ async def _observe(service: NodeService, resource: NodeServiceResource, world: W
 
 def _looked_at(service: NodeService, around: Surroundings) -> tuple[type[Resource], ...]:
     providers = services.providers()
-    words = (*service.words, service.sign.type, IDENTITY)
+    trace = service.removal.trace
+    words = (*service.words, service.sign.type, IDENTITY, *((trace.type,) if trace is not None else ()))
     followed = (other for other in around.services if service.follows and other.brings == service.follows)
     kinds = (kind for each in (service, *followed) for kind in (each.kind, *each.looks))
     own = (OpenStackDataPlaneService, ConfigMap, Secret)

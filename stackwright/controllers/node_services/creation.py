@@ -5,34 +5,47 @@ the node stops to ask for the service and then asks anew. A finalizer keeps the 
 to stop the service on the machine takes what the node knows of it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from stackwright.api.annotations import DEPLOYED_BY
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
 from stackwright.api.node_service import NodeServiceResource
 from stackwright.blueprint.dataplane.node_service import NodeService
 from stackwright.blueprint.dataplane.wishes import YES, wish_of
 from stackwright.controllers.looking import Interests
-from stackwright.controllers.node_services.preparation import copied_fields
+from stackwright.controllers.node_services.defaults import find_defaults, has_other_defaults
+from stackwright.controllers.node_services.preparation import Surroundings, copied_fields
 from stackwright.controllers.teams import team_of_kind
 from stackwright.kube import finalizers
 from stackwright.kube.controller import Context, Controller, Result, Watch
-from stackwright.kube.predicates import asked_differently
+from stackwright.kube.informer import Change
+from stackwright.kube.predicates import any_of, asked_differently
 from stackwright.kube.resource import JsonObject, Key
-from stackwright.kube.shapes.children import Child, Children
+from stackwright.kube.shapes.child import Child
+from stackwright.kube.shapes.children import Children
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The resource as it is to be, None to leave it; and what the node is to remember, "" for nothing."""
+    """The resource as it is to be, None to leave it; and what the node is to remember, "" for nothing.
+
+    `deploys` says whether the resource has begun to deploy the service: then nobody else may do so on the node.
+    """
 
     body: JsonObject | None
     mark: str
+    deploys: bool = False
 
 
 def mark_of(service: NodeService) -> str:
     """Return the annotation by which a node remembers that a resource was made."""
     return f"{service.annotation}-made"
+
+
+def deployed_by(service: NodeService) -> str:
+    """Return the annotation by which a node says which playbook and roles the operator of a service runs on it."""
+    return f"{DEPLOYED_BY}{service.kind.kind.name}"
 
 
 def finalizer_of(service: NodeService) -> str:
@@ -57,7 +70,7 @@ def decide(
     if present is not None:
         bound = service.bound_to(present) or wish
         body = None if present.deleting else _describe(service, node, role, bound)
-        return Decision(body, bound or marked or YES)
+        return Decision(body, bound or marked or YES, deploys=present.has_begun)
     if not wish or marked:
         return Decision(None, marked if wish else "")
     # It is remembered once it is there, so that nothing is lost between the two.
@@ -75,12 +88,17 @@ def _describe(
 
 @dataclass(frozen=True)
 class Creation:
-    """Keeps the resources of one service; `all_services` are those that there are."""
+    """Keeps the resources of one service; `all_services` are those that there are, `defaults` the images by field.
+
+    A webhook that did not renew the images of a resource is tried again after `renew_again` seconds.
+    """
 
     service: NodeService
     all_services: tuple[NodeService, ...]
     interests: Interests
     family: Children
+    defaults: Mapping[str, str]
+    renew_again: float
 
     async def reconcile(self, key: Key, context: Context) -> Result | None:
         """Bring one node's resource to what the node asks for."""
@@ -102,8 +120,20 @@ class Creation:
             outcome = await self.family.keep(node, (Child(self.service.kind, decision.body),), own, prune=False)
             if failure := outcome.failure(waiting=False):
                 raise failure
-        await self._mark(node, decision.mark, own, held=present is not None)
-        return None
+        deploys = (self.service.playbook, *self.service.roles) if decision.deploys else ()
+        noted = {mark_of(self.service): decision.mark, deployed_by(self.service): " ".join(deploys)}
+        await self._note(node, noted, own, held=present is not None)
+        return await self._renew(present, own) if present is not None and decision.body is not None else None
+
+    async def _renew(self, present: NodeServiceResource, context: Context) -> Result | None:
+        """Let the webhook renew images that it filled in, where these are not the present defaults.
+
+        The write asks for nothing. While the operator is upgraded, the webhook of before may answer.
+        """
+        if not has_other_defaults(present, self.defaults):
+            return None
+        written = await context.client.patch(self.service.kind, present.metadata.name, present.metadata.namespace, {})
+        return Result(after=self.renew_again) if has_other_defaults(written, self.defaults) else None
 
     async def _leave(self, node: OpenStackDataPlaneNode, context: Context) -> None:
         """Delete the resource of a node that goes; let the node go once the resource is gone."""
@@ -114,26 +144,27 @@ class Creation:
             metadata = present.metadata
             await context.client.delete(self.service.kind, metadata.name, metadata.namespace, uid=metadata.uid)
 
-    async def _mark(self, node: OpenStackDataPlaneNode, value: str, context: Context, *, held: bool) -> None:
-        name, finalizer = mark_of(self.service), finalizer_of(self.service)
+    async def _note(self, node: OpenStackDataPlaneNode, noted: dict[str, str], context: Context, *, held: bool) -> None:
+        """Write these annotations of the node, those that are not empty, and the finalizer if it is to be held."""
+        finalizer, there = finalizer_of(self.service), node.metadata.annotations
         is_held = finalizer in node.metadata.finalizers
-        if node.metadata.annotations.get(name, "") == value and is_held == held:
+        if all(there.get(name, "") == value for name, value in noted.items()) and is_held == held:
             return
         metadata = {
             "name": node.metadata.name,
             "namespace": node.metadata.namespace,
             # With the uid the server does not create a node that was deleted a moment ago.
             "uid": node.metadata.uid,
-            "annotations": {name: value} if value else {},
+            "annotations": {name: value for name, value in noted.items() if value},
             "finalizers": [finalizer] if held else [],
         }
         await context.client.apply(OpenStackDataPlaneNode, {"metadata": metadata})
 
 
-def controller(service: NodeService, services: tuple[NodeService, ...]) -> Controller:
+def controller(service: NodeService, around: Surroundings, renew_again: float) -> Controller:
     """Return the controller that makes the resources of a service."""
-    interests = Interests()
-    creation = Creation(service, services, interests, Children((service.kind,)))
+    interests, defaults = Interests(), find_defaults(service, around.images)
+    creation = Creation(service, around.services, interests, Children((service.kind,)), defaults, renew_again)
     return Controller(
         name=f"{service.name}-creation",
         kind=OpenStackDataPlaneNode,
@@ -142,7 +173,7 @@ def controller(service: NodeService, services: tuple[NodeService, ...]) -> Contr
         watches=(
             interests.watch(OpenStackDataPlaneRole, asked_differently),
             # One that a user made has no owner that it could wake.
-            Watch(service.kind, to=_node_of, when=asked_differently),
+            Watch(service.kind, to=_node_of, when=any_of(asked_differently, _began)),
         ),
         makes=(OpenStackDataPlaneNode,),
         when=asked_differently,
@@ -150,6 +181,12 @@ def controller(service: NodeService, services: tuple[NodeService, ...]) -> Contr
         team=team_of_kind(service.kind),
         reports=False,
     )
+
+
+def _began(change: Change[NodeServiceResource]) -> bool:
+    """Return whether a resource began, or ended, to deploy its service."""
+    states = [each is not None and each.has_begun for each in (change.old, change.new)]
+    return states[0] != states[1]
 
 
 def _node_of(resource: NodeServiceResource) -> Iterable[Key]:

@@ -1,8 +1,10 @@
-"""A service on a node: it waits, runs Ansible where its inputs differ from those applied, and asks whether it is up."""
+"""A service on a node: it says what it waits for, what its runs came to, and asks whether it is up.
+
+Its runs begin together with those of other nodes (`fleet.py`).
+"""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -16,37 +18,36 @@ from stackwright.api.node_service import (
     NodeServiceStatus,
 )
 from stackwright.blueprint.dataplane.node_service import NodeService
-from stackwright.blueprint.dataplane.records import find_running, fold, is_recorded
-from stackwright.blueprint.dataplane.schedule import Backoff, Candidate, plan_runs
-from stackwright.blueprint.secret_values import encode
+from stackwright.blueprint.dataplane.records import find_running, fold, is_for_resource
+from stackwright.blueprint.providers import Sight
 from stackwright.controllers.dataplane.nodes import failure_of, is_applied
-from stackwright.controllers.dataplane.run_inputs import describe_run
 from stackwright.controllers.needs import sight
-from stackwright.controllers.node_services.preparation import Whole, name_override, prepare
-from stackwright.controllers.node_services.signs import Address, find_address
-from stackwright.controllers.node_services.steps import Begin, Drop, World, find_runs, is_owned
-from stackwright.kube import clock, conditions
-from stackwright.kube.builtin import Secret
+from stackwright.controllers.node_services.preparation import Whole, prepare
+from stackwright.controllers.node_services.signs import find_address
+from stackwright.controllers.node_services.steps import World, find_runs
+from stackwright.kube import conditions
 from stackwright.kube.plan import Ends, Plan, Wait
-from stackwright.kube.resource import JsonObject, Resource
+
+_SOON = "Waits for its run; the role's maxUnavailable says how many nodes are changed at once"
 
 
 @dataclass(frozen=True)
 class Seen:
     """What was seen of a service on a node.
 
-    `waits` is what has to be there before its first run. `sign` is "" if the service is up, else why it is not; None if
-    nobody was asked, and `unasked` says why.
+    `waits` is what keeps it from being applied. `sign` is "" if the service is up, else why it is not; None if
+    nobody was asked, and `unasked` says why. `identity` is what its API calls it, `joins` why the cloud does not use it
+    yet although it is up. `trace` is what another API calls what it keeps of it, where that was not known before.
     """
 
     whole: Whole | Wait
-    now: datetime
     waits: tuple[Wait, ...] = ()
     runs: tuple[OpenStackAnsibleEE, ...] = ()
-    own: tuple[OpenStackAnsibleEE, ...] = ()
     sign: str | None = None
     unasked: str = ""
-    backoff: Backoff = field(default_factory=Backoff)
+    identity: str = ""
+    joins: tuple[Wait, ...] = ()
+    trace: str = ""
     ask_again: float = 5.0
 
 
@@ -54,30 +55,44 @@ async def observe(service: NodeService, resource: NodeServiceResource, world: Wo
     """Look for what a service needs and for its runs; if it is applied, ask whether it is up."""
     around = sight(world.interests.begin(resource, world.context))
     whole = prepare(service, resource, around, world.around)
-    waits = tuple(service.waits(resource, around)) if service.bound_to(resource) or not service.binding else ()
-    address = find_address(service.sign, around)
-    runs = await find_runs(resource, world)
-    own = tuple(run for run in runs if is_owned(run, resource))
-    seen = Seen(whole, clock.now(), waits, runs, own, backoff=world.backoff, ask_again=world.ask_again)
-    if isinstance(whole, Wait) or not is_applied(record_of(service, resource, seen)):
+    address = find_address(service.sign.type, around)
+    seen = Seen(whole, runs=await find_runs(resource, world), ask_again=world.ask_again)
+    record = record_of(service, resource, seen)
+    if isinstance(whole, Wait):
         return seen
-    answer = await world.signs.ask(address, service.sign) if isinstance(address, Address) else address
-    if isinstance(answer, str):
-        return replace(seen, unasked=answer)
-    return replace(seen, sign=service.sign.judge(answer, whole.prepared.machine.host_name))
+    if not is_applied(record):
+        return replace(seen, waits=tuple(find_waits(service, resource, record, whole, around)))
+    if isinstance(address, str):
+        return replace(seen, unasked=address)
+    answer = await world.signs.ask(address, service.sign)
+    host = whole.prepared.machine.host_name
+    unasked = answer if isinstance(answer, str) else service.sign.doubt(answer, host)
+    if isinstance(answer, str) or unasked:
+        return replace(seen, unasked=unasked)
+    sign, identity = service.sign.judge(answer, host), service.sign.identify(answer, host)
+    joins = tuple(service.joins(resource, identity, around)) if not sign else ()
+    seen = replace(seen, sign=sign, identity=identity, joins=joins)
+    trace = service.removal.trace
+    known = resource.status.traceID and identity == resource.status.serviceID
+    if trace is None or sign or joins or known:
+        return seen
+    listed = await world.signs.ask(address, service.sign, trace.path)
+    return seen if isinstance(listed, str) else replace(seen, trace=trace.identify(listed, host))
 
 
 def record_of(service: NodeService, resource: NodeServiceResource, seen: Seen) -> ServiceRecord:
     """Return what is known of the service on its node, with the inputs that are wanted now. Pure."""
     before = resource.status.deployment
     inputs = "" if isinstance(seen.whole, Wait) else seen.whole.due.inputs
-    (record,) = fold((before,) if before is not None else (), {service.name: inputs}, resource.node_name, seen.runs)
+    own = (run for run in seen.runs if is_for_resource(run, resource))
+    (record,) = fold((before,) if before is not None else (), {service.name: inputs}, resource.node_name, own)
     return record
 
 
 def running_of(service: NodeService, resource: NodeServiceResource, seen: Seen) -> RunningService | None:
     """Return the run of the service that is under way. Pure."""
-    return find_running(resource.node_name, (run for run in seen.runs if run.spec.service == service.name))
+    own = (run for run in seen.runs if run.spec.service == service.name and is_for_resource(run, resource))
+    return find_running(resource.node_name, own)
 
 
 def decide(service: NodeService, resource: NodeServiceResource, seen: Seen) -> Plan:
@@ -88,39 +103,22 @@ def decide(service: NodeService, resource: NodeServiceResource, seen: Seen) -> P
     if running is not None:
         return Plan(waits=(_tell_deploying(record, "Ansible runs"),))
     if is_applied(record):
-        return Plan(steps=tuple(_find_old(record, seen)), waits=tuple(_find_down(resource, seen)))
-    if waits := tuple(_find_waits(record, seen.whole, seen)):
-        return Plan(waits=waits)
-    return _plan_run(service, resource, record, seen.whole, seen)
+        return Plan(waits=tuple(_find_down(resource, seen)))
+    return Plan(waits=seen.waits or (_tell_deploying(record, _SOON),))
 
 
-def _find_waits(record: ServiceRecord, whole: Whole, seen: Seen) -> Iterable[Wait]:
-    """Yield what keeps a service from being applied."""
+def find_waits(
+    service: NodeService, resource: NodeServiceResource, record: ServiceRecord, whole: Whole, around: Sight
+) -> Iterable[Wait]:
+    """Yield what keeps a service from being applied. Pure."""
     if not whole.prepared.machine.deploy:
         yield Wait("DeployIsOff", "deploy is false; with true, Ansible would run", DEPLOYMENT_READY)
         return
     if not record.appliedHash and not record.failures:
-        yield from seen.waits
+        yield from service.waits(resource, around)
     if not is_prepared(whole.node):
         message = f"Waits until node {whole.node.metadata.name} is prepared{_say_why(whole.node)}"
         yield Wait("NodeNotReady", message, NODE_READY)
-
-
-def _plan_run(
-    service: NodeService, resource: NodeServiceResource, record: ServiceRecord, whole: Whole, seen: Seen
-) -> Plan:
-    candidate = Candidate(resource.node_name, (whole.due,), (record,))
-    schedule = plan_runs((candidate,), seen.runs, seen.now, backoff=seen.backoff)
-    if not schedule.runs:
-        busy = _tell_deploying(record, f"Waits until the other run on node {resource.node_name} has ended")
-        return Plan(waits=(replace(busy, after=schedule.again),))
-    (new,) = schedule.runs
-    machines = {resource.node_name: whole.prepared}
-    text = encode({service.override: whole.override})
-    override: JsonObject = {"metadata": {"name": name_override(service, resource)}, "data": text}
-    run = describe_run(resource.metadata.name, new, whole.work, machines)
-    objects: tuple[tuple[type[Resource], JsonObject], ...] = ((Secret, override), *run)
-    return Plan(steps=(Begin(resource, objects, reason="Deploying", condition=DEPLOYMENT_READY),))
 
 
 def _tell_deploying(record: ServiceRecord, otherwise: str) -> Wait:
@@ -135,15 +133,11 @@ def _find_down(resource: NodeServiceResource, seen: Seen) -> Iterable[Wait]:
     """Yield why the service is not up. If nobody can be asked, one that was up counts as up."""
     if seen.sign:
         yield Wait("NotUp", seen.sign, SERVICE_READY, after=seen.ask_again)
+    elif seen.joins:
+        yield from seen.joins
     elif seen.sign is None and not conditions.is_true(resource.status.conditions, SERVICE_READY):
         message = f"Nobody can be asked whether it is up: {seen.unasked}"
         yield Wait("NotAsked", message, SERVICE_READY, after=seen.ask_again)
-
-
-def _find_old(record: ServiceRecord, seen: Seen) -> Iterable[Drop]:
-    for run in seen.own:
-        if run.finished and run.metadata.name != record.run and is_recorded(run, (record,)):
-            yield Drop(run, reason="CleaningUp", condition=DEPLOYMENT_READY)
 
 
 def is_prepared(node: OpenStackDataPlaneNode) -> bool:
@@ -166,6 +160,9 @@ def tell(service: NodeService, resource: NodeServiceResource, seen: Seen) -> Nod
         status,
         phase=_phase(record, running, seen, was_up=status.phase == "Up"),
         hostName=host,
+        # Where nobody was asked, it is what it was.
+        serviceID=status.serviceID if seen.sign is None else seen.identity,
+        traceID=seen.trace or status.traceID,
         deployment=record if record != ServiceRecord(name=service.name) else None,
         running=running,
     )
@@ -178,5 +175,5 @@ def _phase(record: ServiceRecord, running: RunningService | None, seen: Seen, *,
         return "Deploying"
     if not is_applied(record):
         return "Waiting"
-    up = seen.sign == "" or (seen.sign is None and was_up)
+    up = (seen.sign == "" and not seen.joins) or (seen.sign is None and was_up)
     return "Up" if up else "Starting"

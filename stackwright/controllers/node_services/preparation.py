@@ -8,18 +8,20 @@ from stackwright.api.dataplane_service import DataSource, OpenStackDataPlaneServ
 from stackwright.api.node_sections import VolumeMounts
 from stackwright.api.node_service import INPUT_READY, NodeServiceResource, NodeServiceSpec
 from stackwright.api.pods import VolumeMount
+from stackwright.blueprint import ini
 from stackwright.blueprint.dataplane.inheritance import Machine, inherit
 from stackwright.blueprint.dataplane.inputs import Work, common_key, digest_secret, digest_sources, input_hash
-from stackwright.blueprint.dataplane.inventory import INVENTORY_KEY, NAME, read_host
-from stackwright.blueprint.dataplane.node_service import Files, NodeService, of_secret
+from stackwright.blueprint.dataplane.inventory import INVENTORY_KEY, NAME, read_host, read_hosts
+from stackwright.blueprint.dataplane.node_service import Files, NodeService
 from stackwright.blueprint.dataplane.schedule import Due
 from stackwright.blueprint.dataplane.variables import Variables, gather
 from stackwright.blueprint.dataplane.wishes import find_followed, wish_of
 from stackwright.blueprint.images import ComponentImage
+from stackwright.blueprint.ini import Problem
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.secret_values import has_value
-from stackwright.controllers.dataplane.preparation import IMAGE, SSH_KEY, Prepared
+from stackwright.controllers.dataplane.preparation import IMAGE, SSH_KEY, Prepared, refuse_values
 from stackwright.controllers.dataplane.run_job import CONFIGURATION, project_source
 from stackwright.kube import fields
 from stackwright.kube.builtin import ConfigMap, Secret
@@ -49,18 +51,18 @@ class Whole:
         return self.prepared.services[0]
 
 
-def name_override(service: NodeService, resource: NodeServiceResource) -> str:
-    """Return the name of the Secret with the user's own snippet."""
-    return f"{resource.metadata.name}-{service.name}-config"
-
-
 def prepare(service: NodeService, resource: NodeServiceResource, sight: Sight, around: Surroundings) -> Whole | Wait:
     """Return all that a run needs, or a wait for the first thing that is missing or refused."""
     found = find_node(resource, sight)
     if isinstance(found, Wait):
         return found
     node, role = found
-    refused = refuse(service, resource, node, role, around) or find_twin(service, role, sight)
+    if (wrong := refuse_values(role) or refuse_values(node)) is not None:
+        return wrong
+    refused = refuse(service, resource, node, role, around) or find_renamed(resource, node)
+    if refused is None and not resource.has_begun:
+        # Once it has begun, the other one is refused: the node says so.
+        refused = find_twin(service, role, sight)
     if refused is not None:
         return refused
     files = _find_files(service, resource, sight, wish_of_followed(service, node, role, around))
@@ -109,6 +111,18 @@ def refuse(
         f"Nothing is changed; set it back to {bound}"
     )
     return Wait("BindingChanged", message, INPUT_READY, ends=Ends.BY_USER)
+
+
+def find_renamed(resource: NodeServiceResource, node: OpenStackDataPlaneNode) -> Wait | None:
+    """Return why a machine cannot get another name: the service runs, and its API knows it by the name of before."""
+    name, before = node.spec.hostName or node.metadata.name, resource.status.hostName
+    if not resource.has_begun or not before or name == before:
+        return None
+    message = (
+        f"Node {node.metadata.name} has the host name {name} now, and the service is known as {before}. Nothing is "
+        f"changed; set hostName back to {before}, or delete this first"
+    )
+    return Wait("HostNameChanged", message, INPUT_READY, ends=Ends.BY_USER)
 
 
 def find_twin(service: NodeService, role: OpenStackDataPlaneRole, look: Look | Sight) -> Wait | None:
@@ -162,6 +176,10 @@ def _assemble(
     variables = _gather(machine, spec, sight)
     if isinstance(variables, Wait):
         return variables
+    renamed = find_other_name(service, machine, variables) or find_other_option(service, machine, spec)
+    if renamed is not None:
+        return renamed
+    machine = _reach(machine, place[0], spec, sight)
     key = sight(Secret, machine.key_secret)
     if not has_value(key, SSH_KEY):
         message = f"Secret {machine.key_secret} has no value under the key {SSH_KEY}"
@@ -173,13 +191,44 @@ def _assemble(
         service=service.name,
         image=spec.ansibleEEContainerImage or around.images[IMAGE].reference,
         playbook=service.playbook,
-        sources=(*own, of_secret(name_override(service, resource))),
+        sources=own,
         type=service.folder,
         files=fields.digest([content, spec.customServiceConfig]),
     )
     variables = replace(variables, plain={**variables.plain, **images})
     due = Due(service.name, input_hash(work, machine, variables, digest_secret(key)), common_key(work, machine))
     return Whole(place[0], Prepared(machine, variables, (due,)), work, spec.customServiceConfig)
+
+
+def find_other_name(service: NodeService, machine: Machine, variables: Variables) -> Wait | None:
+    """Return why a variable may not give the machine another name: Nova and OVN have to know it by the same one."""
+    for name in service.host_variables:
+        stated = variables.all.get(name, machine.host_name)
+        if stated != machine.host_name:
+            message = (
+                f"Variable {name} is {variables.plain.get(name, 'another')}, and the node's host name is "
+                f"{machine.host_name}: all services have to call a machine the same; remove the variable, and set "
+                "hostName of the node"
+            )
+            return Wait("HostNameDiffers", message, INPUT_READY, ends=Ends.BY_USER)
+    return None
+
+
+def find_other_option(service: NodeService, machine: Machine, spec: NodeServiceSpec) -> Wait | None:
+    """Return why a snippet may not give the machine another name either: what runs there would be known by that."""
+    said = ini.parse(spec.customServiceConfig)
+    if isinstance(said, Problem):
+        return None
+    for section, option in service.host_options:
+        for stated in said.get(section, {}).get(option, ()):
+            if stated != machine.host_name:
+                message = (
+                    f"spec.customServiceConfig: {option} in [{section}] is not the node's host name, "
+                    f"{machine.host_name}: all services have to call a machine the same; remove it, and set hostName "
+                    "of the node"
+                )
+                return Wait("HostNameDiffers", message, INPUT_READY, ends=Ends.BY_USER)
+    return None
 
 
 def find_images(service: NodeService, spec: NodeServiceSpec, around: Surroundings) -> dict[str, str] | Wait:
@@ -244,6 +293,15 @@ def _gather(machine: Machine, spec: NodeServiceSpec, sight: Sight) -> Variables 
         message = f"ConfigMap {name} does not have the inventory of host {machine.host_name} yet"
         return Wait("InventoryNotReady", message, INPUT_READY)
     return replace(variables, plain=stated)
+
+
+def _reach(machine: Machine, node: OpenStackDataPlaneNode, spec: NodeServiceSpec, sight: Sight) -> Machine:
+    """Return a machine as its inventory reaches it: a node that does not say where it is was given an address."""
+    there = sight(ConfigMap, spec.inventoryConfigMapName or NAME.format(machine.name))
+    if node.spec.ansibleHost or there is None:
+        return machine
+    stated = read_hosts(there.data.get(INVENTORY_KEY, "")).get(machine.host_name, {})
+    return replace(machine, address=str(stated.get("ansible_host") or machine.address))
 
 
 def copied_fields(node: OpenStackDataPlaneNode, role: OpenStackDataPlaneRole) -> dict[str, object]:

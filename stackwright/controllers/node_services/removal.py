@@ -5,20 +5,21 @@ Then Ansible stops the service on the machine, and its API forgets it. What is l
 is enough for that: the role may be gone already.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from stackwright.api.annotations import MACHINE_LOST
 from stackwright.api.ansibleee import OpenStackAnsibleEE
-from stackwright.api.dataplane import ServiceRecord
+from stackwright.api.dataplane import OpenStackDataPlaneNode, ServiceRecord
 from stackwright.api.node_service import DEPLOYMENT_READY, INPUT_READY, SERVICE_READY, NodeServiceResource
 from stackwright.blueprint.dataplane.inheritance import Machine
 from stackwright.blueprint.dataplane.inputs import Work, common_key, digest_secret, input_hash
 from stackwright.blueprint.dataplane.inventory import INVENTORY_KEY, NAME, SECRET_NAME, read_hosts, without_way
-from stackwright.blueprint.dataplane.node_service import Call, NodeService
-from stackwright.blueprint.dataplane.records import find_running, fold
+from stackwright.blueprint.dataplane.node_service import Call, NodeService, name_entry
+from stackwright.blueprint.dataplane.records import find_running, fold, is_for_resource
 from stackwright.blueprint.dataplane.schedule import Backoff, Candidate, Due, plan_runs
 from stackwright.blueprint.dataplane.variables import Variables
 from stackwright.blueprint.dataplane.wishes import find_followed
@@ -29,15 +30,26 @@ from stackwright.controllers.dataplane.preparation import IMAGE, SSH_KEY, Prepar
 from stackwright.controllers.dataplane.run_inputs import describe_run
 from stackwright.controllers.needs import sight
 from stackwright.controllers.node_services.preparation import Surroundings, find_default
-from stackwright.controllers.node_services.signs import Address, find_address
+from stackwright.controllers.node_services.signs import Address, find_address, is_served_here
 from stackwright.controllers.node_services.steps import Begin, Tell, World, find_runs, is_owned
 from stackwright.kube import clock
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.plan import Ends, Plan, Wait
 from stackwright.kube.resource import JsonObject
 
+# The variable by which a playbook knows that the node goes too, and takes back what it has from us beside services.
+NODE_GOES = "edpm_node_goes"
 # How many of those that use a service are named.
 NAMED = 3
+
+
+@dataclass(frozen=True)
+class Left:
+    """What another API has left of a service: how it goes there, or `why` nobody knows; neither if nothing is left."""
+
+    address: Address | None = None
+    call: Call | None = None
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,6 +66,7 @@ class Leaving:
     occupants: tuple[str, ...] | None = None
     address: Address | None = None
     needed_by: str = ""
+    trace: Left = Left()
     runs: tuple[OpenStackAnsibleEE, ...] = ()
     backoff: Backoff = field(default_factory=Backoff)
     ask_again: float = 5.0
@@ -64,23 +77,61 @@ async def observe_removal(service: NodeService, resource: NodeServiceResource, w
     around = sight(world.interests.begin(resource, world.context))
     prepared = prepare_removal(service, resource, around, world.around)
     needed_by = find_needing(service, resource, around, world.around)
-    address = find_address(service.sign, around)
+    address = find_address(service.sign.type, around)
     runs = await find_runs(resource, world)
     begun = resource.status.deployment is not None or any(is_owned(run, resource) for run in runs)
     seen = Leaving(clock.now(), prepared, begun, needed_by=needed_by, runs=runs, backoff=world.backoff)
     seen = replace(seen, ask_again=world.ask_again)
     if not begun or isinstance(address, str):
         return replace(seen, answer=str(address))
-    answer = await world.signs.read(address, service.sign, service.sign.path)
+    host, sign = host_of(resource), service.sign
+    answer = await world.signs.read(address, sign, sign.path)
     seen = replace(seen, address=address, answer=answer)
-    if isinstance(answer, str) or name_occupants(answer) is None:
+    if isinstance(answer, str) or name_occupants(answer, sign.key) is None:
         return seen
-    if service.removal.occupants is None:
-        return replace(seen, occupants=())
-    path, query = service.removal.occupants
-    asked = {name: value.format(host=host_of(resource)) for name, value in query.items()}
+    if why := sign.doubt(answer, host):
+        return replace(seen, answer=why)
+    found = await _find_occupants(service, host, address, world)
+    if isinstance(found, str):
+        return replace(seen, answer=found)
+    if found is None or any(service.removal.forget(answer, host)):
+        return replace(seen, occupants=found)
+    return replace(seen, occupants=found, trace=await _find_trace(service, resource, around, world))
+
+
+async def _find_occupants(
+    service: NodeService, host: str, address: Address, world: World
+) -> tuple[str, ...] | str | None:
+    """Return what is still on a host, or why nobody says it; None if an answer does not say it."""
+    every: list[str] = []
+    for question in service.removal.occupants:
+        asked = {name: value.format(host=host) for name, value in question.query.items()}
+        listed = await world.signs.read(address, service.sign, question.path, asked)
+        found = listed if isinstance(listed, str) else name_occupants(listed, question.key, question.name)
+        if found is None or isinstance(found, str):
+            return found
+        every += found
+    return tuple(every)
+
+
+async def _find_trace(service: NodeService, resource: NodeServiceResource, around: Sight, world: World) -> Left:
+    """Ask another API whether it still keeps something of a service that is forgotten.
+
+    One that is not in this namespace is not ours to ask.
+    """
+    trace, named = service.removal.trace, resource.status.traceID
+    if trace is None or not named or not is_served_here(trace.type, around):
+        return Left()
+    address = find_address(trace.type, around)
+    if isinstance(address, str):
+        return Left(why=address)
+    path, query = trace.listed
+    asked = {name: value.format(id=named) for name, value in query.items()}
     listed = await world.signs.read(address, service.sign, path, asked)
-    return replace(seen, answer=listed) if isinstance(listed, str) else replace(seen, occupants=name_occupants(listed))
+    found = listed if isinstance(listed, str) else name_occupants(listed, path.rpartition("/")[2])
+    if isinstance(found, str) or found is None:
+        return Left(why=found or "it did not say what it has")
+    return Left(address, Call("DELETE", trace.delete.format(id=named))) if found else Left()
 
 
 def name_removal(service: NodeService) -> str:
@@ -108,7 +159,9 @@ def prepare_removal(
     machine = _describe_machine(resource, host, said)
     hidden = sight(Secret, SECRET_NAME.format(resource.node_name))
     secret = read_hosts(texts_of(hidden).get(INVENTORY_KEY, "")).get(host, {}) if hidden is not None else {}
-    variables = Variables({**without_way(said), **service.removal.variables}, secret)
+    node = sight(OpenStackDataPlaneNode, resource.node_name)
+    leaving = {NODE_GOES: True} if node is None or node.deleting else {}
+    variables = Variables({**without_way(said), **service.removal.variables, **leaving}, secret)
     work = Work(name_removal(service), image, playbook=service.playbook, type=service.folder)
     due = Due(work.service, input_hash(work, machine, variables, digest_secret(key)), common_key(work, machine))
     return work, Prepared(machine, variables, (due,))
@@ -137,10 +190,14 @@ def find_needing(service: NodeService, resource: NodeServiceResource, sight: Sig
     return f"{there.kind.name} {there.metadata.name}" if there is not None else ""
 
 
-def name_occupants(answer: JsonObject) -> tuple[str, ...] | None:
-    """Return what an API lists, by name or id; None if it lists nothing at all, not even nothing."""
-    listed = next((value for value in answer.values() if isinstance(value, list)), None)
-    return None if listed is None else tuple(str(each.get("name") or each.get("id", "")) for each in listed)
+def name_occupants(
+    answer: JsonObject, key: str, name: Callable[[JsonObject], str] = name_entry
+) -> tuple[str, ...] | None:
+    """Return what an API lists under a key, by name; None if it lists nothing at all, not even nothing."""
+    listed = answer.get(key)
+    if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
+        return None
+    return tuple(found for each in listed if (found := name(each)))
 
 
 def decide_removal(service: NodeService, resource: NodeServiceResource, seen: Leaving) -> Plan:
@@ -154,7 +211,19 @@ def decide_removal(service: NodeService, resource: NodeServiceResource, seen: Le
     if stopping is not None:
         return stopping
     assert isinstance(seen.answer, dict)  # noqa: S101  else it waits
-    return Plan(steps=_tell(seen, service.removal.forget(seen.answer, host_of(resource)), "Forgetting"))
+    forgetting = _tell(seen, service.removal.forget(seen.answer, host_of(resource)), "Forgetting")
+    return Plan(steps=forgetting) if forgetting else _clear(seen)
+
+
+def _clear(seen: Leaving) -> Plan:
+    """Return what removes the last that is left of a service, in another API."""
+    left = seen.trace
+    if left.why:
+        message = f"It stays, because nobody can be asked whether something is left of it: {left.why}"
+        return Plan(waits=(Wait("NotAsked", message, SERVICE_READY, after=seen.ask_again),))
+    if left.address is None or left.call is None:
+        return Plan()
+    return Plan(steps=(Tell(left.address, left.call, reason="Clearing", condition=SERVICE_READY),))
 
 
 def is_lost(resource: NodeServiceResource) -> bool:
@@ -199,12 +268,14 @@ def _stop(service: NodeService, resource: NodeServiceResource, seen: Leaving) ->
         return Plan(waits=(seen.prepared,))
     work, prepared = seen.prepared
     name, node = name_removal(service), resource.node_name
-    (record,) = fold((), {name: prepared.services[0].inputs}, node, seen.runs)
+    own = [run for run in seen.runs if run.spec.service == name and is_for_resource(run, resource)]
+    (record,) = fold((), {name: prepared.services[0].inputs}, node, own)
     if is_applied(record):
         return None
-    if find_running(node, (run for run in seen.runs if run.spec.service == name)) is not None:
+    if find_running(node, own) is not None:
         return Plan(waits=(_tell_stopping(record),))
-    schedule = plan_runs((Candidate(node, prepared.services, (record,)),), seen.runs, seen.now, backoff=seen.backoff)
+    candidate = Candidate(node, prepared.services, (record,), counts=partial(is_for_resource, resource=resource))
+    schedule = plan_runs((candidate,), seen.runs, seen.now, backoff=seen.backoff)
     if not schedule.runs:
         return Plan(waits=(replace(_tell_stopping(record), after=schedule.again),))
     objects = tuple(describe_run(resource.metadata.name, schedule.runs[0], work, {node: prepared}))

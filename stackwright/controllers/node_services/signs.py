@@ -11,6 +11,7 @@ from stackwright.adapters.identity.session import Request
 from stackwright.api.base import JsonObject
 from stackwright.blueprint.dataplane.node_service import Call, Sign
 from stackwright.blueprint.interfaces import INTERNAL
+from stackwright.blueprint.look import Survey
 from stackwright.blueprint.providers import IDENTITY, Sight
 from stackwright.blueprint.secret_values import read_value
 from stackwright.controllers.dialling import Dialler
@@ -28,9 +29,14 @@ class Address:
     credentials: Credentials = field(repr=False)
 
 
-def find_address(sign: Sign, sight: Sight) -> Address | str:
-    """Return where to ask, or why nobody can be asked yet. Pure."""
-    server = sight.choose(sign.type, "", lambda offer: bool(offer.urls))
+def is_served_here(of: str, sight: Sight) -> bool:
+    """Return whether the namespace has a resource for an API of a type, ready or not. Pure."""
+    return isinstance(sight.look, Survey) and any(True for _ in sight.look.of_kind(sight.providers[of].kind))
+
+
+def find_address(of: str, sight: Sight) -> Address | str:
+    """Return where an API of a type is asked, or why nobody can be asked yet. Pure."""
+    server = sight.choose(of, "", lambda offer: bool(offer.urls))
     if server.offer is None:
         return f"No {server.kind} serves yet"
     identity = sight.choose(IDENTITY, "keystone", lambda offer: bool(offer.urls))
@@ -54,14 +60,15 @@ class Signs:
     answers: dict[tuple[str, str], tuple[float, JsonObject]] = field(default_factory=dict)
     asking: dict[tuple[str, str], asyncio.Lock] = field(default_factory=dict)
 
-    async def ask(self, address: Address, sign: Sign) -> JsonObject | str:
-        """Return what the API says, or why it does not."""
-        place = (address.url, sign.path)
+    async def ask(self, address: Address, sign: Sign, path: str = "") -> JsonObject | str:
+        """Return what the API says, at the path of the sign or at another one, or why it does not."""
+        path = path or sign.path
+        place = (address.url, path)
         async with self.asking.setdefault(place, asyncio.Lock()):
             at, answer = self.answers.get(place, (0.0, {}))
             if at and time.monotonic() < at + self.remembered:
                 return answer
-            fresh = await self.read(address, sign, sign.path)
+            fresh = await self.read(address, sign, path)
             if not isinstance(fresh, str):
                 self.answers[place] = (time.monotonic(), fresh)
             return fresh

@@ -6,13 +6,15 @@ from stackwright.adapters.errors import AdapterError
 from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.node_service import NodeServiceResource
 from stackwright.blueprint.dataplane.node_service import Call, NodeService
-from stackwright.blueprint.dataplane.records import node_of
+from stackwright.blueprint.dataplane.records import is_for_resource, node_of
 from stackwright.blueprint.dataplane.schedule import Backoff
+from stackwright.controllers.dataplane.run_inputs import name_own_files
 from stackwright.controllers.looking import Interests
 from stackwright.controllers.node_services.preparation import Surroundings
 from stackwright.controllers.node_services.signs import Address, Signs
 from stackwright.controllers.translation import translate
 from stackwright.kube.builtin import Secret
+from stackwright.kube.client import Client
 from stackwright.kube.controller import Context
 from stackwright.kube.plan import Step
 from stackwright.kube.resource import JsonObject, Resource, owner_reference
@@ -27,13 +29,6 @@ class Begin(Step):
 
 
 @dataclass(frozen=True)
-class Drop(Step):
-    """Delete a run that nobody speaks of any more."""
-
-    run: OpenStackAnsibleEE
-
-
-@dataclass(frozen=True)
 class Tell(Step):
     """Change something in the API of a service."""
 
@@ -43,10 +38,9 @@ class Tell(Step):
 
 @dataclass
 class Memory:
-    """What was done a moment ago, and what the caches may not show yet: runs that began, and those that went."""
+    """What was done a moment ago, and what the caches may not show yet: runs that began."""
 
     begun: dict[str, OpenStackAnsibleEE] = field(default_factory=dict)
-    dropped: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
@@ -62,15 +56,19 @@ class World:
     ask_again: float = 5.0
 
 
-async def act(service: NodeService, step: Begin | Drop | Tell, world: World) -> None:
+async def drop(run: OpenStackAnsibleEE, client: Client) -> None:
+    """Delete a run that nobody speaks of any more, with the Secrets that are its own."""
+    name, namespace = run.metadata.name, run.metadata.namespace
+    await client.delete(OpenStackAnsibleEE, name, namespace, uid=run.metadata.uid)
+    for secret in (run.spec.inventorySecretName, name_own_files(name)):
+        if secret:
+            await client.delete(Secret, secret, namespace)
+
+
+async def act(service: NodeService, step: Begin | Tell, world: World) -> None:
     """Carry out one step."""
     client = world.context.client
     match step:
-        case Drop(run=run):
-            world.memory.dropped.add(run.metadata.uid)
-            await client.delete(OpenStackAnsibleEE, run.metadata.name, run.metadata.namespace, uid=run.metadata.uid)
-            if run.spec.inventorySecretName:
-                await client.delete(Secret, run.spec.inventorySecretName, run.metadata.namespace)
         case Tell(address=address, call=call):
             try:
                 await world.signs.send(address, service.sign, call)
@@ -92,7 +90,7 @@ async def find_runs(resource: NodeServiceResource, world: World) -> tuple[OpenSt
     """Return all runs that touch the node of a resource, also one that began a moment ago."""
     name, memory = resource.node_name, world.memory
     everything = world.context.store(OpenStackAnsibleEE).list(resource.metadata.namespace)
-    found = [run for run in everything if node_of(run, name) is not None and run.metadata.uid not in memory.dropped]
+    found = [run for run in everything if node_of(run, name) is not None]
     begun = memory.begun.get(resource.metadata.uid)
     if begun is None:
         return tuple(found)
@@ -108,6 +106,5 @@ async def find_runs(resource: NodeServiceResource, world: World) -> tuple[OpenSt
 
 
 def is_owned(run: OpenStackAnsibleEE, resource: NodeServiceResource) -> bool:
-    """Return whether a run was made for a resource, and stays."""
-    owner = run.metadata.controller
-    return owner is not None and owner.uid == resource.metadata.uid and not run.deleting
+    """Return whether a run was made for a resource, perhaps among others, and stays."""
+    return is_for_resource(run, resource) and not run.deleting

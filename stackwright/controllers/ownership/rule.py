@@ -26,7 +26,7 @@ from stackwright.kube.admission.checks import FieldError, Objections
 from stackwright.kube.builtin import Secret
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked
-from stackwright.kube.resource import CustomResource, R, Resource
+from stackwright.kube.resource import CustomResource, R, Resource, is_controlled
 from stackwright.kube.shapes.belonging import MADE_FOR, maker_of, spoken
 
 # The kinds of resources that services create for themselves, and that users may also create by hand.
@@ -216,10 +216,7 @@ def _is_marked(resource: CustomResource, claim: Claim, around: Around) -> bool:
     present = around.named(claim.of, claim.name) if claim.of is not None else None
     if present is None:
         return False
-    owner = present.metadata.controller
-    return users.maker_named_on(present) == maker_of(resource) or (
-        owner is not None and owner.uid == resource.metadata.uid
-    )
+    return users.maker_named_on(present) == maker_of(resource) or is_controlled(present, resource)
 
 
 def _kept_for_others(resource: CustomResource, mine: Iterable[Claim], around: Around) -> Iterator[Taken]:

@@ -16,7 +16,7 @@ from stackwright.kube.builtin import Secret
 from stackwright.kube.errors import Retry
 from stackwright.kube.resource import CustomResource, Resource
 from stackwright.kube.shapes.belonging import FOREIGN_SECONDS, MADE_FOR, maker_of
-from stackwright.kube.shapes.children import mark_by
+from stackwright.kube.shapes.child import mark_by
 
 # The field manager of all operators.
 FIELD_MANAGER = "stackwright"

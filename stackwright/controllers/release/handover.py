@@ -12,7 +12,6 @@ from stackwright.controllers.release.history import Revision, helm_at_work, hist
 from stackwright.controllers.release.ownership import (
     CONTESTED,
     Owner,
-    belongs,
     preview,
     release_of,
     who_owns,
@@ -24,8 +23,9 @@ from stackwright.kube.client import Client
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked, Conflict, NotFound, Retry
 from stackwright.kube.managed import ManagedMeta, managed
-from stackwright.kube.resource import JsonObject, Key, ObjectKey, ObjectMeta, Overridden, Resource
-from stackwright.kube.shapes.children import mark_by, mark_of
+from stackwright.kube.resource import JsonObject, Key, ObjectKey, ObjectMeta, Overridden, Resource, is_controlled
+from stackwright.kube.shapes.child import mark_by
+from stackwright.kube.shapes.children import mark_of
 
 # Helm leaves what says so where it is when the release goes.
 POLICY = "helm.sh/resource-policy"
@@ -85,7 +85,7 @@ async def _take_over(resource: Resource, history: Sequence[Revision], wanted: se
         }
         await _all(_prune(key, resource, context) for key in held - wanted)
     else:
-        taken = {(item.kind, item.key) for item in _there(wanted, context) if not belongs(item, resource)}
+        taken = {(item.kind, item.key) for item in _there(wanted, context) if not is_controlled(item, resource)}
     manager = context.client.field_manager
     mark = mark_of(context)
     await _all(_hand(context.client, key, (HELM, manager), mark) for key in taken)
@@ -97,7 +97,7 @@ async def _give_back(resource: Resource, history: Sequence[Revision], wanted: se
     recorded = {
         _object_key(body, resource) for revision in history[-1:] for body in revision.objects if kinds.is_known(body)
     }
-    ours = [item for item in _there(wanted | recorded, context) if belongs(item, resource)]
+    ours = [item for item in _there(wanted | recorded, context) if is_controlled(item, resource)]
     await _all(_release(context.client, (item.kind, item.key), resource, mark) for item in ours)
     kept = [revision.secret for revision in history if revision.owner == resource.metadata.uid]
     await _all(_disown(context.client, secret, resource) for secret in kept)

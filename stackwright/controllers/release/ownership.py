@@ -6,7 +6,7 @@ from enum import Enum
 from stackwright.adapters.helm.records import DEPLOYED, UNINSTALLED
 from stackwright.controllers.release.differences import differences
 from stackwright.controllers.release.history import Revision
-from stackwright.kube.resource import JsonObject, Overridden, Resource
+from stackwright.kube.resource import JsonObject, Overridden, Resource, is_controlled
 
 # On a service's resource: `helm` gives its release back, `operator` takes it over.
 RELEASE_OWNER = "openstack.org/release-owner"
@@ -57,7 +57,7 @@ def who_owns(resource: Resource, history: tuple[Revision, ...], objects: Iterabl
     if is_changed_by_hand(history):
         return Owner.CONTESTED
     there = tuple(objects)
-    if any(belongs(item, resource) for item in there):
+    if any(is_controlled(item, resource) for item in there):
         return Owner.OPERATOR
     if history and history[-1].ours:
         return Owner.OPERATOR
@@ -109,12 +109,6 @@ def why_contested(resource: Resource, history: tuple[Revision, ...], objects: It
         f"other Helm releases hold what {name} needs: {others}; uninstall them, or set the annotation "
         f"{RELEASE_OWNER}: operator to have the operator take these objects over"
     )
-
-
-def belongs(item: Resource, resource: Resource) -> bool:
-    """Return whether an object goes with the resource."""
-    owner = item.metadata.controller
-    return owner is not None and owner.uid == resource.metadata.uid
 
 
 def release_of(item: Resource) -> str:

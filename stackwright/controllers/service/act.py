@@ -14,7 +14,7 @@ from stackwright.kube import clock, pods
 from stackwright.kube.builtin import Job, Pod, Secret
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import AlreadyExists, KubeError
-from stackwright.kube.resource import Resource
+from stackwright.kube.resource import Resource, owner_reference
 from stackwright.kube.shapes.belonging import maker_of
 
 LOG_LINES = 20
@@ -27,12 +27,13 @@ LOG_CHARACTERS = 4000
 async def make_secrets(
     new: Iterable[NewSecret], resource: CustomResource, context: Context, environment: Environment, now: datetime
 ) -> None:
-    """Create Secrets that are made once. They have no owner: what they give access to outlives the resource."""
+    """Create Secrets that are made once. Most have no owner: what they give access to outlives the resource."""
     for entry in new:
         body: JsonObject = {
             "metadata": {
                 "name": entry.name,
                 "namespace": resource.metadata.namespace,
+                **({"ownerReferences": [owner_reference(resource)]} if entry.owned else {}),
                 "annotations": {
                     GENERATED_FOR: maker_of(resource),
                     rings.TURNED_AT: clock.seconds(now),

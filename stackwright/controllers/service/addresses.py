@@ -16,7 +16,7 @@ from stackwright.blueprint import endpoints
 from stackwright.blueprint.service_fields import status_of
 from stackwright.kube.builtin import Node, Service
 from stackwright.kube.controller import Context
-from stackwright.kube.shapes.children import Outcome
+from stackwright.kube.shapes.outcome import Outcome
 
 # How long a load balancer may take to give the address that it is asked for, before any address is better than none.
 PATIENCE = timedelta(minutes=2)

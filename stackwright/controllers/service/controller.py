@@ -65,7 +65,9 @@ from stackwright.kube.predicates import any_of, asked_differently
 from stackwright.kube.resource import Key, Resource
 from stackwright.kube.shapes import pausing
 from stackwright.kube.shapes.belonging import FOREIGN_SECONDS
-from stackwright.kube.shapes.children import Child, Children, Outcome, was_asked_for
+from stackwright.kube.shapes.child import Child
+from stackwright.kube.shapes.children import Children, was_asked_for
+from stackwright.kube.shapes.outcome import Outcome
 from stackwright.kube.shapes.report import report
 
 C = TypeVar("C", bound=CustomResource)
@@ -120,6 +122,8 @@ class ServiceController(Generic[C, F]):
                 Watch(Secret, release.woken_by),
                 Watch(Pod, self._works_for),
                 self.interests.watch(Node, _moved),
+                *(self.interests.watch(need.of, need.counts) for need in needs.censuses(self.service)),
+                *map(self.interests.watch_readers, needs.readers(self.service)),
             ),
             reads=needs.kinds_kept(self.service),
             when=asked_differently,
@@ -215,10 +219,11 @@ class ServiceController(Generic[C, F]):
         delays.extend(addresses.give_up_in(exposed, seen.now))
         settled = (
             not waits
-            and not intent.secrets
             and all(finding.status == "True" for finding in findings)
             and intent.facts is not None
-            and credentials.has_rolled(status.hash, self._pods(resource, context))
+            and credentials.has_rolled(
+                status.hash, self._pods(resource, context), context.store(Job).owned_by(resource.metadata.uid)
+            )
         )
         status = credentials.noted(resource, intent.used, status, look, settled=settled)
         said = await report(resource, findings, status, context)

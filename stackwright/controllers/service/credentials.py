@@ -21,10 +21,11 @@ from stackwright.controllers import needs, ownership
 from stackwright.controllers.looking import Looker
 from stackwright.controllers.service import act, labels
 from stackwright.controllers.service.decide import Intent
-from stackwright.kube.builtin import Pod, Secret
+from stackwright.kube.builtin import Job, Pod, Secret
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import NotFound
 from stackwright.kube.shapes.report import write
+from stackwright.kube.shapes.states import state_of
 
 
 async def mark(resource: CustomResource, marks: Iterable[tuple[str, dict[str, str]]], context: Context) -> None:
@@ -70,9 +71,13 @@ async def settle(
             await act.retire(entry, resource, context)
 
 
-def has_rolled(hashes: Mapping[str, str], pods: Iterable[Pod]) -> bool:
-    """Return whether all pods were started with the present configuration."""
-    mine = tuple(pods)
+def has_rolled(hashes: Mapping[str, str], pods: Iterable[Pod], jobs: Iterable[Job] = ()) -> bool:
+    """Return whether all pods were started with the present configuration.
+
+    That a Job is done may be known before the end of its last pod: each kind is watched by itself.
+    """
+    done = {job.metadata.uid for job in jobs if state_of(job).status == "True"}
+    mine = tuple(pod for pod in pods if not any(owner.uid in done for owner in pod.metadata.ownerReferences))
     carried = {pod.metadata.annotations.get(labels.CONFIG_HASH, "") for pod in mine}
     # A Job's pod does not say with which configuration it started.
     working = any(

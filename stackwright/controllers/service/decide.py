@@ -12,11 +12,12 @@ from stackwright.blueprint.actions import Course, Traces
 from stackwright.blueprint.children import find_ready, name_child, put_in_order
 from stackwright.blueprint.digests import digest
 from stackwright.blueprint.facts import Facts
+from stackwright.blueprint.generated import Generated
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import Password
-from stackwright.blueprint.passwords import NewSecret
+from stackwright.blueprint.passwords import NewSecret, Source
 from stackwright.blueprint.secret_values import encode
-from stackwright.blueprint.service import Generated, Service
+from stackwright.blueprint.service import Service
 from stackwright.blueprint.service_fields import spec_of, status_of
 from stackwright.blueprint.use import Used
 from stackwright.controllers import needs
@@ -29,7 +30,7 @@ from stackwright.kube.builtin import Node, Plain, Secret
 from stackwright.kube.conditions import Finding, declared
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Wait
-from stackwright.kube.shapes.children import Child, child
+from stackwright.kube.shapes.child import Child, child
 
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
@@ -108,7 +109,7 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
         secrets=(*gathered.secrets, *new),
         course=course,
     )
-    if not gathered.ready or common.secrets:
+    if not gathered.ready or any(not entry.apart for entry in common.secrets):
         # Whatever each need says, the configuration is not there before all of them are.
         message = "The configuration is written once all its inputs are known"
         return replace(
@@ -189,6 +190,7 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
         ),
         waits=(*common.waits, *below_waits),
         findings=common.findings,
+        secrets=common.secrets,
         values=chart_values,
         course=actions.waiting(common.course, due.waiting),
         turns=due.steps,
@@ -208,10 +210,11 @@ def _image(service: Service[C, F], environment: Environment) -> str:
 
 
 def _generated(service: Service[C, F], resource: C, look: Look) -> Iterable[NewSecret]:
-    for entry in service.secrets:
-        if entry.wanted(resource) and look(Secret, entry.name(resource)) is None:
-            yield _new(entry, resource)
+    return (_new(entry, resource) for entry in service.secrets if entry.is_missing(resource, look))
 
 
 def _new(entry: Generated[C], resource: C) -> NewSecret:
-    return NewSecret(entry.name(resource), lambda source: entry.content(resource, source.password))
+    def content(source: Source) -> Mapping[str, str]:
+        return entry.content(resource, source.password)
+
+    return NewSecret(entry.name(resource), content, owned=entry.owned, apart=bool(entry.readers))

@@ -11,7 +11,7 @@ from stackwright.controllers.service import labels, traces
 from stackwright.kube import clock
 from stackwright.kube.builtin import Job
 from stackwright.kube.controller import Context
-from stackwright.kube.shapes.children import Child
+from stackwright.kube.shapes.child import Child
 
 # How long a Job that has failed, after all its own tries, stays to be looked at.
 AGAIN_SECONDS = 300.0

@@ -11,7 +11,7 @@ from stackwright.kube.conditions import Finding
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Denied
 from stackwright.kube.resource import Condition, CustomResource, Resource
-from stackwright.kube.shapes.children import Outcome
+from stackwright.kube.shapes.outcome import Outcome
 from stackwright.kube.shapes.states import REFUSED, refusal
 
 # When a workload that lacks pods is looked at again: events wake nobody.

@@ -13,7 +13,7 @@ from stackwright.kube import builtin, clock
 from stackwright.kube.builtin import DaemonSet, Deployment, Job, Pod, StatefulSet
 from stackwright.kube.conditions import Finding, declared
 from stackwright.kube.resource import Resource
-from stackwright.kube.shapes.children import Child
+from stackwright.kube.shapes.child import Child
 
 # Which condition follows the objects of a kind; a Job has its own.
 _CONDITIONS: Mapping[type[Resource], str] = {

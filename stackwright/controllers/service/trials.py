@@ -21,7 +21,7 @@ from stackwright.kube.builtin import Job, Pod, Secret, StatefulSet
 from stackwright.kube.conditions import Finding, declared
 from stackwright.kube.plan import Wait
 from stackwright.kube.resource import Resource
-from stackwright.kube.shapes.children import Child
+from stackwright.kube.shapes.child import Child
 from stackwright.kube.shapes.states import STUCK, state_of
 
 # The component in the labels of trial pods; no Service and no StatefulSet selects it.

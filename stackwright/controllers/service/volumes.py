@@ -6,7 +6,7 @@ from stackwright.blueprint.service import Volume
 from stackwright.kube.builtin import PersistentVolumeClaim
 from stackwright.kube.conditions import Finding
 from stackwright.kube.resource import Resource
-from stackwright.kube.shapes.children import Child, child
+from stackwright.kube.shapes.child import Child, child
 from stackwright.kube.shapes.states import state_of
 
 

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from stackwright import services
 from stackwright.adapters.helm import records
 from stackwright.controllers.release.history import history_of
-from stackwright.controllers.release.ownership import Owner, belongs, release_of, who_owns, why_contested
+from stackwright.controllers.release.ownership import Owner, release_of, who_owns, why_contested
 from stackwright.controllers.service import labels
 from stackwright.foresight.checks.cluster_state import ClusterState
 from stackwright.foresight.checks.imagined_cloud import ImaginedCloud, Release
 from stackwright.foresight.checks.results import CheckResult, Level
-from stackwright.kube.resource import Resource
+from stackwright.kube.resource import Resource, is_controlled
 
 TOPIC = "names"
 # Names become labels and host names, of at most 63 characters; Kubernetes adds to those of some kinds.
@@ -107,7 +107,7 @@ def _resource(release: Release, state: ClusterState) -> Resource:
 
 def _is_ours(item: Resource, release: Release, owner: Resource) -> bool:
     """Return whether an object is that of the resource, or was left over by one of its name."""
-    if belongs(item, owner) and owner.metadata.uid:
+    if is_controlled(item, owner) and owner.metadata.uid:
         return True
     kinds = {kind.kind.name for kind in services.kinds()}
     controller = item.metadata.controller

@@ -19,9 +19,11 @@ from stackwright.kube.resource import JsonObject, Kind
 
 # How many changed fields a change lists by name; a new version can differ in hundreds.
 LISTED = 12
+# What the server adds to each definition that does not say it.
+_ADDED = {"conversion": {"strategy": "None"}}
 
 
-class _Installed(Plain, frozen=True, kw_only=True):
+class Installed(Plain, frozen=True, kw_only=True):
     """A definition as it is in the cluster."""
 
     kind: ClassVar[Kind] = CustomResourceDefinition.kind
@@ -51,17 +53,27 @@ async def install(
     Raises Blocked, with nothing applied, when one of them exists already and is not `owner`'s.
     """
     wanted = {body["metadata"]["name"]: body for body in manifests}
-    found = await tasks.together(*(client.find(_Installed, name) for name in wanted))
+    found = await tasks.together(*(client.find(Installed, name) for name in wanted))
     before = {definition.metadata.name: definition for definition in found if definition is not None}
     foreign = [definition for definition in before.values() if definition.metadata.labels.get(OWNER_LABEL) != owner]
     if foreign:
         raise Blocked(_refusal(foreign, owner), reason="ForeignDefinition")
-    after = await tasks.together(*(client.apply(_Installed, body) for body in wanted.values()))
-    await _established(client, {definition.metadata.name for definition in after}, owner, timeout)
-    return tuple(_change(before.get(definition.metadata.name), definition) for definition in after)
+    # A server takes long over a schema, also over one that it has.
+    kept = {name for name, definition in before.items() if matches(definition, wanted[name])}
+    applied = await tasks.together(*(client.apply(Installed, wanted[name]) for name in wanted if name not in kept))
+    after = {definition.metadata.name: definition for definition in applied}
+    await _established(client, set(wanted), owner, timeout)
+    return tuple(_change(before.get(name), after.get(name) or before[name]) for name in wanted)
 
 
-def _change(before: _Installed | None, after: _Installed) -> DefinitionChange:
+def matches(found: Installed, wanted: JsonObject) -> bool:
+    """Return whether a definition in the cluster is the wanted one already."""
+    labels = wanted["metadata"].get("labels", {})
+    spec = {name: value for name, value in found.spec.items() if name in wanted["spec"] or value != _ADDED.get(name)}
+    return bool(labels.items() <= found.metadata.labels.items() and spec == wanted["spec"])
+
+
+def _change(before: Installed | None, after: Installed) -> DefinitionChange:
     name = after.metadata.name
     if before is None:
         return DefinitionChange(name, "created")
@@ -87,7 +99,7 @@ def _named(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, Mapping) and "name" in item for item in value)
 
 
-def _refusal(foreign: list[_Installed], owner: str) -> str:
+def _refusal(foreign: list[Installed], owner: str) -> str:
     """Return one sentence about definitions of others: which ones, who owns them, and what to do."""
     listed = "; ".join(f"{definition.metadata.name} ({_owner(definition)})" for definition in foreign)
     return (
@@ -97,7 +109,7 @@ def _refusal(foreign: list[_Installed], owner: str) -> str:
     )
 
 
-def _owner(definition: _Installed) -> str:
+def _owner(definition: Installed) -> str:
     """Return the likely owner of a definition: by its labels, by Helm's annotation, or by its writers."""
     metadata = definition.metadata
     if label := metadata.labels.get(OWNER_LABEL):

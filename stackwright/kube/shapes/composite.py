@@ -18,7 +18,8 @@ from stackwright.kube.plan import Wait
 from stackwright.kube.predicates import asked_differently
 from stackwright.kube.resource import CompositeStatus, CustomResource, Key, Resource
 from stackwright.kube.shapes import pausing
-from stackwright.kube.shapes.children import Child, Children, child, status_of
+from stackwright.kube.shapes.child import Child, child
+from stackwright.kube.shapes.children import Children, status_of
 from stackwright.kube.shapes.report import report
 
 __all__ = ["Child", "Composite", "child", "composite"]

@@ -15,7 +15,8 @@ from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Wait
 from stackwright.kube.predicates import Predicate, asked_differently
 from stackwright.kube.resource import CustomResource, Key, Resource
-from stackwright.kube.shapes.children import Child, Children
+from stackwright.kube.shapes.child import Child
+from stackwright.kube.shapes.children import Children
 
 C = TypeVar("C", bound=CustomResource)
 Facts = TypeVar("Facts")

@@ -16,7 +16,7 @@ class Settings(msgspec.Struct, frozen=True):
     """Whether every request is written to the audit log."""
     flags: dict[str, list[str]] = {}
     """Further flags by program; a flag that is given twice counts the second time."""
-    deadline: float = 60.0
+    deadline: float = 180.0
     """After how many seconds a start that is not ready has failed."""
 
 

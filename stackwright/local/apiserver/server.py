@@ -36,7 +36,7 @@ class Options:
     """Whether every request is written to the audit log, one JSON object a line."""
     flags: Mapping[str, list[str]] | None = None
     """Further flags by program."""
-    deadline: float = 60.0
+    deadline: float = 180.0
     """After how many seconds a program that is not ready has failed."""
 
 

@@ -8,6 +8,7 @@ from ipaddress import IPv4Network
 import msgspec
 
 from stackwright.local.cluster.spare_network import SpareNetwork
+from stackwright.local.cluster.tunnel_network import TunnelNetwork
 from stackwright.local.errors import Collision
 
 # How many machines may be beside the node, and where their addresses begin.
@@ -17,7 +18,7 @@ _WIDEST = 8
 
 
 class Network(msgspec.Struct, frozen=True):
-    """The address ranges of one cluster: for its nodes and the host, for pods, for Services, and one that is spare."""
+    """The address ranges of one cluster: for its nodes and the host, pods and Services, one to spare, and tunnels."""
 
     nodes: str
     pods: str
@@ -63,9 +64,16 @@ class Network(msgspec.Struct, frozen=True):
         return SpareNetwork(f"{nodes.broadcast_address + 1}/{nodes.prefixlen}")
 
     @property
+    def tunnels(self) -> TunnelNetwork:
+        """The network for tunnels between nodes and machines: the range after the spare one."""
+        spare = IPv4Network(self.spare.range)
+        return TunnelNetwork(f"{spare.broadcast_address + 1}/{spare.prefixlen}", self.nodes)
+
+    @property
     def ranges(self) -> tuple[IPv4Network, ...]:
-        """All four."""
-        return tuple(IPv4Network(one) for one in (self.nodes, self.pods, self.services, self.spare.range))
+        """All five."""
+        named = (self.nodes, self.pods, self.services, self.spare.range, self.tunnels.range)
+        return tuple(IPv4Network(one) for one in named)
 
 
 @dataclass(frozen=True)

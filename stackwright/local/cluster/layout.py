@@ -17,7 +17,7 @@ from stackwright.local.progress import Progress
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-# The host's ends of the node's cables are called sw-NAME and sx-NAME, and Linux allows 15 characters.
+# The host's ends of the node's cables are called sw-NAME, sx-NAME and sy-NAME, and Linux allows 15 characters.
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,10}[a-z0-9])?")
 
 
@@ -71,6 +71,16 @@ class Settings(msgspec.Struct, frozen=True):
     def spare_link(self) -> str:
         """The host's end of the node's spare cable."""
         return f"sx-{self.name}"
+
+    @property
+    def tunnel_link(self) -> str:
+        """The host's end of the node's cable for tunnels."""
+        return f"sy-{self.name}"
+
+    @property
+    def tunnel_bridge(self) -> str:
+        """The host's bridge that joins the cables for tunnels, while there are machines."""
+        return f"st-{self.name}"
 
     @property
     def node(self) -> Node:

@@ -87,8 +87,16 @@ class Neighbour:
     @property
     def cable(self) -> str:
         """The host's end of its cable; Linux allows 15 characters."""
-        digest = hashlib.sha256(f"{self.cluster}/{self.name}".encode()).hexdigest()
-        return f"sm-{digest[:12]}"
+        return f"sm-{self._digest}"
+
+    @property
+    def tunnel_cable(self) -> str:
+        """The host's end of its cable for tunnels."""
+        return f"su-{self._digest}"
+
+    @property
+    def _digest(self) -> str:
+        return hashlib.sha256(f"{self.cluster}/{self.name}".encode()).hexdigest()[:12]
 
     def read_settings(self) -> MachineSettings | None:
         """Return how it is run, or None if it was never made."""
@@ -111,6 +119,7 @@ def end(machine: Neighbour, *, orderly: bool) -> None:
     if state := machine.running():
         first_process.end(state.first, asking=SHUT_DOWN if orderly else None)
     network.unplug(machine.cable)
+    network.unplug(machine.tunnel_cable)
     enabled = machine.controllers.read_text().split() if machine.controllers.exists() else []
     cgroups.remove(machine.cgroup, cgroups.hierarchies(), enabled=enabled)
     machine.controllers.unlink(missing_ok=True)

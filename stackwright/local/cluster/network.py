@@ -1,10 +1,10 @@
-"""Connects a node with the host: two cables, two routes, and nothing in the host's firewall.
+"""Connects a node with the host: three cables, two routes, and nothing in the host's firewall.
 
 Kubernetes uses the first cable. The second one is spare: its end in the node has no address, and nobody uses it until a
-workload takes it for networks of its own.
+workload takes it for networks of its own. The third one is for tunnels between the node and machines beside it.
 
-While there are machines beside the node, a bridge of the host joins their cables with the node's. It then has what the
-node's cable has otherwise: the host's address and the routes.
+While there are machines, a bridge of the host joins their cables with the node's. It then has what the node's cable has
+otherwise: the host's address and the routes. Another bridge joins the cables for tunnels, and has no address.
 """
 
 import array
@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Sequence
 from ipaddress import IPv4Network
 from typing import Any
 
-from stackwright.local.cluster import spare_network
+from stackwright.local.cluster import spare_network, tunnel_network
 from stackwright.local.cluster.addresses import Taken, parse
 from stackwright.local.cluster.layout import Settings
 from stackwright.local.errors import ClusterFailed
@@ -76,6 +76,7 @@ def attach(settings: Settings, first: int) -> None:
     _refuse_unknown(network.services, first)
     _route(settings, outer)
     _attach_spare(settings, first)
+    _attach_tunnels(settings, first)
 
 
 def _route(settings: Settings, outer: str) -> None:
@@ -85,32 +86,43 @@ def _route(settings: Settings, outer: str) -> None:
 
 
 def share(settings: Settings) -> None:
-    """Make the bridge that joins the node with machines beside it; whatever of it is there stays as it is."""
-    if not has_link(settings.bridge):
-        # Without an address of its own it takes one of its cables', and loses it with that cable.
-        _ip("link", "add", settings.bridge, "address", hardware_address(settings.bridge), "type", "bridge")
-    _ip("link", "set", settings.bridge, "up")
+    """Make the bridges that join the node with machines beside it; whatever of them is there stays as it is."""
+    _add_bridge(settings.bridge)
     _give_host_address(settings, settings.bridge)
     if has_link(settings.link):
         _ip("link", "set", settings.link, "master", settings.bridge)
         _ip("address", "flush", "dev", settings.link)
         _route(settings, settings.bridge)
+    _add_bridge(settings.tunnel_bridge)
+    if has_link(settings.tunnel_link):
+        _ip("link", "set", settings.tunnel_link, "master", settings.tunnel_bridge)
 
 
-def plug(settings: Settings, cable: str, first: int) -> None:
-    """Connect the machine of that first process with the bridge."""
-    if not has_link(cable):
-        _add_cable(cable, first)
-    _ip("link", "set", cable, "master", settings.bridge, "up")
+def _add_bridge(name: str) -> None:
+    if not has_link(name):
+        # Without an address of its own it takes one of its cables', and loses it with that cable.
+        _ip("link", "add", name, "address", hardware_address(name), "type", "bridge")
+    _ip("link", "set", name, "up")
 
 
-def _add_cable(cable: str, first: int) -> None:
-    """Lay a cable to the machine of that first process.
+def plug(settings: Settings, cable: str, tunnel_cable: str, first: int) -> None:
+    """Connect the machine of that first process with the bridges."""
+    for name, bridge, inner in (
+        (cable, settings.bridge, INNER),
+        (tunnel_cable, settings.tunnel_bridge, tunnel_network.INTERFACE),
+    ):
+        if not has_link(name):
+            _add_cable(name, first, inner)
+        _ip("link", "set", name, "master", bridge, "up")
+
+
+def _add_cable(cable: str, first: int, inner: str = INNER) -> None:
+    """Lay a cable to the machine of that first process, which calls its end `inner`.
 
     The machine's end has the same hardware address after every restart. Its neighbours remember the address for a
     minute or longer, and until then would send to one that nobody has any more.
     """
-    peer = ("peer", "name", INNER, "address", hardware_address(f"{cable} {INNER}"), "netns", str(first))
+    peer = ("peer", "name", inner, "address", hardware_address(f"{cable} {inner}"), "netns", str(first))
     _ip("link", "add", cable, "type", "veth", *peer)
 
 
@@ -124,7 +136,9 @@ def hardware_address(name: str) -> str:
 
 
 def stop_sharing(settings: Settings) -> None:
-    """Remove the bridge once no machine is connected to it; the node's cable gets back what it had."""
+    """Remove the bridges once no machine is connected to them; the node's cable gets back what it had."""
+    if has_link(settings.tunnel_bridge) and not set(_ports(settings.tunnel_bridge)) - {settings.tunnel_link}:
+        _ip("link", "delete", settings.tunnel_bridge)
     if not has_link(settings.bridge) or set(_ports(settings.bridge)) - {settings.link}:
         return
     _ip("link", "delete", settings.bridge)
@@ -150,6 +164,20 @@ def _attach_spare(settings: Settings, first: int) -> None:
         _run(["nsenter", "--net", "--target", str(first), "ip", "link", "set", spare_network.INTERFACE, "up"])
     _ip("address", "replace", f"{spare.host}/{IPv4Network(spare.range).prefixlen}", "dev", link)
     compute_checksums(link)
+    _ip("link", "set", link, "up")
+
+
+def _attach_tunnels(settings: Settings, first: int) -> None:
+    """Connect the cable for tunnels; a switch may have it and its address already, so these are given once."""
+    link, inner = settings.tunnel_link, tunnel_network.INTERFACE
+    if not has_link(link):
+        _add_cable(link, first, inner)
+        inside = ("nsenter", "--net", "--target", str(first), "ip")
+        address = settings.network.tunnels.interface_of(settings.address)
+        _run([*inside, "address", "replace", address, "dev", inner])
+        _run([*inside, "link", "set", inner, "up"])
+    if has_link(settings.tunnel_bridge):
+        _ip("link", "set", link, "master", settings.tunnel_bridge)
     _ip("link", "set", link, "up")
 
 
@@ -193,6 +221,7 @@ def detach(settings: Settings) -> None:
     """Remove the node's cables, and with them their routes."""
     unplug(settings.link)
     unplug(settings.spare_link)
+    unplug(settings.tunnel_link)
 
 
 def unplug(cable: str) -> None:

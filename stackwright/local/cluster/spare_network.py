@@ -24,11 +24,16 @@ class SpareNetwork(msgspec.Struct, frozen=True):
         return str(IPv4Network(self.range)[32]), str(IPv4Network(self.range)[-2])
 
 
-def shell_lines(spare: SpareNetwork) -> list[str]:
-    """Return the network as variables of a shell."""
+def variables(spare: SpareNetwork) -> dict[str, str]:
+    """Return the network as variables of an environment."""
     first, last = spare.free
     said = {"INTERFACE": INTERFACE, "RANGE": spare.range, "HOST": spare.host, "FIRST": first, "LAST": last}
-    return [f"export SPARE_{name}={value}" for name, value in said.items()]
+    return {f"SPARE_{name}": value for name, value in said.items()}
+
+
+def shell_lines(spare: SpareNetwork) -> list[str]:
+    """Return the network as variables of a shell."""
+    return [f"export {name}={value}" for name, value in variables(spare).items()]
 
 
 def sentence(spare: SpareNetwork) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 import yaml
 
 from stackwright.kube.crd.generate import Dumper
+from stackwright.local.cluster import tunnel_network
 from stackwright.local.machine.lifecycle import Machine
 from stackwright.local.machine.root_files import USER
 
@@ -37,7 +38,11 @@ def _node(machine: Machine, role: str) -> dict[str, Any]:
     spec = {
         "hostName": machine.settings.name,
         "ansibleHost": machine.settings.address,
-        "node": {"ansibleUser": USER, "ansibleSSHPrivateKeySecret": SECRET},
+        "node": {
+            "ansibleUser": USER,
+            "ansibleSSHPrivateKeySecret": SECRET,
+            "ansibleVars": {"edpm_tunnel_interface": tunnel_network.INTERFACE},
+        },
     }
     return {
         "apiVersion": "dataplane.openstack.org/v1beta1",

@@ -9,6 +9,7 @@ from ipaddress import IPv4Network
 from pathlib import Path
 
 from stackwright.local import process
+from stackwright.local.cluster import tunnel_network
 from stackwright.local.cluster.addresses import Network
 from stackwright.local.cluster.network import INNER
 from stackwright.local.errors import ClusterFailed
@@ -46,12 +47,17 @@ def files(told: Furniture) -> dict[str, File]:
     length = IPv4Network(told.network.nodes).prefixlen
     names = "".join(f"nameserver {address}\n" for address in told.nameservers)
     link = f"[Match]\nName={INNER}\n\n[Network]\nAddress={told.address}/{length}\nGateway={told.network.host}\n"
+    tunnels = tunnel_network.INTERFACE
+    # Nothing that a machine does at its start needs it.
+    tunnel = f"[Match]\nName={tunnels}\n\n[Link]\nRequiredForOnline=no\n\n"
+    tunnel += f"[Network]\nAddress={told.network.tunnels.interface_of(told.address)}\n"
     return {
         "etc/hostname": File(f"{told.name}\n"),
         "etc/hosts": File(f"127.0.0.1 localhost\n{told.address} {told.name}\n"),
         "etc/machine-id": File(f"{uuid.uuid4().hex}\n", 0o444),
         "etc/resolv.conf": File(names),
         f"etc/systemd/network/10-{INNER}.network": File(link),
+        f"etc/systemd/network/10-{tunnels}.network": File(tunnel),
         "etc/ssh/ssh_host_ed25519_key": File(told.identity.private, 0o600),
         "etc/ssh/ssh_host_ed25519_key.pub": File(f"{told.identity.public}\n"),
         f"home/{USER}/.ssh/authorized_keys": File(f"{told.login}\n", 0o600),

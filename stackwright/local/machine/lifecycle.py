@@ -88,7 +88,7 @@ def add(cluster: str, name: str, *, progress: Progress, ask: Ask) -> Machine:
             first = _start(machine, settings)
         else:
             network.share(settings)
-            network.plug(settings, machine.cable, first.pid)
+            network.plug(settings, machine.cable, machine.tunnel_cable, first.pid)
         made = machine.read_settings()
         if made is None:
             raise ClusterFailed(f"{machine.settings} is gone; remove the node {name}, and add it again.")
@@ -183,7 +183,7 @@ def _start(machine: Neighbour, settings: Settings) -> ProcessKey:
         layout.write(machine.state, MachineState(first))
         if enabled := cgroups.make(machine.cgroup, first.pid, cgroups.hierarchies()):
             machine.controllers.write_text(" ".join(enabled))
-        network.plug(settings, machine.cable, first.pid)
+        network.plug(settings, machine.cable, machine.tunnel_cable, first.pid)
 
     command = ["-m", "stackwright.local.machine", "--directory", str(machine.directory)]
     first = first_process.start(command, log=machine.log, connect=connect)
@@ -222,8 +222,9 @@ def _try_cluster(place: Layout, settings: Settings, machine: Neighbour, first: P
     if tried.returncode:
         raise ClusterFailed(
             f"The node {machine.name} runs, but cannot reach the cluster at {settings.address}. This machine's "
-            f"firewall may drop what the bridge {settings.bridge} forwards; to let it pass: "
-            f"iptables -I FORWARD -i {settings.bridge} -j ACCEPT"
+            f"firewall may drop what the bridges {settings.bridge} and {settings.tunnel_bridge} forward; to let it "
+            f"pass: iptables -I FORWARD -i {settings.bridge} -j ACCEPT; "
+            f"iptables -I FORWARD -i {settings.tunnel_bridge} -j ACCEPT"
         )
 
 

@@ -8,10 +8,11 @@ import msgspec
 from stackwright.api.base import JsonObject
 from stackwright.blueprint import my_cnf, storage_classes
 from stackwright.blueprint.facts import Facts
+from stackwright.blueprint.generated import Generated
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.network import Listen, Network
 from stackwright.blueprint.providers import DATABASE, DatabaseServer, Provides
-from stackwright.blueprint.service import Component, ConfigFile, Generated, Service, Told
+from stackwright.blueprint.service import Component, ConfigFile, Service, Told
 from stackwright.blueprint.value_types import WORKLOAD, client_service, closed, described
 from stackwright.blueprint.workloads import Port
 from stackwright.kube.builtin import ConfigMap, StatefulSet

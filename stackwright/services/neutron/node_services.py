@@ -1,19 +1,27 @@
 """What of Neutron runs on machines outside of the cluster: the agent for metadata, with the switch below it. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+
+import yaml
 
 from stackwright.api.base import JsonObject
+from stackwright.blueprint import ini
 from stackwright.blueprint.dataplane.node_service import (
     SERVERS,
     Call,
+    Counterpart,
     Files,
     Image,
     NodeService,
+    Part,
     Removal,
     Sign,
     of_config_map,
     of_secret,
 )
+from stackwright.blueprint.dataplane.ways import Way
+from stackwright.blueprint.ini import Problem
+from stackwright.blueprint.places import connection_places
 from stackwright.blueprint.providers import NETWORK_DATABASE, NetworkDatabase, Sight
 from stackwright.kube import conditions
 from stackwright.kube.builtin import ConfigMap, Secret
@@ -24,6 +32,8 @@ from stackwright.services.neutron.kinds import NeutronAPI, OVNMetadataAgent
 
 AGENT = "OVN Metadata agent"
 PATH = "/v2.0/agents"
+# The file of OVN's ConfigMap for machines outside.
+SWITCH_FILE = "ovsdb-config"
 API = "network"
 
 
@@ -62,14 +72,36 @@ def _explain(neutron: str, secret: str, sight: Sight) -> Wait:
     return Wait("AgentConfigMissing", f"NeutronAPI {neutron} has not written Secret {secret} yet", "InputReady")
 
 
+def ways(files: Mapping[str, str], _: Sight) -> Iterator[Way]:
+    """Yield what the agent and ovn-controller have to reach: OVN's SB database, and Nova's metadata service."""
+    remote = (yaml.safe_load(files.get(SWITCH_FILE, "")) or {}).get("ovn-remote", "")
+    yield from (Way("OVN's SB database", *place) for place in connection_places(remote))
+    for name in sorted(files):
+        said = ini.parse(files[name]) if name.endswith(".conf") else {}
+        options = {} if isinstance(said, Problem) else said.get("DEFAULT", {})
+        for host, port in zip(
+            options.get("nova_metadata_host", ()), options.get("nova_metadata_port", ()), strict=False
+        ):
+            yield Way("the metadata service", host, int(port))
+
+
 def judge(answer: JsonObject, host: str) -> str:
     """Return why the agent of a host is not up, by what Neutron lists; "" if it is."""
     mine = [
         agent for agent in answer.get("agents") or () if agent.get("agent_type") == AGENT and agent.get("host") == host
     ]
     if not mine:
-        return f"Neutron does not know a metadata agent on host {host} yet"
+        return f"Neutron does not know a metadata agent on host {host} yet{_name_alike(answer, host)}"
     return "" if any(agent.get("alive") for agent in mine) else f"Neutron says that the agent on host {host} is down"
+
+
+def _name_alike(answer: JsonObject, host: str) -> str:
+    """Return what OVN calls a chassis that looks like a host: its name there has to be that of the host in Nova."""
+    others = {str(agent.get("host", "")) for agent in answer.get("agents") or ()} - {host}
+    alike = sorted(other for other in others if other.partition(".")[0].lower() == host.partition(".")[0].lower())
+    if not alike:
+        return ""
+    return f", but one on {alike[0]}: the chassis has to be called {host} (external-ids:hostname), as Nova's host is"
 
 
 def forget(answer: JsonObject, host: str) -> Iterator[Call]:
@@ -94,7 +126,7 @@ NODE_SERVICES = (
             "ovnControllerContainerImage": Image("edpm_ovn_controller_agent_image", "ovn"),
         },
         files=files,
-        sign=Sign(API, PATH, judge),
+        sign=Sign(API, PATH, "agents", judge),
         removal=Removal(
             variables={
                 "edpm_neutron_metadata_state": "absent",
@@ -105,5 +137,15 @@ NODE_SERVICES = (
         ),
         words=(NETWORK_DATABASE,),
         looks=(NeutronAPI,),
+        ways=ways,
+        host_variables=("edpm_ovn_hostname", "edpm_neutron_metadata_host"),
+        host_options=(("DEFAULT", "host"),),
+        counterpart=Counterpart(
+            "neutron-metadata",
+            extra="neutron-metadata-extra-config",
+            files="*metadata*.conf",
+            parts=(Part("ovn", variable="edpm_ovn_controller_agent_image", source="ovncontroller-config"),),
+            written=("*-ovn-metadata-agent-neutron-config", "*-metadata-neutron-config"),
+        ),
     ),
 )

@@ -12,9 +12,9 @@ from stackwright.blueprint.needs import Published
 from stackwright.blueprint.service import Service, Told
 from stackwright.kube import conditions
 from stackwright.kube.plan import Wait
-from stackwright.kube.shapes.children import Child, child
+from stackwright.kube.shapes.child import Child, child
 from stackwright.services.nova import facts as needs
-from stackwright.services.nova import outside_compute, standing_for
+from stackwright.services.nova import migration, outside_compute, standing_for
 from stackwright.services.nova.api import OPTIONS
 from stackwright.services.nova.checks import cell_problems
 from stackwright.services.nova.kinds.cell import NovaCell, NovaComputeState, compute_name, has_novncproxy
@@ -29,6 +29,7 @@ from stackwright.services.nova.kinds.services import (
     NovaNoVNCProxySpec,
 )
 from stackwright.services.nova.outside_compute import CellFacts
+from stackwright.services.nova.parent import scaled_by_hand
 from stackwright.services.nova.templates import spec_of
 
 
@@ -113,6 +114,7 @@ def tell(resource: NovaCell, facts: CellFacts | None, look: Look) -> Told[NovaCe
     changes: JsonObject = {field: of.status.readyCount if of is not None else 0 for field, of in counts.items()}
     computes = {key: look(NovaCompute, compute_name(name, key)) for key in sorted(resource.spec.novaComputeTemplates)}
     states = {key: _state(compute) for key, compute in computes.items()}
+    changes["scaledByHand"] = scaled_by_hand((counts["conductorServiceReadyCount"], *computes.values()))
     # One that says nothing is not there for the server, which has no empty entries.
     changes["novaComputesStatus"] = {key: state for key, state in states.items() if state != NovaComputeState()}
     findings = tuple(outside_compute.findings(resource, facts)) if facts is not None else ()
@@ -130,7 +132,8 @@ def _state(compute: NovaCompute | None) -> NovaComputeState:
 def problems(resource: NovaCell, look: Look) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with a cell, and with the names of what it stands for."""
     yield from cell_problems(resource, look)
-    yield from standing_for.problems(standing_for.Part(CELL, resource, secrets=(_config(resource),)), parts(resource))
+    secrets = (_config(resource), migration.KEYS.name(resource))
+    yield from standing_for.problems(standing_for.Part(CELL, resource, secrets=secrets), parts(resource))
 
 
 def parts(resource: NovaCell) -> Iterator[standing_for.Part]:
@@ -163,6 +166,7 @@ CELL = Service(
         needs.OUTSIDE_NOTIFICATIONS,
         Published(name="console", of=NovaNoVNCProxy, resource=novncproxy_name),
     ),
+    secrets=(migration.KEYS,),
     exports=outside_compute.exports,
     children=children,
     owns=(NovaConductor, NovaMetadata, NovaNoVNCProxy, NovaCompute),

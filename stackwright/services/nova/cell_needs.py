@@ -6,8 +6,17 @@ from functools import partial
 from stackwright.blueprint.needs import Database, Messaging, Password, Reported
 from stackwright.kube import conditions
 from stackwright.services.nova.kinds.cell import CELL0, NovaCell
+from stackwright.services.nova.kinds.external_compute import NovaExternalCompute
 from stackwright.services.nova.kinds.nova import Nova
-from stackwright.services.nova.parent import CELL_METADATA, METADATA, cell_name, count_computes, has_seen, transport
+from stackwright.services.nova.parent import (
+    CELL_METADATA,
+    METADATA,
+    Machine,
+    cell_name,
+    count_computes,
+    has_seen,
+    transport,
+)
 
 
 def cell_needs(resource: Nova) -> Iterator[Database | Messaging | Password | Reported]:
@@ -51,3 +60,11 @@ def _running_computes(cell: NovaCell) -> dict[str, int] | None:
 
 def _named(cell: str, resource: Nova) -> str:
     return cell_name(resource, cell)
+
+
+def read_machine(compute: NovaExternalCompute) -> Machine | None:
+    """Return what Nova knows of a compute outside of the cluster; None if it knows nothing, or will not for long."""
+    status = compute.status
+    if compute.deleting or not status.serviceID:
+        return None
+    return Machine(compute.spec.cellName, status.hostName, status.serviceID)

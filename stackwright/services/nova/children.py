@@ -10,7 +10,7 @@ from stackwright.api.keystone import KeystoneService
 from stackwright.blueprint.children import Later
 from stackwright.kube.plan import Wait
 from stackwright.kube.resource import Resource
-from stackwright.kube.shapes.children import Child, child
+from stackwright.kube.shapes.child import Child, child
 from stackwright.services.nova import mapping, rows, upgrade
 from stackwright.services.nova.checks import is_metadata_global
 from stackwright.services.nova.kinds.cell import CELL0, NovaCell, NovaCellSpec

@@ -17,7 +17,7 @@ from stackwright.services.nova.programs import FIND_CELL, script
 
 # For how many seconds the services of a new Nova wait for cells after cell0.
 PATIENCE = 120.0
-MAP, DISCOVER = "map-", "discover-"
+MAP, DISCOVER, MACHINES = "map-", "discover-", "machines-"
 ENVIRONMENT = {
     "description": "What the script reads from its environment: CELL_NAME.",
     "type": "object",
@@ -108,6 +108,20 @@ def discovery_inputs(cell: str, resource: Nova, facts: ParentFacts) -> JsonObjec
     return {"computes": computes}
 
 
+def machine_inputs(cell: str, resource: Nova, facts: ParentFacts) -> JsonObject | None:
+    """Return the computes outside of the cluster that are discovered, once Nova knows one that is not yet.
+
+    One that goes is no reason to look again: Nova forgets the mapping of a compute that is deleted.
+    """
+    if f"{MAP}{cell}" not in facts.done:
+        return None
+    name = cell_name(resource, cell)
+    there = {machine.host: machine.service for machine in facts.machines.values() if machine.cell == name}
+    known = resource.status.discoveredHosts.get(name, {})
+    wanted = there if there.items() - known.items() else known
+    return {"machines": dict(sorted(wanted.items()))} if wanted else None
+
+
 def removal_inputs(cell: str, resource: Nova, facts: ParentFacts) -> JsonObject | None:
     """Return which cell is removed: the mapping that it had, once Nova knows no compute of it in the cluster."""
     if not facts.synced or rows.has_computes(resource, facts, cell):
@@ -170,6 +184,18 @@ def discovered(resource: Nova, facts: ParentFacts) -> dict[str, str]:
     return {cell_name(resource, cell): digest(discovery_inputs(cell, resource, facts) or {}) for cell in cells}
 
 
+def met(resource: Nova, facts: ParentFacts) -> dict[str, dict[str, str]]:
+    """Return the machines outside of the cluster that are mapped, by NovaCell, each host with Nova's id of it."""
+    found: dict[str, dict[str, str]] = {}
+    for cell in sorted(resource.spec.cellTemplates):
+        name = cell_name(resource, cell)
+        content = machine_inputs(cell, resource, facts) if f"{MACHINES}{cell}" in facts.done else None
+        hosts = content["machines"] if content is not None else resource.status.discoveredHosts.get(name, {})
+        if hosts:
+            found[name] = hosts
+    return found
+
+
 # The jobs themselves.
 
 
@@ -203,14 +229,16 @@ class Task:
 TASKS = (
     Task(MAP, SCRIPTS[0], map_inputs, "NovaCellsMapped", "Tells Nova of a cell."),
     Task(DISCOVER, SCRIPTS[1], discovery_inputs, "NovaHostsDiscovered", "Tells Nova of the hosts of a cell."),
+    # It takes no Ready from Nova: the compute that waits for it says so.
+    Task(MACHINES, SCRIPTS[1], machine_inputs, "", "Tells Nova of machines outside of the cluster."),
     Task(DELETE, SCRIPTS[2], removal_inputs, "NovaCellsDeletion", "Removes an empty cell."),
 )
 FORMS = (*(task.job("*") for task in TASKS), *upgrade.FORMS, *rows.FORMS)
 
 
 def jobs(resource: Nova) -> tuple[Job[Nova, ParentFacts], ...]:
-    """Return the jobs: mappings, discovery where a cell has computes, the removal of former cells, and upgrades."""
-    mapping, discovery, removal = TASKS
+    """Return the jobs: mappings, discovery of computes, the removal of former cells, and upgrades."""
+    mapping, discovery, machines, removal = TASKS
     cells = sorted(resource.spec.cellTemplates)
     hosting = (cell for cell in cells if resource.spec.cellTemplates[cell].novaComputeTemplates)
     return (
@@ -218,6 +246,7 @@ def jobs(resource: Nova) -> tuple[Job[Nova, ParentFacts], ...]:
         *upgrade.jobs(resource),
         *(mapping.job(cell) for cell in cells),
         *(discovery.job(cell) for cell in hosting),
+        *(machines.job(cell) for cell in cells if cell != CELL0),
         *rows.jobs(resource),
         *(removal.job(cell) for cell in former(resource)),
     )

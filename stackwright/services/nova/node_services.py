@@ -1,30 +1,41 @@
 """What of Nova runs on machines outside of the cluster: nova-compute, with libvirt. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from stackwright.api.base import JsonObject
+from stackwright.api.node_service import SERVICE_READY
+from stackwright.blueprint import ini
 from stackwright.blueprint.dataplane.node_service import (
     SERVERS,
     Binding,
     Call,
+    Counterpart,
     Files,
     Image,
     NodeService,
+    Part,
+    Question,
     Removal,
     Sign,
+    Trace,
     of_secret,
 )
+from stackwright.blueprint.dataplane.ways import Way
+from stackwright.blueprint.ini import Problem
+from stackwright.blueprint.places import broker_places, url_place
 from stackwright.blueprint.providers import Sight
 from stackwright.kube import conditions
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Ends, Wait
-from stackwright.services.nova import metadata, outside_compute
+from stackwright.services.nova import metadata, migration, outside_compute
 from stackwright.services.nova.kinds.cell import NovaCell
 from stackwright.services.nova.kinds.external_compute import CELL_READY, NovaExternalCompute
 from stackwright.services.nova.kinds.nova import Nova
 
 COMPUTE = "nova-compute"
 PATH = "/v2.1/os-services"
+# The states of migrations in which Nova lets a compute go that had to do with them.
+ENDED_MIGRATIONS = frozenset({"confirmed", "reverted", "error", "failed", "completed", "cancelled", "done"})
 # The component of the manifest that has what a machine needs to run servers, such as libvirt and QEMU.
 HYPERVISOR = "compute"
 
@@ -41,7 +52,7 @@ def waits(resource: NovaExternalCompute, sight: Sight) -> Iterator[Wait]:
 
 
 def files(resource: NovaExternalCompute, sight: Sight) -> Iterator[Files | Wait]:
-    """Yield the configuration that the cell writes for its computes."""
+    """Yield the configuration that the cell writes for its computes, and the keys by which servers move."""
     cell = _find_cell(resource.spec.cellName, sight)
     if isinstance(cell, Wait):
         yield cell
@@ -55,6 +66,28 @@ def files(resource: NovaExternalCompute, sight: Sight) -> Iterator[Files | Wait]
         yield Wait("ComputeConfigMissing", f"NovaCell {cell.metadata.name}: {why}", CELL_READY, ends=ends)
         return
     yield Files(of_secret(name))
+    keys = migration.secret_name(cell.metadata.name)
+    if sight(Secret, keys) is None:
+        message = f"NovaCell {cell.metadata.name} has not written Secret {keys} yet"
+        yield Wait("MigrationKeyMissing", message, CELL_READY)
+        return
+    yield Files(of_secret(keys))
+
+
+def ways(files: Mapping[str, str], sight: Sight) -> Iterator[Way]:
+    """Yield what a compute has to reach: Keystone and the broker of its cell, and the APIs that it asks."""
+    said = ini.parse(files.get(outside_compute.FILE, ""))
+    if isinstance(said, Problem):
+        return
+    for url in said.get("placement", {}).get("auth_url", ()):
+        yield Way("Keystone", *url_place(url))
+    for url in said.get("DEFAULT", {}).get("transport_url", ()):
+        yield from (Way("the broker of its cell", *place) for place in broker_places(url))
+    for interface in said.get("placement", {}).get("valid_interfaces", ()):
+        for api in ("placement", "image", "network"):
+            server = sight.choose(api, "", lambda offer: bool(offer.urls))
+            if server.offer is not None and interface in server.offer.urls:
+                yield Way(str(server), *url_place(server.offer.urls[interface]))
 
 
 def hand_on_metadata(cell: str, sight: Sight) -> Iterator[Files | Wait]:
@@ -90,23 +123,76 @@ def judge(answer: JsonObject, host: str) -> str:
     """Return why the compute of a host is not up, by what Nova lists; "" if it is."""
     rows = _rows(answer, host)
     if not rows:
-        return f"Nova does not know a compute on host {host} yet"
+        return f"Nova does not know a compute on host {host} yet{_name_alike(answer, host)}"
     if any(row.get("state") == "up" for row in rows):
         return ""
     return f"Nova says that the compute on host {host} is {rows[0].get('state', 'unknown')}"
 
 
+def identify(answer: JsonObject, host: str) -> str:
+    """Return the id that Nova has given to the compute of a host; "" if it knows none."""
+    return next((str(row.get("id", "")) for row in _rows(answer, host)), "")
+
+
+def joins(resource: NovaExternalCompute, service: str, sight: Sight) -> Iterator[Wait]:
+    """Yield why no server is scheduled to a compute that is up: its host is not mapped to its cell yet."""
+    cell = _find_cell(resource.spec.cellName, sight)
+    owner = cell.metadata.controller if isinstance(cell, NovaCell) else None
+    if owner is None or owner.kind != Nova.kind.name:
+        # A cell that somebody made alone; that one maps its hosts as well.
+        return
+    nova = sight(Nova, owner.name)
+    known = nova.status.discoveredHosts.get(resource.spec.cellName, {}) if nova is not None else {}
+    if service not in known.values():
+        message = f"The compute is up; Nova {owner.name} maps its host to the cell, and then it gets servers"
+        yield Wait("HostNotMapped", message, SERVICE_READY)
+
+
+def doubt(answer: JsonObject, host: str) -> str:
+    """Return why Nova does not know how a host is.
+
+    Of a cell whose database does not answer, it lists the computes without their states, and leaves out the servers.
+    """
+    unknown = any(row.get("status") == "UNKNOWN" for row in _rows(answer, host))
+    return "Nova does not reach the database of its cell" if unknown else ""
+
+
+def name_migration(entry: JsonObject) -> str:
+    """Return what a migration from or to a host is called; "" if it has ended.
+
+    A server whose resize is not confirmed yet may still go back to where it was.
+    """
+    if entry.get("status") in ENDED_MIGRATIONS:
+        return ""
+    return f"a migration of server {entry.get('instance_uuid', 'unknown')}"
+
+
 def close(answer: JsonObject, host: str) -> Iterator[Call]:
     """Yield what keeps new servers away from a host."""
     for row in _rows(answer, host):
-        if row.get("status") != "disabled":
+        if row.get("status") != "disabled" and "id" in row:
             body = {"status": "disabled", "disabled_reason": "Its NovaExternalCompute is being deleted"}
             yield Call("PUT", f"{PATH}/{row['id']}", body)
 
 
 def forget(answer: JsonObject, host: str) -> Iterator[Call]:
     """Yield what deletes a compute. Nova refuses while it has servers, and deletes its provider in Placement, too."""
-    return (Call("DELETE", f"{PATH}/{row['id']}") for row in _rows(answer, host))
+    return (Call("DELETE", f"{PATH}/{row['id']}") for row in _rows(answer, host) if "id" in row)
+
+
+def _name_alike(answer: JsonObject, host: str) -> str:
+    """Return what Nova calls a compute that looks like a host: its name there has to be that of the chassis in OVN."""
+    named = {str(row.get("host", "")) for row in answer.get("services") or () if row.get("binary") == COMPUTE}
+    alike = sorted(other for other in named - {host} if other.partition(".")[0] == host.partition(".")[0])
+    if not alike:
+        return ""
+    return f", but one on {alike[0]}: Nova's host has to be {host}, as the chassis of OVN is called"
+
+
+def find_provider(answer: JsonObject, host: str) -> str:
+    """Return the id of a host's compute node, which is also that of its resource provider in Placement."""
+    mine = (each for each in answer.get("hypervisors") or () if (each.get("service") or {}).get("host") == host)
+    return next((str(each.get("id", "")) for each in mine), "")
 
 
 def _rows(answer: JsonObject, host: str) -> list[JsonObject]:
@@ -129,16 +215,41 @@ NODE_SERVICES = (
         },
         files=files,
         waits=waits,
-        # The first version in which rows of all cells have an id of their own.
-        sign=Sign("compute", PATH, judge, "compute 2.53"),
+        # The first version that does not leave out the computes of a cell whose database does not answer.
+        sign=Sign("compute", PATH, "services", judge, "compute 2.69", identify, doubt),
+        joins=joins,
         removal=Removal(
             variables={"edpm_nova_state": "absent", "edpm_libvirt_state": "absent"},
             close=close,
-            occupants=("/v2.1/servers", {"all_tenants": "1", "host": "{host}", "limit": "3"}),
+            occupants=(
+                Question("/v2.1/servers", {"all_tenants": "1", "host": "{host}", "limit": "3"}, "servers"),
+                Question("/v2.1/os-migrations", {"host": "{host}"}, "migrations", name_migration),
+            ),
             forget=forget,
+            # Nova deletes it with the compute, unless Placement does not answer it just then.
+            trace=Trace(
+                path="/v2.1/os-hypervisors/detail",
+                identify=find_provider,
+                type="placement",
+                listed=("/resource_providers", {"uuid": "{id}"}),
+                delete="/resource_providers/{id}",
+            ),
         ),
         brings=SERVERS,
         hands_on=hand_on_metadata,
         looks=(NovaCell, Nova),
+        ways=ways,
+        host_variables=("edpm_nova_host",),
+        host_options=(("DEFAULT", "host"),),
+        counterpart=Counterpart(
+            "nova",
+            extra="nova-extra-config",
+            files="*nova*.conf",
+            parts=(Part("libvirt", variable="edpm_nova_libvirt_image"),),
+            known_by="{value}-compute-config",
+            value="nova-cell1",
+            # Each cell writes keys of its own for migrations.
+            written=("nova-migration-ssh-key",),
+        ),
     ),
 )

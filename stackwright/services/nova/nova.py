@@ -21,6 +21,7 @@ from stackwright.blueprint.needs import (
     Api,
     Cache,
     CatalogEntry,
+    Census,
     Database,
     Each,
     Leftovers,
@@ -48,6 +49,7 @@ from stackwright.services.nova.api import OPTIONS
 from stackwright.services.nova.api import PORT as API_PORT
 from stackwright.services.nova.checks import nova_problems
 from stackwright.services.nova.kinds.cell import CELL0, NovaCell
+from stackwright.services.nova.kinds.external_compute import NovaExternalCompute
 from stackwright.services.nova.kinds.nova import Nova
 from stackwright.services.nova.kinds.services import NovaAPI, NovaConductor, NovaMetadata, NovaScheduler
 from stackwright.services.nova.parent import METADATA, ParentFacts, api_transport, cell_name, notification_transport
@@ -92,6 +94,7 @@ def tell(resource: Nova, facts: ParentFacts | None, look: Look) -> Told[Nova]:
     if facts is not None and api is not None:
         changes["registeredCells"] = mapping.remembered(resource, facts)
         changes["discoveredCells"] = mapping.discovered(resource, facts)
+        changes["discoveredHosts"] = mapping.met(resource, facts)
     return Told(msgspec.structs.replace(resource.status, **changes))
 
 
@@ -135,6 +138,7 @@ NOVA = Service(
         Leftovers(present=present_needs),
         Each((Reported,), upgrade.needs),
         Each((Reported,), rows.needs),
+        Census(name="machines", of=NovaExternalCompute, read=cell_needs.read_machine),
         Reported(
             name="synced",
             of=NovaConductor,

@@ -5,7 +5,7 @@ from typing import Any
 
 from stackwright.blueprint.claims import Claim
 from stackwright.blueprint.service import Service
-from stackwright.services.nova import mapping, outside_compute, standing_for
+from stackwright.services.nova import mapping, migration, outside_compute, standing_for
 from stackwright.services.nova.cell import CELL
 from stackwright.services.nova.checks import is_metadata_global
 from stackwright.services.nova.kinds.cell import CELL0
@@ -20,7 +20,8 @@ def parts(resource: Nova, *, whole: bool = True) -> Iterator[Part]:
     yield from standing_for.services(name, metadata=is_metadata_global(resource))
     for cell, said in sorted(resource.spec.cellTemplates.items(), key=lambda entry: (entry[0] != CELL0, entry[0])):
         own, path = cell_name(resource, cell), f"spec.cellTemplates[{cell}]"
-        secrets = (*_secrets(own), outside_compute.secret_name(own), _login_to(transport(cell, resource)))
+        outside = (outside_compute.secret_name(own), migration.secret_name(own))
+        secrets = (*_secrets(own), *outside, _login_to(transport(cell, resource)))
         yield standing_for.part(CELL, own, path, secrets=secrets, cellName=cell)
         if whole:
             yield from standing_for.services_of_cell(own, cell, said, path)

@@ -1,7 +1,8 @@
 """What Nova knows of its cells, and how what belongs to a cell is called."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from stackwright.blueprint.facts import BrokerFacts, DatabaseFacts, Facts, IdentityFacts
 from stackwright.services.nova.kinds.cell import CELL0, NovaCell
@@ -10,20 +11,34 @@ from stackwright.services.nova.kinds.parts import NovaComputeTemplate
 
 # How the job that removes a cell is called, before the cell's name.
 DELETE = "delete-"
+# What a person changes who scales a StatefulSet by hand.
+REPLICAS = ".spec.replicas"
 # Which passwords the metadata services share with Neutron's agents: for all cells, or, by cell, for one.
 METADATA, CELL_METADATA = "metadataSecret", "prefixMetadataCellsSecret"
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a child was told to run: the image of each service, and those services whose pods all run theirs."""
+    """What a child was told to run: the image of each service, and those services whose pods all run theirs.
+
+    `by_hand` are StatefulSets that somebody scales by hand, with how many pods are ready.
+    """
 
     images: Mapping[str, str]
     settled: frozenset[str] = frozenset()
+    by_hand: Mapping[str, int] = field(default_factory=dict)
 
     def has(self, service: str, image: str) -> bool:
         """Return whether all pods of a service run an image."""
         return service in self.settled and self.images[service] == image
+
+
+class Machine(NamedTuple):
+    """A compute on a machine outside of the cluster that Nova knows: its NovaCell, its host, and Nova's id of it."""
+
+    cell: str
+    host: str
+    service: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +61,8 @@ class ParentFacts(Facts):
     cells: Mapping[str, Run | None] = field(default_factory=dict)
     # The cells that are not declared any more, as they still are.
     former: Mapping[str, NovaCell | None] = field(default_factory=dict)
+    # The computes outside of the cluster, by the name of their resource.
+    machines: Mapping[str, Machine] = field(default_factory=dict)
 
     def broker(self, cell: str) -> BrokerFacts | None:
         """Return the broker of a cell."""
@@ -80,6 +97,15 @@ def asks_api(resource: Nova, cell: str) -> bool:
 def has_seen(cell: NovaCell) -> bool:
     """Return whether what is asked of a cell now has been seen there."""
     return cell.status.observedGeneration >= cell.metadata.generation
+
+
+def scaled_by_hand(services: Iterable[Any]) -> dict[str, int]:
+    """Return those of some services whose StatefulSets somebody scales by hand, with how many pods are ready."""
+    return {
+        service.metadata.name: service.status.readyCount
+        for service in services
+        if service is not None and any(entry.field == REPLICAS for entry in service.status.overridden)
+    }
 
 
 def count_computes(templates: Mapping[str, NovaComputeTemplate]) -> dict[str, int]:

@@ -3,6 +3,9 @@
 Pods of a StatefulSet have stable names, which are what Nova calls their hosts. The status remembers how many hosts of
 each StatefulSet there have been, so that those which are too many are known by name, and nothing is ever guessed: a
 machine outside of the cluster is never among them, whatever it is called.
+
+As long as somebody scales a StatefulSet by hand, all hosts that it had are remembered and none is too many: they may
+come back any time, and Nova rightly says of those that are not there that they are down.
 """
 
 import json
@@ -64,7 +67,13 @@ def declared(resource: Nova, cell: str) -> dict[str, int]:
 def expected(resource: Nova, facts: ParentFacts, cell: str) -> dict[str, int]:
     """Return how many hosts each StatefulSet of a cell is to have; one that is removed loses its computes first."""
     if cell in resource.spec.cellTemplates:
-        return declared(resource, cell)
+        runs = (facts.cells.get(cell), facts.services.get("scheduler"))
+        by_hand = {name: count for run in runs if run is not None for name, count in run.by_hand.items()}
+        before = resource.status.serviceHosts.get(cell, {})
+        return {
+            name: max(count, by_hand[name], before.get(name, 0)) if name in by_hand else count
+            for name, count in declared(resource, cell).items()
+        }
     known = resource.status.serviceHosts.get(cell, {})
     return {name: count for name, count in known.items() if not (is_emptied(facts, cell) and _is_compute(name))}
 

@@ -23,7 +23,7 @@ from stackwright.services.nova.checks import is_metadata_global
 from stackwright.services.nova.kinds.cell import CELL0, NovaCell
 from stackwright.services.nova.kinds.nova import Nova
 from stackwright.services.nova.kinds.services import NovaAPI, NovaMetadata, NovaScheduler
-from stackwright.services.nova.parent import ParentFacts, Run, cell_name, has_seen, ready_cells
+from stackwright.services.nova.parent import ParentFacts, Run, cell_name, has_seen, ready_cells, scaled_by_hand
 
 CONDITION = "NovaUpgraded"
 SYNC, MIGRATE = "sync-", "migrate-"
@@ -136,16 +136,16 @@ def _same(name: str, _: Nova) -> str:
 
 def _read_service(service: str, child: NovaAPI | NovaScheduler | NovaMetadata) -> Run:
     settled = state_of(child).status == "True"
-    return Run({service: child.spec.containerImage}, frozenset({service} if settled else ()))
+    return Run({service: child.spec.containerImage}, frozenset({service} if settled else ()), scaled_by_hand((child,)))
 
 
 def _read_cell(cell: NovaCell) -> Run:
     images = {service: getattr(cell.spec, f"{service}ContainerImageURL") for service in OF_CELLS}
     if state_of(cell).status == "True":
-        return Run(images, frozenset(OF_CELLS))
+        return Run(images, frozenset(OF_CELLS), cell.status.scaledByHand)
     # Its conductors may be there long before its computes are.
     conducted = has_seen(cell) and conditions.is_true(cell.status.conditions, "NovaConductorReady")
-    return Run(images, frozenset({"conductor"} if conducted else ()))
+    return Run(images, frozenset({"conductor"} if conducted else ()), cell.status.scaledByHand)
 
 
 # The jobs.

@@ -26,6 +26,8 @@ from stackwright.services.ovn import probes
 from stackwright.services.ovn.kinds import Chassis, OVNController
 
 SWITCH, CONTROLLER = "ovn-controller-ovs", "ovn-controller"
+# The physical network whose bridge would be called as the one of tunnels.
+TUNNEL = "tunnel"
 # The node keeps the switch's own database and its sockets; what the node itself may have of Open vSwitch is elsewhere.
 STATE = HostPath("/var/lib/stackwright/openvswitch", mount="/etc/openvswitch", type="DirectoryOrCreate")
 SOCKETS = HostPath("/run/stackwright/openvswitch", mount="/run/openvswitch", type="DirectoryOrCreate")
@@ -70,6 +72,7 @@ def settings(resource: OVNController, facts: ControllerFacts) -> JsonObject:
             "ovn-cms-options": cms_options(said.availability_zones),
         },
         "networks": dict(spec.nicMappings),
+        "tunnelInterface": spec.tunnelInterface,
         "fakeHosts": {node: list(hosts) for node, hosts in spec.fakeHosts.items()},
         "ovnLogLevel": spec.ovnLogLevel,
     }
@@ -141,6 +144,9 @@ def problems(resource: OVNController, look: Look) -> Iterable[tuple[str, str]]:
                 f"spec.nicMappings[{network}]",
                 f"{interface} is named twice; an interface is connected to one network",
             )
+        if resource.spec.tunnelInterface and (interface == resource.spec.tunnelInterface or network == TUNNEL):
+            what = f"the bridge br-{network}" if network == TUNNEL else interface
+            yield f"spec.nicMappings[{network}]", f"{what} is for tunnels (spec.tunnelInterface); choose another one"
         if interface in resource.spec.bondConfiguration:
             yield (
                 f"spec.nicMappings[{network}]",

@@ -19,6 +19,7 @@ from stackwright.blueprint.network import Listen, Network
 from stackwright.blueprint.providers import NETWORK_DATABASE, Imagined, NetworkDatabase, Provides, Sight
 from stackwright.blueprint.service import Component, Service, Told
 from stackwright.blueprint.value_types import closed, described, refer
+from stackwright.blueprint.values import describe_override
 from stackwright.blueprint.workloads import Port
 from stackwright.kube import builtin
 from stackwright.kube.builtin import ConfigMap, StatefulSet
@@ -80,14 +81,7 @@ def values(resource: OVNDBCluster, facts: DatabaseFacts) -> JsonObject:
     override = resource.spec.override.service
     if override is None or not outside_type(resource):
         return {}
-    said = msgspec.to_builtins(override.metadata) if override.metadata is not None else {}
-    spec = {
-        name: value
-        for name, value in msgspec.to_builtins(override.spec).items()
-        if name != "type" and value not in (None, "", [], ())
-    }
-    service = {**{name: value for name, value in said.items() if value}, "type": outside_type(resource)}
-    return {"services": {"outside": service | ({"spec": spec} if spec else {})}}
+    return {"services": {"outside": describe_override(override)}}
 
 
 def outside_service(resource: OVNDBCluster) -> tuple[str, int]:

@@ -221,6 +221,15 @@ class OVNControllerSpec(InfrastructureSpec, frozen=True, kw_only=True):
         ),
         describe("The interface of the node for each physical network. It becomes a port of the bridge br-<network>."),
     ] = {}
+    tunnelInterface: Annotated[
+        str,
+        pattern(r"^[^\s/:]{0,15}$"),
+        describe(
+            "The interface of the node for tunnels to other nodes and machines; its address is that of the tunnels. "
+            "If Open vSwitch itself forwards packets, the bridge br-tunnel takes the interface and its addresses. If "
+            "empty, tunnels use the address of the node, and then only the kernel can forward them."
+        ),
+    ] = ""
     bondConfiguration: Annotated[
         dict[str, Bond], max_properties(32), describe("Bonds that nicMappings may name, by name.")
     ] = {}

@@ -26,6 +26,9 @@ from stackwright.api.base import (
     rule,
     shown,
 )
+from stackwright.api.embedded import embedded
+from stackwright.api.embedded.pods import Toleration
+from stackwright.api.embedded.services import ServiceSpec
 from stackwright.api.exposure import EmbeddedMetadata, ServiceOverride
 from stackwright.api.forms import Form, Labels, ObjectName, OptionalName
 from stackwright.api.naming import STATEFUL_NAME
@@ -33,6 +36,7 @@ from stackwright.api.pods import ResourceRequirements
 from stackwright.api.rabbitmq import GROUP
 from stackwright.api.service import InfrastructureSpec, ServiceResource, WorkloadStatus
 from stackwright.api.storage import StorageQuantity
+from stackwright.api.topology import Affinity
 
 _Plugin = Annotated[str, pattern(r"^\w+$"), max_length(100)]
 
@@ -74,7 +78,7 @@ class BrokerServiceOverride(Value, frozen=True, kw_only=True):
     """Overrides of the broker's Kubernetes Service."""
 
     metadata: Annotated[EmbeddedMetadata | None, describe("Labels and annotations to add to the Service.")] = None
-    spec: Annotated[JsonObject, free_form, describe("Fields of a Service's spec to set.")] = {}
+    spec: Annotated[JsonObject, free_form, embedded(ServiceSpec), describe("Fields of a Service's spec to set.")] = {}
 
 
 class BrokerOverride(Value, frozen=True, kw_only=True):
@@ -170,9 +174,13 @@ class RabbitMqSpec(InfrastructureSpec, frozen=True, kw_only=True):
     podOverride: Annotated[
         NodeServices | None, describe("A Service for each node; the transport URL then names these.")
     ] = None
-    affinity: Annotated[JsonObject, free_form, describe("The pods' affinity, as in a pod's spec.")] = {}
+    affinity: Annotated[
+        JsonObject, free_form, embedded(Affinity), describe("The pods' affinity, as in a pod's spec.")
+    ] = {}
     tolerations: Annotated[
-        tuple[Annotated[JsonObject, free_form], ...], atomic, describe("The pods' tolerations, as in a pod's spec.")
+        tuple[Annotated[JsonObject, free_form, embedded(Toleration)], ...],
+        atomic,
+        describe("The pods' tolerations, as in a pod's spec."),
     ] = ()
     delayStartSeconds: Annotated[
         int,

@@ -7,11 +7,12 @@ import msgspec
 from stackwright.api.base import JsonObject
 from stackwright.blueprint import storage_classes
 from stackwright.blueprint.facts import Facts
+from stackwright.blueprint.generated import Generated
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.network import Listen, Network
 from stackwright.blueprint.outside import is_inside
 from stackwright.blueprint.providers import BROKER, BrokerServer, Provides, Sight
-from stackwright.blueprint.service import Component, ConfigFile, Generated, Service, Told
+from stackwright.blueprint.service import Component, ConfigFile, Service, Told
 from stackwright.blueprint.value_types import client_service, closed, described
 from stackwright.blueprint.workloads import Port
 from stackwright.services.rabbitmq import configuration

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # How long the server may take to publish what was installed, on a loaded machine.
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,9 @@ KINDS: dict[str, type[CustomResource]] = {kind.kind.name: kind for kind in servi
 # The least that a resource of each kind says in its spec; of services their rows say it.
 LEAST: dict[str, JsonObject] = {
     **{row.kind.kind.name: row.least for row in rows() if row.kind in KINDS.values()},
+    "DNSData": {},
     "Galera": {"storageClass": "local", "storageRequest": "10G"},
+    "IPSet": {"networks": []},
     "KeystoneEndpoint": {"serviceName": "image", "endpoints": {"public": "http://image.example.org"}},
     "KeystoneService": {
         "serviceName": "image",
@@ -29,6 +31,7 @@ LEAST: dict[str, JsonObject] = {
     },
     "MariaDBAccount": {"userName": "glance_1a2b", "secret": "glance-db-secret"},
     "MariaDBDatabase": {},
+    "NetConfig": {"networks": []},
     "NovaExternalCompute": {},
     "OVNMetadataAgent": {},
     "OpenStackAnsibleEE": {"playbook": "stackwright.edpm.bootstrap"},
@@ -37,6 +40,7 @@ LEAST: dict[str, JsonObject] = {
     "OpenStackDataPlaneNode": {"role": "compute"},
     "OpenStackDataPlaneRole": {},
     "OpenStackDataPlaneService": {"playbook": "stackwright.edpm.bootstrap"},
+    "Reservation": {},
     "Topology": {},
     "TransportURL": {"rabbitmqClusterName": "rabbitmq"},
 }

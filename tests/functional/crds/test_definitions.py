@@ -9,6 +9,7 @@ import pytest
 from stackwright.kube import fields
 from stackwright.kube.builtin import CustomResourceDefinition
 from stackwright.kube.client import Client
+from stackwright.kube.crd import generate, install
 from stackwright.kube.errors import Invalid
 from stackwright.kube.resource import CustomResource, JsonObject
 from tests.functional.crds.samples import EXAMPLES, KINDS, LEAST, UPSTREAM, documents, resource
@@ -22,6 +23,8 @@ async def test_every_definition_is_accepted_and_served(client: Client, kind: typ
 
     conditions = {entry["type"]: entry["status"] for entry in definition.status["conditions"]}
     assert conditions == {"NamesAccepted": "True", "Established": "True"}
+    # So the next install does not trouble the server with it.
+    assert install.matches(await client.get(install.Installed, kind.kind.crd_name), generate.manifest(kind))
 
 
 @pytest.mark.parametrize("kind", LEAST)

@@ -214,7 +214,6 @@ TO_COME: JsonObject = {
         "uniquePodNames": False,
     },
     "designate": {"enabled": False, "template": {"designateBackendbind9": {"storageRequest": "10G"}}},
-    "dns": {"enabled": True, "template": {"options": [{"key": "server", "values": ["192.0.2.1"]}], "replicas": 1}},
     "heat": {"cnfAPIOverride": ROUTE, "enabled": False, "template": {"heatEngine": {"replicas": 1}}},
     "horizon": {"apiOverride": {"route": {}}, "enabled": True, "template": {"extraMounts": [], "replicas": 1}},
     "ironic": {"enabled": False, "inspectorOverride": ROUTE, "template": {"ironicConductors": [{"replicas": 1}]}},
@@ -234,7 +233,7 @@ TO_COME: JsonObject = {
     "watcher": {"enabled": False, "template": {"apiServiceTemplate": {"replicas": 1}}},
 }
 # Of those above, the ones that are asked for.
-ENABLED = ("cinder", "dns", "horizon", "openstackclient", "swift", "telemetry")
+ENABLED = ("cinder", "horizon", "openstackclient", "swift", "telemetry")
 TURNED_OFF: JsonObject = {name: {**said, "enabled": False} for name, said in TO_COME.items()}
 
 EXPORTED: JsonObject = {
@@ -242,6 +241,7 @@ EXPORTED: JsonObject = {
     "storageClass": "nfs",
     "tls": TLS_OFF,
     "barbican": {"apiOverride": ROUTE, "enabled": True, "template": BARBICAN},
+    "dns": {"enabled": True, "template": {"options": [{"key": "server", "values": ["192.0.2.1"]}], "replicas": 1}},
     "galera": {"enabled": True, "templates": {"openstack": GALERA, "openstack-cell1": GALERA}},
     "glance": {
         "apiOverrides": {"default": ROUTE},

@@ -23,7 +23,7 @@ from tests.functional.cloud import Cloud
 from tests.functional.running import running
 
 IMAGES = {"ansible-runner": ComponentImage("registry.example/ansible-runner:1", sudo=False, ours=True)}
-RHYTHM = Rhythm(poll=0.2, backoff=Backoff(first=1.0, longest=1.0))
+RHYTHM = Rhythm(poll=0.2, backoff=Backoff(first=1.0, longest=1.0), gather=0.3)
 SERVICES = ("prepare", "harden")
 KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAAB3NzaC1yc2E\n-----END OPENSSH PRIVATE KEY-----"
 

@@ -1,7 +1,7 @@
 """A namespace with machines, and with a control plane that is played: Keystone, Nova with a cell, Neutron and OVN."""
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,15 +21,16 @@ from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.neutron.kinds import NeutronAPI
 from stackwright.services.nova.kinds.cell import NovaCell
 from stackwright.services.nova.kinds.nova import Nova
+from stackwright.services.placement.kinds import PlacementAPI
 from stackwright.simulator import simulated
 from tests.fakes.running import fake
 from tests.functional import neighbours
-from tests.functional.dataplane.machines import Plane
+from tests.functional.dataplane.machines import KEY, Plane
 
 PASSWORD = "wonderland"
 CELL = "nova.openstack.org/cell"
 IMAGES = {name: ComponentImage(f"registry.example/{name}:1") for name in ("ansible-runner", "compute", "ovn")}
-PACE = Pace(ask_again=0.2, every=0.5, backoff=Backoff(first=1.0, longest=1.0))
+PACE = Pace(ask_again=0.2, every=0.5, backoff=Backoff(first=1.0, longest=1.0), gather=0.3, renew_again=0.3)
 
 
 @dataclass
@@ -38,10 +39,12 @@ class Serving(Plane):
 
     # What the APIs answer, by path.
     answers: dict[str, Any] = field(default_factory=dict)
+    url: str = ""
+    images: Mapping[str, ComponentImage] = field(default_factory=lambda: IMAGES)
 
     def controllers(self) -> tuple[Controller, ...]:
         dialler = Dialler(self.client, inside=True)
-        return (*super().controllers(), *node_services.controllers(dialler, IMAGES, PACE))
+        return (*super().controllers(), *node_services.controllers(dialler, self.images, PACE))
 
     async def annotate(self, kind: type[Any], name: str, **annotations: str) -> Any:
         """Say these annotations of Nova's group, and no others any more."""
@@ -62,7 +65,21 @@ class Serving(Plane):
         rows = [{"id": host, "binary": "nova-compute", "host": host, "state": "up"} for host in hosts]
         agents = [{"id": host, "agent_type": "OVN Metadata agent", "host": host, "alive": True} for host in hosts]
         self.answers |= {"/v2.1/os-services": {"services": rows}, "/v2.0/agents": {"agents": agents}}
+        known = [{"id": f"provider-{host}", "service": {"host": host}} for host in hosts]
+        self.answers |= {"/v2.1/os-hypervisors/detail": {"hypervisors": known}}
+        self.answers |= {"/resource_providers": {"resource_providers": [{"id": each["id"]} for each in known]}}
         self.answers.setdefault("/v2.1/servers", {"servers": []})
+        self.answers.setdefault("/v2.1/os-migrations", {"migrations": []})
+
+    async def maps(self, *hosts: str) -> None:
+        """Let Nova map these hosts, and no others, to whichever cell they are in."""
+        nova = await self.client.get(Nova, "nova", self.namespace)
+        known = {host: host for host in hosts}
+        status: JsonObject = {"apiEndpoints": {"internal": self.url, "public": self.url}}
+        # The server takes an empty map that had something in it for null.
+        if known:
+            status["discoveredHosts"] = dict.fromkeys(("nova-cell1", "nova-cell2"), known)
+        await neighbours.tell(self.client, nova, status)
 
     async def cell(self, name: str = "nova-cell1", *, ready: bool = True) -> None:
         """Make a cell, with what it writes for computes."""
@@ -71,6 +88,7 @@ class Serving(Plane):
         spec = {"cellName": "cell1", "secret": "osp-secret", "keystoneAuthURL": "http://keystone.example"}
         made = await self.client.apply(NovaCell, {"metadata": place, "spec": spec}, field_manager="user")
         await self.secret(f"{name}-compute-config", **{"01-nova.conf": "[DEFAULT]\n"})
+        await self.secret(f"{name}-migration-ssh-key", **{"ssh-privatekey": KEY, "ssh-publickey": "ssh-ed25519 AAAA"})
         await neighbours.tell(self.client, made, {}, ready=ready)
 
     async def control_plane(self, keystone: str, url: str) -> None:
@@ -79,8 +97,11 @@ class Serving(Plane):
         spec: JsonObject = {"secret": "osp-secret", "databaseInstance": "openstack"}
         made = await self.put(KeystoneAPI, "keystone", spec=spec)
         await neighbours.tell(self.client, made, {"apiEndpoints": {"internal": keystone, "public": keystone}})
-        nova = await self.put(Nova, "nova", spec={"secret": "osp-secret"})
-        await neighbours.tell(self.client, nova, {"apiEndpoints": {"internal": url, "public": url}})
+        self.url = url
+        await self.put(Nova, "nova", spec={"secret": "osp-secret"})
+        await self.maps("one", "two", "three")
+        placement = await self.put(PlacementAPI, "placement", spec=spec)
+        await neighbours.tell(self.client, placement, {"apiEndpoints": {"internal": url, "public": url}})
         neutron = await self.put(NeutronAPI, "neutron", spec=spec)
         await neighbours.tell(self.client, neutron, {"apiEndpoints": {"internal": url, "public": url}})
         await neighbours.network_databases(self.client, self.namespace, "192.0.2.9")
@@ -96,13 +117,15 @@ async def serving(client: Client, namespace: str) -> AsyncIterator[Serving]:
         here = Serving(client, namespace, play=play)
         await here.prepare()
         with fake("tests.fakes.keystone", PASSWORD) as keystone:
-            async with _apis(here.answers) as url:
+            async with apis(here.answers) as url:
                 await here.control_plane(f"{keystone.url}", url)
                 yield here
 
 
 @contextlib.asynccontextmanager
-async def _apis(answers: dict[str, Any]) -> AsyncIterator[str]:
+async def apis(answers: dict[str, Any]) -> AsyncIterator[str]:
+    """Serve what APIs answer, by path, and yield where."""
+
     async def answer(request: web.Request) -> web.Response:
         if not request.headers.get("X-Auth-Token"):
             return web.Response(status=401)

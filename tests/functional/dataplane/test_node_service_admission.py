@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
+from stackwright.blueprint.images import ComponentImage
 from stackwright.controllers import roster
 from stackwright.kube.admission import registration
 from stackwright.kube.admission.certificate_sources import SecretCertificates, SecretSettings
@@ -15,7 +16,7 @@ from stackwright.kube.admission.registration import Settings, UrlTarget
 from stackwright.kube.admission.server import WebhookServer
 from stackwright.kube.builtin import MutatingWebhookConfiguration, ValidatingWebhookConfiguration
 from stackwright.kube.client import Client
-from stackwright.kube.errors import ApiError, Invalid
+from stackwright.kube.errors import ApiError, Conflict, Invalid
 from stackwright.kube.resource import R
 from stackwright.services.nova.kinds.external_compute import NovaExternalCompute
 from tests.functional.dataplane.serving import CELL, IMAGES, Serving, serving
@@ -35,7 +36,7 @@ async def webhooks(here: Serving) -> AsyncIterator[None]:
         except LookupError:
             return []
 
-    checks = roster.webhooks(here.controllers(), known, images=IMAGES)
+    checks = roster.webhooks(here.controllers(), known, images=here.images)
     async with WebhookServer(checks, host="127.0.0.1", port=0) as server:
         only = {"matchLabels": {"kubernetes.io/metadata.name": here.namespace}}
         target = UrlTarget(f"https://127.0.0.1:{server.port}")
@@ -87,6 +88,9 @@ async def test_images_are_filled_in_and_a_node_keeps_its_cell(client: Client, na
         with pytest.raises(Invalid, match="delete its NovaExternalCompute first") as why:
             await here.node("one", "other")
         assert [cause.field for cause in why.value.causes] == ["spec.role"]
+        with pytest.raises(Conflict, match="it is the role of one; delete these nodes"):
+            await client.delete(OpenStackDataPlaneRole, "compute", namespace)
+        await client.delete(OpenStackDataPlaneRole, "other", namespace)
         # An image that a user changed stays, whatever is copied from the node.
         own = {"metadata": {"name": "one", "namespace": namespace}, "spec": {"novaComputeContainerImage": "mine:2"}}
         await client.apply(NovaExternalCompute, own, field_manager="user")
@@ -96,3 +100,29 @@ async def test_images_are_filled_in_and_a_node_keeps_its_cell(client: Client, na
         )
         assert after.spec.novaComputeContainerImage == "mine:2"
         assert after.spec.novaLibvirtContainerImage == "registry.example/compute:1"
+
+
+async def test_an_upgraded_operator_renews_the_images_that_nobody_named(client: Client, namespace: str) -> None:
+    async with serving(client, namespace) as here:
+        async with here.operator(), webhooks(here):
+            here.up("one")
+            await here.cell()
+            # One of them is named, and is the default of these days.
+            own = {"novaLibvirtContainerImage": "registry.example/compute:1"}
+            body = {"metadata": {"name": "one", "namespace": namespace}, "spec": own}
+            await client.apply(NovaExternalCompute, body, field_manager="user")
+            await here.compute_nodes("one")
+            before = await here.ready(NovaExternalCompute, "one")
+            assert before.spec.novaComputeContainerImage == "registry.example/compute:1"
+        here.images = {name: ComponentImage(image.reference.replace(":1", ":2")) for name, image in IMAGES.items()}
+        async with here.operator(), webhooks(here):
+            after = await eventually(
+                client,
+                NovaExternalCompute,
+                "one",
+                namespace,
+                lambda each: each.spec.novaComputeContainerImage == "registry.example/compute:2",
+            )
+            assert after.spec.ansibleEEContainerImage == "registry.example/ansible-runner:2"
+            assert after.spec.novaLibvirtContainerImage == "registry.example/compute:1"
+            assert after.spec.cellName == "nova-cell1"

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
+from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.cli import exit_codes
 from stackwright.kube.client import Client
 from stackwright.local.apiserver.server import Shared
@@ -14,8 +15,9 @@ from stackwright.services.neutron.kinds import OVNMetadataAgent
 from stackwright.services.nova.kinds.external_compute import NovaExternalCompute
 from tests.functional.commands import command
 from tests.functional.crds.kubectl import Kubectl
+from tests.functional.dataplane.machines import SERVICES
 from tests.functional.dataplane.serving import serving
-from tests.functional.watching import eventually, gone, is_ready
+from tests.functional.watching import PATIENCE, eventually, gone, is_ready
 
 pytestmark = pytest.mark.usefixtures("kinds")
 
@@ -58,9 +60,12 @@ async def test_a_node_with_a_cell_becomes_a_compute(
         status = await command(apiserver.kubeconfig, namespace, "status")
         (line,) = [line for line in status.stdout.splitlines() if "NovaExternalCompute one" in line]
         assert "Starting: Nova does not know a compute" in line
+        await here.maps()
         here.up("one")
-        compute = await here.ready(NovaExternalCompute, "one")
+        await here.says(NovaExternalCompute, "ServiceReady", "Nova nova maps its host to the cell", "one")
         await here.ready(OVNMetadataAgent, "one")
+        await here.maps("one")
+        compute = await here.ready(NovaExternalCompute, "one")
         assert (here.machines.runs_of("nova"), here.machines.runs_of("ovn")) == ([("one",)], [("one",)])
         kubectl = Kubectl(kubernetes["kubectl"], apiserver.kubeconfig, tmp_path)
         shown = await asyncio.to_thread(kubectl, "get", "novaexternal", "--namespace", namespace)
@@ -71,10 +76,10 @@ async def test_a_node_with_a_cell_becomes_a_compute(
         # What one compute is told runs there, once, and nowhere else.
         said = {"metadata": {"name": "one", "namespace": namespace}, "spec": {"customServiceConfig": "[DEFAULT]\n"}}
         await client.apply(NovaExternalCompute, said, field_manager="user")
-        await eventually(client, NovaExternalCompute, "one", namespace, runs_again(compute))
+        again = await eventually(client, NovaExternalCompute, "one", namespace, runs_again(compute))
         assert (len(here.machines.runs_of("nova")), len(here.machines.runs_of("ovn"))) == (2, 1)
-        override = await here.decoded("one-nova-external-compute-config")
-        assert override == {"02-nova-override.conf": "[DEFAULT]\n"}
+        assert again.status.deployment is not None
+        assert await here.decoded(f"{again.status.deployment.run}-own") == {"02-nova-override.conf": "[DEFAULT]\n"}
         assert len(here.machines.runs_of("prepare")) == 1
 
 
@@ -149,3 +154,56 @@ async def test_a_node_does_not_go_while_servers_are_on_it(client: Client, namesp
         assert (len(here.machines.runs_of("nova")), len(here.machines.runs_of("ovn"))) == (2, 2)
         assert here.answers["/v2.1/os-services"] == {"services": []}
         assert here.answers["/v2.0/agents"] == {"agents": []}
+        # Nova left it behind.
+        assert here.answers["/resource_providers"] == {"resource_providers": []}
+
+
+async def test_nodes_share_a_run_and_a_change_reaches_as_many_as_the_role_allows(
+    client: Client, namespace: str
+) -> None:
+    nodes = ("one", "two", "three")
+    async with serving(client, namespace) as here, here.operator():
+        here.up(*nodes)
+        await here.cell()
+        await here.role(maxUnavailable=1)
+        await here.annotate(OpenStackDataPlaneRole, "compute", cell="nova-cell1")
+        await asyncio.gather(*(here.node(name) for name in nodes))
+        for name in nodes:
+            await here.ready(NovaExternalCompute, name)
+            await here.ready(OVNMetadataAgent, name)
+        # New ones are not counted.
+        assert [sorted(run) for run in here.machines.runs_of("reach")] == [sorted(nodes)]
+        assert [sorted(run) for run in here.machines.runs_of("nova")] == [sorted(nodes)]
+        here.machines.seen.clear()
+        await here.secret("nova-cell1-compute-config", **{"01-nova.conf": "[DEFAULT]\ndebug = true\n"})
+        while len(here.machines.runs_of("nova")) < len(nodes):
+            await asyncio.sleep(0.1)
+        assert sorted(here.machines.runs_of("nova")) == sorted((name,) for name in nodes)
+        for name in nodes:
+            await here.ready(NovaExternalCompute, name)
+        # What the runs before left behind goes.
+        async with asyncio.timeout(PATIENCE):
+            while len([run for run in await here.runs() if run.spec.service == "nova-external-compute"]) > len(nodes):
+                await asyncio.sleep(0.1)
+
+
+async def test_what_an_operator_deploys_no_role_deploys_again_also_where_no_webhook_says_so(
+    client: Client, namespace: str
+) -> None:
+    async with serving(client, namespace) as here, here.operator():
+        here.up("one", "two")
+        await here.cell()
+        await here.compute_nodes("one")
+        await here.ready(NovaExternalCompute, "one")
+        await here.put(OpenStackDataPlaneService, "mine", spec={"playbook": "stackwright.edpm.nova"})
+        await here.role(services=[*SERVICES, "mine"])
+        await here.says(OpenStackDataPlaneNode, "InputReady", "NovaExternalCompute deploys on this node already", "one")
+        # A node that is new gets it by its role, and not twice.
+        await here.node("two")
+        await here.says(NovaExternalCompute, "InputReady", "runs the same by OpenStackDataPlaneService mine", "two")
+        await here.ready(OpenStackDataPlaneNode, "two")
+        assert here.machines.runs_of("mine") == [("two",)]
+        assert here.machines.runs_of("nova") == [("one",)]
+        await here.role()
+        await here.ready(OpenStackDataPlaneNode, "one")
+        await here.ready(NovaExternalCompute, "two")

@@ -8,8 +8,10 @@ import pytest
 from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.dataplane import OpenStackDataPlane, OpenStackDataPlaneNode, OpenStackDataPlaneRole
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
+from stackwright.controllers.dataplane import beginnings
 from stackwright.kube.builtin import ConfigMap, Job, Pod, Secret
 from stackwright.kube.client import Client
+from stackwright.simulator import Behaviour, Script, Selector, Unschedulable
 from tests.functional.dataplane.machines import KEY, SERVICES, plane
 from tests.functional.watching import eventually, is_ready, some, told
 
@@ -242,6 +244,38 @@ async def test_deployed_nodes_are_changed_a_few_at_a_time(client: Client, namesp
         )
         assert changed.metadata.generation
         assert all(len(hosts) == 1 for hosts in list(here.machines.seen.values())[before:])
+
+
+async def test_runs_that_never_begin_change_nothing(
+    client: Client, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with plane(client, namespace) as here, here.operator():
+        await here.role(maxUnavailable=1)
+        names = ("one", "two")
+        for name in names:
+            await here.node(name)
+        before = {name: await here.ready(OpenStackDataPlaneNode, name) for name in names}
+        begun = len(here.machines.seen)
+        here.play.perform(Script((Behaviour(Selector(name="prepare-*"), fault=Unschedulable()),)))
+        template = {"ansibleSSHPrivateKeySecret": "ssh-key", "ansibleVars": {"colour": "red"}}
+        # Only now: runs that work may well take longer than a second.
+        monkeypatch.setattr(beginnings, "LATE", 1.0)
+        await here.role(maxUnavailable=1, nodeTemplate=template)
+        for name in names:
+            node = await here.says(OpenStackDataPlaneNode, "DeploymentReady", "did not run, and is as before", name)
+            assert [record.appliedHash for record in node.status.services] == [
+                record.appliedHash for record in before[name].status.services
+            ]
+        stuck = [run for run in await here.runs() if run.status.jobStatus == "NotBegun"]
+        jobs = {job.metadata.name for job in await client.list(Job, namespace)}
+        assert stuck
+        assert not jobs & {run.metadata.name for run in stuck}
+        monkeypatch.undo()
+        here.release()
+        for name in names:
+            await eventually(client, OpenStackDataPlaneNode, name, namespace, lambda node: node.status.deployed)
+        # They were never as new: one after the other is changed.
+        assert all(len(hosts) == 1 for hosts in list(here.machines.seen.values())[begun:])
 
 
 async def test_a_machine_has_one_node_also_where_no_webhook_says_so(client: Client, namespace: str) -> None:

@@ -167,7 +167,9 @@ class ServiceCase:
         yield from self.jobs
         yield from (one.note for one in self.wanted if one.note)
         yield from (f"{self.name}-{ring.name}" for ring in self.blueprint.key_rings)
-        yield from (secret.name(resource) for secret in self.blueprint.secrets if secret.wanted(resource))
+        # One with readers is made when there is one, and nobody reads here.
+        made = (secret for secret in self.blueprint.secrets if secret.wanted(resource) and not secret.readers)
+        yield from (secret.name(resource) for secret in made)
         yield from self.noted
 
 

@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
+from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
 from stackwright.blueprint.use import CONTENT, USED_BY, noted
 from stackwright.kube.builtin import Deployment, Job, Secret, StatefulSet
-from stackwright.kube.conditions import find, is_true
+from stackwright.kube.conditions import READY, find, is_true
 from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.nova.kinds.cell import NovaCell
+from stackwright.services.nova.kinds.external_compute import NovaExternalCompute
 from stackwright.services.nova.kinds.nova import Nova
 from stackwright.services.nova.kinds.services import NovaAPI, NovaConductor, NovaNoVNCProxy
 from stackwright.services.rabbitmq.kinds import RabbitMq
@@ -81,6 +83,21 @@ async def test_nova_comes_up_with_its_cells_and_is_in_the_catalog(
     # Nothing rolled on the way: the API started when both cells were mapped.
     api = await client.get(Deployment, "nova-api", namespace)
     assert api.metadata.annotations["deployment.kubernetes.io/revision"] == "1"
+    # A cell has keys for migrations once a machine joins it, and is ready all the while.
+    keys = "nova-cell1-migration-ssh-key"
+    assert keys not in await names(client, Secret, namespace)
+    waited = find((await client.get(NovaCell, "nova-cell1", namespace)).status.conditions, READY)
+    # A compute outside of the cluster that Nova knows is discovered once, however it fares.
+    outside = await standing.put(NovaExternalCompute, "edpm-0", spec={"cellName": "nova-cell1"})
+    joined = await eventually(client, NovaCell, "nova-cell1", namespace, lambda cell: keys in cell.status.hash)
+    assert find(joined.status.conditions, READY) == waited
+    for phase in ("Starting", "Up"):
+        said = {"hostName": "edpm-0", "serviceID": "4711", "phase": phase}
+        await neighbours.tell(client, outside, said, ready=phase == "Up")
+        met = await eventually(client, Nova, "nova", namespace, lambda nova: bool(nova.status.discoveredHosts))
+        assert met.status.discoveredHosts == {"nova-cell1": {"edpm-0": "4711"}}
+        assert is_ready(met)
+    assert len([name for name in await names(client, Job, namespace) if name.startswith("nova-machines-")]) == 1
     cell = await client.get(NovaCell, "nova-cell1", namespace)
     assert {name for name, compute in cell.status.novaComputesStatus.items() if compute.deployed} == {"fake", "metal"}
 
@@ -101,6 +118,12 @@ async def test_a_cell_is_added_and_removed_while_the_others_stay(
         client, NovaAPI, "nova-api", namespace, lambda api: is_ready(api) and "nova-cell2" in api.spec.registeredCells
     )
     assert api.spec.registeredCells == ready.status.registeredCells
+    # Keys for migrations are also made for machines that get nova-compute as a service of their role.
+    keys = "nova-cell2-migration-ssh-key"
+    generic = {"playbook": "stackwright.edpm.nova", "secrets": ["nova-cell2-compute-config", keys]}
+    await standing.put(OpenStackDataPlaneService, "nova", spec=generic)
+    await eventually(client, NovaCell, "nova-cell2", namespace, lambda cell: keys in cell.status.hash)
+    assert "nova-cell1-migration-ssh-key" not in await names(client, Secret, namespace)
     # Its computes go first, then what Nova knows of them, then the cell.
     await asyncio.gather(
         eventually(client, NovaCell, "nova-cell2", namespace, lambda cell: not cell.spec.novaComputeTemplates),
@@ -110,6 +133,7 @@ async def test_a_cell_is_added_and_removed_while_the_others_stay(
     assert not (await client.get(Nova, "nova", namespace)).status.serviceHosts.get("cell2")
     await gone(client, NovaCell, "nova-cell2", namespace)
     await gone(client, Secret, "nova-cell2", namespace)
+    await gone(client, Secret, keys, namespace)
     left = await standing.up()
     assert set(left.status.registeredCells) == {"nova-cell0", "nova-cell1"}
     # Its logins go with it. Its schema stays, and no pod of another cell was touched.

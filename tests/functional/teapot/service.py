@@ -14,7 +14,7 @@ from stackwright.blueprint.service import Component, ConfigFile, Endpoint, Expor
 from stackwright.blueprint.workloads import Host
 from stackwright.kube.plan import Wait
 from stackwright.kube.resource import ObjectMeta
-from stackwright.kube.shapes.children import Child, child
+from stackwright.kube.shapes.child import Child, child
 
 from .kinds import TeapotAPI, TeapotCell, TeapotCellSpec, TeapotCellTemplate, cell_condition
 

@@ -5,19 +5,25 @@ from tests.mutants.mutant import Mutant
 DATA_PLANE = "stackwright/blueprint/dataplane"
 SCHEDULE = "tests/unit/blueprint/dataplane/test_schedule.py"
 RUNS = "tests/unit/controllers/dataplane/test_runs.py"
+BEGINNINGS = "tests/unit/controllers/dataplane/test_beginnings.py"
+FLEET = "tests/unit/controllers/node_services/test_fleet.py"
+DEPLOYMENT = "tests/unit/controllers/node_services/test_deployment.py"
+REMOVAL = "tests/unit/controllers/node_services/test_removal.py"
+PAGES = "tests/runtime/test_other_api.py"
+ANSWERED = f"{REMOVAL}::test_nothing_is_stopped_before_all_questions_are_answered"
 
 MUTANTS = (
     Mutant(
         "a run that failed leaves the inputs of before applied",
         f"{DATA_PLANE}/records.py",
-        'appliedHash=entry.inputHash if applied else ""',
-        "appliedHash=entry.inputHash if applied else record.appliedHash",
+        'left = "" if begun else record.appliedHash',
+        "left = record.appliedHash",
         (f"{SCHEDULE}::test_a_run_that_did_not_get_to_its_end_leaves_nothing_that_can_be_relied_on",),
     ),
     Mutant(
         "a node runs again before it has recorded its last run",
         f"{DATA_PLANE}/schedule.py",
-        "not is_recorded(run, records[entry.name])",
+        "not is_recorded(run, candidate.records)",
         "False",
         (f"{SCHEDULE}::test_every_node_comes_to_its_end_in_order_and_never_twice_at_once",),
     ),
@@ -29,10 +35,138 @@ MUTANTS = (
         (f"{SCHEDULE}::test_a_node_that_failed_waits_longer_each_time_and_runs_alone",),
     ),
     Mutant(
+        "the first node that is due does not wait for others",
+        f"{DATA_PLANE}/schedule.py",
+        "return gather - (now - min(known)).total_seconds()",
+        "return 0.0",
+        (f"{FLEET}::test_the_first_that_is_due_waits_for_others_and_not_for_longer",),
+    ),
+    Mutant(
+        "a service on nodes changes all of them at once",
+        "stackwright/controllers/node_services/fleet.py",
+        "most = limit_of(seen.role.spec.maxUnavailable, len(seen.resources))",
+        "most = None",
+        (f"{FLEET}::test_max_unavailable_bounds_what_is_changed_at_once",),
+    ),
+    Mutant(
         "a pod that is left of a deleted run does not hold its nodes",
         "stackwright/controllers/dataplane/occupancy.py",
-        "if of and of != run.metadata.name and",
-        "if False and of != run.metadata.name and",
+        "if of and not own and pod",
+        "if False and pod",
         (f"{RUNS}::test_who_has_a_node",),
+    ),
+    Mutant(
+        "a run that never began takes away what was applied",
+        f"{DATA_PLANE}/records.py",
+        'left = "" if begun else record.appliedHash',
+        'left = ""',
+        (
+            f"{SCHEDULE}::test_a_run_that_never_began_leaves_everything_as_it_was",
+            f"{SCHEDULE}::test_runs_that_never_begin_leave_no_room_for_more_nodes",
+        ),
+    ),
+    Mutant(
+        "a run has never begun although a pod worked",
+        "stackwright/controllers/dataplane/runs.py",
+        "begun = seen.worked or not seen.given_up",
+        "begun = not seen.given_up",
+        (f"{BEGINNINGS}::test_a_pod_that_begins_while_it_is_deleted_has_begun",),
+    ),
+    Mutant(
+        "a run is over while its pods could still begin",
+        "stackwright/controllers/dataplane/runs.py",
+        "gone = bool(self.given_up) and self.job is None and not self.going",
+        "gone = bool(self.given_up)",
+        (f"{BEGINNINGS}::test_a_run_that_never_began_ends_when_nothing_is_left_that_could_begin",),
+    ),
+    Mutant(
+        "a Job that is given up goes before its pods",
+        "stackwright/controllers/dataplane/runs.py",
+        'uid=metadata.uid, propagation="Foreground")',
+        "uid=metadata.uid)",
+        (f"{BEGINNINGS}::test_a_run_that_never_began_ends_when_nothing_is_left_that_could_begin",),
+    ),
+    Mutant(
+        "a run waits for ever for a pod after one that failed",
+        "stackwright/controllers/dataplane/beginnings.py",
+        "since = podless",
+        "since = None",
+        (f"{BEGINNINGS}::test_a_pod_that_is_refused_after_another_one_failed_is_not_waited_for_without_end",),
+    ),
+    Mutant(
+        "a run whose values are refused is not looked at again",
+        "stackwright/controllers/dataplane/runs.py",
+        "yield replace(wrong, after=LATE)",
+        "yield wrong",
+        (f"{BEGINNINGS}::test_whatever_a_run_lacks_it_is_looked_at_again",),
+    ),
+    Mutant(
+        "a run takes what has the name of its own for its own",
+        "stackwright/controllers/dataplane/occupancy.py",
+        "controller is not None and controller.uid == owner.metadata.uid",
+        "controller is not None",
+        (
+            f"{BEGINNINGS}::test_a_job_of_an_earlier_run_of_the_same_name_is_not_its_own",
+            f"{RUNS}::test_a_job_has_its_nodes_until_it_has_ended",
+        ),
+    ),
+    Mutant(
+        "a run of a user's can be the last of its nodes",
+        f"{DATA_PLANE}/schedule.py",
+        "for run in filter(is_numbered, runs):",
+        "for run in runs:",
+        (f"{SCHEDULE}::test_a_users_run_with_the_highest_number_is_not_the_last_one",),
+    ),
+    Mutant(
+        "a compute is down because nobody knows how it is",
+        "stackwright/controllers/node_services/deployment.py",
+        "service.sign.doubt(answer, host)",
+        '""',
+        (f"{DEPLOYMENT}::test_a_cell_whose_database_is_down_takes_no_readiness_away",),
+    ),
+    Mutant(
+        "a compute goes while the database of its cell does not answer",
+        "stackwright/controllers/node_services/removal.py",
+        "if why := sign.doubt(answer, host):",
+        'if why := "":',
+        (ANSWERED,),
+    ),
+    Mutant(
+        "a compute goes while a resize is not confirmed",
+        "stackwright/services/nova/node_services.py",
+        'frozenset({"confirmed", ',
+        'frozenset({"confirmed", "finished", ',
+        (ANSWERED, f"{REMOVAL}::test_servers_that_move_from_or_to_a_machine_are_on_it"),
+    ),
+    Mutant(
+        "any list says that no server is on a machine",
+        "stackwright/controllers/node_services/removal.py",
+        "listed = answer.get(key)",
+        "listed = answer.get(key) or next((each for each in answer.values() if isinstance(each, list)), None)",
+        (ANSWERED, f"{REMOVAL}::test_only_a_list_of_servers_says_what_is_there"),
+    ),
+    Mutant(
+        "a compute goes by the first page of its migrations",
+        "stackwright/adapters/identity/other_api.py",
+        "following, known = _find_next(whole), [asked]",
+        "following, known = None, [asked]",
+        (f"{PAGES}::test_all_pages_of_a_list_are_read",),
+    ),
+    Mutant(
+        "a machine is told of a subnet in which its address is not",
+        "stackwright/blueprint/addresses/allocation.py",
+        "waits += _find_displaced(place, held)",
+        "pass",
+        (
+            "tests/unit/blueprint/addresses/test_allocation.py"
+            "::test_no_machine_is_told_of_a_subnet_in_which_its_address_is_not",
+        ),
+    ),
+    Mutant(
+        "a condition shows a variable of a Secret",
+        "stackwright/controllers/node_services/preparation.py",
+        "{variables.plain.get(name, 'another')}",
+        "{variables.all.get(name, 'another')}",
+        (f"{DEPLOYMENT}::test_no_message_shows_a_variable_of_a_secret",),
     ),
 )

@@ -2,7 +2,9 @@
 
 from tests.mutants.mutant import Mutant
 
+CHILD = "stackwright/kube/shapes/child.py"
 CHILDREN = "stackwright/kube/shapes/children.py"
+OUTCOME = "stackwright/kube/shapes/outcome.py"
 VERSIONS = "stackwright/kube/shapes/versions.py"
 EVERY_SERVICE = "tests/functional/services/test_cases.py"
 ON_FAULTS = "tests/runtime/test_service_controller.py"
@@ -12,7 +14,7 @@ LAST_MOMENT = "tests/functional/test_last_moment.py"
 MUTANTS = (
     Mutant(
         "the content of a Secret stands in status.overridden",
-        CHILDREN,
+        OUTCOME,
         "if item.of.kind == Secret.kind:",
         "if False:",
         (f"{COMPOSITE}::test_the_status_tells_what_is_asked_for_in_place_of_what_others_set",),
@@ -50,14 +52,14 @@ MUTANTS = (
     ),
     Mutant(
         "what others own by the parent is pruned",
-        CHILDREN,
+        CHILD,
         "        and mark in resource.metadata.annotations\n    )",
         "    )",
         (f"{COMPOSITE}::test_what_others_made_by_the_parent_is_not_pruned",),
     ),
     Mutant(
         "a composite prunes whatever is waited for",
-        CHILDREN,
+        CHILD,
         "if (prune or forsaken(resource))\n        and key not in wanted",
         "if key not in wanted",
         (f"{COMPOSITE}::test_nothing_is_pruned_while_something_is_waited_for",),

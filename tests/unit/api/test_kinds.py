@@ -10,6 +10,7 @@ import pytest
 
 from stackwright import services
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
+from stackwright.api.network import Reservation
 from stackwright.api.topology import Topology
 from stackwright.cli.commands import crds
 from stackwright.kube.crd import generate
@@ -24,7 +25,7 @@ STORABLE = 1_000_000
 KINDS = services.kinds()
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=[kind.kind.name for kind in KINDS])
 # These are only read, upstream as here: whoever refers to one reports how that went.
-READ = (Topology, OpenStackDataPlaneService)
+READ = (Topology, OpenStackDataPlaneService, Reservation)
 REPORTING = [kind for kind in KINDS if kind not in READ]
 every_kind_that_reports = pytest.mark.parametrize("kind", REPORTING, ids=[kind.kind.name for kind in REPORTING])
 

@@ -8,7 +8,7 @@ import pytest
 from stackwright.blueprint.children import Later, find_ready, put_in_order
 from stackwright.kube.plan import Wait
 from stackwright.kube.resource import Condition, Resource
-from stackwright.kube.shapes.children import Child, child
+from stackwright.kube.shapes.child import Child, child
 from stackwright.services.memcached.kinds import Memcached
 
 CELL0, API, CELL1 = (f"Memcached/{name}" for name in ("cell0", "api", "cell1"))

@@ -7,8 +7,11 @@ import pytest
 
 from stackwright import services
 from stackwright.api.ansibleee import OpenStackAnsibleEE
+from stackwright.api.node_sections import OWN_MOUNTS, OWN_VOLUMES
 from stackwright.blueprint import mounts
 from stackwright.controllers import admission
+from stackwright.controllers.dataplane import run_job
+from stackwright.kube import fields
 from stackwright.kube.resource import CustomResource
 from stackwright.services.glance.kinds import Glance
 from stackwright.services.keystone.kinds import KeystoneAPI
@@ -40,9 +43,7 @@ def keystone(volumes: list[Any], places: list[Any]) -> KeystoneAPI:
             [(f"spec.{AT}.mounts[1].name", "there is no volume kyes beside it (there is: keys)")],
             id="a-misspelt-volume",
         ),
-        pytest.param(
-            [{"emptyDir": {}}], [], [(f"spec.{AT}.volumes[0].name", "needs a name")], id="a-volume-without-a-name"
-        ),
+        pytest.param([{"emptyDir": {}}, {"name": {}}], [], [], id="volumes-without-a-name-are-told-elsewhere"),
         pytest.param(
             [VOLUME, VOLUME],
             [MOUNT],
@@ -95,6 +96,49 @@ def test_admission_refuses_it_in_every_kind_that_has_mounts(resource: CustomReso
     (webhook,) = admission.webhooks((type(resource),), nothing_known)
     assert webhook.validate is not None
     assert path in [error.field for error in webhook.validate(None, resource).errors]
+
+
+@pytest.mark.parametrize(
+    ("propagation", "met"),
+    [
+        pytest.param(((), ()), True, id="both-for-all-pods"),
+        pytest.param((("Glance",), ()), True, id="one-for-all-pods"),
+        pytest.param((("Glance",), ("glance", "Nova")), True, id="both-for-the-same"),
+        pytest.param((("Glance",), ("Nova",)), False, id="for-different-pods"),
+    ],
+)
+def test_two_entries_for_one_pod_do_not_collide(
+    propagation: tuple[tuple[str, ...], tuple[str, ...]], met: bool
+) -> None:
+    entries = [{"volumes": [VOLUME], "mounts": [MOUNT], "propagation": names} for names in propagation]
+    spec = {"secret": "s", "databaseInstance": "db", "extraMounts": [{"extraVol": entries}]}
+    found = [path for path, _ in mounts.problems(msgspec.convert({"spec": spec}, KeystoneAPI))]
+    at = "spec.extraMounts[0].extraVol[1]"
+    assert found == ([f"{at}.volumes[0].name", f"{at}.mounts[0].mountPath"] if met else [])
+
+
+@pytest.mark.parametrize("name", ["config", "data", "wait-token", "fernet-keys"])
+def test_the_names_of_a_services_own_volumes_are_taken(name: str) -> None:
+    blueprint = services.blueprint_of(KeystoneAPI)
+    assert blueprint is not None
+    volume = {"name": name, "emptyDir": {}}
+    place = {"name": name, "mountPath": "/var/lib/openstack/config"}
+    found = [path for path, _ in mounts.of_service(blueprint, keystone([volume], [place]))]
+    assert found == [f"spec.{AT}.volumes[0].name", f"spec.{AT}.mounts[0].mountPath"]
+
+
+def test_the_names_of_a_runs_own_volumes_are_taken() -> None:
+    spec = {"playbookContents": "[]", "inventorySecretName": "s", "dataSources": [{"secretRef": {"name": "a"}}]}
+    run = msgspec.convert({"metadata": {"name": "run", "namespace": "n"}, "spec": spec}, OpenStackAnsibleEE)
+    pod = run_job.describe_job(run, "image:1")["spec"]["template"]["spec"]
+    # Of the files of a service, the name or the path ends with a word that nobody writes by chance.
+    assert {volume["name"] for volume in pod["volumes"]} - OWN_VOLUMES == {f"hidden-{fields.digest('a')}"}
+    places = {mount["mountPath"] for mount in pod["containers"][0]["volumeMounts"]}
+    assert places >= OWN_MOUNTS
+    extra_volume = {"volumes": [{"name": "env", "emptyDir": {}}], "mounts": [{"name": "env", "mountPath": "/tmp"}]}
+    run = msgspec.convert({"spec": {**spec, "extraMounts": [extra_volume]}}, OpenStackAnsibleEE)
+    at = "spec.extraMounts[0]"
+    assert [path for path, _ in mounts.problems(run)] == [f"{at}.volumes[0].name", f"{at}.mounts[0].mountPath"]
 
 
 def test_volumes_of_a_run_are_checked_too() -> None:

@@ -79,11 +79,13 @@ def importers(word: str) -> set[str]:
 
 
 # Questions that are asked of one need alone: the password of a service that runs elsewhere, the options in a user's
-# Secrets, and which kinds an API of another service is read from. Every service has the Topologies of its components.
+# Secrets, which kinds an API of another service is read from, and which changes wake a service that counts
+# resources. Every service has the Topologies of its components.
 ASKED = {
     "Password": {"controllers/service/decide.py"},
     "Snippets": {"controllers/service/refusals.py"},
     "Api": {"controllers/needs.py"},
+    "Census": {"controllers/needs.py"},
     "Topologies": {"blueprint/service.py"},
 }
 

@@ -11,6 +11,7 @@ from stackwright.api.base import JsonObject
 from stackwright.api.exposure import RoutedOverride
 from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Facts, IdentityFacts
 from stackwright.blueprint.needs import Login
+from stackwright.blueprint.network import Listen, Network
 from stackwright.blueprint.policies import Surroundings, pod_labels, rules, values
 from stackwright.blueprint.service import Component, Endpoint, Service
 
@@ -273,3 +274,14 @@ def test_the_label_that_pods_carry_is_the_one_that_who_provides_looks_for() -> N
         found = rules(provider, resource(provider, name), facts(name), AROUND)["ingress"]["server"]
         wanted = [peer["podSelector"]["matchLabels"] for rule in found for peer in rule["from"]]
         assert any(set(each.items()) <= set(labels.items()) for each in wanted), service
+
+
+def test_a_name_server_is_open_to_anybody_and_asks_the_servers_that_the_user_names() -> None:
+    listens = (Listen(5353, by="anybody", protocol="UDP"), Listen(5353, by="anybody"))
+    serving = replace(blueprint("memcached"), network=Network(listens=listens, resolves=lambda _: (53, 5300)))
+    found = rules(serving, resource(serving, "names"), facts("names"), AROUND)
+    both = [{"port": port, "protocol": protocol} for port in (53, 5300) for protocol in ("UDP", "TCP")]
+    assert found == {
+        "egress": [{"ports": both}],
+        "ingress": {"server": [{"ports": [{"port": 5353, "protocol": "UDP"}]}, {"ports": tcp(5353)}]},
+    }

@@ -9,7 +9,7 @@ from stackwright import services
 from stackwright.api import forms
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.api.controlplane import OpenStackControlPlane
-from stackwright.blueprint import cron, node_ports, quantities, ranges
+from stackwright.blueprint import bounds, cron, node_ports, quantities, ranges
 from stackwright.kube.errors import ConfigError
 from stackwright.kube.quantities import amount
 from stackwright.services.glance.kinds import Glance
@@ -40,7 +40,7 @@ def wrong(kind: type[CustomResource], spec: JsonObject) -> list[str]:
 )
 def test_a_cron_expression_is_one(said: str) -> None:
     assert cron.problem(said) == ""
-    assert ranges._compiled(forms.CRON).search(said)
+    assert bounds._compiled(forms.CRON).search(said)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_cron_expression_is_one(said: str) -> None:
 )
 def test_a_cron_field_out_of_range_is_named(said: str, names: str) -> None:
     assert names in cron.problem(said)
-    assert not ranges._compiled(forms.CRON).search(said), "the schema says it too"
+    assert not bounds._compiled(forms.CRON).search(said), "the schema says it too"
 
 
 @pytest.mark.parametrize(
@@ -191,11 +191,11 @@ def test_the_templates_of_the_umbrella_are_asked_alike() -> None:
     ["", "keystone", "a/b/c:1", "localhost:5000/a:1", "registry.example/a@sha256:" + "0" * 64, "Host.example/a_b/c__d"],
 )
 def test_an_image_is_one(said: str) -> None:
-    assert ranges._compiled(forms.IMAGE).search(said)
+    assert bounds._compiled(forms.IMAGE).search(said)
 
 
 @pytest.mark.parametrize(
     "said", ["UPPER", "a:", "a@sha256:0", "http://a/b", "a//b", "/a", "a/", "a b", ":1", "a:" + "t" * 129, "a/-b"]
 )
 def test_what_is_no_image_is_none(said: str) -> None:
-    assert not ranges._compiled(forms.IMAGE).search(said)
+    assert not bounds._compiled(forms.IMAGE).search(said)

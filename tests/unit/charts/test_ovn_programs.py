@@ -39,7 +39,7 @@ Servers:
 @pytest.fixture
 def programs(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
     # RabbitMQ's programs have a module of the same name.
-    names = ("cluster", "chassis", "programs", "kubernetes", "controller")
+    names = ("cluster", "chassis", "programs", "kubernetes", "controller", "tunnels", "bridges", "controller_process")
     monkeypatch.syspath_prepend(str(FILES))
     yield {name: importlib.import_module(name) for name in names}
     for name in names:

@@ -71,3 +71,53 @@ def test_the_same_again_changes_nothing_and_is_no_failure(cloud: Path) -> None:
     imported(cloud, files)
     done = imported(cloud, files)
     assert (done.exit_code, done.stdout) == (0, "The control plane has all of it already; nothing changes.\n")
+
+
+NODE_SET = """\
+apiVersion: dataplane.openstack.org/v1beta1
+kind: OpenStackDataPlaneNodeSet
+metadata: {name: edpm}
+spec:
+  services: [run-os, telemetry]
+  nodeTemplate: {ansibleSSHPrivateKeySecret: key}
+  nodes:
+    compute-0: {ansible: {ansibleHost: 192.0.2.1, ansibleVars: {timesync_ntp_servers: [], edpm_kernel_args: x}}}
+"""
+
+
+def test_a_file_with_node_sets_is_printed_as_ours(tmp_path: Path) -> None:
+    path = tmp_path / "nodes.yaml"
+    path.write_text(NODE_SET)
+    done = CliRunner().invoke(cli, ["config", "import", str(path)])
+    assert done.exit_code == exit_codes.DONE
+    role, node = yaml.safe_load_all(done.stdout)
+    assert (role["kind"], role["spec"]["services"]) == ("OpenStackDataPlaneRole", ["run-os"])
+    assert (node["kind"], node["spec"]["ansibleHost"]) == ("OpenStackDataPlaneNode", "192.0.2.1")
+    assert f"  {path}: OpenStackDataPlaneNodeSet edpm\n" in done.stderr
+    assert "    spec.services: telemetry is left out: telemetry is not there yet\n" in done.stderr
+    assert "no role of our collection reads edpm_kernel_args\n" in done.stderr
+    assert "Nothing was changed; pass --yes to apply it." in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param("a: [1\n", "nodes.yaml, line 2: this is not YAML", id="no-yaml"),
+        pytest.param(NODE_SET.replace("{ansibleHost: 192", "[{x: 192"), "nodes.yaml, line", id="half-a-file"),
+        pytest.param(NODE_SET.replace("NodeSet", "Node"), "have no OpenStackDataPlaneNodeSet", id="another-kind"),
+        pytest.param(NODE_SET.replace("Secret: key", "Secret: [key]"), "line 6: spec.nodeTemplate", id="a-wrong-value"),
+    ],
+)
+def test_a_broken_file_is_not_converted(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "nodes.yaml"
+    path.write_text(text)
+    done = CliRunner().invoke(cli, ["config", "import", str(path)])
+    assert (done.exit_code != exit_codes.DONE, done.stdout) == (True, "")
+    assert said in done.stderr
+
+
+def test_a_file_of_a_control_plane_goes_with_a_directory(cloud: Path) -> None:
+    done = CliRunner().invoke(cli, ["config", "import", str(cloud), "-f", str(cloud)])
+    assert (done.exit_code, "goes with a directory" in done.stderr) == (exit_codes.WRONG_CALL, True)
+    done = CliRunner().invoke(cli, ["config", "import", str(cloud), str(cloud.parent)])
+    assert (done.exit_code, "one directory, or files" in done.stderr) == (exit_codes.WRONG_CALL, True)

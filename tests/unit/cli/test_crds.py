@@ -3,17 +3,17 @@
 from pathlib import Path
 
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from stackwright import services
 from stackwright.cli.commands.crds import crds, files
+from stackwright.kube import documents
 
 
 def test_all_definitions_are_printed() -> None:
     result = CliRunner().invoke(crds)
 
-    names = [body["metadata"]["name"] for body in yaml.safe_load_all(result.output)]
+    names = [body["metadata"]["name"] for body in documents.read(result.output)]
     assert names == [kind.kind.crd_name for kind in services.kinds()]
 
 
@@ -21,7 +21,7 @@ def test_all_definitions_are_printed() -> None:
 def test_one_kind_is_printed_by_any_of_its_names(name: str) -> None:
     result = CliRunner().invoke(crds, ["--kind", name])
 
-    assert [body["spec"]["names"]["kind"] for body in yaml.safe_load_all(result.output)] == ["OpenStackControlPlane"]
+    assert [body["spec"]["names"]["kind"] for body in documents.read(result.output)] == ["OpenStackControlPlane"]
 
 
 def test_an_unknown_kind_is_answered_with_those_that_there_are() -> None:

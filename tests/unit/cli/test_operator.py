@@ -3,6 +3,8 @@
 import io
 import json
 import logging
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -123,3 +125,13 @@ class TestLogLines:
         structlog.get_logger().debug("not said")
         (line,) = stream.getvalue().splitlines()
         assert line.endswith("leading lease=one")
+
+
+def test_an_operator_does_without_what_only_terminals_need() -> None:
+    program = (
+        "import sys; from stackwright.cli.commands.operator import load_log; load_log(); "
+        "import stackwright.controllers.operator_process; "
+        "print(sorted({'rich', 'pygments'} & set(sys.modules))); import rich; print(rich is sys.modules['rich'])"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert answer.stdout.split("\n")[:2] == ["[]", "True"]

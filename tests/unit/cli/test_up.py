@@ -5,8 +5,11 @@ from pathlib import Path
 import pytest
 
 from stackwright.cli import clouds
-from stackwright.cli.commands.up import FIRST_SERVER, Place, hints
+from stackwright.cli.commands.up import FIRST_SERVER, hints, server_hints
+from stackwright.cli.places import Place
 from stackwright.kube.errors import ConfigError
+from stackwright.local.cluster.spare_network import SpareNetwork
+from stackwright.local.first_server.creation import FirstServer
 from tests.unit.cli.test_main import run
 
 ROOT = Path(__file__).parents[3]
@@ -112,10 +115,46 @@ def test_hints_can_be_copied(place: Place, cloud: bool, lines: list[str]) -> Non
 
 
 def test_the_example_has_a_network_and_a_first_server() -> None:
-    place = Place(Path("/state/mine/kubeconfig"), None, " --name mine", {"operator": "operator:1"}, "spare0 leads out")
+    spare = SpareNetwork("10.192.1.0/24")
+    place = Place(Path("/state/mine/kubeconfig"), None, " --name mine", {"operator": "operator:1"}, spare)
     lines = hints(place, True, with_example=True)
     assert lines[1] == "Server:   examples/first-server.sh --name mine"
-    assert "Network:  spare0 leads out (source <(stackwright local network --name mine))" in lines
+    (network,) = (line for line in lines if line.startswith("Network:"))
+    assert network.startswith("Network:  spare0 of the node leads to 10.192.1.0/24; ")
+    assert network.endswith("(source <(stackwright local network --name mine))")
     assert (ROOT / FIRST_SERVER).stat().st_mode & 0o100
     # Of other clouds we do not know what a server needs there.
     assert not any(FIRST_SERVER in line for line in hints(place, True))
+
+
+def test_the_first_server_is_reached_in_three_ways() -> None:
+    place = Place(Path("/state/mine/kubeconfig"), None, " --name mine", {}, key=Path("/state/mine/first-server-key"))
+    server = FirstServer("first", "compute-1", "10.192.1.57", "http://10.192.0.2:30080/vnc_lite.html?token=a")
+    said = "\n".join(server_hints(place, server))
+    assert "first runs on compute-1; 10.192.1.57 answers a ping" in said
+    assert "ssh -i /state/mine/first-server-key -o StrictHostKeyChecking=accept-new root@10.192.1.57" in said
+    assert "Console:  http://10.192.0.2:30080/vnc_lite.html?token=a" in said
+    # What a second call finds has no URL that still opens, and may run elsewhere by now.
+    found = server_hints(place, FirstServer("first", "", "10.192.1.57"))
+    assert found[0] == "Server:   first; 10.192.1.57 answers a ping (curl http://10.192.1.57)"
+    again = "source <(stackwright openrc --name mine); openstack console url show first"
+    assert found[2:] == [f"Console:  {again}"]
+    assert server_hints(place, None) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        pytest.param(("--nodes", "2", "--cloud", "none"), "--nodes are for a cloud", id="without-a-cloud"),
+        pytest.param(("--nodes", "2", "--context", "theirs"), "beside a cluster on this machine", id="elsewhere"),
+        pytest.param(
+            ("--nodes", "2", "--cloud", str(ROOT / "examples" / "cloud" / "openstack.yaml")),
+            "has 0 resources of kind OpenStackDataPlaneRole",
+            id="without-a-role",
+        ),
+    ],
+)
+def test_machines_that_would_belong_to_nothing_are_refused(words: tuple[str, ...], said: str) -> None:
+    done = run("up", *words)
+    assert done.returncode == 2
+    assert said in " ".join(done.stderr.split())

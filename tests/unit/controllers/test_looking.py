@@ -5,15 +5,16 @@ from typing import Any
 import pytest
 import structlog
 
+from stackwright.blueprint.generated import Reader
 from stackwright.blueprint.service import Service
-from stackwright.controllers.looking import Interests
+from stackwright.controllers.looking import Interests, forgetting
 from stackwright.controllers.service import ServiceController
-from stackwright.kube.builtin import ConfigMap, Node
-from stackwright.kube.controller import Context
+from stackwright.kube.builtin import ConfigMap, Node, Secret
+from stackwright.kube.controller import Context, Controller
 from stackwright.kube.errors import Blocked
 from stackwright.kube.informer import Change
 from stackwright.kube.informers import Informers
-from stackwright.kube.resource import ObjectMeta
+from stackwright.kube.resource import Key, ObjectMeta
 from stackwright.services.keystone.service import SERVICE
 from tests.unit.controllers.test_service_decide import ENVIRONMENT
 
@@ -52,6 +53,30 @@ def test_who_looked_into_another_namespace_is_woken_by_what_comes_there() -> Non
     assert tuple(wakes(ConfigMap(metadata=ObjectMeta(name="host", namespace="ironic")))) == ()
 
 
+def test_a_reader_wakes_those_alone_who_miss_the_secret_that_it_reads() -> None:
+    interests = Interests()
+    wakes = interests.watch_readers(Reader(ConfigMap, lambda config: config.data.values()))
+    first, further = (ConfigMap(metadata=READER.metadata, data={"of": name}) for name in ("keys", "others"))
+    around = context("openstack")
+    around.informers.following(Secret)
+    look = interests.begin(READER, around)
+    look(Secret, "keys")
+    assert tuple(wakes.to(first)) == (), "it is there, and nobody was looked for"
+    look.of_kind(ConfigMap)
+    assert tuple(wakes.to(first)) == (READER.key,)
+    assert tuple(wakes.to(further)) == ()
+
+
+def test_only_what_reads_more_than_before_is_a_new_reader() -> None:
+    counts = Reader(ConfigMap, lambda config: config.data.values()).counts
+    none, one = (ConfigMap(metadata=READER.metadata, data=data) for data in ({}, {"of": "keys"}))
+    assert counts(Change(None, one))
+    assert counts(Change(none, one))
+    assert not counts(Change(None, none))
+    assert not counts(Change(one, one))
+    assert not counts(Change(one, None))
+
+
 @pytest.mark.parametrize(
     ("served", "namespace", "refused"),
     [
@@ -83,3 +108,19 @@ def test_a_service_with_an_endpoint_is_woken_by_a_node_that_moves_and_not_by_its
     assert when(Change(node("192.0.2.1"), node("192.0.2.2")))
     assert not when(Change(node("192.0.2.1"), node("192.0.2.1", "later")))
     assert when(Change(None, node("192.0.2.1")))
+
+
+async def test_what_is_gone_is_forgotten() -> None:
+    interests, there = Interests(), context()
+    there.informers.of(ConfigMap)
+    interests.begin(READER, there)(ConfigMap, "x")
+    wakes = interests.watch(ConfigMap).to
+    one = ConfigMap(metadata=ObjectMeta(name="x", namespace="openstack"))
+
+    async def reconcile(key: Key, context: Context) -> None:
+        """Do nothing: what is forgotten does not depend on it."""
+
+    assert tuple(wakes(one)) == (READER.key,)
+    await forgetting(Controller("test", ConfigMap, reconcile), interests.forget).reconcile(READER.key, there)
+    assert tuple(wakes(one)) == ()
+    assert not interests._looked

@@ -35,7 +35,7 @@ def names(controllers: tuple[Controller, ...]) -> set[str]:
 
 def test_every_kind_has_a_controller(controllers: tuple[Controller, ...]) -> None:
     # These are only read: by all that refer to them.
-    read = {"Topology", "OpenStackDataPlaneService"}
+    read = {"Topology", "OpenStackDataPlaneService", "Reservation"}
     assert names(controllers) == {kind.kind.name for kind in services.kinds()} - read
     readers = {controller.kind for controller in controllers if Topology in controller.kinds}
     assert readers >= {kind for kind in services.kinds() if issubclass(kind, ServiceResource)}

@@ -9,7 +9,7 @@ from stackwright.api.base import ObjectMeta
 from stackwright.controllers.service import trials
 from stackwright.kube.builtin import Job, Pod, Secret, StatefulSet
 from stackwright.kube.resource import OwnerReference
-from stackwright.kube.shapes.children import Child, child
+from stackwright.kube.shapes.child import Child, child
 from stackwright.services.mariadb.kinds import Galera
 from stackwright.services.mariadb.service import SERVICE as MARIADB
 from stackwright.services.nova.kinds.services import NovaScheduler

@@ -16,6 +16,10 @@ GIVEN = "ends"
 # A new wait gets a line here, and so a thought.
 WHO_ENDS = {
     # Others are at it.
+    # The IPSet itself says whether somebody has to act.
+    "AddressesNotReady": {ITSELF},
+    "AddressesRequested": {ITSELF},
+    "AddressReleasing": {ITSELF},
     "ApiNotReady": {ITSELF},
     # `deploy: false` is a wish, and no fault.
     "DeployIsOff": {ITSELF},
@@ -29,10 +33,14 @@ WHO_ENDS = {
     "MariaDBServerGoing": {ITSELF},
     "MariaDBServerNotReady": {ITSELF},
     "MemcachedNotReady": {ITSELF},
+    # A Job of an earlier run goes with that one.
+    "NameTaken": {ITSELF},
     "NodeAddressMissing": {ITSELF},
     "NodeBusy": {ITSELF},
     "NodeNotReady": {ITSELF},
     "NodePortMissing": {ITSELF},
+    # The run is given up, and its role plans another one.
+    "NotBegun": {ITSELF},
     "NotAdopted": {ITSELF},
     "NotAsked": {ITSELF},
     "NotUp": {ITSELF},
@@ -51,6 +59,7 @@ WHO_ENDS = {
     "MariaDBDatabaseMissing": {AUTHOR},
     "MariaDBServerMissing": {AUTHOR},
     "MemcachedMissing": {AUTHOR},
+    "NetConfigMissing": {AUTHOR},
     "NodeMissing": {AUTHOR},
     "NotProvisioned": {AUTHOR},
     "RabbitMqMissing": {AUTHOR},
@@ -67,14 +76,22 @@ WHO_ENDS = {
     "ChartMissing": {USER},
     "DatabaseElsewhere": {USER},
     "DeployedTwice": {USER},
+    "HostNameDiffers": {USER},
+    "HostNameChanged": {USER},
     "ImageMissing": {USER},
     # A service that another one needs goes after it; servers on it are the user's to move.
     "InUse": {ITSELF, USER},
+    "Invalid": {USER},
+    "InvalidInput": {USER},
     "InventoryMissing": {USER},
     "KeyInvalid": {USER},
-    "MachineTaken": {USER},
+    "MachineChanged": {USER},
+    # The other node may be on its way out.
+    "MachineTaken": {ITSELF, USER},
     "NameDiffers": {USER},
+    "NetConfigInvalid": {USER},
     "NotAskedFor": {USER},
+    "NotTheOnlyOne": {USER},
     "SecretInvalid": {USER},
     "TopologyMissing": {USER},
     "VariableInvalid": {USER},

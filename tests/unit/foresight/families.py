@@ -12,7 +12,7 @@ from stackwright.blueprint.facts import DatabaseFacts, Facts
 from stackwright.blueprint.needs import Database, Each, Given, Password
 from stackwright.blueprint.needs.given import GIVEN_DATABASE, database_secret
 from stackwright.blueprint.service import Component, ConfigFile, Export, Job, Service
-from stackwright.kube.shapes.children import Child, child
+from stackwright.kube.shapes.child import Child, child
 
 GROUP = "tavern.openstack.org"
 

@@ -62,6 +62,52 @@ def test_nodes_stand_below_their_role_with_their_phase() -> None:
     assert service.state is State.READY
 
 
+OVER = {**ready("False", "two failed"), "finishedAt": "2026-11-16T10:00:00Z"}
+DONE = {**ready("True", "Setup complete"), "phase": "Deployed"}
+
+
+def deployed(*runs: OpenStackAnsibleEE, **services: Any) -> Objects:
+    """Return two nodes that are deployed, with runs of their role."""
+    nodes = [
+        made(OpenStackDataPlaneNode, name, "edpm", {"role": "compute"}, {**DONE, "services": services.get(name, [])})
+        for name in ("one", "two")
+    ]
+    return Objects((made(OpenStackDataPlaneRole, "compute", status=ready("True", "")), *nodes, *runs))
+
+
+def run(name: str, status: Any, owner: str = "compute") -> OpenStackAnsibleEE:
+    return made(OpenStackAnsibleEE, name, owner, {"playbook": "a.b.c"}, status)
+
+
+def test_a_run_that_failed_and_holds_nobody_up_is_past() -> None:
+    (role,) = tree.build(deployed(run("prepare-1", OVER)))
+    assert tree.worst((role,)) is State.READY
+    # As long as a node says that it failed there, it is an error; so is one that somebody made by hand.
+    failed = {"name": "prepare", "failures": 1, "run": "prepare-1"}
+    assert tree.worst(tree.build(deployed(run("prepare-1", OVER), two=[failed]))) is State.ERROR
+    assert tree.worst(tree.build(deployed(run("mine", OVER, owner="")))) is State.ERROR
+
+
+def test_runs_that_are_over_are_counted_and_others_listed() -> None:
+    going = {"conditions": [{"type": "Ready", "status": "False", "severity": "Info", "message": "Ansible runs"}]}
+    past = [run(f"prepare-{number}", OVER) for number in range(3)]
+    (role,) = tree.build(deployed(*past, run("harden-1", going)))
+    lines = cloud_report.lines((role,), NOW)
+    assert [line for line in lines if "prepare-" in line] == []
+    assert lines[1].endswith("nodes: 2 Deployed; 3 finished runs")
+    assert any("OpenStackAnsibleEE harden-1" in line for line in lines)
+    # The last branch of the tree is the last line that is shown.
+    assert lines[-1].startswith("└─")
+
+
+def test_a_role_says_how_far_its_nodes_are() -> None:
+    up = made(NovaExternalCompute, "mine", "one", {"cellName": "nova-cell1"}, {**ready("True", ""), "phase": "Up"})
+    reaching = made(OpenStackDataPlaneNode, "new", "edpm", {"role": "compute"}, {"phase": "Reaching"})
+    fresh = made(OpenStackDataPlaneNode, "fresh", "edpm", {"role": "compute"})
+    (role,) = tree.build(Objects((*deployed().all(), up, reaching, fresh)))
+    assert cloud_report.lines((role,), NOW)[1].endswith("nodes: 1 Waiting, 1 Reaching, 1 Deployed, 1 Up")
+
+
 def test_a_node_waits_for_the_run_that_failed() -> None:
     assert dependencies.list_needed(NODE, OBJECTS) == (("OpenStackAnsibleEE", "prepare-1"),)
 

@@ -8,8 +8,9 @@ from stackwright.kube import discovery, fields
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.plan import Wait
 from stackwright.kube.resource import CompositeStatus, Condition, CustomResource, Kind, ObjectMeta, Resource, Status
-from stackwright.kube.shapes.children import Applied, Apply, Child, Outcome, Prune, child, decide, fingerprint, waves
+from stackwright.kube.shapes.child import Apply, Child, Prune, child, decide, fingerprint, waves
 from stackwright.kube.shapes.composite import composite
+from stackwright.kube.shapes.outcome import Applied, Outcome
 from stackwright.kube.shapes.states import state_of
 
 MARK = "test/applied-configuration"

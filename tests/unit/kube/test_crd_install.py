@@ -29,6 +29,32 @@ def test_differences_are_told_by_path(before: Any, after: Any, paths: list[str])
     assert list(install.differences(before, after)) == paths
 
 
+LABELS = {"app.kubernetes.io/managed-by": "stackwright"}
+WANTED: dict[str, Any] = {
+    "metadata": {"name": "a.b", "labels": LABELS},
+    "spec": {"group": "b", "versions": [{"name": "v1"}]},
+}
+
+
+@pytest.mark.parametrize(
+    ("labels", "spec", "same"),
+    [
+        pytest.param({}, {}, True, id="as-it-is-wanted"),
+        pytest.param(
+            {"theirs": "too"}, {"conversion": {"strategy": "None"}}, True, id="what-others-and-the-server-add"
+        ),
+        pytest.param({"app.kubernetes.io/managed-by": "helm"}, {}, False, id="a-changed-label"),
+        pytest.param({}, {"versions": [{"name": "v1", "served": False}]}, False, id="a-field-that-somebody-added"),
+        pytest.param({}, {"conversion": {"strategy": "Webhook"}}, False, id="a-conversion-that-nobody-asked-for"),
+    ],
+)
+def test_a_definition_that_is_the_wanted_one_is_left_alone(
+    labels: dict[str, str], spec: dict[str, Any], same: bool
+) -> None:
+    body = {"metadata": {"name": "a.b", "labels": LABELS | labels}, "spec": WANTED["spec"] | spec}
+    assert install.matches(msgspec.convert(body, install.Installed), WANTED) is same
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
@@ -66,6 +92,6 @@ def test_a_change_reads_as_a_line(change: DefinitionChange, sentence: str) -> No
     ],
 )
 def test_the_owner_of_a_foreign_definition_is_named(metadata: Any, owner: str) -> None:
-    definition = msgspec.convert({"metadata": {"name": "things.example.org", **metadata}}, install._Installed)
+    definition = msgspec.convert({"metadata": {"name": "things.example.org", **metadata}}, install.Installed)
 
     assert f"things.example.org ({owner})" in install._refusal([definition], "stackwright")

@@ -9,7 +9,7 @@ import pytest
 from stackwright import services
 from stackwright.kube import clock, pace
 from stackwright.kube.conditions import MARK, READY, REQUESTED
-from stackwright.kube.pace import OWN, PAUSE, Course, Pace, is_urgent, pause_of, rest
+from stackwright.kube.pace import OWN, PAUSE, QUIET, Course, Pace, is_urgent, pause_of, rest
 from stackwright.kube.resource import Condition, CustomResource, Kind, ObjectMeta, Status
 
 BEGAN = datetime(2026, 11, 16, tzinfo=UTC)
@@ -111,7 +111,7 @@ def test_when_an_error_that_may_pass_is_urgent(resource: Pot, *, expected: bool)
         pytest.param("Warning", "CrashLoopBackOff", True, 0.0, 3.0, id="unless-a-pod-is-in-trouble"),
         pytest.param("Warning", "CrashLoopBackOff", True, 600.0, 5.0, id="which-is-told-after-five-seconds-at-most"),
         pytest.param("Error", "Unavailable", True, 600.0, 5.0, id="as-is-an-error-that-may-pass"),
-        pytest.param("Info", REQUESTED, True, 0.0, 18.0, id="what-is-below-speaks-first"),
+        pytest.param("Info", REQUESTED, True, 0.0, 30.0, id="what-is-below-speaks-first"),
         pytest.param("Info", REQUESTED, False, 0.0, 18.0, id="also-before-a-users-own"),
         pytest.param("Warning", REQUESTED, False, 0.0, 3.0, id="trouble-waits-for-nobody"),
     ],
@@ -192,6 +192,22 @@ def test_what_was_put_off_for_long_is_due_when_what_is_below_has_spoken() -> Non
     silent = status(reason=REQUESTED, message="It has not reported its state yet")
     assert [story.run(at, silent) for at in (0.0, OWN)] == [False, False]
     assert story.run(OWN + 1, status(reason="Running", message="It is not finished"))
+
+
+@pytest.mark.parametrize("first_pass", [0.0, 4.0, 12.0], ids=lambda seconds: f"a-first-pass-of-{seconds:g}-s")
+def test_a_parent_says_nothing_of_what_is_ready_before_it_had_to_speak(first_pass: float) -> None:
+    parent, below = Story(), Story()
+    parent.resource = below.resource = pot(status())
+    silent = status(reason=REQUESTED, message="It has not reported its state yet")
+    ready = first_pass + QUIET - 0.5
+    said = []
+    for half in range(int(ready * 2)):
+        at = half / 2
+        said.append(at >= first_pass and below.run(at, status(reason="Running", message="It is not finished")))
+        said.append(parent.run(at, silent))
+    assert not any(said)
+    assert below.run(ready, status("True"))
+    assert parent.run(ready, status("True"))
 
 
 def test_what_turns_ready_during_a_pause_is_written_at_once() -> None:

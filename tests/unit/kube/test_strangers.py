@@ -8,7 +8,7 @@ import pytest
 from stackwright.kube.builtin import ConfigMap, Deployment, StatefulSet
 from stackwright.kube.resource import Resource, manifest
 from stackwright.kube.shapes import strangers
-from stackwright.kube.shapes.children import Child, fingerprint
+from stackwright.kube.shapes.child import Child, fingerprint
 from stackwright.services.keystone.kinds import KeystoneAPI
 
 OURS = {"manager": "stackwright", "operation": "Apply"}

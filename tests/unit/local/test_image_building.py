@@ -113,7 +113,7 @@ def test_without_names_all_that_are_run_are_chosen() -> None:
     assert [image.name for image in building.chosen(known, ["base"])] == ["base"]
 
 
-@pytest.mark.parametrize("name", ["ansible-runner", "compute", "guest"])
+@pytest.mark.parametrize("name", ["ansible-runner", "compute", "guest", "tempest"])
 def test_an_image_on_request_is_built_only_by_its_name(name: str) -> None:
     known = building.catalogue()
     assert known.recipes[name].on_request

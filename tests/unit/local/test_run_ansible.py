@@ -42,6 +42,14 @@ def event(name: str, **data: Any) -> dict[str, Any]:
             ("failed", "b"),
             id="the-item-that-failed-speaks",
         ),
+        pytest.param(
+            event(
+                "runner_on_unreachable",
+                res={"msg": "All items", "results": [{"msg": "a"}, {"unreachable": True, "msg": "no route"}]},
+            ),
+            ("unreachable", "no route"),
+            id="the-item-that-met-nobody-speaks",
+        ),
         pytest.param(event("runner_on_failed", ignore_errors=True, res={"msg": "x"}), ("ok", ""), id="it-was-expected"),
         pytest.param(event("runner_on_unreachable", res={"msg": "no route"}), ("unreachable", "no route"), id="away"),
         pytest.param(
@@ -70,6 +78,8 @@ def test_no_secret_stands_in_a_task_or_a_message(tmp_path: Path) -> None:
     )
     (line,) = program.lines(seen, secrets=secrets)
     assert (line["task"], line["message"]) == ("Log in with (hidden)", "(hidden) is on, (hidden)")
+    (line,) = program.lines(event("runner_on_failed", res={"msg": "hunter2 was refused"}), secrets=secrets)
+    assert line["message"] == "(hidden) was refused"
     # A part of a secret must not be left by cutting the message short.
     long = event("runner_on_failed", res={"msg": "x" * (program.LONGEST - 4) + "s3cr3t-word"})
     (line,) = program.lines(long, secrets=secrets)

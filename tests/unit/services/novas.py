@@ -9,7 +9,7 @@ from stackwright.blueprint.children import Later
 from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Endpoints, IdentityFacts, OutsideFacts
 from stackwright.blueprint.service import Service
 from stackwright.kube.plan import Wait
-from stackwright.kube.shapes.children import Child
+from stackwright.kube.shapes.child import Child
 from stackwright.services.nova.facts import NovaFacts
 from stackwright.services.nova.kinds.nova import Nova
 from stackwright.services.nova.nova import NOVA

@@ -48,7 +48,9 @@ TEXTS = ("hunter2\r", "\0hunter2", "\\$hunter2", "$hunter2", "%(hunter2)s", "a\n
 
 def decided(of: str, login: dict[str, str], database: dict[str, str], **spec: Any) -> Any:
     """Return the intent, or the error that refuses it."""
-    contents = {"login": login, "db": database}
+    # What a service makes for itself in a pass before.
+    generated = {entry.name(made(of, "x")): {"key": "made"} for entry in BY_KIND[of].secrets}
+    contents = {"login": login, "db": database, **generated}
     secrets = {name: Secret(metadata=ObjectMeta(name=name), data=encode(said)) for name, said in contents.items()}
     service = BY_KIND[of]
     fields = service.kind.__annotations__["spec"].__struct_fields__

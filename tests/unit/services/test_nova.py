@@ -12,7 +12,7 @@ from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.service import Service
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Wait
-from stackwright.kube.shapes.children import Child
+from stackwright.kube.shapes.child import Child
 from stackwright.services.nova import mapping, programs
 from stackwright.services.nova.cell import CELL
 from stackwright.services.nova.facts import NovaFacts

@@ -1,4 +1,4 @@
-"""When the hosts of a cell are discovered: not before the computes run that are asked for now."""
+"""When the hosts of a cell are discovered: once its computes run, and when Nova gets to know one outside."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,12 +6,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from stackwright.blueprint.needs import Reported
+from stackwright.blueprint.needs import Census, Reported
+from stackwright.kube.informer import Change
 from stackwright.kube.resource import Condition
 from stackwright.services.nova import mapping
 from stackwright.services.nova.cell_needs import cell_needs
 from stackwright.services.nova.kinds.cell import NovaCell
+from stackwright.services.nova.kinds.external_compute import NovaExternalCompute
 from stackwright.services.nova.kinds.nova import Nova
+from stackwright.services.nova.nova import NOVA
+from stackwright.services.nova.parent import Machine
 from tests.unit.services.novas import PARENT, made, nova
 
 ONE = {"fake": {"computeDriver": "fake.FakeDriver", "replicas": 1}}
@@ -54,3 +58,58 @@ def test_the_hosts_are_discovered_once_the_computes_run() -> None:
 )
 def test_nobody_looks_before_the_computes_that_are_asked_for_run(present: NovaCell | None) -> None:
     assert discovery(asked(TWO), present) is None
+
+
+KNOWN = {"discoveredHosts": {"nova-cell1": {"one": "id-1"}}}
+
+
+def outside(name: str = "one", service: str = "id-1", cell: str = "nova-cell1", **status: Any) -> NovaExternalCompute:
+    body = {"metadata": {"name": name, "uid": name}, "spec": {"cellName": cell}}
+    said = {"hostName": name, "serviceID": service, **status}
+    return msgspec.convert({**body, "status": said}, NovaExternalCompute)
+
+
+def machines(resource: Nova, *computes: NovaExternalCompute) -> dict[str, Any] | None:
+    """Return what the job that discovers machines of cell1 is done for; None as long as there are none."""
+    (census,) = (need for need in NOVA.needs if isinstance(need, Census))
+    found = {each.metadata.name: census.read(each) for each in computes}
+    told = {name: machine for name, machine in found.items() if machine is not None}
+    facts = replace(PARENT, done=frozenset({"map-cell1"}), machines=told)
+    return mapping.machine_inputs("cell1", resource, facts)
+
+
+@pytest.mark.parametrize(
+    ("status", "computes", "wanted"),
+    [
+        pytest.param({}, (), None, id="there-are-none"),
+        pytest.param({}, (outside(service=""),), None, id="nova-does-not-know-it-yet"),
+        pytest.param({}, (outside(cell="nova-cell2"),), None, id="it-is-of-another-cell"),
+        pytest.param({}, (outside(),), {"one": "id-1"}, id="a-new-one"),
+        pytest.param(KNOWN, (outside(phase="Starting"),), {"one": "id-1"}, id="one-that-is-down-for-a-while"),
+        pytest.param(KNOWN, (outside(), outside("two", "id-2")), {"one": "id-1", "two": "id-2"}, id="a-second-one"),
+        pytest.param(KNOWN, (), {"one": "id-1"}, id="one-that-is-gone-is-no-reason-to-look"),
+        pytest.param(KNOWN, (outside("two", "id-2"),), {"two": "id-2"}, id="one-came-another-went"),
+        pytest.param(KNOWN, (outside(service="id-9"),), {"one": "id-9"}, id="it-was-deleted-and-came-back"),
+    ],
+)
+def test_one_job_for_each_machine_that_nova_gets_to_know(
+    status: dict[str, Any], computes: tuple[NovaExternalCompute, ...], wanted: dict[str, str] | None
+) -> None:
+    assert machines(nova(status), *computes) == (None if wanted is None else {"machines": wanted})
+
+
+def test_machines_are_mapped_when_their_job_is_done() -> None:
+    there = {"two": Machine("nova-cell1", "two", "id-2")}
+    before = replace(PARENT, done=frozenset({"map-cell1"}), machines=there)
+    assert mapping.met(nova(KNOWN), before) == {"nova-cell1": {"one": "id-1"}}
+    after = replace(before, done=before.done | {"machines-cell1"})
+    assert mapping.met(nova(KNOWN), after) == {"nova-cell1": {"two": "id-2"}}
+    assert mapping.met(nova(KNOWN), replace(PARENT, machines=there)) == {"nova-cell1": {"one": "id-1"}}
+
+
+def test_nova_looks_again_only_when_a_machine_comes_or_goes() -> None:
+    (census,) = (need for need in NOVA.needs if isinstance(need, Census))
+    assert not census.counts(Change(outside(), outside(phase="Starting")))
+    assert not census.counts(Change(None, outside(service="")))
+    assert census.counts(Change(outside(service=""), outside()))
+    assert census.counts(Change(outside(), None))

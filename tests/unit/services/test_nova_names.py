@@ -14,7 +14,7 @@ from stackwright.blueprint.service import Service
 from stackwright.controllers.ownership import Around, check, claims, taken
 from stackwright.kube.builtin import Secret
 from stackwright.kube.resource import ObjectMeta
-from stackwright.kube.shapes.children import Child
+from stackwright.kube.shapes.child import Child
 from stackwright.services.nova.cell import CELL
 from stackwright.services.nova.kinds.cell import NovaCell
 from stackwright.services.nova.kinds.nova import Nova

@@ -11,13 +11,14 @@ import pytest
 from stackwright.controllers.service import former_jobs
 from stackwright.controllers.service.labels import COMPONENT
 from stackwright.kube.builtin import Job
-from stackwright.kube.resource import Condition, ObjectMeta
-from stackwright.kube.shapes.children import Child
+from stackwright.kube.resource import Condition, ObjectMeta, Overridden
+from stackwright.kube.shapes.child import Child
 from stackwright.services.nova import mapping, rows
 from stackwright.services.nova.kinds.cell import NovaCellStatus
 from stackwright.services.nova.kinds.nova import Nova
+from stackwright.services.nova.kinds.services import NovaConductor
 from stackwright.services.nova.nova import NOVA
-from stackwright.services.nova.parent import ParentFacts, Run, former
+from stackwright.services.nova.parent import ParentFacts, Run, former, scaled_by_hand
 from stackwright.services.nova.pod import service_rows
 from tests.unit.services.novas import PARENT, children_of, made, nova
 
@@ -67,6 +68,44 @@ def test_hosts_that_are_too_many_are_named_exactly_and_remembered_until_they_are
     assert rows.stale(resource, FACTS, "cell1") == ["nova-compute/nova-cell1-other-compute-0"]
     assert rows.remembered(resource, FACTS) == before
     assert rows.remembered(resource, done("clean-cell0", "clean-cell1")) == EXACT
+
+
+def by_hand(**counts: int) -> ParentFacts:
+    """Return what is known while somebody scales StatefulSets of cell1 by hand."""
+    found = {name.replace("_", "-"): count for name, count in counts.items()}
+    return replace(FACTS, cells={**FACTS.cells, "cell1": replace(SETTLED, by_hand=found)})
+
+
+def test_hosts_that_came_by_hand_are_remembered_and_deleted_when_they_went_by_hand() -> None:
+    resource = asked(EXACT)
+    scaled = rows.remembered(resource, by_hand(nova_cell1_conductor=3))
+    assert scaled["cell1"] == {"nova-cell1-conductor": 3, "nova-cell1-fake-compute": 1}
+    resource = asked(scaled)
+    # One of them may not be ready for a while, and comes back.
+    for ready in (3, 2, 0):
+        facts = by_hand(nova_cell1_conductor=ready)
+        assert rows.clean_inputs("cell1", resource, facts) is None
+        assert rows.remembered(resource, facts) == scaled
+    assert [job.name for job in rows.jobs(resource)] == ["clean-cell1"]
+    gone = ["nova-conductor/nova-cell1-conductor-1", "nova-conductor/nova-cell1-conductor-2"]
+    assert (rows.clean_inputs("cell1", resource, FACTS) or {})["deleted"] == gone
+    assert rows.remembered(resource, done("clean-cell1")) == EXACT
+
+
+def test_fewer_pods_by_hand_are_down_and_not_gone() -> None:
+    resource = asked({**EXACT, "cell1": {"nova-cell1-conductor": 1, "nova-cell1-fake-compute": 1}})
+    assert rows.remembered(resource, by_hand(nova_cell1_conductor=0, nova_cell1_fake_compute=0)) == EXACT
+
+
+def test_a_service_is_scaled_by_hand_as_long_as_somebody_else_has_its_replicas() -> None:
+    entry = Overridden(resource="StatefulSet/nova-cell1-conductor", field=".spec.replicas", manager="kubectl")
+    other = Overridden(resource="StatefulSet/nova-cell1-conductor", field=".spec.template", manager="kubectl")
+    found: dict[str, Any] = {}
+    for name, overridden in (("scaled", (entry, other)), ("changed", (other,)), ("untouched", ())):
+        status = msgspec.structs.replace(NovaConductor(spec=None).status, readyCount=2, overridden=overridden)  # type: ignore[arg-type]  # only its status is read
+        conductor = NovaConductor(metadata=ObjectMeta(name=name), spec=None, status=status)  # type: ignore[arg-type]  # as above
+        found |= scaled_by_hand((conductor, None))
+    assert found == {"scaled": 2}
 
 
 def test_rows_are_left_alone_until_the_cell_is_as_it_is_to_be() -> None:

@@ -156,6 +156,7 @@ def test_a_node_is_told_what_upstream_tells_it() -> None:
             "ovn-cms-options": "enable-chassis-as-gw,availability-zones=a:b",
         },
         "networks": {"datacentre": "eth1"},
+        "tunnelInterface": "",
         "fakeHosts": {},
         "ovnLogLevel": "info",
     }
@@ -175,6 +176,16 @@ def test_a_fake_host_is_on_one_node() -> None:
     for bad in ({"node-1": ["one"], "node-2": ["one"]}, {"node-1": ["node-1"]}):
         found = list(controller.problems(gateway(fakeHosts=bad), nothing))
         assert found[0][0] == "spec.fakeHosts[node-1]"
+
+
+def test_the_interface_for_tunnels_has_no_other_purpose() -> None:
+    facts = controller.ControllerFacts(name="c", namespace="cloud", image="i", south=SOUTH)
+    good = gateway(nicMappings={"datacentre": "eth1"}, tunnelInterface="eth2")
+    assert controller.settings(good, facts)["tunnelInterface"] == "eth2"
+    assert list(controller.problems(good, nothing)) == []
+    for networks in ({"datacentre": "eth2"}, {"tunnel": "eth1"}):
+        (found,) = controller.problems(gateway(nicMappings=networks, tunnelInterface="eth2"), nothing)
+        assert found[0] == f"spec.nicMappings[{next(iter(networks))}]"
 
 
 def test_what_nodes_report_is_in_the_status_and_their_problems_in_a_condition() -> None:

@@ -109,12 +109,17 @@ class NovaCellStatus(ServiceStatus, frozen=True, kw_only=True):
         "metadataServiceReadyCount",
         "noVNCProxyServiceReadyCount",
         "novaComputesStatus",
+        "scaledByHand",
     }
 
     conductorServiceReadyCount: Annotated[int, describe("How many conductors are ready.")] = 0
     metadataServiceReadyCount: Annotated[int, describe("How many pods of the metadata service are ready.")] = 0
     noVNCProxyServiceReadyCount: Annotated[int, describe("How many noVNC proxies are ready.")] = 0
     novaComputesStatus: Annotated[dict[str, NovaComputeState], describe("The computes, by name.")] = {}
+    scaledByHand: Annotated[
+        dict[str, int],
+        describe("StatefulSets that somebody scales by hand, with how many of their pods are ready."),
+    ] = {}
 
 
 class NovaCell(CustomResource, frozen=True, kw_only=True):

@@ -175,6 +175,10 @@ class NovaStatus(ServiceStatus, frozen=True, kw_only=True):
         dict[str, str],
         describe("The cells whose hosts were discovered, by NovaCell, each with a hash of its computes."),
     ] = {}
+    discoveredHosts: Annotated[
+        dict[str, dict[str, str]],
+        describe("The mapped machines outside of the cluster, by NovaCell and host: Nova's id of each compute."),
+    ] = {}
     serviceHosts: Annotated[
         dict[str, dict[str, int]],
         describe("How many hosts of each StatefulSet Nova may know, by cell; the rows of those too many are deleted."),

@@ -12,6 +12,11 @@ CASES = (
         stays=frozenset({"PersistentVolumeClaim data-ovsdbserver-sb-0"}),
         refused=(
             Refusal({"dbType": "SBx"}, "Unsupported value", at_once=True),
+            Refusal(
+                {"override": {"service": {"spec": {"type": "ExternalName", "externalName": "sb.example.com"}}}},
+                "spec.override.service.spec.type: Invalid value: cannot be ExternalName",
+                at_once=True,
+            ),
             Refusal({"electionTimer": 50}, "should be greater than or equal to 100", at_once=True),
             Refusal({"tls": {"secretName": "certificate"}}, "TLS is not supported yet"),
         ),

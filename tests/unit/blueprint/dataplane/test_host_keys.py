@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackwright.blueprint.dataplane.host_keys import lines_for, name_machine, record, write_recorded
+from stackwright.blueprint.dataplane.host_keys import has_moved, lines_for, name_machine, record, write_recorded
 from stackwright.blueprint.dataplane.inheritance import Machine
 
 KEY, OTHER = f"ssh-ed25519 {'A' * 40}", f"ssh-ed25519 {'B' * 40}"
@@ -28,6 +28,34 @@ def test_a_machine_s_key_is_recorded_at_the_first_contact(
     before: list[str], met: list[str], recorded: tuple[str, ...]
 ) -> None:
     assert record(before, met, machine()) == recorded
+
+
+@pytest.mark.parametrize(
+    ("before", "met", "given", "recorded"),
+    [
+        pytest.param([f"192.0.2.9 {KEY}"], [f"192.0.2.10 {OTHER}"], [], KEY, id="whoever-answers-at-another-address"),
+        pytest.param([f"192.0.2.10 {KEY}"], [], [f"a,192.0.2.10 {OTHER} root@a"], OTHER, id="it-was-reinstalled"),
+        pytest.param([], [], [f"192.0.2.10 {OTHER}"], OTHER, id="given-before-the-first-contact"),
+    ],
+)
+def test_a_machine_that_must_stay_keeps_its_keys_unless_others_are_given(
+    before: list[str], met: list[str], given: list[str], recorded: str
+) -> None:
+    assert record(before, met, machine(), given=given, is_kept=True) == (f"192.0.2.10 {recorded}",)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "given", "moved"),
+    [
+        pytest.param([], [f"192.0.2.10 {OTHER}"], False, id="it-was-nowhere-before"),
+        pytest.param([f"192.0.2.9 {KEY}"], [], False, id="its-key-will-show"),
+        pytest.param([f"192.0.2.9 {KEY}"], [f"192.0.2.10 {KEY}", f"192.0.2.10 {OTHER}"], False, id="the-same-one"),
+        pytest.param([f"192.0.2.10 {KEY}"], [f"192.0.2.10 {OTHER}"], False, id="it-was-reinstalled"),
+        pytest.param([f"192.0.2.9 {KEY}"], [f"192.0.2.10 {OTHER}"], True, id="another-one"),
+    ],
+)
+def test_a_machine_is_another_one_by_keys_that_are_given(recorded: list[str], given: list[str], moved: bool) -> None:
+    assert has_moved(recorded, given, "192.0.2.10") is moved
 
 
 def test_a_machine_at_another_port_has_another_name() -> None:

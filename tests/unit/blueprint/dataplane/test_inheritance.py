@@ -21,7 +21,7 @@ from stackwright.api.node_sections import (
     VariablesSource,
 )
 from stackwright.blueprint.dataplane import variables
-from stackwright.blueprint.dataplane.inheritance import Machine, find_twins, inherit
+from stackwright.blueprint.dataplane.inheritance import Machine, inherit
 from stackwright.blueprint.dataplane.inventory import describe_host, write_inventory
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.plan import Wait
@@ -143,23 +143,3 @@ def test_an_inventory_is_the_same_whatever_the_order_and_the_way_in_is_not_overr
     read = yaml.safe_load(text)["all"]["hosts"]
     assert list(read) == ["one", "two"]
     assert read["one"] == {**host, "ansible_host": "fd00::1"}
-
-
-def node(name: str, created: str, **spec: Any) -> OpenStackDataPlaneNode:
-    metadata = ObjectMeta(name=name, creationTimestamp=f"2026-11-16T00:00:{created}Z")
-    return OpenStackDataPlaneNode(metadata=metadata, spec=OpenStackDataPlaneNodeSpec(role="compute", **spec))
-
-
-@pytest.mark.parametrize(
-    ("second", "twins"),
-    [
-        pytest.param({"ansibleHost": "10.0.0.1"}, {"b": "a"}, id="one-address"),
-        pytest.param({"ansibleHost": "10.0.0.2", "hostName": "a"}, {"b": "a"}, id="one-host-name"),
-        pytest.param({"ansibleHost": "10.0.0.1", "node": NodeSection(ansiblePort=2222)}, {}, id="behind-another-port"),
-        pytest.param({"ansibleHost": "10.0.0.2"}, {}, id="another-machine"),
-        pytest.param({}, {}, id="a-machine-that-is-not-there"),
-    ],
-)
-def test_the_older_of_two_nodes_has_the_machine(second: dict[str, Any], twins: dict[str, str]) -> None:
-    nodes = (node("b", "02", **second), node("a", "01", ansibleHost="10.0.0.1"))
-    assert find_twins(nodes, {}) == twins

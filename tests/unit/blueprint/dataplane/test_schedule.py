@@ -3,11 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from random import Random
 
 import pytest
 
 from stackwright.api.ansibleee import (
+    NOT_BEGUN,
     HostResult,
     OpenStackAnsibleEE,
     OpenStackAnsibleEESpec,
@@ -15,8 +17,8 @@ from stackwright.api.ansibleee import (
     RunNode,
 )
 from stackwright.api.base import ObjectMeta
-from stackwright.api.dataplane import ServiceRecord
-from stackwright.blueprint.dataplane.records import fold
+from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneNodeSpec, ServiceRecord
+from stackwright.blueprint.dataplane.records import HIGHEST_OF_USER, fold, is_for_node
 from stackwright.blueprint.dataplane.schedule import (
     LARGEST_RUN,
     Backoff,
@@ -36,7 +38,9 @@ def dues(version: str = "1") -> tuple[Due, ...]:
     return tuple(Due(name, f"{name}-{version}", name) for name in SERVICES)
 
 
-def ended(new: NewRun, inputs: dict[str, str], now: datetime, states: dict[str, str]) -> OpenStackAnsibleEE:
+def ended(
+    new: NewRun, inputs: dict[str, str], now: datetime, states: dict[str, str], job: str = ""
+) -> OpenStackAnsibleEE:
     """Return a run that has ended, with what it came to on each node."""
     return OpenStackAnsibleEE(
         metadata=ObjectMeta(name=f"{new.service}-{new.sequence}-{'-'.join(new.nodes)}"),
@@ -47,6 +51,7 @@ def ended(new: NewRun, inputs: dict[str, str], now: datetime, states: dict[str, 
             nodes=tuple(RunNode(name=name, inputHash=inputs[name]) for name in new.nodes),
         ),
         status=OpenStackAnsibleEEStatus(
+            jobStatus=job,
             finishedAt=clock.seconds(now),
             hosts=tuple(HostResult(host=name, state=states[name]) for name in new.nodes),  # type: ignore[arg-type]  # one of its states
         ),
@@ -209,6 +214,65 @@ def test_a_run_that_did_not_get_to_its_end_leaves_nothing_that_can_be_relied_on(
     # The user changed it back: the first inputs were applied once, and have to be applied again.
     records = fold(before, {"reach": "reach-1", "prepare": "prepare-1"}, "a", [run])
     assert [(record.name, record.appliedHash) for record in records] == [("reach", "reach-1"), ("prepare", "")]
+
+
+def not_begun(new: NewRun, now: datetime) -> OpenStackAnsibleEE:
+    """Return a run that was given up before it began, on nodes that want their second version."""
+    inputs, states = dict.fromkeys(new.nodes, f"{new.service}-2"), dict.fromkeys(new.nodes, "Unknown")
+    return ended(new, inputs, now, states, NOT_BEGUN)
+
+
+def test_a_run_that_never_began_leaves_everything_as_it_was() -> None:
+    before = tuple(map(applied, SERVICES))
+    run = not_begun(NewRun("prepare", ("a",), 2, ""), START)
+    wanted = {due.service: due.inputs for due in dues("2")} | {"reach": "reach-1"}
+    (_, record, _) = fold(before, wanted, "a", [run])
+    assert (record.appliedHash, record.inputHash, record.state) == ("prepare-1", "prepare-2", "NotBegun")
+    # It is tried again, later each time.
+    assert (record.failures, record.sequence) == (1, 2)
+    # The user changed it back, and the machine was never touched.
+    (_, record, _) = fold(before, {name: f"{name}-1" for name in SERVICES}, "a", [run])
+    assert (record.appliedHash, record.state, record.failures) == ("prepare-1", "Applied", 0)
+
+
+def test_a_node_that_was_never_deployed_is_not_deployed_by_a_run_that_never_began() -> None:
+    run = not_begun(NewRun("reach", ("a",), 1, ""), START)
+    records = fold((), {due.service: due.inputs for due in dues("2")}, "a", [run])
+    assert [record.appliedHash for record in records] == ["", "", ""]
+    # Those whose run did not begin share the next one: none of them is to blame.
+    nodes = [Candidate(name, dues("2"), records) for name in "ab"]
+    assert groups(nodes, later=15) == [("reach", "a", "b")]
+
+
+def test_runs_that_never_begin_leave_no_room_for_more_nodes() -> None:
+    wanted = {due.service: due.inputs for due in dues("2")}
+    records = {name: tuple(map(applied, SERVICES)) for name in "abcd"}
+    now = START
+    for _ in range(6):
+        nodes = [Candidate(name, dues("2"), records[name]) for name in records]
+        schedule = plan_runs(nodes, (), now, most=1)
+        assert [len(new.nodes) for new in schedule.runs] == [1]
+        runs = [not_begun(new, now) for new in schedule.runs]
+        records = {name: fold(records[name], wanted, name, runs) for name in records}
+        now += timedelta(minutes=15)
+
+
+def test_a_users_run_with_the_highest_number_is_not_the_last_one() -> None:
+    def of_user(number: int) -> OpenStackAnsibleEE:
+        return ended(NewRun("reach", ("a",), number, ""), {"a": "x"}, START, {"a": "Ok"})
+
+    def number_after(run: OpenStackAnsibleEE) -> int:
+        node = OpenStackDataPlaneNode(metadata=ObjectMeta(name="a"), spec=OpenStackDataPlaneNodeSpec(role="r"))
+        there = Candidate("a", dues(), (applied("reach", "0"),), counts=partial(is_for_node, node=node))
+        (new,) = plan_runs((there,), (run,), START).runs
+        return new.sequence
+
+    assert number_after(of_user(2**31 - 1)) == 2
+    # A number that leaves room counts: the run waits to be recorded, and the next one has a higher number.
+    counted = of_user(HIGHEST_OF_USER)
+    (record,) = fold((), {"reach": "y"}, "a", [counted])
+    (new,) = plan_runs((Candidate("a", dues(), (record,)),), (counted,), START).runs
+    assert new.sequence == HIGHEST_OF_USER + 1
 
 
 def test_a_large_role_runs_in_parts() -> None:

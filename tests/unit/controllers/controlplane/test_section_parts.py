@@ -11,7 +11,7 @@ from stackwright.controllers.controlplane.controller import Facts, resources_of
 from stackwright.controllers.controlplane.refusals import refusals
 from stackwright.controllers.controlplane.resolution import Instance, resolve
 from stackwright.kube.crd import generate
-from stackwright.kube.shapes.children import Child
+from stackwright.kube.shapes.child import Child
 
 
 class ClusterSpec(Value, frozen=True, kw_only=True):

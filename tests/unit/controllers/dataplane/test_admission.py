@@ -5,12 +5,15 @@ from typing import Any
 import msgspec
 import pytest
 
+from stackwright.api.annotations import DEPLOYED_BY
 from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.dataplane import OpenStackDataPlane, OpenStackDataPlaneNode, OpenStackDataPlaneRole
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.controllers.dataplane import checks
+from stackwright.controllers.dataplane.admission import hold_role
 from stackwright.kube.admission.checks import Objections
 from stackwright.kube.resource import CustomResource, R
+from tests.unit.blueprint.addresses.networks import given, net_config
 
 KEY = {"ansibleSSHPrivateKeySecret": "key"}
 
@@ -19,16 +22,20 @@ def made(kind: type[R], name: str, **spec: Any) -> R:
     return msgspec.convert({"metadata": {"name": name, "namespace": "openstack"}, "spec": spec}, kind)
 
 
-def check(new: CustomResource, *others: CustomResource) -> Objections:
+def check(new: CustomResource, *others: CustomResource, old: CustomResource | None = None) -> Objections:
     def known(kind: type[R], namespace: str | None) -> list[R]:
         return [other for other in others if isinstance(other, kind) and other.metadata.namespace == namespace]
 
-    return checks[type(new)](None, new, known)
+    return checks[type(new)](old, new, known)
 
 
 ROLE = made(OpenStackDataPlaneRole, "compute", nodeTemplate=KEY, services=[])
 BARE = made(OpenStackDataPlaneRole, "compute", services=[])
 NODE = made(OpenStackDataPlaneNode, "one", role="compute", ansibleHost="192.0.2.1")
+
+
+THERE = made(OpenStackDataPlaneRole, "there", nodeTemplate=KEY, services=[], preProvisioned=True)
+CTLPLANE = {"name": "ctlplane", "subnetName": "subnet1"}
 
 
 def plane(**spec: Any) -> OpenStackDataPlane:
@@ -57,6 +64,22 @@ def plane(**spec: Any) -> OpenStackDataPlane:
             "spec.ansibleHost",
             "is the address of node one, too",
             id="one-machine-twice",
+        ),
+        pytest.param(
+            made(OpenStackDataPlaneNode, "two", role="there", ansibleHost="192.0.2.1"),
+            (THERE, made(OpenStackDataPlaneNode, "given", role="there"), given("given", "192.0.2.1")),
+            "spec.ansibleHost",
+            "is the address of node given, too",
+            id="an-address-that-a-network-gave-another-node",
+        ),
+        pytest.param(
+            made(
+                OpenStackDataPlaneNode, "two", role="there", node={"networks": [{**CTLPLANE, "fixedIP": "192.0.2.1"}]}
+            ),
+            (THERE, NODE),
+            "spec.node.networks",
+            "is the address of node one, too",
+            id="asking-a-network-for-the-address-of-another-node",
         ),
         pytest.param(
             made(OpenStackDataPlaneNode, "two", role="compute", ansibleHost="192.0.2.2", hostName="one"),
@@ -98,8 +121,8 @@ def test_what_is_refused(new: CustomResource, others: tuple[CustomResource, ...]
         (made(OpenStackDataPlaneRole, "r", baremetalSetTemplate={"a": 1}), "machines are not provisioned yet"),
         (made(OpenStackDataPlaneRole, "r", deployStrategy={"ansibleLimit": "a"}), "ansibleLimit has no effect"),
         (
-            made(OpenStackDataPlaneRole, "r", nodeTemplate={"networks": [{"name": "ctlplane"}]}),
-            "networks has no effect",
+            made(OpenStackDataPlaneRole, "r", nodeTemplate={"networks": [{"name": "ctlplane", "subnetName": "one"}]}),
+            "spec.nodeTemplate.networks: there is no NetConfig in namespace openstack yet",
         ),
         (plane(nodes={"one": {"role": "gone", "node": KEY}}), "spec.nodes[one].role: there is no role gone yet"),
     ],
@@ -122,5 +145,59 @@ def test_what_is_taken_without_a_word(new: CustomResource) -> None:
     assert check(new) == Objections()
 
 
+def test_another_address_of_a_machine_with_services_of_operators_is_told() -> None:
+    noted = {f"{DEPLOYED_BY}NovaExternalCompute": "nova"}
+    for annotations, warned in ((noted, True), ({}, False)):
+        new = msgspec.structs.replace(
+            made(OpenStackDataPlaneNode, "one", role="compute", ansibleHost="192.0.2.9"),
+            metadata=msgspec.structs.replace(NODE.metadata, annotations=annotations),
+        )
+        found = check(new, ROLE, NODE, old=NODE)
+        assert not found.errors
+        assert bool(found.warnings) is warned
+        assert all("another address of the same one" in warning for warning in found.warnings)
+
+
+def test_a_name_that_another_node_has_is_told() -> None:
+    first, second = (
+        made(OpenStackDataPlaneNode, name, role="there", hostName=host, node={"networks": [CTLPLANE]})
+        for name, host in (("first", "one.example.com"), ("second", "one.example.org"))
+    )
+    first = msgspec.structs.replace(
+        first, metadata=msgspec.structs.replace(first.metadata, creationTimestamp="2026-11-17T00:00:00Z")
+    )
+    words = "spec.hostName: one.ctlplane.example.com is a name of node first, so this node does not get it"
+    assert check(second, THERE, first, net_config()) == Objections((), (words,))
+    assert check(first, THERE, second, net_config()) == Objections()
+
+
 def test_a_node_is_no_twin_of_itself() -> None:
     assert check(NODE, ROLE, NODE) == Objections()
+
+
+LEAVING = msgspec.structs.replace(
+    NODE, metadata=msgspec.structs.replace(NODE.metadata, deletionTimestamp="2026-11-17T00:00:00Z")
+)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "words"),
+    [
+        pytest.param((), "", id="nobody"),
+        pytest.param((made(OpenStackDataPlaneNode, "two", role="other"),), "", id="a-node-of-another-role"),
+        pytest.param((LEAVING,), "", id="a-node-that-goes"),
+        pytest.param((NODE,), "it is the role of one; delete these nodes", id="a-node"),
+        pytest.param(
+            tuple(made(OpenStackDataPlaneNode, name, role="compute") for name in "dcba"),
+            "it is the role of a, b, c and 1 more",
+            id="many",
+        ),
+    ],
+)
+def test_a_role_stays_while_nodes_use_it(nodes: tuple[OpenStackDataPlaneNode, ...], words: str) -> None:
+    def known(kind: type[R], namespace: str | None) -> list[R]:
+        return [node for node in nodes if isinstance(node, kind)]
+
+    held = hold_role(ROLE, known)
+    assert words in held
+    assert bool(held) == bool(words)

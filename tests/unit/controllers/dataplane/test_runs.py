@@ -18,26 +18,21 @@ from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlane
 from stackwright.api.dataplane_service import DataSource
 from stackwright.api.node_sections import ObjectReference
 from stackwright.blueprint.dataplane.inheritance import Machine
+from stackwright.blueprint.dataplane.inputs import Work
+from stackwright.blueprint.dataplane.schedule import Due, NewRun
 from stackwright.blueprint.dataplane.variables import Variables
+from stackwright.blueprint.secret_values import encode, texts_of
 from stackwright.controllers.dataplane import nodes, run_job, run_log, runs
 from stackwright.controllers.dataplane.occupancy import find_holder
 from stackwright.controllers.dataplane.preparation import Prepared
+from stackwright.controllers.dataplane.run_inputs import describe_run
 from stackwright.controllers.dataplane.run_log import Progress, conclude, read_lines, secret_words
-from stackwright.kube.builtin import Job, Pod
+from stackwright.kube.builtin import Job, Pod, Secret
 from stackwright.kube.errors import Blocked
 from stackwright.kube.resource import Key
+from tests.unit.controllers.dataplane.run_parts import Server, job, pod, run, waiting, world
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
-
-
-def run(name: str = "prepare-1", *nodes: str, finished: bool = False, **spec: Any) -> OpenStackAnsibleEE:
-    return OpenStackAnsibleEE(
-        metadata=ObjectMeta(name=name, namespace="openstack", uid=name),
-        spec=OpenStackAnsibleEESpec(
-            **{"playbook": "a.b.c", **spec}, nodes=tuple(RunNode(name=node) for node in nodes or ("one", "two"))
-        ),
-        status=OpenStackAnsibleEEStatus(finishedAt="2026-11-16T00:00:00Z" if finished else ""),
-    )
 
 
 def lines(*events: dict[str, Any]) -> list[str]:
@@ -78,6 +73,12 @@ def test_no_message_shows_a_secret() -> None:
     event = {**BAD, "task": "Log in with s3cr3t-word", "message": "mysql://nova:hunter2@db refused, s3cr3t-word is on"}
     (host,) = read_lines(Progress(), lines(event), words).hosts.values()
     assert (host.task, host.message) == ("Log in with (hidden)", "(hidden) refused, (hidden) is on")
+
+
+def test_the_password_of_a_url_is_a_secret_of_its_own() -> None:
+    words = secret_words(["[DEFAULT]\ntransport_url = rabbit://nova:hunter2@a:5672,nova:hunter2@b:5672/?ssl=1\n"])
+    (host,) = read_lines(Progress(), lines({**BAD, "message": "login with hunter2 refused"}), words).hosts.values()
+    assert host.message == "login with (hidden) refused"
 
 
 def test_keys_of_machines_are_taken_from_the_log_and_nothing_else() -> None:
@@ -160,7 +161,7 @@ def test_a_run_that_broke_before_it_got_to_its_machines_says_why() -> None:
 
 
 def seen(progress: Progress, *, ended: bool | None = None) -> runs.Seen:
-    return runs.Seen(NOW, 2.0, "image", job=Job(), ended=ended, progress=progress)
+    return runs.Seen(NOW, 2.0, "image", job=Job(), ended=ended, progress=progress, worked=True)
 
 
 def test_a_run_waits_for_its_job_and_then_says_who_failed() -> None:
@@ -211,13 +212,6 @@ def test_a_job_has_its_inputs_where_ansible_looks_for_them() -> None:
     assert job["spec"]["podFailurePolicy"]["rules"][1]["action"] == "FailJob"
 
 
-def pod(name: str, phase: str, nodes: str) -> Pod:
-    metadata = ObjectMeta(
-        name=f"{name}-x", labels={run_job.RUN_LABEL: name}, annotations={run_job.NODES_ANNOTATION: nodes}
-    )
-    return Pod(metadata=metadata, status={"phase": phase})
-
-
 @pytest.mark.parametrize(
     ("other", "jobs", "pods", "begun", "holder"),
     [
@@ -229,6 +223,15 @@ def pod(name: str, phase: str, nodes: str) -> Pod:
         pytest.param(None, [], [pod("b", "Running", "two")], [], ("two", "b"), id="the-pod-of-one-that-is-gone"),
         pytest.param(None, [], [pod("b", "Failed", "two")], [], None, id="a-pod-that-has-ended"),
         pytest.param(run("a"), ["a"], [pod("a", "Running", "two")], ["a"], None, id="what-is-its-own"),
+        pytest.param(
+            None,
+            [],
+            [pod("a", "Running", "two", of="earlier")],
+            [],
+            ("two", "a"),
+            id="a-pod-of-an-earlier-run-of-its-name",
+        ),
+        pytest.param(None, [], [pod("a", "Running", "two")], [], ("two", "a"), id="a-pod-of-its-own-job-that-is-gone"),
     ],
 )
 def test_who_has_a_node(
@@ -239,5 +242,98 @@ def test_who_has_a_node(
     holder: tuple[str, str] | None,
 ) -> None:
     others = [other] if other is not None else []
-    there = {Key("openstack", name): Job() for name in jobs}
+    there = {Key("openstack", name): job(name, nodes=("nobody",)) for name in jobs}
     assert find_holder(run("a"), others, there, pods, begun) == holder
+
+
+def test_who_has_a_machine_has_it_for_all_nodes() -> None:
+    there, taken = (
+        msgspec.structs.replace(
+            run(name),
+            spec=OpenStackAnsibleEESpec(playbook="a.b.c", nodes=(RunNode(name=node, address="192.0.2.7:22"),)),
+        )
+        for name, node in (("b", "new"), ("a", "old"))
+    )
+    assert find_holder(there, [taken], {taken.key: job("a", nodes=("nobody",))}, [], []) == ("192.0.2.7:22", "a")
+    # The node is gone, and its run with it; the pod still works.
+    annotations = run_job.describe_job(taken, "image")["spec"]["template"]["metadata"]["annotations"]
+    left = msgspec.structs.replace(
+        pod("a", "Running", ""),
+        metadata=ObjectMeta(name="a-x", labels={run_job.RUN_LABEL: "a"}, annotations=annotations),
+    )
+    assert find_holder(there, [], {}, [left], []) == ("192.0.2.7:22", "a")
+
+
+@pytest.mark.parametrize(
+    ("other", "there", "holder"),
+    [
+        pytest.param(None, job("b"), ("two", "b"), id="the-job-of-one-that-is-gone-makes-pods-until-it-is-gone-too"),
+        pytest.param(
+            run("b", "two", finished=True), job("b"), ("two", "b"), id="a-pod-after-its-last-word-is-replaced"
+        ),
+        pytest.param(run("b", "two", finished=True), job("b", ended="Complete"), None, id="it-has-ended"),
+        pytest.param(None, job("b", ended="Failed"), None, id="it-has-failed"),
+        pytest.param(None, job("b", deleting=True), None, id="a-job-that-goes-makes-no-pods"),
+        pytest.param(None, job("b", nodes=("three",)), None, id="other-nodes"),
+        pytest.param(None, job("a"), None, id="its-own"),
+        pytest.param(None, job("a", of="earlier"), ("two", "a"), id="that-of-an-earlier-run-of-its-name"),
+        pytest.param(run("b", "two"), job("b", of="earlier", ended="Failed"), None, id="another-run-only-waits-for-it"),
+    ],
+)
+def test_a_job_has_its_nodes_until_it_has_ended(
+    other: OpenStackAnsibleEE | None, there: Job, holder: tuple[str, str] | None
+) -> None:
+    others = [other] if other is not None else []
+    assert find_holder(run("a"), others, {there.key: there}, (), ()) == holder
+
+
+@pytest.mark.parametrize(
+    ("there", "pods", "goes"),
+    [
+        pytest.param(job("a"), [waiting()], True, id="it-could-begin-when-others-have-its-nodes"),
+        pytest.param(job("a"), [], True, id="or-its-pods-could"),
+        pytest.param(job("a"), [waiting("Running", "running")], False, id="it-is-about-to-end"),
+        pytest.param(job("a"), [waiting("Succeeded", "terminated")], False, id="its-pod-has-ended"),
+        pytest.param(job("a", ended="Complete"), [waiting()], False, id="it-has-ended"),
+        pytest.param(job("a", deleting=True), [waiting()], False, id="it-goes-already"),
+        pytest.param(None, [], False, id="there-is-none"),
+        pytest.param(job("a", of="earlier"), [], False, id="it-is-of-an-earlier-run"),
+    ],
+)
+async def test_a_job_does_not_begin_after_its_run_has_ended(there: Job | None, pods: list[Pod], goes: bool) -> None:
+    here = world(Server(*pods, *([there] if there is not None else [])))
+    done = msgspec.structs.replace(
+        run("a", finished=True), status=OpenStackAnsibleEEStatus(finishedAt="2026", jobStatus="Succeeded")
+    )
+    plan = runs.decide(done, await runs.observe(done, here))
+    assert [type(step) for step in plan.steps] == ([runs.Discard] if goes else [])
+
+
+SECRETS = {
+    "hosts": {"hosts.yaml": "all: {}", "hidden.json": '["of-the-inventory"]'},
+    "own": {"hosts.yaml": "all:\n  password: of-the-inventory\n"},
+    "broken": {"hidden.json": "[1", "x": "of-the-inventory"},
+    "files": {"x.conf": "of-the-files"},
+}
+
+
+@pytest.mark.parametrize("inventory", ["hosts", "own", "broken"])
+def test_also_optional_secrets_and_a_users_inventory_are_hidden(inventory: str) -> None:
+    def look(_: Any, name: str, **__: Any) -> Secret:
+        return Secret(metadata=ObjectMeta(name=name), data=encode(SECRETS[name]))
+
+    sources = (DataSource(secretRef=ObjectReference(name="files", optional=True)),)
+    hidden = runs._hidden(run(inventorySecretName=inventory, dataSources=sources), look)  # type: ignore[arg-type]  # it looks
+    assert {"of-the-inventory", "of-the-files"} <= hidden
+
+
+def test_parts_of_a_secret_variable_are_as_secret_as_the_whole() -> None:
+    machine = Machine("one", "one", "192.0.2.10", "key")
+    secret = {"database": {"login": ["nova", {"password": "hunter2hunter2"}], "pin": 123456}}
+    prepared = Prepared(machine, Variables({}, secret), (Due("x", "h", "c"),))
+    objects = describe_run("r", NewRun("x", ("one",), 1, "c"), Work("x", "image", playbook="p"), {"one": prepared})
+    ((_, body),) = ((kind, body) for kind, body in objects if kind is Secret)
+    texts = json.loads(texts_of(msgspec.convert(body, Secret))[run_job.HIDDEN_KEY])
+    event = {**BAD, "message": "cannot log in with hunter2hunter2 and 123456"}
+    (host,) = read_lines(Progress(), lines(event), secret_words(texts)).hosts.values()
+    assert host.message == "cannot log in with (hidden) and (hidden)"

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 
 from stackwright import services
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
+from stackwright.blueprint.dataplane.node_service import Sign
+from stackwright.blueprint.dataplane.schedule import Backoff
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.secret_values import encode
@@ -15,9 +18,11 @@ from stackwright.controllers.needs import sight
 from stackwright.controllers.node_services.preparation import Surroundings
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.resource import R, Resource
+from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.neutron.kinds import NeutronAPI, OVNMetadataAgent
 from stackwright.services.nova.kinds.cell import NovaCell
 from stackwright.services.nova.kinds.external_compute import NovaExternalCompute
+from stackwright.services.nova.kinds.nova import Nova
 from stackwright.services.ovn.kinds import OVNDBCluster
 
 SERVICES = services.node_services()
@@ -88,6 +93,7 @@ EVERYTHING: tuple[Resource, ...] = (
     secret("key", **{"ssh-privatekey": "private"}),
     inventory(),
     secret("nova-cell1-compute-config", **{"01-nova.conf": "[DEFAULT]\n"}),
+    secret("nova-cell1-migration-ssh-key", **{"ssh-privatekey": "migrating"}),
     secret("nova-metadata-compute-config", **{"05-nova-metadata.conf": "[DEFAULT]\n"}),
     made(NeutronAPI, "neutron", spec={"secret": "s", "databaseInstance": "openstack"}, status=READY),
     secret("neutron-ovn-metadata-agent-neutron-config", **{"10-neutron-metadata.conf": "[ovn]\n"}),
@@ -123,3 +129,42 @@ def seeing(*others: Resource, without: Iterable[str] = ()) -> Sight:
         if (each.kind, each.metadata.name) not in named and each.metadata.name not in tuple(without)
     )
     return sight(There((*kept, *others)))
+
+
+class Api:
+    """Answers what Nova answers, by the last part of the path."""
+
+    def __init__(self, **answers: Any) -> None:
+        self.answers = answers
+
+    async def read(self, _: Any, __: Any, path: str, query: dict[str, str] | None = None) -> Any:  # noqa: ARG002  as the API's
+        return self.answers[path.rpartition("/")[2].replace("-", "_")]
+
+    async def ask(self, address: Any, sign: Sign, path: str = "") -> Any:
+        return await self.read(address, sign, path or sign.path)
+
+
+def asking(api: Api, *others: Resource) -> Any:
+    """Return what a pass over a compute works with, in a namespace whose Nova serves."""
+    address, keystone = "http://nova.example", "http://keystone.example"
+    spec = {"secret": "s", "databaseInstance": "openstack"}
+    there = seeing(
+        *others,
+        made(KeystoneAPI, "keystone", spec=spec, status={**READY, "apiEndpoints": {"internal": keystone}}),
+        made(Nova, "nova", spec={"secret": "s"}, status={**READY, "apiEndpoints": {"internal": address}}),
+        secret("s", AdminPassword="p"),
+    ).look
+    store = SimpleNamespace(list=lambda _: [])
+    return SimpleNamespace(
+        interests=SimpleNamespace(begin=lambda *_: there),
+        context=SimpleNamespace(store=lambda _: store),
+        around=AROUND,
+        signs=api,
+        memory=SimpleNamespace(begun={}),
+        backoff=Backoff(),
+        ask_again=5.0,
+    )
+
+
+# What Nova lists of a compute in a cell whose database does not answer; it leaves out the servers of that cell.
+LOST = {"services": [{"binary": "nova-compute", "host": "one", "status": "UNKNOWN"}]}

@@ -1,10 +1,13 @@
 """A node keeps its cell, whatever way somebody tries to change it, and gets no service twice."""
 
+import msgspec
 import pytest
 
-from stackwright.api.dataplane import OpenStackDataPlane
+from stackwright.api.base import JsonObject
+from stackwright.api.dataplane import OpenStackDataPlane, OpenStackDataPlaneNode
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.controllers.node_services import checks, fill_in
+from stackwright.controllers.node_services.defaults import find_defaults, has_other_defaults
 from stackwright.kube.resource import CustomResource, R
 from tests.unit.controllers.node_services.place import (
     CELL,
@@ -17,9 +20,27 @@ from tests.unit.controllers.node_services.place import (
     role,
 )
 
+DEFAULT = "registry.example/compute:1"
 ANNOTATION = f"metadata.annotations[{CELL}]"
 GENERIC = made(OpenStackDataPlaneService, "nova", spec={"playbook": COMPUTE.playbook})
 BY_ROLE = made(OpenStackDataPlaneService, "other", spec={"role": COMPUTE.roles[0]})
+
+
+APPLIED = made(
+    type(compute()), "one", spec={"cellName": "c1"}, status={"deployment": {"name": COMPUTE.name, "run": "r"}}
+)
+PLANNED = made(type(compute()), "one", spec={"cellName": "c1"}, status={"deployment": {"name": COMPUTE.name}})
+RENAMED = made(
+    type(compute()),
+    "one",
+    spec={"cellName": "c1"},
+    status={"deployment": {"name": COMPUTE.name, "run": "r"}, "hostName": "one"},
+)
+
+
+def renamed(host: str) -> OpenStackDataPlaneNode:
+    spec = {"role": "compute", "ansibleHost": "one.example", "hostName": host}
+    return made(OpenStackDataPlaneNode, "one", {CELL: "c1"}, spec=spec)
 
 
 def check(old: CustomResource | None, new: CustomResource, *others: CustomResource) -> list[tuple[str, str]]:
@@ -60,6 +81,17 @@ def check(old: CustomResource | None, new: CustomResource, *others: CustomResour
         pytest.param(role(cell="c1"), role(), (node(), compute("c1")), ANNOTATION, "delete its", id="unset-by-role"),
         pytest.param(None, role(cell="c2"), (node(), compute("c1")), ANNOTATION, "bound to c1", id="a-new-role"),
         pytest.param(None, node(cell="c2"), (role(), compute("c1")), ANNOTATION, "bound to c1", id="a-new-node"),
+        pytest.param(
+            node(cell="c1"), renamed("other"), (role(), APPLIED), "spec.hostName", "must stay one, by which", id="name"
+        ),
+        pytest.param(
+            None,
+            made(OpenStackDataPlane, "p", spec={"nodes": {"one": {"role": "compute", "hostName": "other"}}}),
+            (node(cell="c1"), role(), APPLIED),
+            "spec.nodes[one].hostName",
+            "must stay one",
+            id="name-through-the-data-plane",
+        ),
         pytest.param(None, node(cell="c1"), (role(services=("nova",)), GENERIC), ANNOTATION, "the same", id="twice"),
         pytest.param(
             None, role(services=("other",)), (node(cell="c1"), BY_ROLE), "spec.services", "the same", id="twice-by-role"
@@ -97,6 +129,10 @@ def test_what_is_refused(
         pytest.param(None, node(cell="c1"), (role(), compute("")), id="one-that-waits-to-be-adopted"),
         pytest.param(node(metadata="true"), node(), (role(),), id="an-agent-is-bound-to-nothing"),
         pytest.param(None, node(), (role(services=("nova",)), GENERIC), id="the-generic-way-alone"),
+        pytest.param(node(cell="c1"), renamed("other"), (role(), compute("c1")), id="another-name-before-it-runs"),
+        pytest.param(node(cell="c1"), renamed("one"), (role(), APPLIED), id="the-same-name-in-words"),
+        pytest.param(node(cell="c1"), renamed("other"), (role(), PLANNED), id="another-name-before-a-run"),
+        pytest.param(renamed("other"), renamed("one"), (role(), RENAMED), id="back-to-the-name-that-nova-knows"),
     ],
 )
 def test_what_is_allowed(old: CustomResource | None, new: CustomResource, others: tuple[CustomResource, ...]) -> None:
@@ -112,3 +148,34 @@ def test_images_that_nobody_named_are_filled_in() -> None:
         "ansibleEEContainerImage": "registry.example/ansible-runner:1",
     }
     assert fill(filled) == filled
+
+
+@pytest.mark.parametrize(
+    ("entries", "image"),
+    [
+        pytest.param([{"f:cellName": {}}], DEFAULT, id="what-was-filled-in-is-managed-by-nobody"),
+        pytest.param([{"f:cellName": {}}, {"f:novaComputeContainerImage": {}}], "former:1", id="what-somebody-named"),
+        pytest.param([], "former:1", id="nobody-knows-who-named-it"),
+    ],
+)
+def test_an_image_that_was_filled_in_follows_the_manifest(entries: list[JsonObject], image: str) -> None:
+    body: JsonObject = {
+        "metadata": {"managedFields": [{"manager": "m", "fieldsV1": {"f:spec": fields}} for fields in entries]},
+        "spec": {"cellName": "c1", "novaComputeContainerImage": "former:1"},
+    }
+    fill = fill_in(SERVICES, IMAGES)[COMPUTE.kind]
+    filled = fill(body)
+    assert filled["spec"]["novaComputeContainerImage"] == image
+    assert fill(filled) == filled
+    defaults = find_defaults(COMPUTE, IMAGES)
+    # It is written once for new defaults, and not again for an image that stays.
+    assert has_other_defaults(msgspec.convert({"metadata": {}, "spec": body["spec"]}, COMPUTE.kind), defaults)
+    assert not has_other_defaults(msgspec.convert({**filled, "metadata": noted(filled)}, COMPUTE.kind), defaults)
+
+
+def noted(body: JsonObject) -> JsonObject:
+    return {"annotations": body["metadata"]["annotations"]}
+
+
+def test_without_a_manifest_nothing_is_filled_in() -> None:
+    assert fill_in(SERVICES, {})[COMPUTE.kind]({"spec": {}}) == {"spec": {}}

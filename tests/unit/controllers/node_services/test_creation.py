@@ -1,11 +1,12 @@
 """Which resource follows from what a node and its role ask for."""
 
+import msgspec
 import pytest
 
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
 from stackwright.api.node_service import NodeServiceResource
 from stackwright.blueprint.dataplane.wishes import wish_of
-from stackwright.controllers.node_services.creation import decide
+from stackwright.controllers.node_services.creation import decide, deployed_by
 from tests.unit.controllers.node_services.place import AGENT, COMPUTE, SERVICES, compute, node, role
 
 
@@ -65,3 +66,14 @@ def test_what_is_copied_and_what_is_not() -> None:
             "deploy": True,
         },
     }
+
+
+def test_a_node_says_what_is_deployed_on_it_once_that_has_begun() -> None:
+    waiting = decide(COMPUTE, node(cell="c1"), role(), compute("c1"), SERVICES)
+    assert not waiting.deploys
+    begun = msgspec.structs.replace(
+        compute("c1"),
+        status=msgspec.convert({"deployment": {"name": COMPUTE.name, "run": "r"}}, type(compute().status)),
+    )
+    assert decide(COMPUTE, node(cell="c1"), role(), begun, SERVICES).deploys
+    assert deployed_by(COMPUTE) == "dataplane.openstack.org/deployed-by-NovaExternalCompute"

@@ -1,28 +1,37 @@
-"""What a service on a node waits for, when it runs, with which inputs, and when it is up."""
+"""What a service on a node waits for, with which inputs it runs, and when it is up."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+import yaml
 
 from stackwright.api.ansibleee import OpenStackAnsibleEE
-from stackwright.api.dataplane import OpenStackDataPlaneNode
+from stackwright.api.dataplane import OpenStackDataPlaneNode, ServiceRecord
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
-from stackwright.api.node_service import NodeServiceResource
+from stackwright.api.node_service import SERVICE_READY, NodeServiceResource
 from stackwright.blueprint.dataplane.node_service import NodeService
+from stackwright.blueprint.dataplane.schedule import Backoff
 from stackwright.controllers.dataplane.run_job import describe_job
-from stackwright.controllers.node_services.deployment import Seen, decide, tell
+from stackwright.controllers.node_services import fleet
+from stackwright.controllers.node_services.deployment import Seen, decide, find_waits, observe, tell
 from stackwright.controllers.node_services.preparation import Whole, prepare
-from stackwright.controllers.node_services.steps import Begin, Drop
-from stackwright.kube.builtin import Secret
+from stackwright.kube.builtin import ConfigMap
 from stackwright.kube.plan import Wait
-from stackwright.kube.resource import Resource
+from stackwright.kube.resource import Condition, Resource
+from stackwright.services.nova.kinds.cell import NovaCell
+from stackwright.services.nova.kinds.nova import Nova
 from tests.unit.controllers.node_services.place import (
     AGENT,
     AROUND,
     COMPUTE,
+    LOST,
+    READY,
+    Api,
     agent,
+    asking,
     cell,
     compute,
     inventory,
@@ -43,14 +52,13 @@ def whole(service: NodeService, resource: NodeServiceResource, *others: Resource
 
 
 def seen(resource: NodeServiceResource, *others: Resource, **further: Any) -> Seen:
-    return Seen(prepare(COMPUTE, resource, seeing(*others), AROUND), NOW, **further)
+    return Seen(prepare(COMPUTE, resource, seeing(*others), AROUND), **further)
 
 
 def begin(service: NodeService, resource: NodeServiceResource, *others: Resource) -> OpenStackAnsibleEE:
-    plan = decide(service, resource, Seen(whole(service, resource, *others), NOW))
-    (step,) = plan.steps
-    assert isinstance(step, Begin)
-    bodies = [body for kind, body in step.objects if kind is OpenStackAnsibleEE]
+    found = fleet.Seen(role(), NOW, {"one": resource}, {"one": whole(service, resource, *others)})
+    (beginning,) = fleet.decide(service, found, fleet.candidates_of(service, found), Backoff()).begins
+    bodies = [body for kind, body in beginning.bodies() if kind is OpenStackAnsibleEE]
     return msgspec.convert(bodies[0], OpenStackAnsibleEE)
 
 
@@ -96,9 +104,45 @@ def after(resource: NodeServiceResource, of: Seen) -> NodeServiceResource:
             "not written",
             id="no-config",
         ),
+        pytest.param(
+            COMPUTE,
+            compute(),
+            (),
+            ("nova-cell1-migration-ssh-key",),
+            "MigrationKeyMissing",
+            "has not written Secret nova-cell1-migration-ssh-key",
+            id="no-migration-key",
+        ),
+        pytest.param(
+            COMPUTE,
+            compute(customServiceConfig="[DEFAULT]\nhost = other\n"),
+            (),
+            (),
+            "HostNameDiffers",
+            "spec.customServiceConfig: host in [DEFAULT]",
+            id="another-name-in-a-snippet",
+        ),
         pytest.param(COMPUTE, compute(), (), ("key",), "SecretMissing", "Secret key", id="no-key"),
         pytest.param(
             COMPUTE, compute(), (), ("dataplanenode-one",), "InventoryNotReady", "host one", id="no-inventory"
+        ),
+        pytest.param(
+            COMPUTE,
+            compute(),
+            (inventory(edpm_nova_host="one.example.org"),),
+            (),
+            "HostNameDiffers",
+            "Variable edpm_nova_host is one.example.org, and the node's host name is one",
+            id="another-name-in-nova",
+        ),
+        pytest.param(
+            AGENT,
+            agent(),
+            (inventory(edpm_ovn_hostname="other"),),
+            (),
+            "HostNameDiffers",
+            "Variable edpm_ovn_hostname is other",
+            id="another-name-in-ovn",
         ),
         pytest.param(AGENT, agent(), (), ("neutron",), "NeutronAPIMissing", "NeutronAPI", id="no-neutron"),
         pytest.param(
@@ -136,15 +180,31 @@ def test_what_is_missing_or_refused_is_named(
     assert words in found.message
 
 
+def reasons(resource: NodeServiceResource, *others: Resource, record: ServiceRecord | None = None) -> list[str]:
+    known = record or ServiceRecord(name="nova-external-compute")
+    waits = find_waits(COMPUTE, resource, known, whole(COMPUTE, resource, *others), seeing(*others))
+    return [each.reason for each in waits]
+
+
+def test_a_node_that_was_given_its_address_is_reached_there() -> None:
+    asks = {COMPUTE.annotation: "nova-cell1"}
+    given = made(OpenStackDataPlaneNode, "one", asks, spec={"role": "compute"}, status=READY)
+    there = inventory(ansible_host="192.0.2.50")
+    assert whole(COMPUTE, compute(), given, there).prepared.machine.address == "192.0.2.50"
+    # What the node itself says goes first.
+    assert whole(COMPUTE, compute(), there).prepared.machine.address == "one.example"
+
+
 def test_the_first_run_waits_for_the_cell_and_for_the_node() -> None:
     away = made(OpenStackDataPlaneNode, "one", {COMPUTE.annotation: "nova-cell1"}, spec={"role": "compute"})
     wait = Wait("NovaCellNotReady", "", "NovaCellReady")
-    plan = decide(COMPUTE, compute(), seen(compute(), away, waits=(wait,)))
-    assert [each.reason for each in plan.waits] == ["NovaCellNotReady", "NodeNotReady"]
+    plan = decide(COMPUTE, compute(), seen(compute(), waits=(wait,)))
+    assert [each.reason for each in plan.waits] == ["NovaCellNotReady"]
     unready = msgspec.structs.replace(cell(), status=type(cell().status)())
-    assert [each.reason for each in COMPUTE.waits(compute(), seeing(unready))] == ["NovaCellNotReady"]
-    off = decide(COMPUTE, compute(deploy=False), seen(compute(deploy=False)))
-    assert [each.reason for each in off.waits] == ["DeployIsOff"]
+    assert reasons(compute(), away, unready) == ["NovaCellNotReady", "NodeNotReady"]
+    # What was applied once does not wait for the cell any more.
+    assert reasons(compute(), unready, record=ServiceRecord(name="nova-external-compute", appliedHash="x")) == []
+    assert reasons(compute(deploy=False)) == ["DeployIsOff"]
 
 
 def test_a_run_has_the_files_the_images_and_the_variables() -> None:
@@ -152,7 +212,7 @@ def test_a_run_has_the_files_the_images_and_the_variables() -> None:
     assert (run.spec.playbook, run.spec.serviceType) == ("stackwright.edpm.nova", "nova")
     assert [each.secretRef.name for each in run.spec.dataSources if each.secretRef] == [
         "nova-cell1-compute-config",
-        "one-nova-external-compute-config",
+        "nova-cell1-migration-ssh-key",
     ]
     found = whole(COMPUTE, compute(), inventory("one", rack=2))
     assert found.prepared.variables.plain == {
@@ -164,7 +224,6 @@ def test_a_run_has_the_files_the_images_and_the_variables() -> None:
     assert [each.secretRef.name for each in below.spec.dataSources if each.secretRef] == [
         "neutron-ovn-metadata-agent-neutron-config",
         "nova-metadata-compute-config",
-        "one-ovn-metadata-agent-config",
     ]
     pod = describe_job(below, "image")["spec"]["template"]["spec"]
     mounts = {mount["mountPath"]: mount["name"] for mount in pod["containers"][0]["volumeMounts"]}
@@ -188,6 +247,7 @@ def test_a_cell_with_metadata_of_its_own_hands_on_its_own() -> None:
         pytest.param(compute(novaComputeContainerImage="mine:2"), (), True, id="another-image"),
         pytest.param(compute(), (inventory("one", rack=3),), True, id="a-variable"),
         pytest.param(compute(), (secret("nova-cell1-compute-config", x="y"),), True, id="the-configuration"),
+        pytest.param(compute(), (secret("nova-cell1-migration-ssh-key", x="y"),), True, id="another-migration-key"),
         pytest.param(compute(), (secret("key", **{"ssh-privatekey": "other"}),), False, id="another-key"),
         pytest.param(compute(), (secret("nova-metadata-compute-config", x="y"),), False, id="somebody-elses-files"),
         pytest.param(compute(), (inventory("one", ansible_user="me"),), False, id="how-it-is-reached"),
@@ -205,50 +265,99 @@ def test_from_the_run_to_a_service_that_is_up() -> None:
     assert [each.reason for each in decide(COMPUTE, resource, going).waits] == ["Deploying"]
     assert tell(COMPUTE, resource, going).phase == "Deploying"
     run = ended(first)
-    done = seen(resource, runs=(run,), own=(run,), sign="Nova does not know it yet")
+    done = seen(resource, runs=(run,), sign="Nova does not know it yet")
     resource = after(resource, done)
     assert resource.status.phase == "Starting"
     assert [each.reason for each in decide(COMPUTE, resource, done).waits] == ["NotUp"]
-    up = seen(resource, runs=(run,), own=(run,), sign="")
+    up = seen(resource, runs=(run,), sign="")
     assert decide(COMPUTE, resource, up).waits == ()
     resource = after(resource, up)
     assert resource.status.phase == "Up"
     # What does not differ does not run; and what nobody can be asked stays as it was.
-    silent = seen(resource, runs=(run,), own=(run,), unasked="does not answer")
+    silent = seen(resource, runs=(run,), unasked="does not answer")
     assert tell(COMPUTE, resource, silent).phase == "Up"
     assert [each.reason for each in decide(COMPUTE, compute(), silent).waits] == ["NotAsked"]
-    # Another configuration is another run; the one before goes when that has ended.
     changed = msgspec.structs.replace(resource, spec=compute(customServiceConfig="[DEFAULT]\n").spec)
-    (step,) = decide(COMPUTE, changed, seen(changed, runs=(run,), own=(run,))).steps
-    assert isinstance(step, Begin)
-    body = next(body for kind, body in step.objects if kind is OpenStackAnsibleEE)
-    later = ended(msgspec.convert(body, OpenStackAnsibleEE))
-    both = seen(changed, runs=(run, later), own=(run, later), sign="")
-    steps = decide(COMPUTE, changed, both).steps
-    assert [each.run.metadata.name for each in steps if isinstance(each, Drop)] == [run.metadata.name]
+    assert [each.reason for each in decide(COMPUTE, changed, seen(changed, runs=(run,))).waits] == ["Deploying"]
+
+
+async def test_a_cell_whose_database_is_down_takes_no_readiness_away() -> None:
+    resource: NodeServiceResource = compute()
+    run = ended(begin(COMPUTE, resource))
+    resource = after(resource, seen(resource, runs=(run,), sign="", identity="id-1"))
+    unknown = await observe(COMPUTE, resource, asking(Api(os_services=LOST)))
+    assert (unknown.sign, unknown.unasked) == (None, "Nova does not reach the database of its cell")
+    # One that was not up yet does not become so, and says why.
+    (wait,) = decide(COMPUTE, resource, unknown).waits
+    assert (wait.reason, unknown.unasked in wait.message, wait.after) == ("NotAsked", True, 5.0)
+    up = conditions_of(SERVICE_READY)
+    was_up = msgspec.structs.replace(resource, status=msgspec.structs.replace(resource.status, conditions=up))
+    assert decide(COMPUTE, was_up, unknown).waits == ()
+    told = tell(COMPUTE, was_up, unknown)
+    assert (told.phase, told.serviceID) == ("Up", "id-1")
+    down = {"services": [{"binary": "nova-compute", "host": "one", "id": "id-1", "state": "down"}]}
+    (wait,) = decide(COMPUTE, was_up, await observe(COMPUTE, was_up, asking(Api(os_services=down)))).waits
+    assert wait.reason == "NotUp"
+
+
+def conditions_of(*types: str) -> tuple[Condition, ...]:
+    return tuple(Condition(type=each, status="True", reason="Ready", message="Setup complete") for each in types)
+
+
+async def test_a_run_that_never_began_is_told_as_such() -> None:
+    resource: NodeServiceResource = compute()
+    resource = after(resource, seen(resource, runs=(ended(begin(COMPUTE, resource)),), sign=""))
+    applied = resource.status.deployment
+    assert applied is not None
+    changed = msgspec.structs.replace(resource, spec=compute(customServiceConfig="[DEFAULT]\nx = 1\n").spec)
+    run = ended(begin(COMPUTE, changed), "Unknown", message="No pod began to work")
+    stuck = msgspec.structs.replace(run, status=msgspec.structs.replace(run.status, jobStatus="NotBegun"))
+    now = seen(changed, runs=(stuck,))
+    told = tell(COMPUTE, changed, now).deployment
+    assert told is not None
+    # What was applied still serves.
+    assert (told.state, told.appliedHash, told.failures) == ("NotBegun", applied.appliedHash, 1)
+    (wait,) = decide(COMPUTE, changed, now).waits
+    assert (wait.reason, "did not run, and is as before: No pod began to work" in wait.message) == ("NotBegun", True)
+
+
+def test_a_machine_keeps_the_name_by_which_the_service_is_known() -> None:
+    resource: NodeServiceResource = compute()
+    run = ended(begin(COMPUTE, resource))
+    resource = after(resource, seen(resource, runs=(run,), sign=""))
+    spec = {"role": "compute", "ansibleHost": "one.example", "hostName": "other"}
+    renamed = made(OpenStackDataPlaneNode, "one", {COMPUTE.annotation: "nova-cell1"}, spec=spec, status=READY)
+    now = seen(resource, renamed, inventory_of("other"), runs=(run,))
+    assert isinstance(now.whole, Wait)
+    assert now.whole.reason == "HostNameChanged"
+    # What is on the machine is asked for by that name when the service goes.
+    assert tell(COMPUTE, resource, now).hostName == "one"
+    # Before it ran, it may have any.
+    assert isinstance(prepare(COMPUTE, compute(), seeing(renamed, inventory_of("other")), AROUND), Whole)
+
+
+def inventory_of(host: str) -> ConfigMap:
+    """Return the inventory of the node `one`, whose machine has another name."""
+    return made(ConfigMap, "dataplanenode-one", data={"inventory": inventory(host).data["inventory"]})
+
+
+def test_no_message_shows_a_variable_of_a_secret() -> None:
+    spec = {"role": "compute", "ansibleHost": "a", "node": {"ansibleVarsFrom": [{"secretRef": {"name": "hidden"}}]}}
+    secretive = made(OpenStackDataPlaneNode, "one", {COMPUTE.annotation: "nova-cell1"}, spec=spec, status=READY)
+    found = prepare(COMPUTE, compute(), seeing(secretive, secret("hidden", edpm_nova_host="s3cr3t")), AROUND)
+    assert isinstance(found, Wait)
+    assert found.reason == "HostNameDiffers"
+    assert "s3cr3t" not in found.message
 
 
 def test_a_failure_is_told_and_tried_again_after_a_while() -> None:
     resource: NodeServiceResource = compute()
     run = ended(begin(COMPUTE, resource), "Failed", task="Start libvirt", message="no such device")
-    failed = seen(resource, runs=(run,), own=(run,))
+    failed = seen(resource, runs=(run,))
     resource = after(resource, failed)
     assert resource.status.phase == "Deploying"
-    # A minute has passed since, and the first pause is a quarter of one.
-    (step,) = decide(COMPUTE, resource, failed).steps
-    assert isinstance(step, Begin)
-    soon = msgspec.structs.replace(run, status=msgspec.structs.replace(run.status, finishedAt="2026-11-16T11:59:55Z"))
-    early = Seen(failed.whole, NOW, runs=(soon,), own=(soon,))
-    (wait,) = decide(COMPUTE, compute(), early).waits
+    (wait,) = decide(COMPUTE, resource, failed).waits
     assert "failed in task Start libvirt: no such device" in wait.message
-    assert wait.after == pytest.approx(10.0)
-
-
-def test_a_node_that_is_in_another_run_is_waited_for() -> None:
-    spec = {"playbook": "a.b.c", "service": "configure-os", "nodes": [{"name": "one"}], "sequence": 7}
-    other = made(OpenStackAnsibleEE, "configure-os", spec=spec)
-    plan = decide(COMPUTE, compute(), seen(compute(), runs=(other,)))
-    assert [each.message for each in plan.waits] == ["Waits until the other run on node one has ended"]
 
 
 @pytest.mark.parametrize(
@@ -259,6 +368,11 @@ def test_a_node_that_is_in_another_run_is_waited_for() -> None:
         pytest.param([("nova-conductor", "one", "up")], "does not know a compute", id="another-binary"),
         pytest.param([("nova-compute", "one", "down")], "is down", id="down"),
         pytest.param([("nova-compute", "one", "up")], "", id="up"),
+        pytest.param(
+            [("nova-compute", "one.example.org", "up")],
+            "but one on one.example.org: Nova's host has to be one, as the chassis of OVN is called",
+            id="another-name",
+        ),
     ],
 )
 def test_nova_says_whether_a_compute_is_up(rows: list[tuple[str, str, str]], words: str) -> None:
@@ -268,6 +382,31 @@ def test_nova_says_whether_a_compute_is_up(rows: list[tuple[str, str, str]], wor
     assert bool(said) == bool(words)
 
 
+def test_a_compute_is_ready_once_its_host_is_mapped() -> None:
+    row = {"binary": "nova-compute", "host": "one", "state": "up", "id": "id-1"}
+    assert COMPUTE.sign.identify({"services": [row, {**row, "host": "two", "id": "id-2"}]}, "one") == "id-1"
+    assert COMPUTE.sign.identify({"services": []}, "one") == ""
+    nova = made(Nova, "nova", spec={"secret": "s"}, status={"discoveredHosts": {"nova-cell1": {"one": "id-1"}}})
+    assert [each.reason for each in COMPUTE.joins(compute(), "id-1", seeing())] == ["HostNotMapped"]
+    # One that was deleted in Nova and came back is another one, and not mapped yet.
+    assert [each.reason for each in COMPUTE.joins(compute(), "id-2", seeing(nova))] == ["HostNotMapped"]
+    assert not [*COMPUTE.joins(compute(), "id-1", seeing(nova))]
+    alone = made(NovaCell, "nova-cell1", spec={"cellName": "cell1", "secret": "s", "keystoneAuthURL": "http://k"})
+    assert not [*COMPUTE.joins(compute(), "id-1", seeing(alone))]
+
+    run = ended(begin(COMPUTE, compute()))
+    wait = Wait("HostNotMapped", "", "ServiceReady")
+    up = seen(compute(), runs=(run,), sign="", identity="id-1", joins=(wait,))
+    assert decide(COMPUTE, compute(), up).waits == (wait,)
+    told = after(compute(), up)
+    assert (told.status.phase, told.status.serviceID) == ("Starting", "id-1")
+    mapped = after(told, seen(told, runs=(run,), sign="", identity="id-1", trace="provider-1"))
+    assert (mapped.status.phase, mapped.status.traceID) == ("Up", "provider-1")
+    # If nobody can be asked, it is still the same.
+    silent = tell(COMPUTE, mapped, seen(mapped, runs=(run,), unasked="does not answer"))
+    assert (silent.serviceID, silent.traceID) == ("id-1", "provider-1")
+
+
 def test_neutron_says_whether_an_agent_is_up() -> None:
     listed = {"agent_type": "OVN Metadata agent", "host": "one"}
     assert "does not know" in AGENT.sign.judge({"agents": []}, "one")
@@ -275,8 +414,17 @@ def test_neutron_says_whether_an_agent_is_up() -> None:
     assert AGENT.sign.judge({"agents": [{**listed, "alive": True}]}, "one") == ""
 
 
-def test_no_secret_stands_in_what_a_run_says_of_itself() -> None:
-    plan = decide(COMPUTE, compute(customServiceConfig="[x]\npassword = hunter2hunter2\n"), seen(compute()))
-    (step,) = plan.steps
-    assert isinstance(step, Begin)
-    assert "hunter2" not in str([body for kind, body in step.objects if kind is not Secret])
+def test_a_chassis_of_another_name_is_named() -> None:
+    listed = {"agent_type": "OVN Metadata agent", "host": "one.example.org", "alive": True}
+    said = AGENT.sign.judge({"agents": [listed]}, "one")
+    assert "but one on one.example.org: the chassis has to be called one" in said
+    assert "but one on" not in AGENT.sign.judge({"agents": [{**listed, "host": "two"}]}, "one")
+
+
+def test_nova_and_ovn_take_the_name_of_a_machine_from_one_variable() -> None:
+    roles = Path(__file__).parents[4] / "ansible" / "roles"
+    said = [yaml.safe_load(path.read_text()) for path in roles.glob("*/defaults/main.yml")]
+    defaults = {name: value for each in said if each for name, value in each.items()}
+    names = [name for service in (COMPUTE, AGENT) for name in service.host_variables]
+    assert len(names) == 3
+    assert {defaults[name] for name in names} == {"{{ canonical_hostname | default(inventory_hostname) }}"}

@@ -11,24 +11,34 @@ from stackwright.adapters.identity import Credentials
 from stackwright.api.annotations import MACHINE_LOST
 from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.node_service import NodeServiceResource
+from stackwright.blueprint.dataplane.node_service import Call
+from stackwright.blueprint.providers import Sight
 from stackwright.controllers.node_services.removal import (
+    NODE_GOES,
     Leaving,
+    Left,
     decide_removal,
     find_needing,
     name_occupants,
+    observe_removal,
     prepare_removal,
 )
 from stackwright.controllers.node_services.signs import Address
 from stackwright.controllers.node_services.steps import Begin, Tell
 from stackwright.kube.plan import Plan, Wait
+from stackwright.kube.resource import OwnerReference
 from tests.unit.controllers.node_services.place import (
     AGENT,
     AROUND,
     COMPUTE,
+    LOST,
+    Api,
     agent,
+    asking,
     compute,
     inventory,
     made,
+    node,
     secret,
     seeing,
 )
@@ -36,6 +46,9 @@ from tests.unit.controllers.node_services.place import (
 NOW = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
 ADDRESS = Address("http://nova.example", "http://keystone.example", Credentials("admin", "p"))
 RESOURCE = compute(sshKeySecretName="key")
+GOING = msgspec.structs.replace(
+    node(), metadata=msgspec.structs.replace(node().metadata, deletionTimestamp="2026-11-16T12:00:00Z")
+)
 WAY = inventory("one", ansible_host="192.0.2.1", ansible_port=2222, rack=2)
 ROW = {"id": "u1", "binary": "nova-compute", "host": "one", "state": "up", "status": "enabled"}
 
@@ -44,6 +57,11 @@ def leaving(*rows: dict[str, Any], resource: NodeServiceResource = RESOURCE, **f
     prepared = prepare_removal(COMPUTE, resource, seeing(WAY), AROUND)
     seen = Leaving(NOW, prepared, begun=True, answer={"services": list(rows)}, occupants=(), address=ADDRESS)
     return replace(seen, **further)
+
+
+def owned(run: OpenStackAnsibleEE, uid: str = RESOURCE.metadata.uid) -> OpenStackAnsibleEE:
+    owner = OwnerReference(apiVersion="v1", kind=RESOURCE.kind.name, name="one", uid=uid, controller=True)
+    return msgspec.structs.replace(run, metadata=msgspec.structs.replace(run.metadata, ownerReferences=(owner,)))
 
 
 def calls(plan: Plan) -> list[tuple[str, str]]:
@@ -82,16 +100,19 @@ def test_it_is_stopped_and_then_forgotten() -> None:
     (step,) = decide_removal(COMPUTE, RESOURCE, leaving(down)).steps
     assert isinstance(step, Begin)
     bodies = [body for kind, body in step.objects if kind is OpenStackAnsibleEE]
-    run = msgspec.convert(bodies[0], OpenStackAnsibleEE)
+    run = owned(msgspec.convert(bodies[0], OpenStackAnsibleEE))
     assert (run.spec.playbook, run.spec.service) == ("stackwright.edpm.nova", "nova-external-compute-removal")
     (wait,) = decide_removal(COMPUTE, RESOURCE, leaving(down, runs=(run,))).waits
     assert wait.reason == "Stopping"
     status = {"finishedAt": "2026-11-16T11:59:55Z", "hosts": [{"host": "one", "state": "Ok"}]}
-    done = made(OpenStackAnsibleEE, run.metadata.name, spec=msgspec.to_builtins(run.spec), status=status)
+    done = owned(made(OpenStackAnsibleEE, run.metadata.name, spec=msgspec.to_builtins(run.spec), status=status))
     assert calls(decide_removal(COMPUTE, RESOURCE, leaving(down, runs=(done,)))) == [("DELETE", "/v2.1/os-services/u1")]
     assert decide_removal(COMPUTE, RESOURCE, leaving(runs=(done,))) == Plan()
+    # That of an earlier resource of the same name has stopped what ran then.
+    earlier = owned(done, "earlier")
+    assert isinstance(decide_removal(COMPUTE, RESOURCE, leaving(down, runs=(earlier,))).steps[0], Begin)
     status["hosts"] = [{"host": "one", "state": "Unreachable", "message": "No route to host"}]
-    dead = made(OpenStackAnsibleEE, run.metadata.name, spec=msgspec.to_builtins(run.spec), status=status)
+    dead = owned(made(OpenStackAnsibleEE, run.metadata.name, spec=msgspec.to_builtins(run.spec), status=status))
     (wait,) = decide_removal(COMPUTE, RESOURCE, leaving(down, runs=(dead,))).waits
     assert f"No route to host. If the machine is lost, annotate this with {MACHINE_LOST}=true" in wait.message
 
@@ -101,6 +122,31 @@ def test_a_machine_that_is_lost_is_not_waited_for_but_its_servers_are() -> None:
     down = {**ROW, "status": "disabled", "state": "down"}
     assert calls(decide_removal(COMPUTE, lost, leaving(down))) == [("DELETE", "/v2.1/os-services/u1")]
     assert decide_removal(COMPUTE, lost, leaving(down, occupants=("web",))).waits
+
+
+def test_what_placement_still_has_goes_and_nobody_who_can_be_asked_is_a_no() -> None:
+    lost = made(type(RESOURCE), "one", {MACHINE_LOST: "true"}, spec=msgspec.to_builtins(RESOURCE.spec))
+    assert decide_removal(COMPUTE, lost, leaving()) == Plan()
+    placement = Address("http://placement.example", "http://keystone.example", Credentials("admin", "p"))
+    left = Left(placement, Call("DELETE", "/resource_providers/p1"))
+    (step,) = decide_removal(COMPUTE, lost, leaving(trace=left)).steps
+    assert isinstance(step, Tell)
+    assert (step.address, step.call.path) == (placement, "/resource_providers/p1")
+    # Nova comes first: it refuses as long as there are servers.
+    assert calls(decide_removal(COMPUTE, lost, leaving({**ROW, "status": "disabled"}, trace=left))) == [
+        ("DELETE", "/v2.1/os-services/u1")
+    ]
+    (wait,) = decide_removal(COMPUTE, lost, leaving(trace=Left(why="does not answer"))).waits
+    assert (wait.reason, "does not answer" in wait.message) == ("NotAsked", True)
+
+
+def test_nova_says_which_provider_is_that_of_a_host() -> None:
+    trace = COMPUTE.removal.trace
+    assert trace is not None
+    listed = [{"id": "p1", "service": {"host": "one"}}, {"id": "p2", "service": {"host": "two"}}]
+    assert trace.identify({"hypervisors": listed}, "two") == "p2"
+    assert trace.identify({"hypervisors": listed}, "three") == ""
+    assert trace.identify({}, "one") == ""
 
 
 def test_what_the_node_leaves_is_enough_to_stop_it() -> None:
@@ -119,6 +165,20 @@ def test_what_the_node_leaves_is_enough_to_stop_it() -> None:
         assert MACHINE_LOST in without.message
 
 
+@pytest.mark.parametrize(
+    ("there", "goes"),
+    [
+        pytest.param(seeing(WAY), None, id="the-node-stays"),
+        pytest.param(seeing(WAY, GOING), True, id="the-node-is-being-deleted"),
+        pytest.param(seeing(WAY, without=("one",)), True, id="the-node-is-gone"),
+    ],
+)
+def test_a_playbook_knows_whether_the_node_goes_too(there: Sight, goes: bool | None) -> None:
+    found = prepare_removal(COMPUTE, RESOURCE, there, AROUND)
+    assert not isinstance(found, Wait)
+    assert found[1].variables.plain.get(NODE_GOES) is goes
+
+
 def test_an_agent_goes_after_what_it_serves() -> None:
     assert find_needing(AGENT, agent(), seeing(compute()), AROUND) == "NovaExternalCompute one"
     assert find_needing(AGENT, agent(), seeing(), AROUND) == ""
@@ -134,6 +194,60 @@ def test_neutron_forgets_the_agents_of_the_host_and_no_others() -> None:
     ]
     found = [call.path for call in AGENT.removal.forget({"agents": listed}, "one")]
     assert found == ["/v2.0/agents/a", "/v2.0/agents/b"]
-    assert name_occupants({"servers": [{"name": "web"}, {"id": "u2"}], "servers_links": []}) == ("web", "u2")
-    assert name_occupants({"servers": []}) == ()
-    assert name_occupants({}) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "names"),
+    [
+        pytest.param({"servers": [{"name": "web"}, {"id": "u2"}]}, ("web", "u2"), id="by-name-or-id"),
+        pytest.param({"servers": [{}]}, ("one without a name",), id="one-without-a-name-is-one"),
+        pytest.param({"servers": []}, (), id="none"),
+        pytest.param({}, None, id="nothing-said"),
+        pytest.param({"servers": None}, None, id="nothing-said-of-them"),
+        pytest.param({"versions": []}, None, id="somebody-else-answers"),
+        pytest.param({"servers": ["web"]}, None, id="another-form"),
+    ],
+)
+def test_only_a_list_of_servers_says_what_is_there(answer: dict[str, Any], names: tuple[str, ...] | None) -> None:
+    assert name_occupants(answer, "servers") == names
+
+
+def test_servers_that_move_from_or_to_a_machine_are_on_it() -> None:
+    (_, question) = COMPUTE.removal.occupants
+    moving = [{"status": status, "instance_uuid": "u1"} for status in ("confirmed", "finished", "completed", "done")]
+    # A resize that is finished waits for its user, who may want the server back.
+    assert name_occupants({"migrations": moving}, question.key, question.name) == ("a migration of server u1",)
+
+
+ROWS = {"services": [{**ROW, "status": "disabled"}]}
+
+
+@pytest.mark.parametrize(
+    ("services", "servers", "migrations", "words"),
+    [
+        pytest.param(ROWS, {"servers": []}, {"migrations": []}, "", id="empty"),
+        pytest.param(LOST, {"servers": []}, {"migrations": []}, "does not reach the database of its cell", id="cell"),
+        pytest.param(ROWS, {"servers": [{"name": "web"}]}, {"migrations": []}, "machine: web", id="servers"),
+        pytest.param(ROWS, {"servers": []}, "it fell over", "it fell over", id="the-second-question-is-not-answered"),
+        pytest.param(ROWS, {"versions": []}, {"migrations": []}, "did not say", id="another-api"),
+        pytest.param({"versions": []}, {"servers": []}, {"migrations": []}, "did not say", id="another-api-at-once"),
+        pytest.param(
+            ROWS,
+            {"servers": []},
+            {"migrations": [{"status": "finished", "instance_uuid": "u1"}]},
+            "a migration of server u1",
+            id="a-resize-that-waits-for-its-user",
+        ),
+    ],
+)
+async def test_nothing_is_stopped_before_all_questions_are_answered(
+    services: Any, servers: Any, migrations: Any, words: str
+) -> None:
+    applied = made(
+        type(RESOURCE), "one", spec=msgspec.to_builtins(RESOURCE.spec), status={"deployment": {"name": COMPUTE.name}}
+    )
+    api = Api(os_services=services, servers=servers, os_migrations=migrations)
+    plan = decide_removal(COMPUTE, applied, await observe_removal(COMPUTE, applied, asking(api, WAY)))
+    assert [isinstance(step, Begin) for step in plan.steps] == ([] if words else [True])
+    assert words in "; ".join(wait.message for wait in plan.waits)
+    assert bool(plan.waits) == bool(words)

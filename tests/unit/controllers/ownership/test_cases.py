@@ -15,7 +15,7 @@ from stackwright.controllers.ownership import Around, Taken, check, claims, take
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.resource import ObjectMeta, OwnerReference
 from stackwright.kube.shapes.belonging import MADE_FOR
-from stackwright.kube.shapes.children import mark_by
+from stackwright.kube.shapes.child import mark_by
 from tests.functional.crds.samples import documents
 from tests.known import listing, nothing_known
 from tests.unit.controllers.ownership.making import KINDS, made, seen

@@ -23,7 +23,7 @@ from stackwright.controllers.service.decide import Seen, decide
 from stackwright.kube.builtin import PersistentVolumeClaim, Secret
 from stackwright.kube.errors import Blocked
 from stackwright.kube.resource import R
-from stackwright.kube.shapes.children import mark_by
+from stackwright.kube.shapes.child import mark_by
 from tests.known import listing
 from tests.unit.controllers.ownership.making import changed, made, seen
 

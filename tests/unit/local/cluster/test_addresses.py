@@ -55,6 +55,13 @@ def test_each_has_its_place_in_the_network() -> None:
     assert (FIRST.api_service, FIRST.dns_service) == ("10.160.0.1", "10.160.0.10")
 
 
+def test_everybody_has_the_same_place_among_tunnels_as_among_nodes() -> None:
+    tunnels = FIRST.tunnels
+    assert tunnels.range == "10.192.2.0/24"
+    assert tunnels.interface_of(FIRST.node(0)) == "10.192.2.2/24"
+    assert tunnels.interface_of(FIRST.machine(63)) == "10.192.2.127/24"
+
+
 def test_the_spare_network_is_beside_the_nodes_and_the_host_is_in_it() -> None:
     spare = FIRST.spare
     assert (spare.range, spare.host, spare.free) == ("10.192.1.0/24", "10.192.1.1", ("10.192.1.32", "10.192.1.254"))

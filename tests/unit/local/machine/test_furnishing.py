@@ -36,6 +36,7 @@ def test_a_machine_knows_its_name_address_and_who_may_log_in() -> None:
     link = files["etc/systemd/network/10-eth0.network"].content
     assert "Address=10.192.0.64/24\n" in link
     assert "Gateway=10.192.0.1\n" in link
+    assert "Address=10.192.2.64/24\n" in files["etc/systemd/network/10-tunnel0.network"].content
     assert files["etc/resolv.conf"].content == "nameserver 10.0.0.53\n"
     assert files["home/cloud-admin/.ssh/authorized_keys"].content == "ssh-ed25519 LOGIN\n"
 
@@ -111,7 +112,11 @@ def test_the_manifests_of_machines_can_be_applied() -> None:
         "hostName": "a",
         "ansibleHost": "10.0.0.1",
         "role": "edpm-compute",
-        "node": {"ansibleUser": "cloud-admin", "ansibleSSHPrivateKeySecret": secret["metadata"]["name"]},
+        "node": {
+            "ansibleUser": "cloud-admin",
+            "ansibleSSHPrivateKeySecret": secret["metadata"]["name"],
+            "ansibleVars": {"edpm_tunnel_interface": "tunnel0"},
+        },
     }
 
 
@@ -128,8 +133,9 @@ def test_a_list_says_who_runs() -> None:
 def test_names_of_links_and_groups_fit_and_are_nobody_elses() -> None:
     place = Layout(Path("/state/twelve-chars"))
     first, second = (Neighbour(place.machines / name) for name in ("a" * 63, "b" * 63))
-    assert first.cable != second.cable
-    assert len(first.cable) <= 15
+    cables = {first.cable, second.cable, first.tunnel_cable, second.tunnel_cable}
+    assert len(cables) == 4
+    assert all(len(cable) <= 15 for cable in cables)
     # A cluster's name has no dot, so that no cluster has a machine's group.
     assert first.cgroup == f"stackwright-twelve-chars.{'a' * 63}"
 

@@ -1,0 +1,97 @@
+"""What is refused when a network, an IPSet or names are written, and what cannot be deleted. Pure."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from stackwright.api.network import DNSData, IPSet, NetConfig, Reservation
+from stackwright.blueprint.addresses import names, refused
+from stackwright.blueprint.addresses.allocation import is_mine, list_held
+from stackwright.blueprint.addresses.subnets import elder_first, find_eldest
+from stackwright.controllers.known import Known
+from stackwright.kube.admission.checks import FieldError, Objections
+from stackwright.kube.resource import CustomResource
+
+# How many IPSets are named that hold a NetConfig.
+NAMED = 3
+
+
+def _check_net_config(old: CustomResource | None, new: CustomResource, known: Known) -> Objections:
+    assert isinstance(new, NetConfig)  # noqa: S101  the table below says for which kind
+    namespace = new.metadata.namespace
+    held = tuple(list_held(known(Reservation, namespace)))
+    problems = [*refused.of_networks(new.spec), *refused.of_use(new.spec, held, _fixed(namespace, known))]
+    if isinstance(old, NetConfig):
+        problems += refused.of_networks_changed(old.spec, new.spec, held)
+    errors = [*_errors(problems)]
+    elder = next((each for each in elder_first(known(NetConfig, namespace)) if each.key != new.key), None)
+    if old is None and elder is not None:
+        message = f"there is already NetConfig {elder.metadata.name} in namespace {namespace}, there can only be one"
+        errors.append(FieldError("metadata.name", message, "FieldValueForbidden"))
+    return Objections(tuple(errors))
+
+
+def _fixed(namespace: str, known: Known) -> dict[str, frozenset[str]]:
+    return refused.fixed_by(known(IPSet, namespace))
+
+
+def _check_ip_set(old: CustomResource | None, new: CustomResource, known: Known) -> Objections:
+    assert isinstance(new, IPSet)  # noqa: S101  the table below says for which kind
+    if new.deleting:
+        return Objections()
+    namespace = new.metadata.namespace
+    changed = refused.of_ip_set_changed(old, new) if isinstance(old, IPSet) and old is not new else ()
+    networks = find_eldest(known(NetConfig, namespace))
+    if networks is None:
+        # It may come a moment later, in the same file.
+        told = (f"there is no NetConfig in namespace {namespace} yet; the IPSet waits for it",)
+        return Objections(tuple(_errors(changed)), told)
+    others = (each for each in known(Reservation, namespace) if not is_mine(each, new))
+    taken = {held.address: held.ip_set for held in list_held(others)}
+    problems = (
+        *refused.of_ip_set(new.spec, networks.spec),
+        *refused.is_fixed_elsewhere(new, taken),
+        *changed,
+    )
+    return Objections(tuple(_errors(problems)))
+
+
+def _check_reservation(_: CustomResource | None, new: CustomResource, known: Known) -> Objections:
+    """Refuse an address that another Reservation has: people write Reservations when they restore a backup."""
+    assert isinstance(new, Reservation)  # noqa: S101  the table below says for which kind
+    others = (each for each in known(Reservation, new.metadata.namespace) if each.key != new.key)
+    taken = {held.address: held for held in list_held(others)}
+    problems = (
+        (f"spec.reservation[{held.network}].address", f"{held.address} is already reserved by IPSet {there.ip_set}")
+        for held in list_held((new,))
+        if held.address and (there := taken.get(held.address)) is not None
+    )
+    return Objections(tuple(_errors(problems)))
+
+
+def _check_names(_: CustomResource | None, new: CustomResource, __: Known) -> Objections:
+    assert isinstance(new, DNSData)  # noqa: S101  the table below says for which kind
+    return Objections(tuple(_errors(names.find_problems(new.spec))))
+
+
+def _errors(problems: Iterable[refused.Problem]) -> Iterable[FieldError]:
+    return (FieldError(path, sentence) for path, sentence in problems)
+
+
+def hold(net_config: CustomResource, known: Known) -> str:
+    """Return why a NetConfig has to stay; "" where no IPSet has an address of it."""
+    namespace = net_config.metadata.namespace
+    first = find_eldest(known(NetConfig, namespace))
+    if first is not None and first.key != net_config.key:
+        return ""
+    names = [each.metadata.name for each in known(IPSet, namespace) if not each.deleting]
+    if not names:
+        return ""
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"there are still IPSets in the namespace: {', '.join(names[:NAMED])}{more}; delete them first"
+
+
+checks: Mapping[type[CustomResource], Callable[[CustomResource | None, CustomResource, Known], Objections]] = {
+    NetConfig: _check_net_config,
+    IPSet: _check_ip_set,
+    Reservation: _check_reservation,
+    DNSData: _check_names,
+}

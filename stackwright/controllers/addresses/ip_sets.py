@@ -1,0 +1,246 @@
+"""IPSet: takes one address in each of its networks, and keeps it until it is deleted.
+
+An address is taken by creating a Reservation that is called like it. Creating fails where there is one, so no address
+is given twice, however stale the caches are and however many operators run.
+"""
+
+from dataclasses import dataclass, field
+
+import msgspec
+
+from stackwright.api.annotations import PAUSED
+from stackwright.api.base import JsonObject
+from stackwright.api.network import (
+    INPUT_READY,
+    RESERVATION_READY,
+    IPSet,
+    IPSetStatus,
+    NetConfig,
+    Reservation,
+)
+from stackwright.blueprint.addresses import refused
+from stackwright.blueprint.addresses.allocation import (
+    Allocation,
+    Around,
+    Wanted,
+    allocate,
+    describe_addresses,
+    describe_reservation,
+    is_mine,
+    list_held,
+)
+from stackwright.blueprint.addresses.subnets import find_eldest
+from stackwright.controllers.addresses.net_configs import describe
+from stackwright.controllers.looking import Interests, Looker, forgetting
+from stackwright.kube.controller import Context, Controller
+from stackwright.kube.errors import AlreadyExists, Conflict, NotFound
+from stackwright.kube.informer import Change
+from stackwright.kube.plan import Ends, Plan, Step, Wait
+from stackwright.kube.predicates import asked_differently
+from stackwright.kube.resource import Key, owner_reference
+from stackwright.kube.shapes.external import External
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What this process has just taken, by the name of the Reservation: the caches may not have it yet.
+
+    They save requests that would fail. That no address is given twice does not depend on them.
+    """
+
+    taken: dict[Key, Reservation] = field(default_factory=dict)
+
+    def forget(self, context: Context) -> None:
+        """Forget what the caches have, and what an IPSet took that is gone."""
+        reservations, ip_sets = context.store(Reservation), context.store(IPSet)
+        for key, each in list(self.taken.items()):
+            owner = each.metadata.controller
+            holder = ip_sets.get(Key(key.namespace, each.spec.ipSetRef.name))
+            gone = owner is not None and (holder is None or holder.metadata.uid != owner.uid)
+            if gone or reservations.get(key) is not None:
+                del self.taken[key]
+
+
+@dataclass(frozen=True)
+class World:
+    """What a pass works with. `met` are Reservations that it made, or found in its way; `released` are gone."""
+
+    context: Context
+    interests: Interests
+    claims: Claims
+    met: dict[str, Reservation] = field(default_factory=dict)
+    released: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What an IPSet finds. `around` is what it can work with; without it, `waits` say why."""
+
+    around: Around | None = None
+    waits: tuple[Wait, ...] = ()
+    orphans: tuple[Reservation, ...] = ()
+
+    def allocate(self, ip_set: IPSet) -> Allocation:
+        """Return what the IPSet has, and what it takes next."""
+        return allocate(ip_set, self.around) if self.around is not None else Allocation()
+
+
+@dataclass(frozen=True)
+class Reserve(Step):
+    """Create a Reservation."""
+
+    name: str
+    body: JsonObject
+    ip_set: IPSet
+
+
+@dataclass(frozen=True)
+class Adopt(Step):
+    """Become the owner of a Reservation that was there before its IPSet, as after a restore."""
+
+    orphan: Reservation
+    ip_set: IPSet
+
+
+@dataclass(frozen=True)
+class Release(Step):
+    """Delete a Reservation that an IPSet has beside another one in the same network."""
+
+    name: str
+    ip_set: IPSet
+
+
+async def observe(ip_set: IPSet, world: World) -> Seen:
+    """Look at the networks, and at the addresses that are taken."""
+    look = world.interests.begin(ip_set, world.context)
+    net_config = find_eldest(look.all(NetConfig))
+    if net_config is None:
+        message = f"NetConfig missing in namespace {ip_set.metadata.namespace}; create one"
+        return Seen(waits=(Wait("NetConfigMissing", message, INPUT_READY, ends=Ends.BY_AUTHOR),))
+    if wrong := tuple(refused.of_networks(net_config.spec)):
+        message = f"NetConfig {net_config.metadata.name} has to be corrected first: {describe(wrong)}"
+        return Seen(waits=(Wait("NetConfigInvalid", message, INPUT_READY, ends=Ends.BY_USER),))
+    if wrong := tuple(refused.of_ip_set(ip_set.spec, net_config.spec)):
+        return Seen(waits=(Wait("Invalid", describe(wrong), INPUT_READY, ends=Ends.BY_USER),))
+    mine = _find_mine(ip_set, world)
+    orphans = tuple(each for each in mine if each.metadata.controller is None)
+    around = Around(net_config.spec, mine)
+    if len(allocate(ip_set, around).kept) < len(ip_set.spec.networks):
+        around = Around(net_config.spec, mine, _find_taken(ip_set, look, world))
+    return Seen(around, orphans=orphans)
+
+
+def _find_mine(ip_set: IPSet, world: World) -> tuple[Reservation, ...]:
+    """Return the Reservations of an IPSet, those that this pass made included."""
+    world.claims.forget(world.context)
+    store, key = world.context.store(Reservation), ip_set.key
+    # Upstream's are called like the IPSet; others without an owner are found by whom they name, in the index of ours.
+    named = store.get(key)
+    found = {each.metadata.name: each for each in (*store.owned_by(ip_set.metadata.uid), *([named] if named else []))}
+    if not ip_set.status.reservations:
+        # A new one may have been reserved for before, as after a restore.
+        found |= {each.metadata.name: each for each in store.list(key.namespace) if is_mine(each, ip_set)}
+    # What was made just now may not be in the cache yet.
+    found |= {claim.name: each for claim, each in world.claims.taken.items() if claim.namespace == key.namespace}
+    found |= world.met
+    there = (each for name, each in found.items() if name not in world.released and not each.deleting)
+    return tuple(each for each in there if is_mine(each, ip_set))
+
+
+def _find_taken(ip_set: IPSet, look: Looker, world: World) -> dict[str, str]:
+    """Return who has which address. One that is released may be the one that is missing: that wakes the IPSet."""
+    claimed = [each for key, each in world.claims.taken.items() if key.namespace == ip_set.metadata.namespace]
+    others = (each for each in (*look.all(Reservation), *claimed, *world.met.values()) if not is_mine(each, ip_set))
+    return {held.address: held.ip_set for held in list_held(others)}
+
+
+def decide(ip_set: IPSet, seen: Seen) -> Plan:
+    """Return which addresses to take, and why one is missing."""
+    allocation = seen.allocate(ip_set)
+    steps = (
+        *(Adopt(each, ip_set, reason="Adopting", condition=RESERVATION_READY) for each in seen.orphans),
+        *(_reserve(ip_set, wanted) for wanted in allocation.wanted),
+        *(Release(name, ip_set, reason="Releasing", condition=RESERVATION_READY) for name in allocation.surplus),
+    )
+    return Plan(steps=steps, waits=(*seen.waits, *allocation.waits))
+
+
+def _reserve(ip_set: IPSet, wanted: Wanted) -> Reserve:
+    body = describe_reservation(ip_set, wanted)
+    return Reserve(wanted.name, body, ip_set, reason="Reserving", condition=RESERVATION_READY)
+
+
+def tell(ip_set: IPSet, seen: Seen) -> IPSetStatus:
+    """Return the addresses that an IPSet has; while the networks are not known, those that it had."""
+    if seen.around is None:
+        return ip_set.status
+    return msgspec.structs.replace(ip_set.status, reservations=describe_addresses(seen.allocate(ip_set)))
+
+
+async def act(step: Reserve | Adopt | Release, world: World) -> None:
+    """Carry out one step."""
+    match step:
+        case Reserve(name, body, ip_set):
+            await _take(name, body, ip_set, world)
+        case Adopt(orphan, ip_set):
+            await _adopt(orphan, ip_set, world)
+        case Release(name, ip_set):
+            await _release(name, ip_set, world)
+
+
+async def _take(name: str, body: JsonObject, ip_set: IPSet, world: World) -> None:
+    key, claims = Key(ip_set.metadata.namespace, name), world.claims.taken
+    # Nothing is awaited between the question and the claim.
+    if key in claims:
+        world.met[name] = claims[key]
+        return
+    claims[key] = msgspec.convert(body, Reservation)
+    try:
+        world.met[name] = claims[key] = await world.context.client.create(Reservation, body)
+    except AlreadyExists:
+        # Somebody was faster, or an answer was lost. The next round knows who has it. Another pass may have forgotten
+        # the claim meanwhile, because the caches have theirs.
+        claims.pop(key, None)
+        there = await world.context.client.find(Reservation, name, key.namespace)
+        if there is not None:
+            world.met[name] = there
+    except BaseException:
+        claims.pop(key, None)
+        raise
+
+
+async def _adopt(orphan: Reservation, ip_set: IPSet, world: World) -> None:
+    metadata = {"resourceVersion": orphan.metadata.resourceVersion, "ownerReferences": [owner_reference(ip_set)]}
+    name, namespace = orphan.metadata.name, orphan.metadata.namespace
+    try:
+        world.met[name] = await world.context.client.patch(Reservation, name, namespace, {"metadata": metadata})
+    except (Conflict, NotFound):
+        there = await world.context.client.find(Reservation, name, namespace)
+        if there is not None:
+            world.met[name] = there
+
+
+async def _release(name: str, ip_set: IPSet, world: World) -> None:
+    key = Key(ip_set.metadata.namespace, name)
+    await world.context.client.delete(Reservation, name, key.namespace)
+    world.claims.taken.pop(key, None)
+    world.met.pop(name, None)
+    world.released.add(name)
+
+
+def _went(change: Change[Reservation]) -> bool:
+    return change.new is None
+
+
+def controller() -> Controller:
+    """Return the controller of IPSets."""
+    interests, claims = Interests(), Claims()
+    shape: External[IPSet, Seen, World] = External(
+        of=IPSet, read=observe, decide=decide, act=act, tell=tell, pause=PAUSED
+    )
+    found = shape.controller(
+        lambda context: World(context, interests, claims),
+        owns=(Reservation,),
+        watches=(interests.watch(NetConfig, asked_differently), interests.watch(Reservation, _went)),
+    )
+    return forgetting(found, interests.forget)

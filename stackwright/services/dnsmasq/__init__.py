@@ -1,0 +1,1 @@
+"""dnsmasq tells machines outside of the cluster the addresses of names."""

@@ -1,0 +1,188 @@
+"""Networks and addresses on a real API server: no address is given twice, and what is deleted is given back."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from stackwright.api.dataplane import OpenStackDataPlaneNode
+from stackwright.api.network import DNSData, IPSet, NetConfig, Reservation
+from stackwright.blueprint.dataplane.inventory import read_hosts
+from stackwright.controllers import addresses
+from stackwright.kube.builtin import ConfigMap
+from stackwright.kube.client import Client
+from stackwright.kube.controller import Controller
+from stackwright.kube.resource import JsonObject
+from stackwright.kube.runtime import Runtime
+from stackwright.services.dnsmasq.kinds import DNSMasq
+from stackwright.simulator import simulated
+from tests.functional.cloud import Cloud
+from tests.functional.dataplane.machines import Plane
+from tests.functional.running import patches, quiet, running
+from tests.functional.watching import eventually, gone, some
+
+pytestmark = pytest.mark.usefixtures("kinds")
+
+CTLPLANE: JsonObject = {
+    "name": "ctlplane",
+    "dnsDomain": "ctlplane.example.com",
+    "subnets": [
+        {
+            "name": "subnet1",
+            "cidr": "192.168.122.0/24",
+            "gateway": "192.168.122.1",
+            "allocationRanges": [{"start": "192.168.122.100", "end": "192.168.122.109"}],
+        }
+    ],
+}
+INTERNAL: JsonObject = {
+    "name": "InternalApi",
+    "dnsDomain": "internalapi.example.com",
+    "subnets": [
+        {
+            "name": "subnet1",
+            "cidr": "172.17.0.0/24",
+            "vlan": 20,
+            "allocationRanges": [{"start": "172.17.0.100", "end": "172.17.0.250"}],
+        }
+    ],
+}
+BOTH = [{"name": "ctlplane", "subnetName": "subnet1"}, {"name": "internalapi", "subnetName": "subnet1"}]
+
+
+def told(ip_sets: Iterable[IPSet]) -> list[str]:
+    return [each.address for ip_set in ip_sets for each in ip_set.status.reservations]
+
+
+async def test_no_address_is_given_twice_and_a_released_one_is_given_again(client: Client, namespace: str) -> None:
+    here = Cloud(client, namespace)
+    # Two operators that know nothing of each other: neither has the other's addresses in its caches in time.
+    first, second = (Runtime(client, addresses.controllers(), namespace=namespace) for _ in range(2))
+    async with running(first), running(second):
+        names = [f"node-{number}" for number in range(10)]
+        await asyncio.gather(*(here.put(IPSet, name, spec={"networks": BOTH}) for name in names))
+        await here.says(IPSet, "InputReady", f"NetConfig missing in namespace {namespace}", "node-0")
+        await here.put(NetConfig, "netconfig", spec={"networks": [CTLPLANE, INTERNAL]})
+        ready = [await here.ready(IPSet, name) for name in names]
+        assert len(set(told(ready))) == 20
+        reserved = await client.list(Reservation, namespace)
+        held = [entry.address for each in reserved for entry in each.spec.reservation.values()]
+        assert sorted(held) == sorted(told(ready))
+        # The range of ctlplane is exhausted; the other network still has room.
+        await here.put(IPSet, "late", spec={"networks": BOTH})
+        late = await here.says(IPSet, "ReservationReady", "no address is left for IPSet late in subnet", "late")
+        assert len(late.status.reservations) == 1
+        await client.delete(IPSet, "node-4", namespace)
+        late = await here.ready(IPSet, "late")
+        assert late.status.reservations[0].address == ready[4].status.reservations[0].address
+        await some(client, Reservation, namespace, lambda there: len(there) == 20)
+        # What somebody deletes by hand is reserved again, and the address stays.
+        lost = next(
+            each for each in reserved if each.spec.ipSetRef.name == "node-0" and "ctlplane" in each.spec.reservation
+        )
+        await client.delete(Reservation, lost.metadata.name, namespace)
+        await some(
+            client,
+            Reservation,
+            namespace,
+            lambda there: any(
+                each.metadata.name == lost.metadata.name and each.metadata.uid != lost.metadata.uid for each in there
+            ),
+        )
+        await quiet(first)
+        await quiet(second)
+    # An operator that starts again finds everything as it is.
+    third = Runtime(client, addresses.controllers(), namespace=namespace)
+    before = patches()
+    async with running(third):
+        await asyncio.wait_for(third.informers.synced(), 60)
+        await quiet(third)
+    assert patches() == before
+    await client.delete(IPSet, "node-1", namespace)
+    await gone(client, Reservation, f"ctlplane-{told([ready[1]])[0].replace('.', '-')}", namespace)
+
+
+async def test_what_cannot_be_is_said_again_without_the_webhook(client: Client, namespace: str) -> None:
+    here = Cloud(client, namespace)
+    await here.put(DNSData, "wrong", spec={"hosts": [{"ip": "192.0.2.300", "hostnames": ["one"]}]})
+    # A Reservation that was restored before its IPSet is its own again.
+    restored = {"ctlplane": {"network": "ctlplane", "subnet": "subnet1", "address": "192.168.122.77"}}
+    await here.put(Reservation, "node", spec={"ipSetRef": {}, "reservation": restored})
+    async with running(Runtime(client, addresses.controllers(), namespace=namespace)):
+        await here.put(NetConfig, "netconfig", spec={"networks": [CTLPLANE, INTERNAL]})
+        await here.put(IPSet, "node", spec={"networks": BOTH})
+        node = await here.ready(IPSet, "node")
+        assert told([node]) == ["192.168.122.77", "172.17.0.100"]
+        kept = await client.get(Reservation, "node", namespace)
+        assert kept.metadata.controller is not None
+        assert kept.metadata.controller.uid == node.metadata.uid
+        await here.put(NetConfig, "netconfig", spec={"networks": [INTERNAL]})
+        await here.says(NetConfig, "InputReady", "network ctlplane cannot be removed: it is in use by", "netconfig")
+        waiting = await here.says(IPSet, "InputReady", "network ctlplane is not in the NetConfig", "node")
+        assert told([waiting]) == told([node])
+        await here.put(NetConfig, "netconfig", spec={"networks": [{**CTLPLANE, "mtu": 9000}, INTERNAL]})
+        again = await here.ready(IPSet, "node")
+        assert [each.mtu for each in again.status.reservations] == [9000, 1500]
+        fixed = {"name": "ctlplane", "subnetName": "subnet1", "fixedIP": "192.168.122.77"}
+        await here.put(IPSet, "other", spec={"networks": [fixed]})
+        await here.says(IPSet, "ReservationReady", "192.168.122.77 is already reserved by IPSet node", "other")
+        await client.delete(IPSet, "node", namespace)
+        assert told([await here.ready(IPSet, "other")]) == ["192.168.122.77"]
+        await here.says(DNSData, "ServiceConfigReady", "spec.hosts[0].ip: '192.0.2.300' is not an IP address", "wrong")
+        await here.put(DNSData, "wrong", spec={"hosts": [{"ip": "192.0.2.30", "hostnames": ["one"]}]})
+        await here.ready(DNSData, "wrong")
+
+
+class Networked(Plane):
+    """Machines with addresses in networks."""
+
+    def controllers(self) -> tuple[Controller, ...]:
+        return (*super().controllers(), *addresses.controllers())
+
+
+def asks(*servers: str) -> Callable[[ConfigMap], bool]:
+    """Return whether an inventory tells a machine to ask these name servers."""
+
+    def is_told(inventory: ConfigMap) -> bool:
+        (host,) = read_hosts(inventory.data["inventory"]).values()
+        return tuple(host.get("ctlplane_dns_nameservers", ())) == servers
+
+    return is_told
+
+
+async def test_a_node_has_addresses_and_names_as_long_as_it_is_there(client: Client, namespace: str) -> None:
+    async with simulated(client, namespace) as play:
+        here = Networked(client, namespace, play=play)
+        await here.prepare()
+        async with here.operator():
+            template = {"ansibleSSHPrivateKeySecret": "ssh-key", "networks": BOTH}
+            await here.role(nodeTemplate=template, preProvisioned=True)
+            await here.node("one", ansibleHost="192.168.122.31")
+            await here.node("two", ansibleHost="")
+            await here.says(OpenStackDataPlaneNode, "InputReady", "There is no NetConfig yet", "one")
+            await here.put(NetConfig, "netconfig", spec={"networks": [CTLPLANE, INTERNAL]})
+            for name, address in (("one", "192.168.122.31"), ("two", "192.168.122.100")):
+                await here.ready(OpenStackDataPlaneNode, name)
+                inventory = await client.get(ConfigMap, f"dataplanenode-{name}", namespace)
+                host = read_hosts(inventory.data["inventory"])[name]
+                assert (host["ansible_host"], host["ctlplane_ip"]) == (address, address)
+                assert (host["internalapi_vlan_id"], host["internalapi_cidr"]) == (20, 24)
+                assert "ctlplane_dns_nameservers" not in host
+                names = await client.get(DNSData, name, namespace)
+                assert [(each.ip, each.hostnames) for each in names.spec.hosts] == [
+                    (address, (f"{name}.ctlplane.example.com",)),
+                    (host["internalapi_ip"], (f"{name}.internalapi.example.com",)),
+                ]
+                await here.ready(DNSData, name)
+            # Its machines ask a name server from the moment on in which they can reach it.
+            await here.put(DNSMasq, "dns", spec={})
+            reached = {"status": {"dnsAddresses": ["192.168.122.80"]}}
+            await client.patch(DNSMasq, "dns", namespace, reached, subresource="status")
+            for name in ("one", "two"):
+                await eventually(client, ConfigMap, f"dataplanenode-{name}", namespace, asks("192.168.122.80"))
+            await client.delete(DNSMasq, "dns", namespace)
+            await eventually(client, ConfigMap, "dataplanenode-two", namespace, asks())
+            await client.delete(OpenStackDataPlaneNode, "one", namespace)
+            await gone(client, IPSet, "one", namespace)
+            await gone(client, DNSData, "one", namespace)
+            await some(client, Reservation, namespace, lambda there: len(there) == 2)

@@ -1,0 +1,289 @@
+"""Which address an IPSet takes, what it keeps, and that no address is given twice."""
+
+from collections.abc import Generator
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stackwright.api.network import IPSet, Reservation
+from stackwright.blueprint.addresses.allocation import (
+    Allocation,
+    Around,
+    allocate,
+    describe_addresses,
+    describe_reservation,
+    is_mine,
+    list_held,
+)
+from tests.unit.blueprint.addresses.networks import CTLPLANE, INTERNAL, changed, ip_set, net_config, reservation
+
+SPEC = net_config().spec
+
+
+def around(*mine: Reservation, **taken: str) -> Around:
+    return Around(SPEC, mine, {f"192.168.122.{key.removeprefix('n')}": name for key, name in taken.items()})
+
+
+def addresses(allocation: Allocation) -> list[str]:
+    return [wanted.address for wanted in allocation.wanted]
+
+
+@pytest.mark.parametrize(
+    ("taken", "address"),
+    [
+        pytest.param({}, "192.168.122.100", id="the-first"),
+        pytest.param({"n100": "other"}, "192.168.122.102", id="not-the-excluded-one"),
+        pytest.param({"n100": "other", "n102": "third"}, "192.168.122.200", id="the-next-range"),
+    ],
+)
+def test_the_next_free_address_is_taken(taken: dict[str, str], address: str) -> None:
+    assert addresses(allocate(ip_set(), around(**taken))) == [address]
+
+
+def test_each_network_has_an_address_of_its_own() -> None:
+    asked = ip_set({"name": "internalapi"}, {"name": "ctlplane"})
+    assert addresses(allocate(asked, around())) == ["fd00:bbbb::10", "192.168.122.100"]
+    names = [wanted.name for wanted in allocate(asked, around()).wanted]
+    assert names == ["internalapi-fd00-bbbb-0000-0000-0000-0000-0000-0010", "ctlplane-192-168-122-100"]
+
+
+def test_the_last_address_is_followed_by_a_reason() -> None:
+    allocation = allocate(ip_set(), around(n100="a", n102="b", n200="c"))
+    (wait,) = allocation.waits
+    assert not allocation.wanted
+    assert "no address is left for IPSet node in subnet subnet1 of network ctlplane" in wait.message
+
+
+@pytest.mark.parametrize(
+    ("cidr", "first", "last", "given"),
+    [
+        pytest.param("10.0.0.0/29", "10.0.0.0", "10.0.0.7", [1, 2, 3, 4, 5, 6], id="not-the-ends"),
+        pytest.param("10.0.0.0/31", "10.0.0.0", "10.0.0.1", [0, 1], id="both-of-a-pair"),
+        pytest.param("10.0.0.4/32", "10.0.0.4", "10.0.0.4", [4], id="one"),
+    ],
+)
+def test_the_ends_of_a_prefix_are_not_given(cidr: str, first: str, last: str, given: list[int]) -> None:
+    ranges = [{"start": first, "end": last}]
+    network = changed(CTLPLANE, cidr=cidr, gateway="", excludeAddresses=[], allocationRanges=ranges, routes=[])
+    spec, taken = net_config(network).spec, dict[str, str]()
+    for number in given:
+        (wanted,) = allocate(ip_set(), Around(spec, (), taken)).wanted
+        assert wanted.address == f"10.0.0.{number}"
+        taken[wanted.address] = "other"
+    assert not allocate(ip_set(), Around(spec, (), taken)).wanted
+
+
+def test_a_fixed_address_need_not_lie_in_a_range() -> None:
+    asked = ip_set({"name": "ctlplane", "fixedIP": "192.168.122.50"})
+    assert addresses(allocate(asked, around())) == ["192.168.122.50"]
+    (wait,) = allocate(asked, around(n50="other")).waits
+    assert wait.message == ("spec.networks: 192.168.122.50 is already reserved by IPSet other; choose another fixedIP")
+    # An IPSet of the same name that is being removed will release it: nobody has to act.
+    (wait,) = allocate(asked, around(n50="node")).waits
+    assert wait.reason == "AddressReleasing"
+
+
+def test_what_an_ip_set_has_it_keeps() -> None:
+    held = reservation("node", "192.168.122.77")
+    allocation = allocate(ip_set(), around(held, n100="other"))
+    assert (allocation.wanted, allocation.waits) == ((), ())
+    (told,) = describe_addresses(allocation)
+    assert msgspec.to_builtins(told) == {
+        "network": "ctlplane",
+        "subnet": "subnet1",
+        "address": "192.168.122.77",
+        "cidr": "192.168.122.0/24",
+        "mtu": 1500,
+        "gateway": "192.168.122.1",
+        "routes": ({"destination": "10.0.0.0/8", "nexthop": "192.168.122.2"},),
+        "dnsDomain": "ctlplane.example.com",
+        "serviceNetwork": "ctlplane",
+    }
+
+
+def test_a_reservation_that_was_deleted_is_made_again_for_the_same_address() -> None:
+    status = {"reservations": [{"network": "ctlplane", "subnet": "subnet1", "address": "192.168.122.200"}]}
+    assert addresses(allocate(ip_set(status=status), around())) == ["192.168.122.200"]
+    # Unless somebody else has it by now.
+    assert addresses(allocate(ip_set(status=status), around(n200="other"))) == ["192.168.122.100"]
+
+
+def test_of_two_addresses_in_a_network_the_one_that_was_told_stays() -> None:
+    mine = reservation("node", "192.168.122.100"), reservation("node", "192.168.122.102")
+    assert allocate(ip_set(), around(*mine)).surplus == ("ctlplane-192-168-122-102",)
+    status = {"reservations": [{"network": "ctlplane", "subnet": "subnet1", "address": "192.168.122.102"}]}
+    assert allocate(ip_set(status=status), around(*mine)).surplus == ("ctlplane-192-168-122-100",)
+
+
+def test_ctlplane_comes_first_and_has_the_default_route() -> None:
+    mine = [reservation("node", "fd00:bbbb::10", "InternalApi"), reservation("node", "192.168.122.100")]
+    asked = ip_set({"name": "internalapi"}, {"name": "ctlplane", "defaultRoute": True})
+    first, second = describe_addresses(allocate(asked, around(*mine)))
+    assert (first.serviceNetwork, second.serviceNetwork) == ("ctlplane", "internalapi")
+    assert [(route.destination, route.nexthop) for route in first.routes] == [
+        ("10.0.0.0/8", "192.168.122.2"),
+        ("0.0.0.0/0", "192.168.122.1"),
+    ]
+    assert (second.vlan, second.mtu, second.network) == (20, 9000, "InternalApi")
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        pytest.param({"name": "internalapi"}, "network ctlplane was removed", id="a-network-that-is-gone"),
+        pytest.param({"name": "ctlplane", "subnetName": "other"}, "does not move to another subnet", id="a-subnet"),
+        pytest.param({"name": "ctlplane", "fixedIP": "192.168.122.9"}, "is not exchanged", id="another-address"),
+    ],
+)
+def test_nothing_moves_when_the_webhook_was_not_there(asked: dict[str, str], words: str) -> None:
+    allocation = allocate(ip_set(asked), around(reservation("node", "192.168.122.100")))
+    assert any(words in wait.message for wait in allocation.waits)
+    assert "192.168.122" not in str(addresses(allocation))
+
+
+@pytest.mark.parametrize(
+    ("there", "mine"),
+    [
+        pytest.param(reservation("node", "192.168.122.9"), True, id="owned"),
+        pytest.param(reservation("node", "192.168.122.9", uid="former"), False, id="of-a-former-one"),
+        pytest.param(reservation("node", "192.168.122.9", owned=False), True, id="restored"),
+        pytest.param(reservation("", "192.168.122.9", owned=False, name="node"), True, id="upstreams"),
+        pytest.param(reservation("other", "192.168.122.9", owned=False), False, id="of-another"),
+    ],
+)
+def test_whose_a_reservation_is(there: Reservation, *, mine: bool) -> None:
+    assert is_mine(there, ip_set()) is mine
+
+
+# No address is given twice, whatever the order, and however old the caches are.
+
+SMALL = net_config(
+    changed(
+        CTLPLANE,
+        allocationRanges=[{"start": "192.168.122.100", "end": "192.168.122.103"}],
+        excludeAddresses=[],
+    ),
+    changed(INTERNAL, allocationRanges=[{"start": "fd00:bbbb::10", "end": "fd00:bbbb::14"}]),
+).spec
+NETWORKS = ({"name": "ctlplane"}, {"name": "InternalApi"})
+
+
+class Server:
+    """Keeps Reservations as the API server does, and all states that a cache may have of them."""
+
+    def __init__(self) -> None:
+        self.reservations: dict[str, Reservation] = {}
+        self.history: list[dict[str, Reservation]] = [{}]
+        self.living: dict[str, IPSet] = {}
+
+    def create(self, body: dict[str, Any]) -> Reservation | None:
+        """Create a Reservation; None where there is one of that name."""
+        name = body["metadata"]["name"]
+        if name in self.reservations:
+            return None
+        self.reservations[name] = msgspec.convert(body, Reservation)
+        self.history.append(dict(self.reservations))
+        return self.reservations[name]
+
+    def collect(self) -> None:
+        """Delete the Reservations whose owner is gone."""
+        uids = {each.metadata.uid for each in self.living.values()}
+        kept = {
+            name: each
+            for name, each in self.reservations.items()
+            if each.metadata.controller is not None and each.metadata.controller.uid in uids
+        }
+        self.reservations = kept
+        self.history.append(dict(kept))
+
+    def check(self) -> None:
+        """Fail if an address is there twice."""
+        held = list(list_held(self.reservations.values()))
+        assert len({each.address for each in held}) == len(held)
+
+
+def one_pass(server: Server, me: IPSet, age: int) -> Generator[None]:
+    """Do what a pass of the controller does, from a cache of some age; others may go on at each yield."""
+    cache = server.history[max(0, len(server.history) - 1 - age)]
+    met: dict[str, Reservation] = {}
+    for _ in range(4):
+        seen = {**cache, **met}
+        mine = tuple(each for each in seen.values() if is_mine(each, me))
+        others = (each for each in seen.values() if not is_mine(each, me))
+        taken = {held.address: held.ip_set for held in list_held(others)}
+        allocation = allocate(me, Around(SMALL, mine, taken))
+        if not allocation.wanted and not allocation.surplus:
+            return
+        for name in allocation.surplus:
+            yield
+            server.reservations.pop(name, None)
+            server.history.append(dict(server.reservations))
+            cache = {key: each for key, each in cache.items() if key != name}
+            met.pop(name, None)
+        for each in allocation.wanted:
+            yield
+            made = server.create(describe_reservation(me, each))
+            there = made if made is not None else server.reservations[each.name]
+            met[each.name] = there
+
+
+NODES = st.sampled_from(["a", "b", "c", "d", "e"])
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    events=st.lists(
+        st.tuples(st.sampled_from(["pass", "step", "step", "step", "delete", "collect"]), NODES, st.integers(0, 6)),
+        max_size=40,
+    )
+)
+def test_no_address_is_given_twice(events: list[tuple[str, str, int]]) -> None:
+    server = Server()
+    passes: dict[str, Generator[None]] = {}
+    born = 0
+    for kind, name, age in events:
+        if kind == "delete":
+            server.living.pop(name, None)
+        elif kind == "collect":
+            server.collect()
+        elif kind == "pass" and name not in passes:
+            if name not in server.living:
+                born += 1
+                server.living[name] = ip_set(*NETWORKS, name=name, uid=f"{name}-{born}")
+            passes[name] = one_pass(server, server.living[name], age)
+        elif name in passes and next(passes[name], "over") == "over":
+            del passes[name]
+        server.check()
+    for running in passes.values():
+        list(running)
+        server.check()
+    server.collect()
+    # With caches that have everything, each living IPSet gets what there is, and nobody has more.
+    for me in (*server.living.values(), *server.living.values()):
+        list(one_pass(server, me, 0))
+    server.check()
+    held = list(list_held(server.reservations.values()))
+    for network, room in (("ctlplane", 4), ("InternalApi", 5)):
+        assert sum(1 for each in held if each.network == network) == min(room, len(server.living))
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        pytest.param({"cidr": "10.0.0.0/24", "gateway": "10.0.0.1"}, "does not lie in 10.0.0.0/24", id="moved"),
+        pytest.param({"cidr": "fd00:cccc::/64", "gateway": ""}, "does not lie in fd00:cccc::/64", id="another-family"),
+        pytest.param({"gateway": "192.168.122.100"}, "is excluded, or the address of the gateway", id="its-gateway"),
+        pytest.param({"excludeAddresses": ["192.168.122.100"]}, "is excluded", id="excluded"),
+        pytest.param({"vlan": 7}, "", id="what-concerns-no-address"),
+    ],
+)
+def test_no_machine_is_told_of_a_subnet_in_which_its_address_is_not(fields: dict[str, Any], words: str) -> None:
+    mine = reservation("node", "192.168.122.100")
+    allocation = allocate(ip_set(), Around(net_config(changed(CTLPLANE, **fields), INTERNAL).spec, (mine,)))
+    # It is not exchanged for another one either: the machine has it.
+    assert not allocation.wanted
+    assert [wait.reason for wait in allocation.waits] == (["SubnetChanged"] if words else [])
+    assert words in "".join(wait.message for wait in allocation.waits)

@@ -1,0 +1,182 @@
+"""What is refused of networks and IPSets, each with the path of the field."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from stackwright.api.base import JsonObject
+from stackwright.blueprint.addresses import refused
+from stackwright.blueprint.addresses.allocation import list_held
+from tests.unit.blueprint.addresses.networks import CTLPLANE, INTERNAL, changed, ip_set, net_config, reservation
+
+SUBNET = "spec.networks[0].subnets[0]"
+
+
+def ranges(start: str, end: str) -> list[dict[str, str]]:
+    return [{"start": start, "end": end}]
+
+
+def test_networks_as_people_have_them_are_taken() -> None:
+    assert list(refused.of_networks(net_config().spec)) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "path", "words"),
+    [
+        pytest.param({"cidr": "192.168.122"}, "cidr", "is not a prefix", id="no-prefix"),
+        pytest.param({"gateway": "192.168.1.1"}, "gateway", "is not in 192.168.122.0/24", id="a-gateway-elsewhere"),
+        pytest.param({"gateway": "fd00::1"}, "gateway", "cannot mix IPv4 and IPv6", id="two-families"),
+        pytest.param({"excludeAddresses": ["x"]}, "excludeAddresses[0]", "is not an IP address", id="no-address"),
+        pytest.param(
+            {"allocationRanges": ranges("192.168.122.9", "192.168.123.9")},
+            "allocationRanges[0].end",
+            "is not in 192.168.122.0/24",
+            id="a-range-that-leaves-the-prefix",
+        ),
+        pytest.param(
+            {"allocationRanges": ranges("192.168.122.9", "192.168.122.8")},
+            "allocationRanges[0]",
+            "start 192.168.122.9 comes after end 192.168.122.8",
+            id="a-range-backwards",
+        ),
+        pytest.param(
+            {"routes": [{"destination": "10/8", "nexthop": "192.168.122.1"}]},
+            "routes[0].destination",
+            "is not a prefix",
+            id="a-route-to-nowhere",
+        ),
+        pytest.param(
+            {"routes": [{"destination": "10.0.0.0/8", "nexthop": "10.0.0.1"}]},
+            "routes[0].nexthop",
+            "is not in 192.168.122.0/24",
+            id="a-route-over-another-subnet",
+        ),
+    ],
+)
+def test_a_subnet_that_cannot_be_is_refused(fields: dict[str, Any], path: str, words: str) -> None:
+    ((found, sentence),) = refused.of_networks(net_config(changed(CTLPLANE, **fields)).spec)
+    assert found == f"{SUBNET}.{path}"
+    assert words in sentence
+
+
+@pytest.mark.parametrize(
+    ("second", "path", "words"),
+    [
+        pytest.param({"name": "CtlPlane"}, "name", "CtlPlane is already in use at spec.networks[0]", id="the-name"),
+        pytest.param({"dnsDomain": CTLPLANE["dnsDomain"]}, "dnsDomain", "already in use", id="the-domain"),
+        pytest.param({"serviceNetwork": "ctlplane"}, "serviceNetwork", "already in use", id="the-variables"),
+        pytest.param(
+            {"subnets": changed(INTERNAL, cidr="192.168.122.128/25", allocationRanges=[])["subnets"]},
+            "subnets[0].cidr",
+            "192.168.122.128/25 overlaps 192.168.122.0/24 of subnet ctlplane/subnet1",
+            id="a-part-of-its-prefix",
+        ),
+    ],
+)
+def test_two_networks_do_not_share(second: JsonObject, path: str, words: str) -> None:
+    found = dict(refused.of_networks(net_config(CTLPLANE, {**INTERNAL, **second}).spec))
+    assert words in found[f"spec.networks[1].{path}"]
+
+
+@pytest.mark.parametrize(
+    ("networks", "path", "words"),
+    [
+        pytest.param([INTERNAL], "spec.networks", "network ctlplane cannot be removed", id="the-network-goes"),
+        pytest.param(
+            [changed(CTLPLANE, name="other")], "spec.networks[0].subnets", "subnet subnet1 of network", id="the-subnet"
+        ),
+        pytest.param([changed(CTLPLANE, cidr="192.168.122.0/26")], f"{SUBNET}.cidr", "leaves out", id="the-prefix"),
+        pytest.param(
+            [changed(CTLPLANE, gateway="192.168.122.100")], f"{SUBNET}.gateway", "is the address of", id="the-gateway"
+        ),
+        pytest.param(
+            [changed(CTLPLANE, excludeAddresses=["192.168.122.100"])],
+            f"{SUBNET}.excludeAddresses",
+            "192.168.122.100 is the address of",
+            id="an-exclusion",
+        ),
+        pytest.param(
+            [changed(CTLPLANE, allocationRanges=ranges("192.168.122.110", "192.168.122.120"))],
+            f"{SUBNET}.allocationRanges",
+            "leave out the address of",
+            id="the-ranges",
+        ),
+    ],
+)
+def test_networks_do_not_shrink_below_what_is_reserved(networks: list[JsonObject], path: str, words: str) -> None:
+    held = list(list_held([reservation("node", "192.168.122.100")]))
+    ((found, sentence),) = refused.of_use(net_config(*networks).spec, held, {})
+    assert found == path
+    assert words in sentence
+    assert "IPSet node (192.168.122.100); delete the IPSet first" in sentence
+
+
+def test_a_fixed_address_needs_no_range_and_a_vlan_in_use_stays() -> None:
+    held = list(list_held([reservation("node", "192.168.122.50")]))
+    spec = net_config().spec
+    fixed = refused.fixed_by([ip_set({"name": "ctlplane", "fixedIP": "192.168.122.50"})])
+    assert list(refused.of_use(spec, held, fixed)) == []
+    assert list(refused.of_use(spec, held, {})) != []
+    tagged = net_config(changed(CTLPLANE, vlan=7), INTERNAL).spec
+    ((path, _),) = refused.of_networks_changed(spec, tagged, held)
+    assert path == f"{SUBNET}.vlan"
+    assert list(refused.of_networks_changed(spec, tagged, [])) == []
+
+
+@pytest.mark.parametrize(
+    ("networks", "path", "words"),
+    [
+        pytest.param([{"name": "storage"}], "[0].name", "network storage is not in the NetConfig", id="a-network"),
+        pytest.param([{"name": "ctlplane", "subnetName": "s2"}], "[0].subnetName", "subnet s2 is not in", id="subnet"),
+        pytest.param([{"name": "ctlplane"}, {"name": "CTLPLANE"}], "[1].name", "already in use at", id="twice"),
+        pytest.param(
+            [{"name": "ctlplane", "fixedIP": "192.168.1.5"}], "[0].fixedIP", "is not in 192.168", id="elsewhere"
+        ),
+        pytest.param(
+            [{"name": "ctlplane", "fixedIP": "192.168.122.101"}], "[0].fixedIP", "is excluded", id="an-excluded-address"
+        ),
+        pytest.param([{"name": "ctlplane", "fixedIP": "192.168.122.1"}], "[0].fixedIP", "gateway", id="the-gateway"),
+        pytest.param(
+            [{"name": "internalapi", "defaultRoute": True}], "[0].defaultRoute", "has no gateway", id="no-gateway"
+        ),
+    ],
+)
+def test_an_ip_set_that_cannot_be_is_refused(networks: list[JsonObject], path: str, words: str) -> None:
+    ((found, sentence),) = refused.of_ip_set(ip_set(*networks).spec, net_config().spec)
+    assert found == f"spec.networks{path}"
+    assert words in sentence
+
+
+def test_one_network_has_the_default_route() -> None:
+    other = changed(CTLPLANE, cidr="10.0.0.0/24", gateway="10.0.0.1", allocationRanges=[], excludeAddresses=[])
+    other = {**changed(other, routes=[]), "name": "external", "dnsDomain": "external.example.com"}
+    asked = ip_set({"name": "ctlplane", "defaultRoute": True}, {"name": "external", "defaultRoute": True})
+    ((path, sentence),) = refused.of_ip_set(asked.spec, net_config(CTLPLANE, other).spec)
+    assert path == "spec.networks[1].defaultRoute"
+    assert sentence == "IPv4 has a default route already, at spec.networks[0]"
+
+
+STATUS = {"reservations": [{"network": "ctlplane", "subnet": "subnet1", "address": "192.168.122.100"}]}
+
+
+@pytest.mark.parametrize(
+    ("networks", "path"),
+    [
+        pytest.param([{"name": "internalapi"}], "spec.networks", id="a-network-is-removed"),
+        pytest.param([{"name": "ctlplane", "subnetName": "s2"}], "spec.networks[0].subnetName", id="another-subnet"),
+        pytest.param([{"name": "ctlplane", "fixedIP": "192.168.122.9"}], "spec.networks[0].fixedIP", id="an-address"),
+        pytest.param([{"name": "ctlplane", "fixedIP": "192.168.122.100"}], "", id="the-address-that-it-has"),
+        pytest.param([{"name": "internalapi"}, {"name": "ctlplane"}], "", id="a-network-is-added"),
+    ],
+)
+def test_what_a_machine_has_stays(networks: list[JsonObject], path: str) -> None:
+    found = [where for where, _ in refused.of_ip_set_changed(ip_set(status=STATUS), ip_set(*networks))]
+    assert found == ([path] if path else [])
+
+
+def test_an_immutable_ip_set_keeps_its_networks() -> None:
+    old = msgspec.structs.replace(ip_set(), spec=msgspec.structs.replace(ip_set().spec, immutable=True))
+    assert [where for where, _ in refused.of_ip_set_changed(old, ip_set({"name": "ctlplane"}, {"name": "other"}))] == [
+        "spec.networks"
+    ]

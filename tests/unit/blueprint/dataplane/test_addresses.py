@@ -1,0 +1,134 @@
+"""The addresses of a machine: what its node asks for, what it waits for, and what Ansible is told."""
+
+from typing import Any
+
+import msgspec
+
+from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
+from stackwright.api.network import IPSet
+from stackwright.blueprint.addresses.allocation import Around, allocate, describe_addresses
+from stackwright.blueprint.dataplane.addresses import describe_ip_set, describe_networks, find_addresses, reach_by
+from stackwright.blueprint.dataplane.inheritance import inherit
+from stackwright.kube.plan import Wait
+from stackwright.kube.resource import R, Resource
+from tests.unit.blueprint.addresses.networks import ip_set, net_config, reservation
+
+NETWORKS: list[dict[str, object]] = [
+    {"name": "ctlplane", "subnetName": "subnet1", "defaultRoute": True},
+    {"name": "internalapi", "subnetName": "subnet1"},
+]
+ROLE = msgspec.convert(
+    {
+        "metadata": {"name": "compute", "namespace": "openstack"},
+        "spec": {"nodeTemplate": {"networks": NETWORKS}, "preProvisioned": True},
+    },
+    OpenStackDataPlaneRole,
+)
+MINE = (reservation("node", "192.168.122.100"), reservation("node", "fd00:bbbb::10", "InternalApi"))
+
+
+class Caches:
+    """Looks into a few objects."""
+
+    def __init__(self, *there: Resource) -> None:
+        self.there = there
+
+    def __call__(self, kind: type[R], name: str, *, namespace: str = "") -> R | None:  # noqa: ARG002  the form of a look
+        return next((each for each in self.of_kind(kind) if each.metadata.name == name), None)
+
+    def of_kind(self, kind: type[R]) -> list[R]:
+        return [each for each in self.there if isinstance(each, kind)]
+
+
+def node(**spec: Any) -> OpenStackDataPlaneNode:
+    body = {"metadata": {"name": "node", "namespace": "openstack"}, "spec": {"role": "compute", **spec}}
+    return msgspec.convert(body, OpenStackDataPlaneNode)
+
+
+def told(*, ready: bool = True, generation: int = 1) -> IPSet:
+    asked = ip_set({"name": "ctlplane", "defaultRoute": True}, {"name": "internalapi"})
+    found = describe_addresses(allocate(asked, Around(net_config().spec, MINE)))
+    status = {
+        "reservations": msgspec.to_builtins(found),
+        "observedGeneration": 1,
+        "conditions": [
+            {"type": "Ready", "status": "True" if ready else "False", "message": "no address is left", "reason": "x"}
+        ],
+    }
+    body = {**msgspec.to_builtins(asked), "status": status}
+    body["metadata"]["generation"] = generation
+    return msgspec.convert(body, IPSet)
+
+
+def test_a_node_without_networks_asks_for_nothing() -> None:
+    nobody = OpenStackDataPlaneRole()
+    assert describe_ip_set(node(), nobody, Caches()) is None
+    assert find_addresses(inherit(node(), nobody), Caches()) == ()
+    assert describe_networks(()) == {}
+
+
+def test_each_node_fixes_its_own_address_in_ctlplane_and_no_other() -> None:
+    look = Caches(net_config())
+    for host in ("192.168.122.30", "192.168.122.31"):
+        asked = describe_ip_set(node(ansibleHost=host), ROLE, look)
+        assert asked is not None
+        assert asked["spec"]["networks"] == [{**NETWORKS[0], "fixedIP": host}, NETWORKS[1]]
+    # The role's own list is as it was, and what is no address of the subnet is left alone.
+    for host in ("", "node.example.com", "10.9.8.7", "fd00:bbbb::99"):
+        asked = describe_ip_set(node(ansibleHost=host), ROLE, look)
+        assert asked is not None
+        assert asked["spec"]["networks"] == NETWORKS
+
+
+def test_nothing_is_asked_for_before_the_networks_are_known() -> None:
+    assert describe_ip_set(node(ansibleHost="192.168.122.30"), ROLE, Caches()) is None
+
+
+def test_a_node_waits_for_its_addresses() -> None:
+    machine = inherit(node(), ROLE)
+    for look, words in (
+        (Caches(), "There is no NetConfig yet"),
+        (Caches(net_config()), "IPSet node is being created"),
+        (Caches(net_config(), told(ready=False)), "IPSet node: no address is left"),
+        # The IPSet was changed, and what its status says is of before.
+        (Caches(net_config(), told(generation=2)), "IPSet node has no addresses yet"),
+    ):
+        found = find_addresses(machine, look)
+        assert isinstance(found, Wait)
+        assert words in found.message
+
+
+def test_ansible_gets_the_networks_of_a_machine() -> None:
+    found = find_addresses(inherit(node(), ROLE), Caches(net_config(), told()))
+    assert not isinstance(found, Wait)
+    assert describe_networks(found, ("192.0.2.53",))["ctlplane_dns_nameservers"] == ["192.0.2.53"]
+    assert describe_networks(found) == {
+        "ctlplane_ip": "192.168.122.100",
+        "ctlplane_cidr": 24,
+        "ctlplane_mtu": 1500,
+        "ctlplane_gateway_ip": "192.168.122.1",
+        "ctlplane_host_routes": [
+            {"destination": "10.0.0.0/8", "nexthop": "192.168.122.2"},
+            {"destination": "0.0.0.0/0", "nexthop": "192.168.122.1"},
+        ],
+        "internalapi_ip": "fd00:bbbb::10",
+        "internalapi_cidr": 64,
+        "internalapi_vlan_id": 20,
+        "internalapi_mtu": 9000,
+        "internalapi_host_routes": [],
+        "dns_search_domains": ["ctlplane.example.com", "internalapi.example.com"],
+        "nodeset_networks": ["InternalApi"],
+        "networks_lower": {"ctlplane": "ctlplane", "InternalApi": "internalapi"},
+        "network_servicenet_map": {"ctlplane": "ctlplane", "InternalApi": "internalapi"},
+    }
+
+
+def test_a_machine_is_reached_in_ctlplane_unless_the_node_says_where() -> None:
+    found = find_addresses(inherit(node(), ROLE), Caches(net_config(), told()))
+    assert not isinstance(found, Wait)
+    assert reach_by(inherit(node(), ROLE), node(), found).address == "192.168.122.100"
+    there = node(ansibleHost="jump.example.com")
+    assert reach_by(inherit(there, ROLE), there, found).address == "jump.example.com"
+    # A machine that is not provisioned has no address, whatever is reserved for it.
+    bare = msgspec.structs.replace(ROLE, spec=msgspec.structs.replace(ROLE.spec, preProvisioned=False))
+    assert reach_by(inherit(node(), bare), node(), found).address == ""

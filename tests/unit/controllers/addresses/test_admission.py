@@ -1,0 +1,95 @@
+"""What the webhooks of networks and addresses refuse, and what each reconcile says again."""
+
+from typing import Any
+
+import pytest
+
+from stackwright.api.network import DNSData, DNSDataSpec, DNSHost, IPSet, NetConfig, Reservation
+from stackwright.blueprint.addresses import refused
+from stackwright.blueprint.addresses.allocation import list_held
+from stackwright.controllers import roster
+from stackwright.controllers.addresses import checks, controllers, hold, net_configs
+from stackwright.kube.resource import Resource
+from tests.known import listing
+from tests.unit.blueprint.addresses.networks import CTLPLANE, INTERNAL, changed, ip_set, net_config, reservation
+
+TAKEN = reservation("other", "192.168.122.100")
+
+
+def errors(old: Any, new: Any, *there: Resource) -> list[tuple[str, str]]:
+    return [(each.field, each.message) for each in checks[type(new)](old, new, listing(*there)).errors]
+
+
+def test_a_namespace_has_one_net_config() -> None:
+    first = net_config(name="first")
+    (found,) = errors(None, net_config(), first)
+    assert found == (
+        "metadata.name",
+        "there is already NetConfig first in namespace openstack, there can only be one",
+    )
+    # One that was there before this check existed can still be changed.
+    assert errors(net_config(), net_config(), first, net_config()) == []
+
+
+def test_a_name_without_an_address_is_refused() -> None:
+    hosts = (DNSHost(ip="192.0.2.1", hostnames=("one",)), DNSHost(ip="192.0.2.0/24", hostnames=("two",)))
+    assert errors(None, DNSData(spec=DNSDataSpec(hosts=hosts))) == [
+        ("spec.hosts[1].ip", "'192.0.2.0/24' is not an IP address")
+    ]
+    assert errors(None, DNSData(spec=DNSDataSpec(hosts=hosts[:1]))) == []
+
+
+def test_a_network_with_reservations_stays() -> None:
+    ((path, sentence),) = errors(net_config(), net_config(INTERNAL), net_config(), TAKEN)
+    assert path == "spec.networks"
+    assert "network ctlplane cannot be removed: it is in use by IPSet other (192.168.122.100)" in sentence
+    ((path, _),) = errors(net_config(), net_config(changed(CTLPLANE, vlan=3), INTERNAL), net_config(), TAKEN)
+    assert path == "spec.networks[0].subnets[0].vlan"
+
+
+def test_the_webhook_being_away_changes_no_answer() -> None:
+    seen = net_configs.Seen("netconfig", tuple(list_held([TAKEN])), refused.fixed_by(()))
+    (wait,) = net_configs.decide(net_config(INTERNAL), seen).waits
+    assert wait.message.startswith("spec.networks: network ctlplane cannot be removed")
+    assert net_configs.decide(net_config(), seen).waits == ()
+    (wait,) = net_configs.decide(net_config(name="second"), seen).waits
+    assert wait.message == "NetConfig netconfig was there first, and a namespace has one at most; delete one of them"
+
+
+@pytest.mark.parametrize(
+    ("there", "expected"),
+    [
+        pytest.param([TAKEN], "192.168.122.100 is already reserved by IPSet other", id="another-has-it"),
+        pytest.param([], "", id="nobody-has-it"),
+        pytest.param([reservation("node", "192.168.122.100")], "", id="it-has-it-itself"),
+    ],
+)
+def test_an_address_in_use_is_refused(there: list[Reservation], expected: str) -> None:
+    asked = ip_set({"name": "ctlplane", "fixedIP": "192.168.122.100"})
+    assert errors(None, asked, net_config(), *there) == ([("spec.networks[0].fixedIP", expected)] if expected else [])
+    if there == [TAKEN]:
+        assert errors(None, reservation("node", "192.168.122.100", name="node", owned=False), *there) == [
+            ("spec.reservation[ctlplane].address", expected)
+        ]
+
+
+def test_an_ip_set_may_come_before_its_networks() -> None:
+    found = checks[IPSet](None, ip_set(), listing())
+    assert found.errors == ()
+    assert "there is no NetConfig in namespace openstack yet" in found.warnings[0]
+
+
+def test_a_net_config_in_use_cannot_be_deleted() -> None:
+    assert hold(net_config(), listing(net_config())) == ""
+    assert hold(net_config(), listing(net_config(), ip_set())) == (
+        "there are still IPSets in the namespace: node; delete them first"
+    )
+    elder = net_config(name="elder", creationTimestamp="2026-01-01T00:00:00Z")
+    younger = net_config(creationTimestamp="2026-01-02T00:00:00Z")
+    assert hold(younger, listing(elder, younger, ip_set())) == ""
+
+
+def test_the_kinds_have_webhooks() -> None:
+    served = {each.kind: each for each in roster.webhooks(controllers(), listing())}
+    assert set(served) == {NetConfig, IPSet, Reservation, DNSData}
+    assert served[NetConfig].hold is not None

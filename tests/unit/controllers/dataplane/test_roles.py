@@ -1,0 +1,250 @@
+"""Which runs a role keeps and begins, and whose a machine is."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import msgspec
+import pytest
+
+from stackwright.api.annotations import DEPLOYED_BY
+from stackwright.api.ansibleee import OpenStackAnsibleEE
+from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
+from stackwright.api.dataplane_service import OpenStackDataPlaneService
+from stackwright.api.network import DNSData
+from stackwright.blueprint.dataplane.inheritance import inherit
+from stackwright.blueprint.dataplane.inputs import Work
+from stackwright.blueprint.dataplane.schedule import Backoff, Due
+from stackwright.blueprint.dataplane.variables import Variables
+from stackwright.blueprint.secret_values import encode
+from stackwright.controllers.dataplane import nodes, roles, runs
+from stackwright.controllers.dataplane.gathering import Gathering
+from stackwright.controllers.dataplane.memory import Memory
+from stackwright.controllers.dataplane.preparation import Prepared, prepare
+from stackwright.controllers.looking import Interests
+from stackwright.kube.builtin import Secret
+from stackwright.kube.conditions import Finding
+from stackwright.kube.plan import Ends, Wait
+from stackwright.kube.resource import R, Resource
+from stackwright.kube.shapes.composite import Child
+from stackwright.kube.store import Store
+from tests.unit.blueprint.addresses.networks import given, net_config
+
+T = TypeVar("T")
+
+NOW = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
+EARLY, LATE = "2026-11-16T08:00:00Z", "2026-11-16T09:00:00Z"
+WORK = Work("prepare", "image:1", playbook="p")
+KEY = f"one.example ssh-ed25519 {'A' * 40}"
+
+
+def made(kind: type[Any], name: str, created: str = EARLY, **body: Any) -> Any:
+    metadata = {"name": name, "namespace": "openstack", "uid": f"{kind.kind.name}-{name}", "creationTimestamp": created}
+    return msgspec.convert({**body, "metadata": {**metadata, **body.pop("metadata", {})}}, kind)
+
+
+ROLE = made(
+    OpenStackDataPlaneRole,
+    "compute",
+    spec={"services": ["prepare"], "nodeTemplate": {"ansibleSSHPrivateKeySecret": "key"}, "preProvisioned": True},
+)
+OWNER = {
+    "apiVersion": "v1",
+    "kind": "OpenStackDataPlaneRole",
+    "name": "compute",
+    "uid": ROLE.metadata.uid,
+    "controller": True,
+}
+
+
+def node(name: str = "one", created: str = EARLY, **body: Any) -> OpenStackDataPlaneNode:
+    spec = {"role": "compute", "ansibleHost": f"{name}.example", **body.pop("spec", {})}
+    found: OpenStackDataPlaneNode = made(OpenStackDataPlaneNode, name, created, spec=spec, **body)
+    return found
+
+
+def run(service: str, inputs: str, created: str = EARLY) -> OpenStackAnsibleEE:
+    """Return a run of the role on the node `one` that went well."""
+    entry = {"name": "one", "host": "one", "inputHash": inputs}
+    found: OpenStackAnsibleEE = made(
+        OpenStackAnsibleEE,
+        f"{service}-1",
+        created,
+        metadata={"ownerReferences": [OWNER]},
+        spec={"playbook": "p", "service": service, "sequence": 1, "nodes": [entry], "inventorySecretName": "x"},
+        status={"finishedAt": "2026-11-16T08:30:00Z", "hosts": [{"host": "one", "state": "Ok"}], "hostKeys": [KEY]},
+    )
+    return found
+
+
+def prepared(of: OpenStackDataPlaneNode) -> Prepared:
+    return Prepared(inherit(of, ROLE), Variables(), (Due("prepare", "h", "c"),))
+
+
+def planned(of: OpenStackDataPlaneNode, *runs: OpenStackAnsibleEE) -> dict[str, list[str]]:
+    """Return the runs that are kept, and those that begin."""
+    candidate = roles._candidate(of, prepared(of))
+    seen = roles.Seen((WORK,), {"one": of}, {"one": prepared(of)}, runs, candidates=(candidate,), now=NOW)
+    found = [item for item in roles.children(ROLE, seen, Backoff()) if isinstance(item, Child)]
+    names: dict[bool, list[str]] = {True: [], False: []}
+    for item in found:
+        if item.of is OpenStackAnsibleEE:
+            names[bool(item.body.get("spec"))].append(item.body["metadata"]["name"])
+    return {"kept": names[False], "begun": names[True]}
+
+
+def told(of: OpenStackDataPlaneNode, *runs: OpenStackAnsibleEE) -> OpenStackDataPlaneNode:
+    return msgspec.structs.replace(of, status=nodes.tell(of, nodes.Seen(prepared(of), runs)))
+
+
+def test_a_node_records_its_run_and_the_role_keeps_it() -> None:
+    before = run("prepare", "h", LATE)
+    # Until it is recorded, nothing else begins on the node.
+    assert planned(node(), before) == {"kept": ["prepare-1"], "begun": []}
+    one = told(node(), before)
+    assert (one.status.deployed, one.status.hostKeys) == (True, (KEY,))
+    assert planned(one, before) == {"kept": ["prepare-1"], "begun": []}
+
+
+def test_a_node_that_was_deleted_and_created_again_is_another_machine() -> None:
+    before, one = run("prepare", "h", EARLY), node(created=LATE)
+    one = told(one, before)
+    assert (one.status.deployed, one.status.hostKeys) == (False, ())
+    found = planned(one, before)
+    assert found["kept"] == []
+    # Another name: what there is of that name has ended.
+    (again,) = found["begun"]
+    assert again != before.metadata.name
+    body = msgspec.to_builtins(run("prepare", "h", LATE).spec) | {"sequence": 2}
+    second = made(OpenStackAnsibleEE, again, LATE, spec=body, status=msgspec.to_builtins(before.status))
+    one = told(one, before, second)
+    assert (one.status.deployed, one.status.hostKeys) == (True, (KEY,))
+
+
+def test_a_run_of_a_service_that_the_role_no_longer_has_goes() -> None:
+    assert planned(told(node()), run("former", "x", LATE))["kept"] == []
+
+
+KEY_SECRET = made(Secret, "key", data=encode({"ssh-privatekey": "k"}))
+SERVICE = made(OpenStackDataPlaneService, "prepare", spec={"playbook": "p"})
+
+
+@dataclass(frozen=True)
+class Caches:
+    """The context of a pass, as far as it looks."""
+
+    objects: tuple[Resource, ...]
+
+    def store(self, kind: type[R]) -> Store[R]:
+        found: Store[R] = Store()
+        for each in self.objects:
+            if isinstance(each, kind):
+                found.put(each)
+        return found
+
+
+DELETED = {"deletionTimestamp": LATE, "finalizers": ["x"]}
+
+
+@pytest.mark.parametrize(
+    ("other", "ends"),
+    [
+        pytest.param(node("a", spec={"ansibleHost": "shared.example"}), Ends.BY_USER, id="one-address"),
+        pytest.param(node("shared.example", spec={"ansibleHost": ""}), Ends.BY_USER, id="a-name-that-is-an-address"),
+        pytest.param(
+            node("a", spec={"ansibleHost": "shared.example"}, metadata=DELETED),
+            Ends.BY_ITSELF,
+            id="one-whose-services-are-being-removed",
+        ),
+        pytest.param(node("a", spec={"ansibleHost": "other.example"}), None, id="another-machine"),
+        pytest.param(node("a", LATE, spec={"ansibleHost": "shared.example"}), None, id="a-younger-one"),
+    ],
+)
+def test_a_machine_is_its_elder_nodes_until_that_is_gone(other: OpenStackDataPlaneNode, ends: Ends | None) -> None:
+    mine = node("mine", "2026-11-16T08:30:00Z", spec={"ansibleHost": "shared.example"})
+    assert is_refused(mine, other) == ends
+
+
+@pytest.mark.parametrize("elder", ["given", "said"])
+def test_an_address_that_a_network_gave_is_a_machine_s_too(elder: str) -> None:
+    times = {"given": LATE, "said": LATE, elder: "2026-11-16T08:30:00Z"}
+    said = node("said", times["said"], spec={"ansibleHost": "192.0.2.1"})
+    other = node("given", times["given"], spec={"ansibleHost": ""})
+    ip_set = given("given", "192.0.2.1")
+    both = {"given": other, "said": said}
+    younger = both["said" if elder == "given" else "given"]
+    assert is_refused(younger, both[elder], ip_set) is Ends.BY_USER
+    assert is_refused(both[elder], younger, ip_set) is None
+
+
+@pytest.mark.parametrize(("host", "elder"), [("one.example.org", "first"), ("two.example.org", "")])
+def test_a_node_says_which_names_an_older_one_has(host: str, elder: str) -> None:
+    network = {"name": "ctlplane", "subnetName": "subnet1"}
+    first, mine = (
+        node(name, time, spec={"hostName": name_of_host, "node": {"networks": [network]}})
+        for name, time, name_of_host in (("first", EARLY, "one.example.com"), ("mine", LATE, host))
+    )
+    caches: Any = Caches((first, mine, ROLE, KEY_SECRET, SERVICE, net_config(), given("mine", "192.168.122.102")))
+    seen = nodes.observe(mine, caches, Interests(), "image:1")
+    (names,) = (each.body["spec"]["hosts"][0]["hostnames"] for each in of_kind(mine, seen, Child) if each.of is DNSData)
+    (found,) = (each for each in of_kind(mine, seen, Finding) if each.condition == "InputReady")
+    assert found.status == "True"
+    if elder:
+        assert names == [host]
+        assert found.message.startswith("one.ctlplane.example.com is a name of node first")
+    else:
+        assert names == [host, "two.ctlplane.example.com"]
+        # What was said before is not said any longer.
+        assert (found.reason, found.message) == ("Ready", "")
+
+
+def of_kind(mine: OpenStackDataPlaneNode, seen: nodes.Seen, kind: type[T]) -> list[T]:
+    return [each for each in nodes.children(mine, seen) if isinstance(each, kind)]
+
+
+def is_refused(mine: OpenStackDataPlaneNode, *others: Resource) -> Ends | None:
+    """Return who ends the wait of a node whose machine is another one's; None if it has its machine."""
+    caches: Any = Caches((mine, *others, ROLE, KEY_SECRET, SERVICE))
+    found = nodes.observe(mine, caches, Interests(), "image:1").prepared
+    assert not isinstance(found, Wait) or found.reason == "MachineTaken"
+    # What the node says, the role does.
+    seen = roles.observe(
+        ROLE, caches, interests=Interests(), memory=Memory(), image="image:1", gathering=Gathering(0.0)
+    )
+    assert (mine.metadata.name in seen.prepared) is not isinstance(found, Wait)
+    return found.ends if isinstance(found, Wait) else None
+
+
+def test_a_node_with_services_of_operators_keeps_its_machine_whatever_its_address_is() -> None:
+    key, other = (f"ssh-ed25519 {letter * 40}" for letter in "AB")
+    noted = {"annotations": {f"{DEPLOYED_BY}NovaExternalCompute": "nova"}}
+    moved = node(metadata=noted, status={"hostKeys": [f"former.example {key}"]})
+    # Whoever answers at the new address has to have the key of before, from the first run on.
+    assert runs.find_keys(moved, "one.example:22") == (f"one.example {key}",)
+    assert runs.find_keys(moved, "one.example:2222") == (f"[one.example]:2222 {key}",)
+    assert told(moved).status.hostKeys == (f"one.example {key}",)
+    free = node(status={"hostKeys": [f"former.example {key}"]})
+    assert runs.find_keys(free, "one.example:22") == (f"former.example {key}",)
+    assert told(free).status.hostKeys == ()
+    for known, of, reason in ((other, moved, "MachineChanged"), (key, moved, ""), (other, free, "")):
+        secret = made(Secret, "key", data=encode({"ssh-privatekey": "k", "known_hosts": f"one.example {known}\n"}))
+        found = prepare(of, ROLE, (WORK,), lambda kind, *_, it=secret, **__: it if kind is Secret else None)
+        assert (found.reason if isinstance(found, Wait) else "") == reason
+
+
+def test_a_node_with_services_of_operators_keeps_its_host_name() -> None:
+    key = made(Secret, "key", data=encode({"ssh-privatekey": "k"}))
+
+    def look(kind: type[Any], name: str, **_: Any) -> Any:
+        return key if kind is Secret and name == "key" else None
+
+    noted = {"annotations": {f"{DEPLOYED_BY}NovaExternalCompute": "nova"}}
+    status = {"hostName": "one"}
+    for body, reason in (
+        ({"spec": {"hostName": "other"}, "metadata": noted, "status": status}, "HostNameChanged"),
+        ({"spec": {"hostName": "one"}, "metadata": noted, "status": status}, ""),
+        ({"spec": {"hostName": "other"}, "status": status}, ""),
+        ({"spec": {"hostName": "other"}, "metadata": noted}, ""),
+    ):
+        found = prepare(node(**body), ROLE, (WORK,), look)
+        assert (found.reason if isinstance(found, Wait) else "") == reason

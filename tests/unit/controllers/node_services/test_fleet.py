@@ -1,0 +1,234 @@
+"""The runs of a service on the nodes of a role: who shares one, how many at once, and which go."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from stackwright.api.ansibleee import OpenStackAnsibleEE
+from stackwright.api.dataplane import OpenStackDataPlaneRole
+from stackwright.api.node_service import NodeServiceResource
+from stackwright.blueprint.dataplane.schedule import Backoff, Due
+from stackwright.blueprint.secret_values import texts_of
+from stackwright.controllers.dataplane import nodes
+from stackwright.controllers.dataplane.gathering import Gathering
+from stackwright.controllers.looking import Interests
+from stackwright.controllers.node_services import deployment
+from stackwright.controllers.node_services.fleet import (
+    Beginning,
+    Decision,
+    Fleet,
+    Seen,
+    candidates_of,
+    decide,
+    find_old,
+)
+from stackwright.controllers.node_services.preparation import Whole, prepare
+from stackwright.kube.builtin import Secret
+from stackwright.kube.resource import Key
+from tests.unit.controllers.node_services.place import AROUND, COMPUTE, compute, inventory, made, node, role, seeing
+
+NOW = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
+SERVICE = COMPUTE.name
+PLACE = Key("openstack", "compute")
+
+
+def whole(resource: NodeServiceResource) -> Whole:
+    name = resource.metadata.name
+    found = prepare(COMPUTE, resource, seeing(node(name, cell="nova-cell1"), inventory(name)), AROUND)
+    assert isinstance(found, Whole), found
+    return found
+
+
+def wanting(name: str, applied: str = "", **spec: Any) -> NodeServiceResource:
+    """Return a compute that is due: for the first time, or again."""
+    record = {"name": SERVICE, "appliedHash": applied, "inputHash": applied, "sequence": 1 if applied else 0}
+    return msgspec.structs.replace(
+        compute(name=name, **spec), status=msgspec.convert({"deployment": record}, type(compute().status))
+    )
+
+
+def settled(name: str) -> NodeServiceResource:
+    return wanting(name, whole(compute(name=name)).due.inputs)
+
+
+def seen(resources: Iterable[NodeServiceResource], of: OpenStackDataPlaneRole | None = None, **further: Any) -> Seen:
+    every = {each.metadata.name: each for each in resources}
+    wholes = {name: whole(each) for name, each in every.items()}
+    due = {
+        name: found
+        for name, found in wholes.items()
+        if every[name].status.deployment is None or found.due.inputs != every[name].status.deployment.appliedHash  # type: ignore[union-attr]  # it has one
+    }
+    return Seen(of or role(), NOW, every, due, **further)
+
+
+def planned(found: Seen) -> Decision:
+    return decide(COMPUTE, found, candidates_of(COMPUTE, found), Backoff())
+
+
+def nodes_of(decision: Decision) -> list[list[str]]:
+    return [[entry.name for entry in run_of(begin).spec.nodes] for begin in decision.begins]
+
+
+def run_of(begin: Beginning) -> OpenStackAnsibleEE:
+    (body,) = (body for kind, body in begin.bodies() if kind is OpenStackAnsibleEE)
+    return msgspec.convert(body, OpenStackAnsibleEE)
+
+
+def test_nodes_with_the_same_inputs_share_a_run_and_one_with_its_own_snippet_does_not() -> None:
+    own = wanting("three", customServiceConfig="[DEFAULT]\ndebug = true\n")
+    # Images are variables of each host.
+    image = wanting("two", novaComputeContainerImage="mine:2")
+    assert nodes_of(planned(seen((wanting("one"), image, own)))) == [["one", "two"], ["three"]]
+
+
+def test_a_run_has_all_its_resources_as_owners_and_the_snippet_in_a_secret_of_its_own() -> None:
+    text = "[x]\npassword = hunter2hunter2\n"
+    (begin,) = planned(seen(wanting(name, customServiceConfig=text) for name in ("one", "two"))).begins
+    run = run_of(begin)
+    assert [(owner.name, owner.controller) for owner in run.metadata.ownerReferences] == [("one", True), ("two", False)]
+    names = [each.secretRef.name for each in run.spec.dataSources if each.secretRef]
+    assert names[-1] == f"{run.metadata.name}-own"
+    secrets = {body["metadata"]["name"]: body for kind, body in begin.bodies() if kind is Secret}
+    assert texts_of(msgspec.convert(secrets[names[-1]], Secret)) == {"02-nova-override.conf": text}
+    assert "hunter2" not in str([body for kind, body in begin.bodies() if kind is not Secret])
+    (plain,) = planned(seen((wanting("one"),))).begins
+    assert "-own" not in str([body for _, body in plain.bodies()])
+
+
+THREE = [wanting(name, "old") for name in ("one", "two", "three")]
+
+
+@pytest.mark.parametrize(
+    ("resources", "most", "wanted"),
+    [
+        pytest.param(THREE, 1, [["one"]], id="one-at-once"),
+        pytest.param(THREE, None, [["one", "three", "two"]], id="all"),
+        pytest.param([*THREE, wanting("new")], 1, [["new", "one"]], id="new-ones-do-not-count"),
+    ],
+)
+def test_max_unavailable_bounds_what_is_changed_at_once(
+    resources: list[NodeServiceResource], most: int | None, wanted: list[list[str]]
+) -> None:
+    limited = made(OpenStackDataPlaneRole, "compute", spec={} if most is None else {"maxUnavailable": most})
+    assert nodes_of(planned(seen(resources, limited))) == wanted
+
+
+def test_a_node_that_another_service_changes_counts_too() -> None:
+    limited = made(OpenStackDataPlaneRole, "compute", spec={"maxUnavailable": 1})
+    other = made(OpenStackAnsibleEE, "x", spec={"playbook": "a.b.c", "service": "x", "nodes": [{"name": "two"}]})
+    assert nodes_of(planned(seen((wanting("one", "old"), settled("two")), limited, runs=(other,)))) == []
+    assert nodes_of(planned(seen((wanting("one", "old"), settled("two")), limited))) == [["one"]]
+
+
+def test_the_first_that_is_due_waits_for_others_and_not_for_longer() -> None:
+    gathering = Gathering(2.0)
+
+    def at(seconds: float, *resources: NodeServiceResource) -> Decision:
+        now = NOW + timedelta(seconds=seconds)
+        found = msgspec_now(seen(resources), now)
+        candidates = gathering.note(PLACE, candidates_of(COMPUTE, found), now)
+        return decide(COMPUTE, found, candidates, Backoff(), gathering.seconds)
+
+    first = at(0, wanting("one"))
+    assert (first.begins, first.again) == ((), 2.0)
+    second = at(1.5, wanting("one"), wanting("two"))
+    assert (second.begins, second.again) == ((), 0.5)
+    assert nodes_of(at(2, wanting("one"), wanting("two"))) == [["one", "two"]]
+
+
+def msgspec_now(found: Seen, now: datetime) -> Seen:
+    return Seen(found.role, now, found.resources, found.wholes, found.runs)
+
+
+def test_a_run_goes_when_no_resource_speaks_of_it_any_more() -> None:
+    (begin,) = planned(seen((wanting("one"), wanting("two")))).begins
+    over = {"finishedAt": "2026-11-16T11:59:00Z"}
+    run = msgspec.structs.replace(run_of(begin), status=msgspec.convert(over, type(run_of(begin).status)))
+
+    def speaking(name: str, of: str, sequence: int) -> NodeServiceResource:
+        record = {"name": SERVICE, "run": of, "sequence": sequence}
+        return msgspec.structs.replace(
+            compute(name=name), status=msgspec.convert({"deployment": record}, type(compute().status))
+        )
+
+    def old(*resources: NodeServiceResource) -> list[OpenStackAnsibleEE]:
+        return [*find_old(COMPUTE, Seen(role(), NOW, {each.metadata.name: each for each in resources}, {}, (run,)))]
+
+    name = run.metadata.name
+    assert old(speaking("one", "later", 2), speaking("two", name, 1)) == []
+    assert old(speaking("one", "later", 2), speaking("two", "before", 0)) == []
+    assert old(speaking("one", "later", 2), speaking("two", "later", 2)) == [run]
+    # One that is gone says nothing.
+    assert old(speaking("one", "later", 2)) == [run]
+
+
+def finished(run: OpenStackAnsibleEE) -> OpenStackAnsibleEE:
+    hosts = [{"host": entry.inventory_name, "state": "Ok"} for entry in run.spec.nodes]
+    over = {"finishedAt": "2026-11-16T11:59:00Z", "hosts": hosts}
+    return msgspec.structs.replace(run, status=msgspec.convert(over, type(run.status)))
+
+
+def again(resource: NodeServiceResource) -> NodeServiceResource:
+    """Return a resource that was deleted, and created again: its status is empty, and it has another uid."""
+    metadata = msgspec.structs.replace(resource.metadata, uid="again")
+    return msgspec.structs.replace(resource, metadata=metadata, status=type(resource.status)())
+
+
+def test_one_that_was_deleted_and_made_again_runs_again_although_its_run_is_still_there() -> None:
+    (begin,) = planned(seen((wanting("one"), wanting("two")))).begins
+    # Two keeps the run that they shared.
+    run, two = finished(run_of(begin)), settled("two")
+    one = again(wanting("one"))
+    found = seen((one, two), runs=(run,))
+    after = deployment.tell(COMPUTE, one, deployment.Seen(found.wholes["one"], runs=(run,)))
+    assert after.deployment is not None
+    assert (after.deployment.appliedHash, after.deployment.sequence) == ("", 0)
+    one = msgspec.structs.replace(one, status=after)
+    (second,) = planned(seen((one, two), runs=(run,))).begins
+    assert [entry.name for entry in run_of(second).spec.nodes] == ["one"]
+    assert run_of(second).metadata.name != run.metadata.name
+    # Only its own second run counts.
+    done = deployment.tell(COMPUTE, one, deployment.Seen(found.wholes["one"], runs=(run, finished(run_of(second)))))
+    assert done.deployment is not None
+    assert done.deployment.appliedHash == found.wholes["one"].due.inputs
+
+
+def test_a_service_of_a_role_may_be_called_like_one_of_an_operator() -> None:
+    """Otherwise each would take the other's run for its own, and both would run for ever."""
+    owner = {"apiVersion": "v1", "kind": "OpenStackDataPlaneRole", "name": "compute", "uid": "role", "controller": True}
+    entry = {"name": "one", "inputHash": "of-the-role"}
+    spec = {"playbook": "a.b.c", "service": SERVICE, "sequence": 7, "nodes": [entry]}
+    hosts = [{"host": "one", "state": "Ok"}]
+    theirs = msgspec.convert(
+        {
+            "metadata": {"name": "theirs", "ownerReferences": [owner]},
+            "spec": spec,
+            "status": {"finishedAt": "2026-11-16T11:59:00Z", "hosts": hosts},
+        },
+        OpenStackAnsibleEE,
+    )
+    resource = settled("one")
+    alone, beside = (
+        deployment.tell(COMPUTE, resource, deployment.Seen(whole(resource), runs=runs)) for runs in ((), (theirs,))
+    )
+    assert beside == alone
+    assert planned(seen((resource,), runs=(theirs,))) == Decision()
+    # It is not this one's to delete either, and holds up nothing.
+    assert nodes_of(planned(seen((wanting("one"),), runs=(theirs,)))) == [["one"]]
+    mine = finished(run_of(planned(seen((wanting("one"),), runs=(theirs,))).begins[0]))
+    prepared = replace(whole(resource).prepared, services=(Due(SERVICE, "of-the-role", ""),))
+    (record,) = nodes.tell(node("one"), nodes.Seen(prepared, (theirs, mine))).services
+    assert (record.run, nodes.is_applied(record)) == ("theirs", True)
+
+
+async def test_runs_that_began_in_another_namespace_are_not_looked_at() -> None:
+    there = msgspec.convert({"metadata": {"name": "x", "namespace": "other"}, "spec": {}}, OpenStackAnsibleEE)
+    fleet = Fleet(COMPUTE, AROUND, Interests(), Gathering(0.0), Backoff(), {there.key: there})
+    nobody: Any = None
+    assert await fleet._find_runs("openstack", (), nobody) == ()
+    assert there.key in fleet.begun
