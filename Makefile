@@ -21,6 +21,9 @@ WORKERS ?= $(shell echo $$((2 * $$(nproc))))
 # The rings that take longest name what takes longest in them.
 SLOWEST := --durations=15 --durations-min=5
 
+# When their time is up, tests are interrupted as by Ctrl-C: they say what failed, and take down what they started.
+INTERRUPT := timeout --foreground --signal=INT --kill-after=3m
+
 .DEFAULT_GOAL := help
 .PHONY: help up down setup binaries lint format unit runtime functional charts fast test e2e chaos mutants everything crds options package lock benchmarks clean
 
@@ -61,31 +64,29 @@ format: setup ## Format the code
 
 unit: setup ## Ring 1: pure functions
 	@echo "==> ring 1: unit"
-	@timeout $(UNIT_MINUTES)m $(PYTEST) -q -n auto tests/unit
+	@$(INTERRUPT) $(UNIT_MINUTES)m $(PYTEST) -q -n auto tests/unit
 
 runtime: setup ## Ring 2: the Kubernetes runtime on a server that injects faults
 	@echo "==> ring 2: runtime"
-	@timeout $(RUNTIME_MINUTES)m $(PYTEST) -q -n auto tests/runtime
+	@$(INTERRUPT) $(RUNTIME_MINUTES)m $(PYTEST) -q -n auto tests/runtime
 
 # Without the binaries the tests say why they are skipped; in CI a skip is a failure.
 functional: setup ## Ring 3: controllers on a real API server
 	@echo "==> ring 3: functional"
 	@$(MAKE) --no-print-directory binaries || [ -z "$$CI" ]
-	@timeout $(FUNCTIONAL_MINUTES)m $(PYTEST) -q $(SLOWEST) -n $(WORKERS) --dist=loadgroup tests/functional
+	@$(INTERRUPT) $(FUNCTIONAL_MINUTES)m $(PYTEST) -q $(SLOWEST) -n $(WORKERS) --dist=loadgroup tests/functional
 
 # The built images are tried where they are built; CI builds them, a person may with `stackwright image build`.
 charts: setup ## Ring 4: charts with the real helm, and the images
 	@echo "==> ring 4: charts and images"
 	@$(MAKE) --no-print-directory binaries || [ -z "$$CI" ]
 	@[ -z "$$CI" ] || { $(STACKWRIGHT) image build --yes && $(STACKWRIGHT) image build --yes ansible-runner; }
-	@timeout $(CHARTS_MINUTES)m $(PYTEST) -q -n auto tests/charts tests/images
+	@$(INTERRUPT) $(CHARTS_MINUTES)m $(PYTEST) -q -n auto tests/charts tests/images
 
 fast: lint unit runtime ## What to run all the time: lint and rings 1 and 2
 
 test: lint unit runtime functional charts ## Everything that needs no running cluster: lint and rings 1 to 4
 
-# Tests on a cluster are interrupted, by Ctrl-C or when their time is up, so that they take the cluster down.
-INTERRUPT := timeout --foreground --signal=INT --kill-after=3m
 e2e: setup ## Ring 5: a real cluster on this machine with a whole cloud in it, brought up and taken down (needs root)
 	@echo "==> ring 5: end to end"
 	@$(MAKE) --no-print-directory binaries || [ -z "$$CI" ]

@@ -1,7 +1,8 @@
 """The rules for all rings.
 
 On a person's machine a missing part is a skip with its reason, in CI a skip is a failure. A task that failed and that
-nobody asked is a failure too, of the test in which asyncio noticed it.
+nobody asked is a failure too, of the test in which asyncio noticed it. A failure is named when it happens, so that a
+ring which is ended has said what failed.
 """
 
 import gc
@@ -36,7 +37,24 @@ class Lost(logging.Handler):
 LOST_TASKS = Lost()
 
 
-def pytest_configure() -> None:
+class AtOnce:
+    """Names each failure in the moment in which it is known, with the first line of its reason."""
+
+    def __init__(self, terminal: pytest.TerminalReporter) -> None:
+        self.terminal = terminal
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            reason = crash.message if crash else str(report.longrepr)
+            lines = reason.strip().splitlines() or [""]
+            self.terminal.write_line(f"\nFAILED {report.nodeid} ({report.when}): {lines[0][:300]}", red=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    if isinstance(terminal := config.pluginmanager.getplugin("terminalreporter"), pytest.TerminalReporter):
+        config.pluginmanager.register(AtOnce(terminal))
     logging.getLogger("asyncio").addHandler(LOST_TASKS)
     # A command that runs in this process has standard output to itself; what is played beside it logs elsewhere.
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.__stderr__))
