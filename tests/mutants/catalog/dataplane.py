@@ -51,8 +51,8 @@ MUTANTS = (
     Mutant(
         "a pod that is left of a deleted run does not hold its nodes",
         "stackwright/controllers/dataplane/occupancy.py",
-        "if of and not own and pod",
-        "if False and pod",
+        "if of and not own and not is_over(pod)",
+        "if False and not is_over(pod)",
         (f"{RUNS}::test_who_has_a_node",),
     ),
     Mutant(
@@ -102,7 +102,7 @@ MUTANTS = (
     ),
     Mutant(
         "a run takes what has the name of its own for its own",
-        "stackwright/controllers/dataplane/occupancy.py",
+        "stackwright/kube/resource.py",
         "controller is not None and controller.uid == owner.metadata.uid",
         "controller is not None",
         (
