@@ -22,6 +22,12 @@ def test_they_are_written() -> None:
     assert len(expected) == 2 * len({service.chart_name for service in services.blueprints()})
 
 
+def test_every_chart_has_the_library() -> None:
+    # It is a link. A tool that copies a tree may leave a file with the link's text, which only helm would notice.
+    for name in {service.chart_name for service in services.blueprints()}:
+        assert (ROOT / "charts" / name / "charts" / "library" / "Chart.yaml").is_file(), name
+
+
 def test_no_template_of_a_service_says_a_number_of_the_blueprint() -> None:
     for service in services.blueprints():
         numbers = {str(chart_files.uid(service, ROOT))}
