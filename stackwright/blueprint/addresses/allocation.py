@@ -59,13 +59,13 @@ class Allocation:
     """What an IPSet has, what it takes next, and why it does not get what is missing.
 
     `surplus` are Reservations that it has beside another one in the same network: an operator that took over before its
-    caches were complete did not know of the first.
+    caches were complete did not know of the first. They are released once `is_settled`.
     """
 
     kept: tuple[tuple[IPSetNetwork, Place, Held], ...] = ()
     wanted: tuple[Wanted, ...] = ()
     waits: tuple[Wait, ...] = ()
-    surplus: tuple[str, ...] = ()
+    surplus: tuple[Reservation, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,8 @@ def allocate(ip_set: IPSet, around: Around) -> Allocation:
             found = _choose(ip_set, asked, place, around.taken)
             (waits if isinstance(found, Wait) else wanted).append(found)  # type: ignore[arg-type]  # one of the two
     elected = {held.reservation for held in mine.values()}
-    single = (each.metadata.name for each in around.mine if len(each.spec.reservation) == 1)
-    surplus = tuple(name for name in single if name not in elected)
+    single = (each for each in around.mine if len(each.spec.reservation) == 1)
+    surplus = tuple(each for each in single if each.metadata.name not in elected)
     return Allocation(tuple(kept), tuple(wanted), tuple(waits), surplus)
 
 
@@ -135,6 +135,18 @@ def _elect(ip_set: IPSet, mine: Iterable[Reservation]) -> dict[str, Held]:
         if network not in found or (network, held.address) in told:
             found[network] = held
     return found
+
+
+def is_settled(surplus: Reservation, ip_set: IPSet) -> bool:
+    """Return whether an IPSet tells another address in the network of a surplus one, so that nobody relies on this one.
+
+    Caches may be behind: another operator may have told the user of the very address that this one would release. What
+    the server has decides. Of two operators that tell different addresses the server refuses the second, so what was
+    told once stays told.
+    """
+    told = {(each.network.lower(), each.address) for each in ip_set.status.reservations}
+    held = {(each.network.lower(), each.address) for each in list_held((surplus,))}
+    return not held & told and {network for network, _ in held} <= {network for network, _ in told}
 
 
 def _find_removed(ip_set: IPSet, mine: Mapping[str, Held]) -> Iterator[Wait]:

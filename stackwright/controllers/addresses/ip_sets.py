@@ -4,6 +4,7 @@ An address is taken by creating a Reservation that is called like it. Creating f
 is given twice, however stale the caches are and however many operators run.
 """
 
+import contextlib
 from dataclasses import dataclass, field
 
 import msgspec
@@ -27,13 +28,14 @@ from stackwright.blueprint.addresses.allocation import (
     describe_addresses,
     describe_reservation,
     is_mine,
+    is_settled,
     list_held,
 )
 from stackwright.blueprint.addresses.subnets import find_eldest
 from stackwright.controllers.addresses.net_configs import describe
 from stackwright.controllers.looking import Interests, Looker, forgetting
 from stackwright.kube.controller import Context, Controller
-from stackwright.kube.errors import AlreadyExists, Conflict, NotFound
+from stackwright.kube.errors import AlreadyExists, Conflict, NotFound, Retry
 from stackwright.kube.informer import Change
 from stackwright.kube.plan import Ends, Plan, Step, Wait
 from stackwright.kube.predicates import asked_differently
@@ -106,7 +108,7 @@ class Adopt(Step):
 class Release(Step):
     """Delete a Reservation that an IPSet has beside another one in the same network."""
 
-    name: str
+    surplus: Reservation
     ip_set: IPSet
 
 
@@ -160,7 +162,7 @@ def decide(ip_set: IPSet, seen: Seen) -> Plan:
     steps = (
         *(Adopt(each, ip_set, reason="Adopting", condition=RESERVATION_READY) for each in seen.orphans),
         *(_reserve(ip_set, wanted) for wanted in allocation.wanted),
-        *(Release(name, ip_set, reason="Releasing", condition=RESERVATION_READY) for name in allocation.surplus),
+        *(Release(each, ip_set, reason="Releasing", condition=RESERVATION_READY) for each in allocation.surplus),
     )
     return Plan(steps=steps, waits=(*seen.waits, *allocation.waits))
 
@@ -184,8 +186,8 @@ async def act(step: Reserve | Adopt | Release, world: World) -> None:
             await _take(name, body, ip_set, world)
         case Adopt(orphan, ip_set):
             await _adopt(orphan, ip_set, world)
-        case Release(name, ip_set):
-            await _release(name, ip_set, world)
+        case Release(surplus, ip_set):
+            await _release(surplus, ip_set, world)
 
 
 async def _take(name: str, body: JsonObject, ip_set: IPSet, world: World) -> None:
@@ -220,10 +222,16 @@ async def _adopt(orphan: Reservation, ip_set: IPSet, world: World) -> None:
             world.met[name] = there
 
 
-async def _release(name: str, ip_set: IPSet, world: World) -> None:
-    key = Key(ip_set.metadata.namespace, name)
-    await world.context.client.delete(Reservation, name, key.namespace)
-    world.claims.taken.pop(key, None)
+async def _release(surplus: Reservation, ip_set: IPSet, world: World) -> None:
+    name, namespace = surplus.metadata.name, ip_set.metadata.namespace
+    there = await world.context.client.find(IPSet, ip_set.metadata.name, namespace)
+    if there is None or not is_settled(surplus, there):
+        # This pass tells which address counts, unless somebody else does first; the next one knows.
+        raise Retry(f"Reservation {name} is released once the status tells the address that stays", reason="Releasing")
+    # It may be somebody else's by now.
+    with contextlib.suppress(Conflict, NotFound):
+        await world.context.client.delete(Reservation, name, namespace, uid=surplus.metadata.uid)
+    world.claims.taken.pop(Key(namespace, name), None)
     world.met.pop(name, None)
     world.released.add(name)
 

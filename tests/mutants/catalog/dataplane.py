@@ -169,4 +169,11 @@ MUTANTS = (
         "{variables.all.get(name, 'another')}",
         (f"{DEPLOYMENT}::test_no_message_shows_a_variable_of_a_secret",),
     ),
+    Mutant(
+        "an operator whose caches are old releases an address that was told",
+        "stackwright/blueprint/addresses/allocation.py",
+        "return not held & told and",
+        "return True or",
+        ("tests/unit/blueprint/addresses/test_racing_operators.py::test_no_address_is_given_twice_or_taken_away",),
+    ),
 )

