@@ -30,7 +30,8 @@ _WORST_FIRST = (("False", "Error"), ("False", "Warning"), ("False", "Info"), ("F
 class Finding:
     """What a pass found out about one condition; an empty condition speaks of the resource as a whole.
 
-    `passing` marks an Error that the next try may well not find any more.
+    `passing` marks an Error that the next try may well not find any more. What holds may be a Warning: the condition
+    has no severity then, but an event says it.
     """
 
     condition: str

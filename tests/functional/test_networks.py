@@ -187,3 +187,21 @@ async def test_a_node_has_addresses_and_names_as_long_as_it_is_there(client: Cli
             await gone(client, IPSet, "one", namespace)
             await gone(client, DNSData, "one", namespace)
             await some(client, Reservation, namespace, lambda there: len(there) == 2)
+
+
+async def test_the_address_of_a_machine_is_not_given_to_another(client: Client, namespace: str) -> None:
+    here = Cloud(client, namespace)
+    ranges = [{"start": "192.168.122.100", "end": "192.168.122.101"}]
+    subnet = {**CTLPLANE["subnets"][0], "allocationRanges": ranges}
+    await here.put(NetConfig, "netconfig", spec={"networks": [{**CTLPLANE, "subnets": [subnet]}]})
+    for name, address in (("one", "192.168.122.100"), ("two", "192.168.122.101")):
+        await here.put(OpenStackDataPlaneNode, name, spec={"role": "compute", "ansibleHost": address})
+    async with running(Runtime(client, addresses.controllers(), namespace=namespace)):
+        # An IPSet of a node may have the address of that node, also in another order than that of the ranges.
+        await here.put(IPSet, "two", spec={"networks": BOTH[:1]})
+        assert told([await here.ready(IPSet, "two")]) == ["192.168.122.101"]
+        await here.put(IPSet, "gateway", spec={"networks": BOTH[:1]})
+        await here.says(IPSet, "ReservationReady", "no address is left for IPSet gateway", "gateway")
+        # It is free as soon as the machine is somewhere else.
+        await here.put(OpenStackDataPlaneNode, "one", spec={"role": "compute", "ansibleHost": "one.example.com"})
+        assert told([await here.ready(IPSet, "gateway")]) == ["192.168.122.100"]

@@ -66,9 +66,10 @@ def tell(machine: Built) -> None:
     assert " changed=0 " in second.output, second.output
 
 
-def forget(machine: Built) -> None:
-    """Let a machine forget its name servers."""
-    answer = play(machine, "cleanup", edpm_cleanup_services=["name_servers"])
+def forget(machine: Built, playbook: str = "cleanup") -> None:
+    """Let a machine forget its name servers: by hand, or by the variables of its node."""
+    told = {"cleanup": {"edpm_cleanup_services": ["name_servers"]}}
+    answer = play(machine, playbook, **told.get(playbook, {"edpm_network_config_nameservers": []}))
     assert answer.code == 0, answer.output
 
 
@@ -76,7 +77,10 @@ def lines_of(path: Path) -> list[str]:
     return [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
 
 
-def test_a_file_names_them_first_and_is_as_before_once_they_are_forgotten(machine: Built, resolver: Path) -> None:
+@pytest.mark.parametrize("playbook", ["cleanup", "configure_network"])
+def test_a_file_names_them_first_and_is_as_before_once_they_are_forgotten(
+    machine: Built, resolver: Path, playbook: str
+) -> None:
     resolver.write_text(OWN)
     tell(machine)
     assert lines_of(resolver) == [
@@ -86,7 +90,7 @@ def test_a_file_names_them_first_and_is_as_before_once_they_are_forgotten(machin
         "search example.org",
         "search ctlplane.example.com example.org",
     ]
-    forget(machine)
+    forget(machine, playbook)
     assert resolver.read_text() == OWN
 
 

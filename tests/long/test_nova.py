@@ -39,7 +39,7 @@ def test_each_condition_turned_true_once(cloud: Cloud) -> None:
 
 def test_any_pod_that_is_killed_comes_back(cloud: Cloud) -> None:
     killed = set(pods(cloud, "nova-"))
-    jobs = ("-map-", "-sync-", "-discover-", "-machines-")
+    jobs = ("-map-", "-sync-", "-discover-", "-machines-", "-nodes-")
     names = [name for name in killed if not any(word in name for word in jobs)]
     cloud.kubectl("delete", "pod", "--grace-period=0", "--force", *names)
     cloud.settle()

@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -112,9 +111,9 @@ def test_a_word_that_selects_nothing_is_said_and_makes_nothing(cloud: Cloud) -> 
 def test_who_interrupts_it_leaves_nothing_behind(cloud: Cloud) -> None:
     with subprocess.Popen([*COMMAND, "tempest.api.compute.servers"], cwd=ROOT) as process:
         eventually(lambda: "Running" in cloud.kubectl.get("pods", "{.items[*].status.phase}"), "the pod runs", 120.0)
-        # Until it has made something.
+        # Until its tests have made something.
         eventually(lambda: any(POD in entry["Name"] for entry in cloud.openstack("project", "list")), "it works", 180.0)
-        time.sleep(10)
+        eventually(lambda: cloud.openstack("server", "list", "--all-projects"), "there is a server", 300.0)
         os.kill(process.pid, signal.SIGINT)
         assert process.wait(300) == 130
     nothing_is_left(cloud)

@@ -70,11 +70,15 @@ class Allocation:
 
 @dataclass(frozen=True)
 class Around:
-    """What an IPSet finds: the networks, its own Reservations, and who has which address."""
+    """What an IPSet finds: the networks, its own Reservations, and who has which address.
+
+    `reached` are addresses at which machines of others are reached, whether or not they are reserved.
+    """
 
     networks: NetConfigSpec
     mine: tuple[Reservation, ...] = ()
     taken: Mapping[str, str] = field(default_factory=dict)
+    reached: frozenset[str] = frozenset()
 
 
 def holder_of(reservation: Reservation) -> str:
@@ -117,7 +121,7 @@ def allocate(ip_set: IPSet, around: Around) -> Allocation:
                 waits += _find_displaced(place, held)
                 kept.append((asked, place, held))
         elif place is not None:
-            found = _choose(ip_set, asked, place, around.taken)
+            found = _choose(ip_set, asked, place, around)
             (waits if isinstance(found, Wait) else wanted).append(found)  # type: ignore[arg-type]  # one of the two
     elected = {held.reservation for held in mine.values()}
     single = (each for each in around.mine if len(each.spec.reservation) == 1)
@@ -193,8 +197,9 @@ def _find_displaced(place: Place, held: Held) -> Iterator[Wait]:
     yield _refuse("SubnetChanged", message)
 
 
-def _choose(ip_set: IPSet, asked: IPSetNetwork, place: Place, taken: Mapping[str, str]) -> Wanted | Wait:
+def _choose(ip_set: IPSet, asked: IPSetNetwork, place: Place, around: Around) -> Wanted | Wait:
     """Return the address that an IPSet takes in a subnet, or why there is none."""
+    taken = around.taken
     if asked.fixedIP:
         fixed = normalize(asked.fixedIP)
         if taken.get(fixed) == ip_set.metadata.name:
@@ -209,11 +214,13 @@ def _choose(ip_set: IPSet, asked: IPSetNetwork, place: Place, taken: Mapping[str
     if last is not None and str(last) not in taken:
         return Wanted(place, str(last))
     for address in place.candidates():
-        if str(address) not in taken:
+        # A machine that a user put at an address of the ranges would lose it to another one.
+        if str(address) not in taken and str(address) not in around.reached:
             return Wanted(place, str(address))
     message = (
         f"no address is left for IPSet {ip_set.metadata.name} in subnet {place.subnet.name} of network "
-        f"{place.network.name}; extend its allocationRanges, or delete IPSets that are not needed"
+        f"{place.network.name}; extend its allocationRanges, or delete IPSets that are not needed; addresses "
+        "which are the ansibleHost of a node are not given"
     )
     return _refuse("NoAddressLeft", message)
 

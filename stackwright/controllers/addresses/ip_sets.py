@@ -11,6 +11,7 @@ import msgspec
 
 from stackwright.api.annotations import PAUSED
 from stackwright.api.base import JsonObject
+from stackwright.api.dataplane import OpenStackDataPlaneNode
 from stackwright.api.network import (
     INPUT_READY,
     RESERVATION_READY,
@@ -31,7 +32,7 @@ from stackwright.blueprint.addresses.allocation import (
     is_settled,
     list_held,
 )
-from stackwright.blueprint.addresses.subnets import find_eldest
+from stackwright.blueprint.addresses.subnets import find_eldest, normalize
 from stackwright.controllers.addresses.net_configs import describe
 from stackwright.controllers.looking import Interests, Looker, forgetting
 from stackwright.kube.controller import Context, Controller
@@ -128,7 +129,7 @@ async def observe(ip_set: IPSet, world: World) -> Seen:
     orphans = tuple(each for each in mine if each.metadata.controller is None)
     around = Around(net_config.spec, mine)
     if len(allocate(ip_set, around).kept) < len(ip_set.spec.networks):
-        around = Around(net_config.spec, mine, _find_taken(ip_set, look, world))
+        around = Around(net_config.spec, mine, _find_taken(ip_set, look, world), _find_reached(ip_set, look))
     return Seen(around, orphans=orphans)
 
 
@@ -154,6 +155,12 @@ def _find_taken(ip_set: IPSet, look: Looker, world: World) -> dict[str, str]:
     claimed = [each for key, each in world.claims.taken.items() if key.namespace == ip_set.metadata.namespace]
     others = (each for each in (*look.all(Reservation), *claimed, *world.met.values()) if not is_mine(each, ip_set))
     return {held.address: held.ip_set for held in list_held(others)}
+
+
+def _find_reached(ip_set: IPSet, look: Looker) -> frozenset[str]:
+    """Return the addresses at which nodes say that their machines are. An IPSet is called like its node."""
+    others = (node for node in look.all(OpenStackDataPlaneNode) if node.metadata.name != ip_set.metadata.name)
+    return frozenset(normalize(node.spec.ansibleHost) for node in others)
 
 
 def decide(ip_set: IPSet, seen: Seen) -> Plan:
@@ -240,6 +247,12 @@ def _went(change: Change[Reservation]) -> bool:
     return change.new is None
 
 
+def _moved(change: Change[OpenStackDataPlaneNode]) -> bool:
+    """Return whether a node is not where it was: its former address may be the one that is missing."""
+    there = change.new.spec.ansibleHost if change.new is not None else None
+    return change.old is not None and change.old.spec.ansibleHost != there
+
+
 def controller() -> Controller:
     """Return the controller of IPSets."""
     interests, claims = Interests(), Claims()
@@ -249,6 +262,10 @@ def controller() -> Controller:
     found = shape.controller(
         lambda context: World(context, interests, claims),
         owns=(Reservation,),
-        watches=(interests.watch(NetConfig, asked_differently), interests.watch(Reservation, _went)),
+        watches=(
+            interests.watch(NetConfig, asked_differently),
+            interests.watch(Reservation, _went),
+            interests.watch(OpenStackDataPlaneNode, _moved),
+        ),
     )
     return forgetting(found, interests.forget)

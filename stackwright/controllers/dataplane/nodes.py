@@ -227,9 +227,11 @@ def children(node: OpenStackDataPlaneNode, seen: Seen) -> Iterable[Child | Wait 
 
 def _tell_names(taken: Mapping[str, str]) -> Finding:
     """Say which names a node does not have; it works without them."""
+    if not taken:
+        return Finding(INPUT_READY, "True", READY, "")
     said = "; ".join(f"{name} is a name of node {other}" for name, other in taken.items())
-    message = f"{said}, and leads there. To have such names for this node too, give it another hostName" if said else ""
-    return Finding(INPUT_READY, "True", "NameTaken" if said else READY, message)
+    message = f"{said}, and leads there. To have such names for this node too, give it another hostName"
+    return Finding(INPUT_READY, "True", "NameTaken", message, "Warning")
 
 
 def find_state(status: OpenStackDataPlaneNodeStatus, *, deploy: bool) -> Iterable[Finding]:

@@ -18,7 +18,8 @@ async def report(
 ) -> Status:
     """Write the status of a resource, unless it is unchanged or still moving; return the new status.
 
-    An event reports a change of `Ready`; for children of a parent, only if it turned wrong.
+    An event reports a change of `Ready`; for children of a parent, only if it turned wrong. Another one reports what a
+    condition says that holds with a Warning, once for each time that it begins to say so.
 
     `looked=False` says that the pass failed before it knew what there is to do.
     """
@@ -33,6 +34,7 @@ async def report(
         return new
     await write(resource, new, context)
     _tell(resource, new, context)
+    _warn(resource, new, findings, context)
     return new
 
 
@@ -63,3 +65,14 @@ def _tell(resource: CustomResource, new: Status, context: Context) -> None:
         context.events.event(resource, "Normal", after.reason, after.message)
     elif after.severity == "Error":
         context.events.event(resource, "Warning", after.reason, after.message)
+
+
+def _warn(resource: CustomResource, new: Status, findings: Iterable[Finding], context: Context) -> None:
+    """Note what holds and is not as the user may think; that it holds, `Ready` says, and so no other event tells it."""
+    for finding in findings:
+        before, after = (conditions.find(status.conditions, finding.condition) for status in (resource.status, new))
+        if finding.status != "True" or finding.severity != "Warning" or after is None:
+            continue
+        is_said = (after.reason, after.message) == (finding.reason, finding.message)
+        if is_said and (before is None or (before.reason, before.message) != (after.reason, after.message)):
+            context.events.event(resource, "Warning", after.reason, after.message)

@@ -84,7 +84,7 @@ def down(name: str, *, keep_data: bool, progress: Progress) -> bool:
             progress.say(f"Stopping the machine {machine.name}.")
             neighbours.end(machine, orderly=keep_data)
         _sweep(place, place.read_settings())
-        _remove(place, keep_data=keep_data)
+        _remove(place, keep_data=keep_data, progress=progress)
     # The folder of all clusters goes with the last of them.
     with suppress(OSError):
         place.directory.parent.rmdir()
@@ -170,12 +170,15 @@ def _sweep(place: Layout, settings: Settings | None) -> None:
     place.controllers.unlink(missing_ok=True)
 
 
-def _remove(place: Layout, *, keep_data: bool) -> None:
+def _remove(place: Layout, *, keep_data: bool, progress: Progress) -> None:
     """Remove the cluster's files."""
     mounts = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
     if inside := [mount for mount in mounts if Path(mount).is_relative_to(place.directory)]:
         raise ClusterFailed(f"Something is mounted at {inside[0]}; unmount it, and try again.")
     if not keep_data:
+        for machine in neighbours.of(place):
+            neighbours.remove_files(machine, progress)
+        progress.say(f"Removing the files of the cluster {place.directory.name}.")
         shutil.rmtree(place.directory)
         return
     for path in place.passing():

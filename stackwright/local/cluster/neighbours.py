@@ -5,8 +5,12 @@ goes down takes them with it, because their addresses are of its network.
 """
 
 import hashlib
+import os
+import shutil
 import signal
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,9 +18,12 @@ import msgspec
 
 from stackwright.local.cluster import cgroups, first_process, layout, network, processes
 from stackwright.local.cluster.layout import Layout, ProcessKey
+from stackwright.local.progress import Progress, duration
 
 # What systemd understands as a request to shut down in order.
 SHUT_DOWN = signal.SIGRTMIN + 3
+# After how many removed files a person hears of it again.
+_TOLD = 1000
 
 
 class MachineSettings(msgspec.Struct, frozen=True):
@@ -124,3 +131,20 @@ def end(machine: Neighbour, *, orderly: bool) -> None:
     cgroups.remove(machine.cgroup, cgroups.hierarchies(), enabled=enabled)
     machine.controllers.unlink(missing_ok=True)
     machine.state.unlink(missing_ok=True)
+
+
+def remove_files(machine: Neighbour, progress: Progress) -> None:
+    """Remove the folder of a machine that has ended. It has many files, which takes minutes on a slow disk."""
+    progress.say(f"Removing the files of the machine {machine.name}.")
+    # Without its settings, what is left of it is made anew by the next add, if we are killed here.
+    machine.settings.unlink(missing_ok=True)
+    began, removed, told = time.monotonic(), 0, 0
+    for folder, _, names in os.walk(machine.directory, topdown=False):
+        for name in names:
+            with suppress(OSError):
+                Path(folder, name).unlink()
+        removed += len(names)
+        if removed - told >= _TOLD:
+            told, passed = removed, duration(time.monotonic() - began)
+            progress.update(f"Removed {removed:,} files of the machine {machine.name}, {passed} so far")
+    shutil.rmtree(machine.directory, ignore_errors=True)

@@ -117,9 +117,7 @@ def remove(cluster: str, name: str, *, progress: Progress) -> bool:
         return False
     with place.locked(progress):
         neighbours.end(machine, orderly=False)
-        # Without its settings, what is left of it is made anew by the next add, if we are killed here.
-        machine.settings.unlink(missing_ok=True)
-        shutil.rmtree(machine.directory, ignore_errors=True)
+        neighbours.remove_files(machine, progress)
         if settings := place.read_settings():
             network.stop_sharing(settings)
         if not list(neighbours.of(place)):

@@ -9,7 +9,7 @@ from stackwright.blueprint.digests import digest
 from stackwright.blueprint.needs.given import broker_secret, database_secret
 from stackwright.blueprint.service import ConfigFile, Export, Job
 from stackwright.kube.plan import Wait
-from stackwright.services.nova import rows, settings, upgrade
+from stackwright.services.nova import generic_computes, rows, settings, upgrade
 from stackwright.services.nova.kinds.cell import CELL0
 from stackwright.services.nova.kinds.nova import Nova
 from stackwright.services.nova.parent import DELETE, ParentFacts, cell_name, count_computes, former
@@ -17,9 +17,11 @@ from stackwright.services.nova.programs import FIND_CELL, script
 
 # For how many seconds the services of a new Nova wait for cells after cell0.
 PATIENCE = 120.0
-MAP, DISCOVER, MACHINES = "map-", "discover-", "machines-"
+# For how many seconds a job looks for computes that Ansible has started; the scheduler finds them later, too.
+LOOKING = 180
+MAP, DISCOVER, MACHINES, NODES = "map-", "discover-", "machines-", "nodes-"
 ENVIRONMENT = {
-    "description": "What the script reads from its environment: CELL_NAME.",
+    "description": "What the script reads from its environment: CELL_NAME, HOSTS.",
     "type": "object",
     "additionalProperties": {"type": "string"},
 }
@@ -43,7 +45,28 @@ else
 fi
 """,
     ),
-    script("host_discover.sh", "nova-manage cell_v2 discover_hosts --by-service --verbose\n"),
+    # Nova gets to know a compute some time after it was started. Hosts that are to be waited for are in HOSTS. One that
+    # does not come is no failure: it may be broken, and others are mapped.
+    script(
+        "host_discover.sh",
+        f"""\
+while true; do
+  nova-manage cell_v2 discover_hosts --by-service --verbose
+  [ -n "${{HOSTS:-}}" ] || exit 0
+  mapped=" $(nova-manage cell_v2 list_hosts | awk -F '|' '{{ gsub(/ /, "", $4); print $4 }}' | tr '\\n' ' ') "
+  missing=""
+  for host in $HOSTS; do
+    case "$mapped" in *" $host "*) ;; *) missing="$missing $host" ;; esac
+  done
+  [ -n "$missing" ] || exit 0
+  if [ "$SECONDS" -ge {LOOKING} ]; then
+    echo "Nova does not know these hosts yet:$missing. Its scheduler goes on looking for them" >&2
+    exit 0
+  fi
+  sleep 10
+done
+""",
+    ),
     # It fails as long as the cell has hosts or servers. 4 says that it has neither, but had servers: what is left to be
     # deleted are their mappings.
     script(
@@ -65,13 +88,14 @@ def manage_files(cell: str, resource: Nova, facts: ParentFacts) -> tuple[ConfigF
     return settings.manage_files(cell, facts)
 
 
-def mounted(cell: str, of: str, resource: Nova, facts: ParentFacts) -> JsonObject:
-    """Return where a job has its scripts, and for which cell it is."""
+def mounted(name: str, cell: str, of: str, resource: Nova, facts: ParentFacts) -> JsonObject:
+    """Return where a job has its scripts, for which cell it is, and for which hosts it waits."""
     secret = {"secretName": scripts_name(cell_name(resource, of)), "defaultMode": 0o550}
     # One that is not empty is looked at again after a while, and not by the same Job.
     tries = {"backoffLimit": 1} if cell in former(resource) else {}
+    hosts = generic_computes.find_hosts(cell_name(resource, cell), facts) if name == NODES else ()
     return {
-        "environment": {"CELL_NAME": cell},
+        "environment": {"CELL_NAME": cell, **({"HOSTS": " ".join(hosts)} if hosts else {})},
         "extraVolumes": [{"name": "scripts", "secret": secret}],
         "extraMounts": [{"name": "scripts", "mountPath": BIN, "readOnly": True}],
         **tries,
@@ -120,6 +144,12 @@ def machine_inputs(cell: str, resource: Nova, facts: ParentFacts) -> JsonObject 
     known = resource.status.discoveredHosts.get(name, {})
     wanted = there if there.items() - known.items() else known
     return {"machines": dict(sorted(wanted.items()))} if wanted else None
+
+
+def node_inputs(cell: str, resource: Nova, facts: ParentFacts) -> JsonObject | None:
+    """Return the computes that roles deploy as any other service, which are to be discovered."""
+    hosts = generic_computes.find_hosts(cell_name(resource, cell), facts)
+    return {"nodes": hosts} if hosts and f"{MAP}{cell}" in facts.done else None
 
 
 def removal_inputs(cell: str, resource: Nova, facts: ParentFacts) -> JsonObject | None:
@@ -218,7 +248,7 @@ class Task:
             partial(self.inputs, cell),
             self.condition,
             files=partial(manage_files, of),
-            values=partial(mounted, cell, of),
+            values=partial(mounted, self.name, cell, of),
             secret=f"{of}-manage-config-data",
             image=upgrade.manage_image,
             description=self.description,
@@ -231,6 +261,7 @@ TASKS = (
     Task(DISCOVER, SCRIPTS[1], discovery_inputs, "NovaHostsDiscovered", "Tells Nova of the hosts of a cell."),
     # It takes no Ready from Nova: the compute that waits for it says so.
     Task(MACHINES, SCRIPTS[1], machine_inputs, "", "Tells Nova of machines outside of the cluster."),
+    Task(NODES, SCRIPTS[1], node_inputs, "", "Tells Nova of machines that a role makes computes."),
     Task(DELETE, SCRIPTS[2], removal_inputs, "NovaCellsDeletion", "Removes an empty cell."),
 )
 FORMS = (*(task.job("*") for task in TASKS), *upgrade.FORMS, *rows.FORMS)
@@ -238,7 +269,7 @@ FORMS = (*(task.job("*") for task in TASKS), *upgrade.FORMS, *rows.FORMS)
 
 def jobs(resource: Nova) -> tuple[Job[Nova, ParentFacts], ...]:
     """Return the jobs: mappings, discovery of computes, the removal of former cells, and upgrades."""
-    mapping, discovery, machines, removal = TASKS
+    mapping, discovery, machines, nodes, removal = TASKS
     cells = sorted(resource.spec.cellTemplates)
     hosting = (cell for cell in cells if resource.spec.cellTemplates[cell].novaComputeTemplates)
     return (
@@ -246,7 +277,7 @@ def jobs(resource: Nova) -> tuple[Job[Nova, ParentFacts], ...]:
         *upgrade.jobs(resource),
         *(mapping.job(cell) for cell in cells),
         *(discovery.job(cell) for cell in hosting),
-        *(machines.job(cell) for cell in cells if cell != CELL0),
+        *(task.job(cell) for task in (machines, nodes) for cell in cells if cell != CELL0),
         *rows.jobs(resource),
         *(removal.job(cell) for cell in former(resource)),
     )

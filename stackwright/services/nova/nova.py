@@ -15,6 +15,8 @@ from typing import Any
 import msgspec
 
 from stackwright.api.base import JsonObject
+from stackwright.api.dataplane import OpenStackDataPlaneNode
+from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.blueprint.facts import Endpoints
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import (
@@ -39,6 +41,7 @@ from stackwright.services.nova import (
     cell_needs,
     children,
     connections,
+    generic_computes,
     handed_down,
     mapping,
     own_names,
@@ -139,6 +142,8 @@ NOVA = Service(
         Each((Reported,), upgrade.needs),
         Each((Reported,), rows.needs),
         Census(name="machines", of=NovaExternalCompute, read=cell_needs.read_machine),
+        Census(name="nodes", of=OpenStackDataPlaneNode, read=generic_computes.read_node),
+        Census(name="node_services", of=OpenStackDataPlaneService, read=generic_computes.read_service),
         Reported(
             name="synced",
             of=NovaConductor,

@@ -41,6 +41,14 @@ class Machine(NamedTuple):
     service: str
 
 
+class Node(NamedTuple):
+    """A machine outside of the cluster, and the services of its role that were applied to it."""
+
+    host: str
+    uid: str
+    applied: tuple[str, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class ParentFacts(Facts):
     """What Nova knows of the world around it; a cell that is not there yet is in none of the maps."""
@@ -63,6 +71,9 @@ class ParentFacts(Facts):
     former: Mapping[str, NovaCell | None] = field(default_factory=dict)
     # The computes outside of the cluster, by the name of their resource.
     machines: Mapping[str, Machine] = field(default_factory=dict)
+    # All machines outside of the cluster, by node, and the Secrets that services of roles read, by service.
+    nodes: Mapping[str, Node] = field(default_factory=dict)
+    node_services: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def broker(self, cell: str) -> BrokerFacts | None:
         """Return the broker of a cell."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from stackwright.api.dataplane import OpenStackDataPlaneNode
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
@@ -98,6 +99,16 @@ async def test_nova_comes_up_with_its_cells_and_is_in_the_catalog(
         assert met.status.discoveredHosts == {"nova-cell1": {"edpm-0": "4711"}}
         assert is_ready(met)
     assert len([name for name in await names(client, Job, namespace) if name.startswith("nova-machines-")]) == 1
+    # So is one that a role deploys as any other service, once Ansible has applied it.
+    spec = {"playbook": "stackwright.edpm.nova", "secrets": ["nova-cell1-compute-config"]}
+    await standing.put(OpenStackDataPlaneService, "nova", spec=spec)
+    node = await standing.put(OpenStackDataPlaneNode, "edpm-1", spec={"role": "compute"})
+    assert not [name for name in await names(client, Job, namespace) if name.startswith("nova-nodes-")]
+    records = [{"name": "nova", "inputHash": "a", "appliedHash": "a"}]
+    await neighbours.tell(client, node, {"hostName": "edpm-1", "services": records})
+    made = await some(client, Job, namespace, lambda jobs: any("nova-nodes-" in job.metadata.name for job in jobs))
+    (job,) = (job for job in made if job.metadata.name.startswith("nova-nodes-cell1-"))
+    assert {"name": "HOSTS", "value": "edpm-1"} in job.spec["template"]["spec"]["containers"][0]["env"]
     cell = await client.get(NovaCell, "nova-cell1", namespace)
     assert {name for name, compute in cell.status.novaComputesStatus.items() if compute.deployed} == {"fake", "metal"}
 

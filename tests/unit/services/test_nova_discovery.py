@@ -1,11 +1,16 @@
-"""When the hosts of a cell are discovered: once its computes run, and when Nova gets to know one outside."""
+"""When the hosts of a cell are discovered: once its computes run, and when there is a new one outside."""
 
+import os
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from stackwright.api.dataplane import OpenStackDataPlaneNode
+from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.blueprint.needs import Census, Reported
 from stackwright.kube.informer import Change
 from stackwright.kube.resource import Condition
@@ -69,9 +74,14 @@ def outside(name: str = "one", service: str = "id-1", cell: str = "nova-cell1", 
     return msgspec.convert({**body, "status": said}, NovaExternalCompute)
 
 
+def census_of(kind: type[Any]) -> Census:
+    (found,) = (need for need in NOVA.needs if isinstance(need, Census) and need.of is kind)
+    return found
+
+
 def machines(resource: Nova, *computes: NovaExternalCompute) -> dict[str, Any] | None:
     """Return what the job that discovers machines of cell1 is done for; None as long as there are none."""
-    (census,) = (need for need in NOVA.needs if isinstance(need, Census))
+    census = census_of(NovaExternalCompute)
     found = {each.metadata.name: census.read(each) for each in computes}
     told = {name: machine for name, machine in found.items() if machine is not None}
     facts = replace(PARENT, done=frozenset({"map-cell1"}), machines=told)
@@ -108,8 +118,102 @@ def test_machines_are_mapped_when_their_job_is_done() -> None:
 
 
 def test_nova_looks_again_only_when_a_machine_comes_or_goes() -> None:
-    (census,) = (need for need in NOVA.needs if isinstance(need, Census))
+    census = census_of(NovaExternalCompute)
     assert not census.counts(Change(outside(), outside(phase="Starting")))
     assert not census.counts(Change(None, outside(service="")))
     assert census.counts(Change(outside(service=""), outside()))
     assert census.counts(Change(outside(), None))
+
+
+# Computes that a role deploys as any other service.
+
+DEPLOYED = msgspec.convert(
+    {"metadata": {"name": "nova"}, "spec": {"playbook": "p", "secrets": ["nova-cell1-compute-config"]}},
+    OpenStackDataPlaneService,
+)
+
+
+def node(name: str, *applied: str, uid: str = "", failed: str = "", **metadata: Any) -> OpenStackDataPlaneNode:
+    """Return a node with services that were applied, and one that never was."""
+    services: list[dict[str, Any]] = [
+        {"name": service, "appliedHash": "hash", "inputHash": "another"} for service in ("reach", *applied)
+    ]
+    services += [{"name": failed, "inputHash": "hash", "failures": 1}] if failed else []
+    body = {"metadata": {"name": name, "uid": uid or name, **metadata}, "spec": {"role": "compute"}}
+    return msgspec.convert(
+        {**body, "status": {"hostName": f"{name}.example.org", "services": services}}, OpenStackDataPlaneNode
+    )
+
+
+@pytest.mark.parametrize(
+    ("nodes", "cell", "wanted"),
+    [
+        pytest.param((), "cell1", None, id="there-are-none"),
+        pytest.param((node("one", "nova"),), "cell1", {"one.example.org": "one"}, id="one"),
+        pytest.param((node("one", "nova", uid="new"),), "cell1", {"one.example.org": "new"}, id="made-anew"),
+        pytest.param((node("one", "nova"),), "cell2", None, id="of-another-cell"),
+        pytest.param((node("one", "configure-os", failed="nova"),), "cell1", None, id="not-applied-yet"),
+        pytest.param(
+            (node("one", "nova", deletionTimestamp="2026-11-17T12:00:00Z"),), "cell1", None, id="one-that-goes"
+        ),
+    ],
+)
+def test_one_job_for_each_machine_that_a_role_makes_a_compute(
+    nodes: tuple[OpenStackDataPlaneNode, ...], cell: str, wanted: dict[str, str] | None
+) -> None:
+    resource = nova(cellTemplates={"cell0": {}, "cell1": {}, "cell2": {}})
+    read, service = census_of(OpenStackDataPlaneNode).read, census_of(OpenStackDataPlaneService).read(DEPLOYED)
+    facts = replace(
+        PARENT,
+        done=frozenset({f"map-{cell}"}),
+        nodes={each.metadata.name: found for each in nodes if (found := read(each)) is not None},
+        node_services={"nova": service, "other": ("nova-cell3-compute-config",)},
+    )
+    assert mapping.node_inputs(cell, resource, facts) == (None if wanted is None else {"nodes": wanted})
+    assert mapping.node_inputs(cell, resource, replace(facts, done=frozenset())) is None
+    (job,) = (job for job in mapping.jobs(resource) if job.name == f"nodes-{cell}")
+    assert job.values is not None
+    assert job.values(resource, facts)["environment"].get("HOSTS") == (" ".join(wanted) if wanted else None)
+
+
+def test_nova_looks_again_only_when_a_service_was_applied_to_a_node_for_the_first_time() -> None:
+    counts = census_of(OpenStackDataPlaneNode).counts
+    assert not counts(Change(None, node("one")))
+    assert not counts(Change(node("one"), node("one", failed="nova")))
+    assert counts(Change(node("one", failed="nova"), node("one", "nova")))
+    assert not counts(Change(node("one", "nova"), node("one", "nova", labels={"a": "b"})))
+
+
+NOVA_MANAGE = """\
+#!/bin/bash
+echo "$2" >> "$CALLS"
+[ "$2" = list_hosts ] || exit 0
+echo "+-----------+-----------+-----------------+"
+echo "| Cell Name | Cell UUID |     Hostname    |"
+echo "|   cell1   |    1-2    | two.example.org |"
+[ "$(grep -c list_hosts "$CALLS")" -lt 3 ] || echo "|   cell1   |    1-2    | one.example.org |"
+"""
+
+
+@pytest.mark.parametrize(
+    ("hosts", "looks", "said"),
+    [
+        pytest.param("", 1, "", id="it-looks-once"),
+        pytest.param("two.example.org", 1, "", id="one-that-is-mapped"),
+        pytest.param("two.example.org one.example.org", 3, "", id="one-that-comes-later"),
+        pytest.param("one.example.org three.example.org", 4, "yet: three.example.org.", id="one-that-does-not-come"),
+    ],
+)
+def test_the_job_waits_until_nova_knows_a_compute(tmp_path: Path, hosts: str, looks: int, said: str) -> None:
+    # The clock of the shell goes on by what it sleeps.
+    text = mapping.SCRIPTS[1].content.replace("sleep 10", "SECONDS=$((SECONDS + 60))")
+    programs = {"nova-manage": NOVA_MANAGE, "host_discover.sh": text}
+    for name, content in programs.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    calls = tmp_path / "calls"
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "CALLS": str(calls), "HOSTS": hosts}
+    done = subprocess.run([tmp_path / "host_discover.sh"], env=environment, capture_output=True, text=True, check=True)
+    assert calls.read_text(encoding="utf-8").split().count("discover_hosts") == looks
+    assert said in done.stderr
+    assert bool(done.stderr) is bool(said)

@@ -39,6 +39,18 @@ def test_the_next_free_address_is_taken(taken: dict[str, str], address: str) -> 
     assert addresses(allocate(ip_set(), around(**taken))) == [address]
 
 
+def test_the_address_of_another_nodes_machine_is_not_given() -> None:
+    reached = frozenset({"192.168.122.100", "one.example.com", ""})
+    assert addresses(allocate(ip_set(), Around(SPEC, reached=reached))) == ["192.168.122.102"]
+    # What an IPSet has, it keeps; so is one made again that was deleted. A fixedIP is the user's own word.
+    held = reservation("node", "192.168.122.100")
+    assert not allocate(ip_set(), Around(SPEC, (held,), reached=reached)).wanted
+    status = {"reservations": [{"network": "ctlplane", "subnet": "subnet1", "address": "192.168.122.100"}]}
+    fixed = ip_set({"name": "ctlplane", "fixedIP": "192.168.122.100"})
+    for asked in (ip_set(status=status), fixed):
+        assert addresses(allocate(asked, Around(SPEC, reached=reached))) == ["192.168.122.100"]
+
+
 def test_each_network_has_an_address_of_its_own() -> None:
     asked = ip_set({"name": "internalapi"}, {"name": "ctlplane"})
     assert addresses(allocate(asked, around())) == ["fd00:bbbb::10", "192.168.122.100"]

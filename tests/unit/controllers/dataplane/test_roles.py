@@ -192,6 +192,8 @@ def test_a_node_says_which_names_an_older_one_has(host: str, elder: str) -> None
     if elder:
         assert names == [host]
         assert found.message.startswith("one.ctlplane.example.com is a name of node first")
+        # So that an event says it, too.
+        assert (found.reason, found.severity) == ("NameTaken", "Warning")
     else:
         assert names == [host, "two.ctlplane.example.com"]
         # What was said before is not said any longer.
