@@ -13,7 +13,7 @@ from stackwright.blueprint.dataplane.inheritance import Machine, inherit
 from stackwright.blueprint.look import Look, Survey
 from stackwright.kube import conditions
 from stackwright.kube.plan import Ends, Wait
-from stackwright.kube.resource import JsonObject
+from stackwright.kube.resource import JsonObject, is_controlled
 
 # The variable with the servers that a machine asks for names.
 NAME_SERVERS = f"{CTLPLANE}_dns_nameservers"
@@ -81,6 +81,21 @@ def find_addresses(machine: Machine, look: Look) -> tuple[IPSetReservation, ...]
     if missing := [each.name for each in machine.networks if each.name.lower() not in told]:
         return Wait("AddressesNotReady", f"IPSet {machine.name} has no address in {missing[0]} yet", INPUT_READY)
     return ip_set.status.reservations
+
+
+def find_unasked(node: OpenStackDataPlaneNode, machine: Machine, look: Look) -> Wait | None:
+    """Return why a node waits that names no networks any more: its machine may still use the addresses that it has.
+
+    They would be given to other machines as soon as its IPSet is gone, so only the user lets that go.
+    """
+    ip_set = look(IPSet, machine.name) if not machine.networks else None
+    if ip_set is None or ip_set.deleting or not is_controlled(ip_set, node):
+        return None
+    message = (
+        f"networks was removed from the node or its role, and IPSet {machine.name} still has its addresses; add the "
+        "networks again, or delete the IPSet to release them"
+    )
+    return Wait("NetworksRemoved", message, INPUT_READY, ends=Ends.BY_USER)
 
 
 def reach_by(machine: Machine, node: OpenStackDataPlaneNode, addresses: Iterable[IPSetReservation]) -> Machine:

@@ -7,7 +7,7 @@ import msgspec
 from stackwright.api.annotations import DEPLOYED_BY
 from stackwright.api.dataplane import INPUT_READY, OpenStackDataPlaneNode, OpenStackDataPlaneRole
 from stackwright.blueprint import refused
-from stackwright.blueprint.dataplane.addresses import describe_networks, find_addresses, reach_by
+from stackwright.blueprint.dataplane.addresses import describe_networks, find_addresses, find_unasked, reach_by
 from stackwright.blueprint.dataplane.host_keys import KNOWN_HOSTS, has_moved, lines_for, name_machine
 from stackwright.blueprint.dataplane.inheritance import Machine, inherit
 from stackwright.blueprint.dataplane.inputs import (
@@ -76,7 +76,7 @@ def prepare(
     if not machine.address:
         message = "Machines are not provisioned yet; set ansibleHost, or preProvisioned on the role"
         return Wait("NotProvisioned", message, INPUT_READY, ends=Ends.BY_AUTHOR)
-    addresses = find_addresses(machine, look)
+    addresses = find_unasked(node, machine, look) or find_addresses(machine, look)
     if isinstance(addresses, Wait):
         return addresses
     machine = reach_by(machine, node, addresses)

@@ -7,11 +7,18 @@ import msgspec
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
 from stackwright.api.network import IPSet
 from stackwright.blueprint.addresses.allocation import Around, allocate, describe_addresses
-from stackwright.blueprint.dataplane.addresses import describe_ip_set, describe_networks, find_addresses, reach_by
+from stackwright.blueprint.dataplane.addresses import (
+    describe_ip_set,
+    describe_networks,
+    find_addresses,
+    find_unasked,
+    reach_by,
+)
 from stackwright.blueprint.dataplane.inheritance import inherit
 from stackwright.kube.plan import Wait
 from stackwright.kube.resource import R, Resource
 from tests.unit.blueprint.addresses.networks import ip_set, net_config, reservation
+from tests.unit.controllers.dataplane.run_parts import MIDNIGHT, owner
 
 NETWORKS: list[dict[str, object]] = [
     {"name": "ctlplane", "subnetName": "subnet1", "defaultRoute": True},
@@ -82,6 +89,21 @@ def test_each_node_fixes_its_own_address_in_ctlplane_and_no_other() -> None:
 
 def test_nothing_is_asked_for_before_the_networks_are_known() -> None:
     assert describe_ip_set(node(ansibleHost="192.168.122.30"), ROLE, Caches()) is None
+
+
+def test_addresses_that_a_node_asks_for_no_more_are_kept_until_the_user_releases_them() -> None:
+    mine = msgspec.structs.replace(node(), metadata=msgspec.structs.replace(node().metadata, uid="n"))
+    bare = inherit(mine, OpenStackDataPlaneRole())
+    metadata = msgspec.structs.replace(told().metadata, ownerReferences=(owner("OpenStackDataPlaneNode", "n"),))
+    left = msgspec.structs.replace(told(), metadata=metadata)
+    wait = find_unasked(mine, bare, Caches(left))
+    assert wait is not None
+    assert "IPSet node still has its addresses" in wait.message
+    # What it asks for is there to stay; one that a user made, or that goes, is not the node's.
+    going = msgspec.structs.replace(left, metadata=msgspec.structs.replace(metadata, deletionTimestamp=MIDNIGHT))
+    for there in ((), (told(),), (going,)):
+        assert find_unasked(mine, bare, Caches(*there)) is None
+    assert find_unasked(mine, inherit(mine, ROLE), Caches(left)) is None
 
 
 def test_a_node_waits_for_its_addresses() -> None:
