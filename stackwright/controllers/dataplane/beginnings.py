@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from stackwright.api.ansibleee import RUNNING, OpenStackAnsibleEE
-from stackwright.controllers.dataplane.occupancy import is_over
+from stackwright.controllers.dataplane.occupancy import Refused, is_over
 from stackwright.controllers.dataplane.run_logs import has_started
 from stackwright.controllers.service import pods as pod_troubles
 from stackwright.kube.builtin import Job, Pod
@@ -64,9 +64,15 @@ def find_missing(run: OpenStackAnsibleEE, waits: Iterable[Wait], now: datetime) 
     return missing[0] if missing and is_late(run, _read_time(run.metadata.creationTimestamp), now) else ""
 
 
+def find_refused(run: OpenStackAnsibleEE, refused: Refused | None, now: datetime) -> str:
+    """Return why a run is given up whose Job the server does not take; "" while there is hope."""
+    return refused.why if refused is not None and is_late(run, refused.since, now) else ""
+
+
 def is_late(run: OpenStackAnsibleEE, since: datetime | None, now: datetime) -> bool:
     """Return whether a run that operators made should have begun long ago."""
-    made = run.metadata.controller is not None
+    # One that several resources own has no controller any more once the first of them is gone.
+    made = bool(run.metadata.ownerReferences)
     return made and since is not None and (now - since).total_seconds() > LATE
 
 

@@ -29,17 +29,27 @@ class GivenUp:
 
 
 @dataclass(frozen=True)
+class Refused:
+    """Since when the server does not take the Job of a run, and why."""
+
+    since: datetime
+    why: str
+
+
+@dataclass(frozen=True)
 class Occupancy:
     """Remembers which runs have begun, by their uids, and which Jobs were deleted, by theirs.
 
     `given_up` are runs that end once their Jobs are gone; whoever forgets one lets it begin once more. `podless` says
-    since when a run that worked has no pod; whoever forgets that waits once more.
+    since when a run that worked has no pod, `refused` of which runs the server takes no Job; whoever forgets these
+    waits once more.
     """
 
     begun: set[str] = field(default_factory=set)
     discarded: set[str] = field(default_factory=set)
     given_up: dict[str, GivenUp] = field(default_factory=dict)
     podless: dict[str, datetime] = field(default_factory=dict)
+    refused: dict[str, Refused] = field(default_factory=dict)
 
     def claim(self, run: OpenStackAnsibleEE) -> None:
         """Remember that a run has begun: from now on its nodes are taken."""
@@ -50,10 +60,11 @@ class Occupancy:
         open_runs = {run.metadata.uid for run in there if not run.finished}
         self.begun.intersection_update(open_runs)
         self.discarded.intersection_update({job.metadata.uid for job in jobs})
-        for uid in [*self.given_up, *self.podless]:
+        for uid in [*self.given_up, *self.podless, *self.refused]:
             if uid not in open_runs:
                 self.given_up.pop(uid, None)
                 self.podless.pop(uid, None)
+                self.refused.pop(uid, None)
 
     def miss_pods(self, run: OpenStackAnsibleEE, now: datetime, *, missing: bool) -> datetime | None:
         """Return since when a run misses its pods; None if it does not."""
@@ -61,6 +72,11 @@ class Occupancy:
             return self.podless.setdefault(run.metadata.uid, now)
         self.podless.pop(run.metadata.uid, None)
         return None
+
+    def note_refusal(self, run: OpenStackAnsibleEE, now: datetime, why: str) -> None:
+        """Remember that the server did not take the Job of a run."""
+        before = self.refused.get(run.metadata.uid)
+        self.refused[run.metadata.uid] = Refused(before.since if before is not None else now, why)
 
 
 def find_holder(

@@ -27,6 +27,7 @@ from stackwright.controllers.dataplane.beginnings import (
     LATE,
     find_late,
     find_missing,
+    find_refused,
     has_worked,
     is_idle,
 )
@@ -44,7 +45,7 @@ from stackwright.controllers.service import pods as pod_troubles
 from stackwright.kube import clock
 from stackwright.kube.builtin import ConfigMap, Job, Pod, Secret
 from stackwright.kube.controller import Context
-from stackwright.kube.errors import AlreadyExists, Blocked, Retry
+from stackwright.kube.errors import AlreadyExists, ApiError, Blocked, Retry
 from stackwright.kube.plan import Ends, Plan, Step, Wait
 from stackwright.kube.resource import Key, Resource, is_controlled
 from stackwright.kube.shapes.external import external
@@ -139,7 +140,11 @@ async def observe(run: OpenStackAnsibleEE, world: World) -> Seen:
     job = await _find_job(run, world)
     if job is None or not is_controlled(job, run):
         waits, now = tuple(_find_waits(run, image, look, world, job)), clock.now()
-        known, why = _find_known_hosts(run, look, world), find_missing(run, waits, now)
+        if waits:
+            # It does not try to begin, so nobody refuses it.
+            occupancy.refused.pop(run.metadata.uid, None)
+        known = _find_known_hosts(run, look, world)
+        why = find_missing(run, waits, now) or find_refused(run, occupancy.refused.get(run.metadata.uid), now)
         worked = has_worked(run, None, ())
         return Seen(now, world.poll, image, waits, known_hosts=known, worked=worked, given_up=why)
     everywhere = store(Pod).list()
@@ -367,9 +372,12 @@ async def _begin(step: Begin, world: World) -> None:
     if busy := _find_busy(run, world):
         raise Retry(busy, reason="NodeBusy", condition=JOB_READY)
     world.occupancy.claim(run)
-    await client.apply(ConfigMap, run_job.describe_files(run, step.known_hosts))
     try:
+        await client.apply(ConfigMap, run_job.describe_files(run, step.known_hosts))
         await client.create(Job, run_job.describe_job(run, step.image))
     except AlreadyExists:
         # It was made a moment ago, and the cache does not have it yet; or it is somebody else's, as the next look says.
         return
+    except ApiError as error:
+        world.occupancy.note_refusal(run, clock.now(), f"Its Job cannot be created: {error.message}")
+        raise

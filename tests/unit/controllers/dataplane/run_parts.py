@@ -19,7 +19,8 @@ from stackwright.controllers.dataplane.occupancy import Occupancy
 from stackwright.controllers.dataplane.run_logs import RunLogs
 from stackwright.controllers.looking import Interests
 from stackwright.kube.builtin import Job, Pod
-from stackwright.kube.resource import Key, OwnerReference, Resource
+from stackwright.kube.errors import Denied
+from stackwright.kube.resource import JsonObject, Key, OwnerReference, Resource
 
 MIDNIGHT = "2026-11-16T00:00:00Z"
 
@@ -100,6 +101,8 @@ class Server:
     def __init__(self, *objects: Resource) -> None:
         self.objects = list(objects)
         self.deleted: list[tuple[str, str, str]] = []
+        # Why it takes no Job; "" if it does.
+        self.refuses = ""
         self.client = self
 
     def store(self, kind: type[Resource]) -> Any:
@@ -113,6 +116,14 @@ class Server:
 
     async def find(self, kind: type[Resource], name: str, namespace: str) -> Any:
         return self.store(kind).get(Key(namespace, name))
+
+    async def apply(self, _: type[Resource], body: JsonObject) -> None:
+        assert body
+
+    async def create(self, kind: type[Resource], body: JsonObject) -> None:
+        if self.refuses:
+            raise Denied(self.refuses, code=403, reason="Forbidden")
+        self.objects.append(msgspec.convert(body, kind))
 
     async def delete(
         self, kind: type[Resource], name: str, namespace: str, *, uid: str, propagation: str = "Background"

@@ -13,8 +13,9 @@ from stackwright.blueprint.secret_values import encode
 from stackwright.controllers.dataplane import runs
 from stackwright.controllers.dataplane.beginnings import LATE, find_late, find_missing, has_worked
 from stackwright.kube.builtin import Job, Pod, Secret
-from stackwright.kube.errors import Blocked
+from stackwright.kube.errors import Blocked, Denied
 from stackwright.kube.plan import Wait
+from stackwright.kube.resource import OwnerReference
 from tests.unit.controllers.dataplane.run_parts import Server, job, owned, owner, run, waiting, worked, world
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
@@ -159,6 +160,40 @@ def test_a_run_whose_secret_is_gone_gives_its_nodes_back_and_one_that_waits_for_
     assert runs.conclude(owned(run()), given_up).jobStatus == NOT_BEGUN
     # Its Job was deleted by hand after a pod had worked.
     assert runs.conclude(owned(run()), replace(given_up, worked=True)).jobStatus == "Failed"
+
+
+async def test_a_run_whose_job_the_server_does_not_take_gives_its_nodes_back() -> None:
+    server = Server()
+    # It belongs to several resources, the first of which is gone.
+    other = OwnerReference(apiVersion="v1", kind="NovaExternalCompute", name="two", uid="two")
+    metadata = msgspec.structs.replace(run("a").metadata, ownerReferences=(other,))
+    mine = msgspec.structs.replace(run("a"), metadata=metadata)
+    server.objects, server.refuses = [mine], "exceeded quota: jobs"
+    here = world(server)
+
+    async def begin() -> None:
+        (step,) = runs.decide(mine, await runs.observe(mine, here)).steps
+        await runs.runs.act(step, here)
+
+    for _ in range(2):
+        with pytest.raises(Denied):
+            await begin()
+    refused = here.occupancy.refused["a"]
+    here.occupancy.refused["a"] = replace(refused, since=refused.since - timedelta(seconds=LATE + 1))
+    seen = await runs.observe(mine, here)
+    status = runs.conclude(mine, seen)
+    assert (status.jobStatus, bool(status.finishedAt)) == (NOT_BEGUN, True)
+    assert {host.message for host in status.hosts} == {"Its Job cannot be created: exceeded quota: jobs"}
+    assert not runs.decide(mine, seen).steps
+    # While it waits for another run, nobody refuses it: afterwards it has all the time again.
+    server.objects = [mine, job("b", nodes=("one",)), run("b", "one")]
+    assert [wait.reason for wait in (await runs.observe(mine, here)).waits] == ["NodeBusy"]
+    server.objects, server.refuses = [mine], ""
+    await begin()
+    assert any(isinstance(each, Job) for each in server.objects)
+    here.occupancy.note_refusal(mine, NOW, "quota")
+    here.occupancy.forget([])
+    assert not here.occupancy.refused
 
 
 TWICE = {"name": "x", "emptyDir": {}}
