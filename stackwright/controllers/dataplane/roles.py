@@ -25,7 +25,7 @@ from stackwright.controllers.dataplane.gathering import Gathering
 from stackwright.controllers.dataplane.memory import Memory
 from stackwright.controllers.dataplane.name_servers import watch_name_servers
 from stackwright.controllers.dataplane.preparation import Prepared, find_works
-from stackwright.controllers.dataplane.run_inputs import describe_run
+from stackwright.controllers.dataplane.run_inputs import cut_run, describe_run
 from stackwright.controllers.looking import Interests, forgetting
 from stackwright.kube import clock, conditions
 from stackwright.kube.builtin import ConfigMap, Secret
@@ -124,7 +124,7 @@ def children(role: OpenStackDataPlaneRole, seen: Seen, backoff: Backoff) -> Iter
     most = limit_of(role.spec.maxUnavailable, len(seen.nodes))
     schedule = plan_runs(seen.candidates, seen.runs, seen.now, most=most, backoff=backoff, gather=seen.gather)
     works = {work.service: work for work in seen.works}
-    for new in schedule.runs:
+    for new in (part for each in schedule.runs for part in cut_run(each, seen.prepared)):
         machines = {name: seen.prepared[name] for name in new.nodes}
         for kind, body in describe_run(role.metadata.name, new, works[new.service], machines):
             yield Child(kind, body, DEPLOYMENT_READY, _is_there, once=True)

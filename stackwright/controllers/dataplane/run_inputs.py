@@ -1,7 +1,8 @@
 """The resources of a run that begins: the OpenStackAnsibleEE, and the Secret with its inventory. Pure."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -21,6 +22,32 @@ from stackwright.kube.resource import JsonObject, Resource
 
 # How much of the names of service and role stands in the name of a run: it is also the name of a Job.
 _PART = 20
+# The most bytes of an inventory: a Secret has a mebibyte at most, and the rest of it takes some room.
+LARGEST_INVENTORY = 900_000
+
+
+def cut_run(new: NewRun, machines: Mapping[str, Prepared]) -> Iterator[NewRun]:
+    """Yield a run in parts, each with an inventory that fits into a Secret; mostly it is one.
+
+    A run whose inventory nobody can write would never begin, and none of its nodes either.
+    """
+    part: list[str] = []
+    left = LARGEST_INVENTORY
+    for name in new.nodes:
+        size = _measure(machines[name])
+        if part and size > left:
+            yield replace(new, nodes=tuple(part))
+            part, left = [], LARGEST_INVENTORY
+        part.append(name)
+        left -= size
+    yield replace(new, nodes=tuple(part))
+
+
+def _measure(prepared: Prepared) -> int:
+    """Return how many bytes a machine takes in an inventory; its secrets stand there once more, whole and in parts."""
+    variables = prepared.variables
+    whole, secret = (msgspec.json.encode(part) for part in (variables.all, variables.secret))
+    return len(whole) + 2 * len(secret) + len(prepared.machine.host_name)
 
 
 def describe_run(

@@ -19,7 +19,7 @@ from stackwright.blueprint.dataplane.schedule import Backoff, Candidate, Due, Ne
 from stackwright.blueprint.providers import Sight
 from stackwright.controllers.dataplane.gathering import Gathering
 from stackwright.controllers.dataplane.nodes import is_applied
-from stackwright.controllers.dataplane.run_inputs import describe_run
+from stackwright.controllers.dataplane.run_inputs import cut_run, describe_run
 from stackwright.controllers.looking import Interests
 from stackwright.controllers.needs import sight
 from stackwright.controllers.node_services.creation import finalizer_of
@@ -77,7 +77,8 @@ def decide(
     """Return which runs begin. Pure."""
     most = limit_of(seen.role.spec.maxUnavailable, len(seen.resources))
     schedule = plan_runs(candidates, seen.runs, seen.now, most=most, backoff=backoff, gather=gather)
-    begins = tuple(_begin(service, new, seen) for new in schedule.runs)
+    prepared = {name: whole.prepared for name, whole in seen.wholes.items()}
+    begins = tuple(_begin(service, part, seen) for new in schedule.runs for part in cut_run(new, prepared))
     return Decision(begins, tuple(find_old(service, seen)), schedule.again)
 
 

@@ -16,7 +16,7 @@ from stackwright.blueprint.dataplane.inheritance import inherit
 from stackwright.blueprint.dataplane.inputs import Work
 from stackwright.blueprint.dataplane.schedule import Backoff, Due
 from stackwright.blueprint.dataplane.variables import Variables
-from stackwright.blueprint.secret_values import encode
+from stackwright.blueprint.secret_values import encode, texts_of
 from stackwright.controllers.dataplane import nodes, roles, runs
 from stackwright.controllers.dataplane.gathering import Gathering
 from stackwright.controllers.dataplane.memory import Memory
@@ -104,6 +104,25 @@ def test_a_node_records_its_run_and_the_role_keeps_it() -> None:
     one = told(node(), before)
     assert (one.status.deployed, one.status.hostKeys) == (True, (KEY,))
     assert planned(one, before) == {"kept": ["prepare-1"], "begun": []}
+
+
+def test_nodes_share_a_run_only_as_long_as_its_inventory_fits_into_a_secret() -> None:
+    names = [f"n{number:03}" for number in range(200)]
+    every = {name: node(name) for name in names}
+    # A network's template, say, and certificates that are secret.
+    variables = Variables({"template": "x" * 4000}, {"certificate": "y" * 1000})
+    whole = {
+        name: Prepared(inherit(each, ROLE), variables, (Due("prepare", "h", "c"),)) for name, each in every.items()
+    }
+    candidates = tuple(roles._candidate(each, whole[name]) for name, each in every.items())
+    seen = roles.Seen((WORK,), every, whole, candidates=candidates, now=NOW)
+    found = [item for item in roles.children(ROLE, seen, Backoff()) if isinstance(item, Child)]
+    secrets = [msgspec.convert(item.body, Secret) for item in found if item.of is Secret]
+    sizes = [sum(len(text) for text in texts_of(each).values()) for each in secrets]
+    assert len(sizes) == 2
+    assert max(sizes) < 1024 * 1024
+    runs = [item.body["spec"]["nodes"] for item in found if item.of is OpenStackAnsibleEE]
+    assert [entry["name"] for entries in runs for entry in entries] == names
 
 
 def test_a_node_that_was_deleted_and_created_again_is_another_machine() -> None:
