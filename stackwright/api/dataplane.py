@@ -87,6 +87,10 @@ class OpenStackDataPlaneNodeStatus(CompositeStatus, frozen=True, kw_only=True):
     phase: Annotated[str, describe("Where it is: Waiting, Reaching, Deploying or Deployed.")] = ""
     service: Annotated[str, describe("The service that runs, waits or failed.")] = ""
     deployed: Annotated[bool, describe("Whether all services were applied as they are wanted now.")] = False
+    firstDeployedAt: Annotated[
+        str,
+        describe("When all services had been applied for the first time; maxUnavailable counts the node since then."),
+    ] = ""
     running: Annotated[RunningService | None, describe("What runs on it right now.")] = None
     services: Annotated[
         tuple[ServiceRecord, ...],

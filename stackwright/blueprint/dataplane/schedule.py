@@ -57,6 +57,7 @@ class Candidate:
     services: tuple[Due, ...]
     records: tuple[ServiceRecord, ...] = ()
     deploy: bool = True
+    was_deployed: bool = False
     since: datetime | None = None
     counts: Callable[[OpenStackAnsibleEE], bool] = field(default=_counts, compare=False)
 
@@ -72,9 +73,15 @@ class Candidate:
 
     @property
     def serves(self) -> bool:
-        """Whether all its services were applied before, in whatever form: then others may depend on it."""
+        """Whether all its services were applied before, in whatever form: then others may depend on it.
+
+        Services that are new to a node that was deployed before take nothing away from it.
+        """
         known = {record.name: record for record in self.records}
-        return all(due.service in known and known[due.service].appliedHash for due in self.services)
+        records = [known.get(due.service, ServiceRecord(name=due.service)) for due in self.services]
+        untouched = (record for record in records if not record.run or record.state == "NotBegun")
+        names = {record.name for record in untouched} if self.was_deployed else set()
+        return all(record.appliedHash or record.name in names for record in records)
 
 
 @dataclass(frozen=True)

@@ -165,11 +165,13 @@ def tell(node: OpenStackDataPlaneNode, seen: Seen) -> OpenStackDataPlaneNodeStat
     following = next((record for record in records if not is_applied(record)), None)
     running = find_running(node.metadata.name, (run for run in counted if run.spec.service in wanted))
     deployed = following is None and running is None and not waiting
+    last = max((record.finishedAt for record in records), default="")
     status = msgspec.structs.replace(
         node.status,
         phase=_phase(following, running, waiting=waiting),
         service="" if waiting else following.name if following is not None else running.name if running else "",
         deployed=deployed,
+        firstDeployedAt=node.status.firstDeployedAt or (last if deployed else ""),
         running=running,
         services=records,
     )

@@ -101,6 +101,7 @@ def _candidate(node: OpenStackDataPlaneNode, prepared: Prepared) -> Candidate:
         services=prepared.services,
         records=node.status.services,
         deploy=prepared.machine.deploy,
+        was_deployed=bool(node.status.firstDeployedAt),
         counts=partial(is_for_node, node=node),
     )
 

@@ -1,7 +1,7 @@
 """What runs next: a world of nodes is played to its end, whatever fails on the way."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from random import Random
@@ -206,6 +206,23 @@ def test_other_inputs_are_tried_at_once() -> None:
 def test_only_nodes_that_serve_are_counted() -> None:
     serving = [Candidate(name, dues("2"), tuple(map(applied, SERVICES))) for name in "abc"]
     assert groups((*serving, candidate("new")), most=2) == [("reach", "a", "b", "new")]
+
+
+def test_a_service_that_is_new_to_deployed_nodes_reaches_as_many_at_once_as_any_other() -> None:
+    before = tuple(map(applied, SERVICES[:2]))
+    pending = ServiceRecord(name="harden", inputHash="harden-1")
+    unbegun = ServiceRecord(name="harden", inputHash="harden-1", run="r", state="NotBegun")
+    deployed = [Candidate(name, dues(), before, was_deployed=True) for name in "abc"]
+    for records in (before, (*before, pending), (*before, unbegun)):
+        nodes = [replace(each, records=records) for each in deployed]
+        assert groups(nodes, most=2) == [("harden", "a", "b")]
+    # One on which it failed does not serve, and holds up nobody; neither does one that is deployed for the first time.
+    broken = ServiceRecord(name="harden", inputHash="harden-0", run="r", state="Pending")
+    for nodes in (
+        [replace(each, records=(*before, broken)) for each in deployed],
+        [candidate(n, *before) for n in "abc"],
+    ):
+        assert groups(nodes, most=2) == [("harden", "a", "b", "c")]
 
 
 def test_a_run_that_did_not_get_to_its_end_leaves_nothing_that_can_be_relied_on() -> None:

@@ -104,6 +104,12 @@ def test_a_node_records_its_run_and_the_role_keeps_it() -> None:
     one = told(node(), before)
     assert (one.status.deployed, one.status.hostKeys) == (True, (KEY,))
     assert planned(one, before) == {"kept": ["prepare-1"], "begun": []}
+    # From then on it counts as one that serves, also if it gets another service.
+    assert one.status.firstDeployedAt == before.status.finishedAt
+    more = Prepared(inherit(one, ROLE), Variables(), (Due("prepare", "h", "c"), Due("harden", "h", "c")))
+    later = msgspec.structs.replace(one, status=nodes.tell(one, nodes.Seen(more)))
+    assert (later.status.deployed, later.status.firstDeployedAt) == (False, before.status.finishedAt)
+    assert roles._candidate(later, more).serves
 
 
 def test_nodes_share_a_run_only_as_long_as_its_inventory_fits_into_a_secret() -> None:
