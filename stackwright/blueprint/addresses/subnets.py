@@ -77,9 +77,9 @@ def parse_prefix(text: str) -> Prefix | None:
 
 
 def normalize(text: str) -> str:
-    """Return an address as it is written always; what is none stays as it is. IPv4 has one way to be written."""
+    """Return an address, or a name, as it is written always. IPv4 has one way to be written."""
     address = parse_address(text) if ":" in text else None
-    return str(address) if address is not None else text
+    return str(address) if address is not None else text.lower()
 
 
 def find_network(spec: NetConfigSpec, name: str) -> Network | None:

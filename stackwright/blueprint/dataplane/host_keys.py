@@ -24,8 +24,9 @@ def name_machine(machine: Machine) -> str:
 
 
 def name_place(address: str, port: int) -> str:
-    """Return what SSH calls a machine at an address and a port."""
-    return address if port == DEFAULT_PORT else f"[{address}]:{port}"
+    """Return what SSH calls a machine at an address and a port; it writes all names in lower case."""
+    name = address.lower()
+    return name if port == DEFAULT_PORT else f"[{name}]:{port}"
 
 
 def is_line(text: str) -> bool:
@@ -68,10 +69,15 @@ def has_moved(recorded: Iterable[str], given: Iterable[str], name: str) -> bool:
 def lines_for(machine: Machine, known_hosts: str) -> list[str]:
     """Return the lines of a user's known_hosts that name a machine."""
     name = name_machine(machine)
-    return [line for line in known_hosts.splitlines() if name in line.split(" ", 1)[0].split(",")]
+    return [line for line in known_hosts.splitlines() if name in _names_in(line)]
 
 
 def write_recorded(recorded: Iterable[str], known_hosts: str) -> str:
     """Return a known_hosts of what was recorded, without the machines that the user's own has."""
-    given = {name for line in known_hosts.splitlines() for name in line.split(" ", 1)[0].split(",")}
+    given = {name for line in known_hosts.splitlines() for name in _names_in(line)}
     return "".join(f"{line}\n" for line in sorted(set(recorded)) if line.split()[0] not in given)
+
+
+def _names_in(line: str) -> list[str]:
+    """Return the machines that a line of known_hosts names, whatever the case of their letters."""
+    return line.split(" ", 1)[0].lower().split(",")

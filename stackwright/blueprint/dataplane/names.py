@@ -39,7 +39,7 @@ def describe_dns_data(
 
 def shorten(node: OpenStackDataPlaneNode) -> str:
     """Return the first part of a node's host name, which stands before the domains of its networks."""
-    return (node.spec.hostName or node.metadata.name).partition(".")[0]
+    return (node.spec.hostName or node.metadata.name).partition(".")[0].lower()
 
 
 def find_taken(
@@ -89,11 +89,12 @@ def _expect_names(
 def list_names(host_name: str, address: IPSetReservation) -> list[str]:
     """Return the names of an address: the host's in the domain of its network; in ctlplane the whole name first.
 
-    What no name in DNS can be is left out: a node works without a name.
+    What no name in DNS can be is left out: a node works without a name. The case of letters means nothing in DNS.
     """
     short, dot, _ = host_name.partition(".")
-    own = [host_name] if dot and is_ctlplane(address.network, address.serviceNetwork) else []
-    return [name for name in dict.fromkeys((*own, f"{short}.{address.dnsDomain}")) if _is_name(name)]
+    own = [host_name.lower()] if dot and is_ctlplane(address.network, address.serviceNetwork) else []
+    inside = f"{short}.{address.dnsDomain}".lower()
+    return [name for name in dict.fromkeys((*own, inside)) if _is_name(name)]
 
 
 def _is_name(text: str) -> bool:

@@ -15,7 +15,7 @@ _NO_ROLE = OpenStackDataPlaneRole()
 
 def words_of(node: OpenStackDataPlaneNode) -> set[str]:
     """Return what a node says of its host name and its address, whatever its role says."""
-    return {node.spec.hostName or node.metadata.name, normalize(node.spec.ansibleHost)} - {""}
+    return {normalize(node.spec.hostName or node.metadata.name), normalize(node.spec.ansibleHost)} - {""}
 
 
 def find_given(ip_set: IPSet | None) -> Iterator[str]:
@@ -51,7 +51,10 @@ def find_twins(
     for node in sorted(nodes, key=_rank):
         machine = locate(node, roles.get(node.spec.role), ip_sets.get(node.metadata.name))
         # A host name has no port, and so is never taken for an address.
-        places = [(machine.host_name, 0), *([(normalize(machine.address), machine.port)] if machine.address else [])]
+        places = [
+            (normalize(machine.host_name), 0),
+            *([(normalize(machine.address), machine.port)] if machine.address else []),
+        ]
         elder = next((elders[place] for place in places if place in elders), "")
         if elder:
             twins[machine.name] = elder

@@ -83,7 +83,7 @@ def _find_twins(
         if other.metadata.name == new.metadata.name or other.deleting:
             continue
         theirs = locate(other, roles.get(other.spec.role), ip_sets.get(other.metadata.name))
-        if mine.host_name == theirs.host_name:
+        if normalize(mine.host_name) == normalize(theirs.host_name):
             yield FieldError("spec.hostName", f"is the host name of node {theirs.name}, too", "FieldValueDuplicate")
         if mine.address and (normalize(mine.address), mine.port) == (normalize(theirs.address), theirs.port):
             message = f"is the address of node {theirs.name}, too"

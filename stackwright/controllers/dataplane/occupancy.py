@@ -129,12 +129,12 @@ def is_over(pod: Pod) -> bool:
 
 def _wanted_by(run: OpenStackAnsibleEE) -> set[str]:
     # A name of a node has no colon, so the two are never mixed up.
-    return {word for entry in run.spec.nodes for word in (entry.name, entry.address) if word}
+    return {word for entry in run.spec.nodes for word in (entry.name, entry.address.lower()) if word}
 
 
 def _nodes_of(annotations: Mapping[str, str]) -> set[str]:
     said = (annotations.get(name, "") for name in (NODES_ANNOTATION, MACHINES_ANNOTATION))
-    return {word for text in said for word in text.split(",") if word}
+    return {word for text in said for word in text.lower().split(",") if word}
 
 
 def how_ended(job: Job) -> bool | None:

@@ -252,7 +252,8 @@ def find_keys(node: OpenStackDataPlaneNode, place: str) -> tuple[str, ...]:
     One with services of operators has to be the machine of before, also if the node's status does not say so yet.
     """
     address, _, port = place.rpartition(":")
-    if not address or not find_deployer(node):
+    # A user may write anything there.
+    if not address or not port.isdecimal() or not find_deployer(node):
         return node.status.hostKeys
     return host_keys.rename(node.status.hostKeys, host_keys.name_place(address, int(port)))
 

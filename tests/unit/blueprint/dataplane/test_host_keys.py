@@ -63,6 +63,17 @@ def test_a_machine_at_another_port_has_another_name() -> None:
     assert name_machine(machine(port=2222)) == "[192.0.2.10]:2222"
 
 
+def test_ssh_knows_machines_by_names_in_lower_case() -> None:
+    upper = machine("One.Example.com", port=2222)
+    met = [f"[one.example.com]:2222 {KEY}"]
+    assert record([], met, upper) == tuple(met)
+    assert record(met, [f"[one.example.com]:2222 {OTHER}"], upper) == tuple(met)
+    given = f"ONE.example.com {OTHER}"
+    assert lines_for(machine("one.example.COM"), given) == [given]
+    assert write_recorded([f"one.example.com {KEY}"], given) == ""
+    assert record([], [f"2001:db8::1 {KEY}"], machine("2001:DB8::1")) == (f"2001:db8::1 {KEY}",)
+
+
 def test_what_the_user_gives_goes_before_what_was_recorded() -> None:
     recorded = [f"192.0.2.10 {KEY}", f"192.0.2.11 {KEY}"]
     given = f"192.0.2.10,one.example.com {OTHER}\n"

@@ -33,6 +33,9 @@ def named(**spec: Any) -> list[list[str]]:
         pytest.param(
             "edpm-0.example.org", ["edpm-0.example.org", "edpm-0.ctlplane.example.com"], "edpm-0", id="a-whole-name"
         ),
+        pytest.param(
+            "EDPM-0.Example.org", ["edpm-0.example.org", "edpm-0.ctlplane.example.com"], "edpm-0", id="letters"
+        ),
         pytest.param("edpm-0.ctlplane.example.com", ["edpm-0.ctlplane.example.com"], "edpm-0", id="the-same-name"),
     ],
 )
@@ -64,6 +67,7 @@ def created(name: str, second: str, host: str, role: str = "compute") -> OpenSta
         pytest.param("02", "one.example.org", "compute", SHARED, id="the-younger-one-has-none-of-the-older-ones-names"),
         pytest.param("", "one.example.org", "compute", SHARED, id="nor-has-one-that-is-being-created"),
         pytest.param("02", "one", "compute", SHARED, id="one-without-a-domain-is-no-exception"),
+        pytest.param("02", "ONE.example.org", "compute", SHARED, id="whatever-the-case-of-its-letters"),
         pytest.param("00", "one.example.org", "compute", [], id="the-older-one-keeps-its-names"),
         pytest.param("02", "two.example.org", "compute", [], id="another-name"),
         pytest.param("02", "one.example.org", "inside", SHARED[1:], id="only-the-networks-that-both-are-in-count"),

@@ -32,6 +32,7 @@ def node(name: str, created: str, **spec: Any) -> OpenStackDataPlaneNode:
     [
         pytest.param({"ansibleHost": "10.0.0.1"}, {"b": "a"}, id="one-address"),
         pytest.param({"ansibleHost": "10.0.0.2", "hostName": "a"}, {"b": "a"}, id="one-host-name"),
+        pytest.param({"ansibleHost": "10.0.0.2", "hostName": "A"}, {"b": "a"}, id="one-host-name-in-other-letters"),
         pytest.param({"ansibleHost": "10.0.0.1", "node": NodeSection(ansiblePort=2222)}, {}, id="behind-another-port"),
         pytest.param({"ansibleHost": "10.0.0.2"}, {}, id="another-machine"),
         pytest.param({}, {}, id="a-machine-that-is-not-there"),
@@ -56,6 +57,11 @@ def test_an_address_that_a_network_gave_is_compared_too(
 ) -> None:
     nodes = (node("b", "02", **second), node("a", "01", ansibleHost="2001:DB8:0::1"))
     assert find_twins(nodes, {"compute": ROLE}, {"b": ip_set}) == twins
+
+
+def test_the_case_of_letters_is_nothing_in_a_name() -> None:
+    nodes = (node("b", "02", ansibleHost="ONE.example.com"), node("a", "01", ansibleHost="one.Example.com"))
+    assert find_twins(nodes, {}, {}) == {"b": "a"}
 
 
 def test_whoever_is_on_a_machine_already_has_it_before_an_older_one_that_got_its_address_late() -> None:

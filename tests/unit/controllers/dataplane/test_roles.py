@@ -249,6 +249,9 @@ def test_a_node_with_services_of_operators_keeps_its_machine_whatever_its_addres
     # Whoever answers at the new address has to have the key of before, from the first run on.
     assert runs.find_keys(moved, "one.example:22") == (f"one.example {key}",)
     assert runs.find_keys(moved, "one.example:2222") == (f"[one.example]:2222 {key}",)
+    # A user's own run may say anything.
+    for place in ("one.example", "one.example:ssh", ":", ""):
+        assert runs.find_keys(moved, place) == moved.status.hostKeys
     assert told(moved).status.hostKeys == (f"one.example {key}",)
     free = node(status={"hostKeys": [f"former.example {key}"]})
     assert runs.find_keys(free, "one.example:22") == (f"former.example {key}",)

@@ -309,6 +309,16 @@ async def test_a_job_does_not_begin_after_its_run_has_ended(there: Job | None, p
     assert [type(step) for step in plan.steps] == ([runs.Discard] if goes else [])
 
 
+def test_a_machine_is_taken_whatever_the_case_of_its_name() -> None:
+    mine, other = (
+        msgspec.structs.replace(
+            run(name), spec=msgspec.structs.replace(run(name).spec, nodes=(RunNode(name=name, address=address),))
+        )
+        for name, address in (("a", "ONE.example:22"), ("b", "one.example:22"))
+    )
+    assert find_holder(mine, (other,), {}, (), {other.metadata.uid}) == ("one.example:22", "b")
+
+
 SECRETS = {
     "hosts": {"hosts.yaml": "all: {}", "hidden.json": '["of-the-inventory"]'},
     "own": {"hosts.yaml": "all:\n  password: of-the-inventory\n"},
