@@ -37,7 +37,9 @@ def of_networks(spec: NetConfigSpec) -> Iterator[Problem]:
     """Yield what cannot be in a NetConfig."""
     yield from _find_twins("spec.networks", "name", [network.name for network in spec.networks])
     yield from _find_twins("spec.networks", "dnsDomain", [network.dnsDomain for network in spec.networks])
-    yield from _find_twins("spec.networks", "serviceNetwork", [service_network(network) for network in spec.networks])
+    # Dashes become underscores in the names of variables.
+    variables = [service_network(network).replace("-", "_") for network in spec.networks]
+    yield from _find_twins("spec.networks", "serviceNetwork", variables)
     seen: list[tuple[str, Prefix]] = []
     for position, network in enumerate(spec.networks):
         path = f"spec.networks[{position}].subnets"

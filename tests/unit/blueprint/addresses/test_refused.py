@@ -79,6 +79,12 @@ def test_two_networks_do_not_share(second: JsonObject, path: str, words: str) ->
     assert words in found[f"spec.networks[1].{path}"]
 
 
+def test_two_networks_do_not_share_variables_in_which_dashes_are_underscores() -> None:
+    first, second = {**CTLPLANE, "serviceNetwork": "storage-mgmt"}, {**INTERNAL, "serviceNetwork": "storage_mgmt"}
+    ((path, _),) = refused.of_networks(net_config(first, second).spec)
+    assert path == "spec.networks[1].serviceNetwork"
+
+
 @pytest.mark.parametrize(
     ("networks", "path", "words"),
     [
