@@ -50,14 +50,17 @@ def fold(
 
 def is_for_node(run: OpenStackAnsibleEE, node: OpenStackDataPlaneNode) -> bool:
     """Return whether a run counts for a node: a role made it, or a user, and not for an earlier node of that name."""
-    owner = run.metadata.controller
-    made_for_role = is_numbered(run) if owner is None else owner.kind == OpenStackDataPlaneRole.kind.name
+    # Of several owners, only the first is the controller; once it is gone, there is none.
+    owners = run.metadata.ownerReferences
+    made_for_role = any(owner.kind == OpenStackDataPlaneRole.kind.name for owner in owners) or (
+        not owners and is_numbered(run)
+    )
     return made_for_role and run.metadata.creationTimestamp >= node.metadata.creationTimestamp
 
 
 def is_numbered(run: OpenStackAnsibleEE) -> bool:
     """Return whether a run has a number among those of its nodes. One of a user's that is too high has none."""
-    return run.metadata.controller is not None or run.spec.sequence <= HIGHEST_OF_USER
+    return bool(run.metadata.ownerReferences) or run.spec.sequence <= HIGHEST_OF_USER
 
 
 def is_for_resource(run: OpenStackAnsibleEE, resource: CustomResource) -> bool:

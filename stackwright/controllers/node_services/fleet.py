@@ -183,7 +183,8 @@ class Fleet:
             # The cache may not have it yet; or it is gone already.
             found = await context.client.find(OpenStackAnsibleEE, key.name, key.namespace)
             if found is None:
-                del self.begun[key]
+                # Another role may have found the same meanwhile.
+                self.begun.pop(key, None)
             else:
                 there[key] = found
         return tuple(there.values())

@@ -1,8 +1,10 @@
 """The runs of a service on the nodes of a role: who shares one, how many at once, and which go."""
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -11,6 +13,7 @@ import pytest
 from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.dataplane import OpenStackDataPlaneRole
 from stackwright.api.node_service import NodeServiceResource
+from stackwright.blueprint.dataplane.records import is_for_node
 from stackwright.blueprint.dataplane.schedule import Backoff, Due
 from stackwright.blueprint.secret_values import texts_of
 from stackwright.controllers.dataplane import nodes
@@ -224,6 +227,26 @@ def test_a_service_of_a_role_may_be_called_like_one_of_an_operator() -> None:
     prepared = replace(whole(resource).prepared, services=(Due(SERVICE, "of-the-role", ""),))
     (record,) = nodes.tell(node("one"), nodes.Seen(prepared, (theirs, mine))).services
     assert (record.run, nodes.is_applied(record)) == ("theirs", True)
+
+
+def test_a_run_that_several_computes_share_stays_theirs_when_the_first_one_goes() -> None:
+    (begin,) = planned(seen((wanting("one"), wanting("two")))).begins
+    shared = finished(run_of(begin))
+    left = tuple(each for each in shared.metadata.ownerReferences if not each.controller)
+    metadata = msgspec.structs.replace(shared.metadata, ownerReferences=left)
+    assert len(left) == 1
+    assert not is_for_node(msgspec.structs.replace(shared, metadata=metadata), node("two"))
+
+
+async def test_two_roles_may_find_at_once_that_a_run_is_gone() -> None:
+    there = msgspec.convert({"metadata": {"name": "x", "namespace": "openstack"}, "spec": {}}, OpenStackAnsibleEE)
+    fleet = Fleet(COMPUTE, AROUND, Interests(), Gathering(0.0), Backoff(), {there.key: there})
+
+    async def find(*_: Any) -> None:
+        await asyncio.sleep(0)
+
+    context: Any = SimpleNamespace(client=SimpleNamespace(find=find))
+    assert await asyncio.gather(*(fleet._find_runs("openstack", (), context) for _ in range(2))) == [(), ()]
 
 
 async def test_runs_that_began_in_another_namespace_are_not_looked_at() -> None:
