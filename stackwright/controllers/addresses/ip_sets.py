@@ -151,10 +151,15 @@ def _find_mine(ip_set: IPSet, world: World) -> tuple[Reservation, ...]:
 
 
 def _find_taken(ip_set: IPSet, look: Looker, world: World) -> dict[str, str]:
-    """Return who has which address. One that is released may be the one that is missing: that wakes the IPSet."""
+    """Return who has which address. One that is released may be the one that is missing: that wakes the IPSet.
+
+    What another IPSet was told to have is its own as long as that is there, also if somebody deleted the Reservation.
+    """
     claimed = [each for key, each in world.claims.taken.items() if key.namespace == ip_set.metadata.namespace]
     others = (each for each in (*look.all(Reservation), *claimed, *world.met.values()) if not is_mine(each, ip_set))
-    return {held.address: held.ip_set for held in list_held(others)}
+    neighbours = (each for each in look.all(IPSet) if each.key != ip_set.key)
+    told = {held.address: each.metadata.name for each in neighbours for held in each.status.reservations}
+    return told | {held.address: held.ip_set for held in list_held(others)}
 
 
 def _find_reached(ip_set: IPSet, look: Looker) -> frozenset[str]:
@@ -243,7 +248,7 @@ async def _release(surplus: Reservation, ip_set: IPSet, world: World) -> None:
     world.released.add(name)
 
 
-def _went(change: Change[Reservation]) -> bool:
+def _went(change: Change[Reservation | IPSet]) -> bool:
     return change.new is None
 
 
@@ -264,7 +269,7 @@ def controller() -> Controller:
         owns=(Reservation,),
         watches=(
             interests.watch(NetConfig, asked_differently),
-            interests.watch(Reservation, _went),
+            *(interests.watch(kind, _went) for kind in (Reservation, IPSet)),
             interests.watch(OpenStackDataPlaneNode, _moved),
         ),
     )

@@ -9,6 +9,7 @@
     run_job.py      the Job of a run
     run_log.py      what stands in the log of a run
     occupancy.py    which nodes are taken by a run
+    holding.py      what of a node stays as long as services are on its machine
     preparation.py  what a node and its role mean, with what the caches know
     admission.py    what is refused when such a resource is written
 

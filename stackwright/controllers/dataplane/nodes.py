@@ -31,6 +31,7 @@ from stackwright.blueprint.dataplane.records import find_running, fold, is_for_n
 from stackwright.blueprint.dataplane.twins import find_given, find_twins, words_of
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.secret_values import encode
+from stackwright.controllers.dataplane.holding import hold, releasing
 from stackwright.controllers.dataplane.name_servers import watch_name_servers
 from stackwright.controllers.dataplane.preparation import Prepared, find_deployer, find_works, prepare
 from stackwright.controllers.looking import Interests, Looker, forgetting
@@ -210,7 +211,7 @@ def _phase(following: ServiceRecord | None, running: RunningService | None, *, w
 def children(node: OpenStackDataPlaneNode, seen: Seen) -> Iterable[Child | Wait | Finding]:
     """Return the objects with a node's inventory, its IPSet, and what is to say of its services."""
     if seen.ip_set is not None:
-        yield Child(IPSet, seen.ip_set, INPUT_READY)
+        yield Child(IPSet, hold(seen.ip_set, node), INPUT_READY)
     if seen.dns_data is not None:
         yield Child(DNSData, seen.dns_data, INPUT_READY, _is_named)
     if isinstance(seen.prepared, Wait):
@@ -218,11 +219,11 @@ def children(node: OpenStackDataPlaneNode, seen: Seen) -> Iterable[Child | Wait 
         return
     machine, variables = seen.prepared.machine, seen.prepared.variables
     text = write_inventory({machine.host_name: describe_host(machine, variables.plain)})
-    yield Child(ConfigMap, _body(NAME.format(machine.name), {INVENTORY_KEY: text}), INPUT_READY)
+    yield Child(ConfigMap, hold(_body(NAME.format(machine.name), {INVENTORY_KEY: text}), node), INPUT_READY)
     if variables.secret:
         hidden = write_inventory({machine.host_name: variables.secret})
         body = _body(SECRET_NAME.format(machine.name), encode({INVENTORY_KEY: hidden}))
-        yield Child(Secret, body, INPUT_READY)
+        yield Child(Secret, hold(body, node), INPUT_READY)
     yield _tell_names(seen.taken)
     yield from find_state(tell(node, seen), deploy=machine.deploy)
 
@@ -312,7 +313,7 @@ def controller(image: str) -> Controller:
         *interests.watches((OpenStackDataPlaneService, ConfigMap, Secret)),
     )
     found = shape.controller(watches=(*looked_at, Watch(OpenStackAnsibleEE, to=_nodes_of)))
-    return forgetting(found, interests.forget)
+    return releasing(forgetting(found, interests.forget))
 
 
 def _observe(node: OpenStackDataPlaneNode, context: Context, *, interests: Interests, image: str) -> Seen:

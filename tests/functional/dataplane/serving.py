@@ -10,7 +10,7 @@ from aiohttp import web
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
 from stackwright.blueprint.dataplane.schedule import Backoff
 from stackwright.blueprint.images import ComponentImage
-from stackwright.controllers import node_services
+from stackwright.controllers import addresses, node_services
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.node_services import Pace
 from stackwright.kube.builtin import ConfigMap
@@ -44,7 +44,8 @@ class Serving(Plane):
 
     def controllers(self) -> tuple[Controller, ...]:
         dialler = Dialler(self.client, inside=True)
-        return (*super().controllers(), *node_services.controllers(dialler, self.images, PACE))
+        own = node_services.controllers(dialler, self.images, PACE)
+        return (*super().controllers(), *addresses.controllers(), *own)
 
     async def annotate(self, kind: type[Any], name: str, **annotations: str) -> Any:
         """Say these annotations of Nova's group, and no others any more."""

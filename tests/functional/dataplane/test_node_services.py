@@ -8,7 +8,9 @@ import pytest
 
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
+from stackwright.api.network import IPSet, NetConfig
 from stackwright.cli import exit_codes
+from stackwright.kube.builtin import ConfigMap
 from stackwright.kube.client import Client
 from stackwright.local.apiserver.server import Shared
 from stackwright.services.neutron.kinds import OVNMetadataAgent
@@ -17,6 +19,7 @@ from tests.functional.commands import command
 from tests.functional.crds.kubectl import Kubectl
 from tests.functional.dataplane.machines import SERVICES
 from tests.functional.dataplane.serving import serving
+from tests.functional.test_networks import CTLPLANE
 from tests.functional.watching import PATIENCE, eventually, gone, is_ready
 
 pytestmark = pytest.mark.usefixtures("kinds")
@@ -156,6 +159,38 @@ async def test_a_node_does_not_go_while_servers_are_on_it(client: Client, namesp
         assert here.answers["/v2.0/agents"] == {"agents": []}
         # Nova left it behind.
         assert here.answers["/resource_providers"] == {"resource_providers": []}
+
+
+async def test_a_node_keeps_what_its_removal_needs_however_it_is_deleted(client: Client, namespace: str) -> None:
+    async with serving(client, namespace) as here, here.operator():
+        here.up("one")
+        here.answers["/v2.1/servers"] = {"servers": [{"name": "web"}]}
+        await here.put(NetConfig, "netconfig", spec={"networks": [CTLPLANE]})
+        await here.cell()
+        template = {
+            "ansibleSSHPrivateKeySecret": "ssh-key",
+            "networks": [{"name": "ctlplane", "subnetName": "subnet1"}],
+        }
+        await here.role(nodeTemplate=template, preProvisioned=True)
+        await here.annotate(OpenStackDataPlaneRole, "compute", cell="nova-cell1")
+        await here.node("one", ansibleHost="")
+        for kind in (NovaExternalCompute, OVNMetadataAgent):
+            await here.ready(kind, "one")
+        (address,) = (await here.ready(IPSet, "one")).status.reservations
+        # As some tools do: the garbage collector deletes what the node owns before the node itself is gone.
+        await client.delete(OpenStackDataPlaneNode, "one", namespace, propagation="Foreground")
+        await here.says(NovaExternalCompute, "ServiceReady", "still on the machine: web; migrate or delete", "one")
+        await eventually(client, IPSet, "one", namespace, lambda each: each.deleting)
+        # Its machine has the address, also if nobody else has one.
+        only = {"subnetName": "subnet1", "name": "ctlplane", "fixedIP": address.address}
+        await here.put(IPSet, "other", spec={"networks": [only]})
+        await here.says(IPSet, "ReservationReady", f"{address.address} is already reserved by IPSet one", "other")
+        here.answers["/v2.1/servers"] = {"servers": []}
+        for each in (NovaExternalCompute, OVNMetadataAgent, OpenStackDataPlaneNode, IPSet):
+            await gone(client, each, "one", namespace)
+        await gone(client, ConfigMap, "dataplanenode-one", namespace)
+        assert here.machines.runs_of("nova") == [("one",)] * 2
+        await here.ready(IPSet, "other")
 
 
 async def test_nodes_share_a_run_and_a_change_reaches_as_many_as_the_role_allows(
