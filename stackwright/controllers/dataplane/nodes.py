@@ -225,7 +225,14 @@ def children(node: OpenStackDataPlaneNode, seen: Seen) -> Iterable[Child | Wait 
         body = _body(SECRET_NAME.format(machine.name), encode({INVENTORY_KEY: hidden}))
         yield Child(Secret, hold(body, node), INPUT_READY)
     yield _tell_names(seen.taken)
-    yield from find_state(tell(node, seen), deploy=machine.deploy)
+    status = tell(node, seen)
+    yield from find_state(status, deploy=machine.deploy, held_by=find_holding(seen.runs, status.running))
+
+
+def find_holding(runs: Iterable[OpenStackAnsibleEE], own: RunningService | None) -> str:
+    """Return another run that has a node and has not ended, so that none of its own begins; "" if there is none."""
+    others = (run.metadata.name for run in runs if not run.finished)
+    return next(others, "") if own is None else ""
 
 
 def _tell_names(taken: Mapping[str, str]) -> Finding:
@@ -237,8 +244,11 @@ def _tell_names(taken: Mapping[str, str]) -> Finding:
     return Finding(INPUT_READY, "True", "NameTaken", message, "Warning")
 
 
-def find_state(status: OpenStackDataPlaneNodeStatus, *, deploy: bool) -> Iterable[Finding]:
-    """Return what is to say of a node's services: the first that is not applied decides, the others follow."""
+def find_state(status: OpenStackDataPlaneNodeStatus, *, deploy: bool, held_by: str = "") -> Iterable[Finding]:
+    """Return what is to say of a node's services: the first that is not applied decides, the others follow.
+
+    `held_by` is a run of somebody else's that has the node.
+    """
     left = [record for record in status.services if not is_applied(record)]
     if not left:
         if status.running is not None:
@@ -254,6 +264,9 @@ def find_state(status: OpenStackDataPlaneNodeStatus, *, deploy: bool) -> Iterabl
         yield Finding(condition, "False", "DeployIsOff", message, "Info")
     elif first.failures:
         yield failure_of(first, condition)
+    elif held_by:
+        message = f"Service {first.name} waits until OpenStackAnsibleEE {held_by}, which has the node, has ended"
+        yield Finding(condition, "False", "NodeBusy", message, "Info")
     elif first.name == REACH:
         yield Finding(condition, "False", "Reaching", "The machine has not been reached yet", "Info")
     else:

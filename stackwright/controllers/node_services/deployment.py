@@ -20,7 +20,7 @@ from stackwright.api.node_service import (
 from stackwright.blueprint.dataplane.node_service import NodeService
 from stackwright.blueprint.dataplane.records import find_running, fold, is_for_resource
 from stackwright.blueprint.providers import Sight
-from stackwright.controllers.dataplane.nodes import failure_of, is_applied
+from stackwright.controllers.dataplane.nodes import failure_of, find_holding, is_applied
 from stackwright.controllers.needs import sight
 from stackwright.controllers.node_services.preparation import Whole, prepare
 from stackwright.controllers.node_services.signs import find_address
@@ -104,7 +104,9 @@ def decide(service: NodeService, resource: NodeServiceResource, seen: Seen) -> P
         return Plan(waits=(_tell_deploying(record, "Ansible runs"),))
     if is_applied(record):
         return Plan(waits=tuple(_find_down(resource, seen)))
-    return Plan(waits=seen.waits or (_tell_deploying(record, _SOON),))
+    other = find_holding(seen.runs, running)
+    soon = f"Waits until OpenStackAnsibleEE {other}, which has the node, has ended" if other else _SOON
+    return Plan(waits=seen.waits or (_tell_deploying(record, soon),))
 
 
 def find_waits(

@@ -112,6 +112,24 @@ def test_a_node_records_its_run_and_the_role_keeps_it() -> None:
     assert roles._candidate(later, more).serves
 
 
+def test_a_node_says_which_run_of_somebody_else_has_it() -> None:
+    entry = {"name": "one", "host": "one"}
+    theirs = made(OpenStackAnsibleEE, "of-a-user", LATE, spec={"playbook": "p", "nodes": [entry]})
+    (finding,) = findings(node(), theirs)
+    assert (finding.reason, "OpenStackAnsibleEE of-a-user, which has the node" in finding.message) == ("NodeBusy", True)
+    assert planned(node(), theirs)["begun"] == []
+    over = msgspec.structs.replace(theirs, status=msgspec.structs.replace(theirs.status, finishedAt=LATE))
+    own = msgspec.structs.replace(run("prepare", "h", LATE), status=theirs.status)
+    for runs_of in ((), (over,), (own,)):
+        assert [each.reason for each in findings(node(), *runs_of)] == ["Deploying"]
+
+
+def findings(of: OpenStackDataPlaneNode, *runs: OpenStackAnsibleEE) -> list[Finding]:
+    """Return what a node says of its services."""
+    found = nodes.children(of, nodes.Seen(prepared(of), runs))
+    return [each for each in found if isinstance(each, Finding) and each.status != "True"]
+
+
 def test_nodes_share_a_run_only_as_long_as_its_inventory_fits_into_a_secret() -> None:
     names = [f"n{number:03}" for number in range(200)]
     every = {name: node(name) for name in names}

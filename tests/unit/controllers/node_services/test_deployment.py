@@ -281,6 +281,16 @@ def test_from_the_run_to_a_service_that_is_up() -> None:
     assert [each.reason for each in decide(COMPUTE, changed, seen(changed, runs=(run,))).waits] == ["Deploying"]
 
 
+def test_it_says_which_run_it_waits_for() -> None:
+    theirs = msgspec.convert(
+        {"metadata": {"name": "theirs"}, "spec": {"playbook": "p", "nodes": [{"name": "one"}]}}, OpenStackAnsibleEE
+    )
+    (wait,) = decide(COMPUTE, compute(), seen(compute(), runs=(theirs,))).waits
+    assert (wait.reason, "OpenStackAnsibleEE theirs, which has the node" in wait.message) == ("Deploying", True)
+    (wait,) = decide(COMPUTE, compute(), seen(compute())).waits
+    assert "maxUnavailable" in wait.message
+
+
 async def test_a_cell_whose_database_is_down_takes_no_readiness_away() -> None:
     resource: NodeServiceResource = compute()
     run = ended(begin(COMPUTE, resource))
