@@ -5,13 +5,13 @@
     /runner/env/ssh_key, extravars, cmdline, settings
     /runner/env/known_hosts, recorded_hosts   keys of machines: the user's, and those that were recorded
     /var/lib/openstack/configs/TYPE   the files of the service
-    /runner/hidden/*                  what must not be shown: secret variables, and the files of Secrets once more
+    /runner/hidden/*                  what must not be shown: secret variables, and all Secrets of the pod once more
 
 A pod that was killed is replaced, and not before it is gone; one that ended by itself has had its say.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -186,9 +186,19 @@ def _hidden_volumes(run: OpenStackAnsibleEE) -> Iterable[JsonObject]:
     if run.spec.inventorySecretName:
         secret = {"secretName": run.spec.inventorySecretName, "optional": True, **_items(HIDDEN_KEY)}
         yield {"name": "hidden", "secret": secret}
-    references = (source.secretRef for source in run.spec.dataSources if source.secretRef is not None)
-    for name in dict.fromkeys(reference.name for reference in references):
+    for name in dict.fromkeys(list_secrets(run)):
         yield {"name": f"hidden-{fields.digest(name)}", "secret": {"secretName": name, "optional": True}}
+
+
+def list_secrets(run: OpenStackAnsibleEE) -> Iterator[str]:
+    """Yield the Secrets that a pod gets by its spec: as files, as variables of its environment, and as volumes."""
+    yield from (source.secretRef.name for source in run.spec.dataSources if source.secretRef is not None)
+    environment = ((each.valueFrom or {}).get("secretKeyRef") or {} for each in run.spec.env)
+    volumes = [volume for entry in run.spec.extraMounts for volume in entry.volumes]
+    mounted = ((volume.get("secret") or {}).get("secretName") for volume in volumes)
+    sources = [source for volume in volumes for source in (volume.get("projected") or {}).get("sources") or ()]
+    projected = ((source.get("secret") or {}).get("name") for source in sources)
+    yield from (str(name) for name in (*(each.get("name") for each in environment), *mounted, *projected) if name)
 
 
 def _items(*names: str) -> JsonObject:

@@ -260,10 +260,9 @@ def find_keys(node: OpenStackDataPlaneNode, place: str) -> tuple[str, ...]:
 
 def _hidden(run: OpenStackAnsibleEE, look: Looker) -> frozenset[str]:
     """Return what no message may show: secret variables, and what stands in the Secrets of the run."""
-    optional = (source.secretRef.name for source in run.spec.dataSources if source.secretRef is not None)
     needed = (name for kind, name in run_job.list_inputs(run) if kind is Secret)
     texts: list[str] = []
-    for name in dict.fromkeys((*needed, *optional)):
+    for name in dict.fromkeys((*needed, *run_job.list_secrets(run))):
         secret = look(Secret, name)
         if secret is not None:
             texts += _find_texts(texts_of(secret), of_inventory=name == run.spec.inventorySecretName)

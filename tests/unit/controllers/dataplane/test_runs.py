@@ -337,6 +337,37 @@ def test_also_optional_secrets_and_a_users_inventory_are_hidden(inventory: str) 
     assert {"of-the-inventory", "of-the-files"} <= hidden
 
 
+def test_secrets_of_the_environment_and_of_volumes_are_hidden_too() -> None:
+    spec = {
+        "playbook": "a.b.c",
+        "env": [
+            {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "of-the-environment", "key": "x"}}},
+            {"name": "PLAIN", "value": "x"},
+            {"name": "SETTING", "valueFrom": {"configMapKeyRef": {"name": "settings", "key": "x"}}},
+        ],
+        "extraMounts": [
+            {
+                "volumes": [
+                    {"name": "one", "secret": {"secretName": "of-a-volume"}},
+                    {"name": "two", "projected": {"sources": [{"secret": {"name": "projected"}}, {"configMap": {}}]}},
+                    {"name": "three", "emptyDir": {}},
+                ],
+                "mounts": [],
+            }
+        ],
+    }
+    of = msgspec.convert({"metadata": {"name": "a", "namespace": "n"}, "spec": spec}, OpenStackAnsibleEE)
+    names = ["of-the-environment", "of-a-volume", "projected"]
+    volumes = run_job.describe_job(of, "image")["spec"]["template"]["spec"]["volumes"]
+    again = [each["secret"] for each in volumes if each["name"].startswith("hidden-")]
+    assert again == [{"secretName": name, "optional": True} for name in names]
+
+    def look(_: Any, name: str, **__: Any) -> Secret:
+        return Secret(metadata=ObjectMeta(name=name), data=encode({"x": f"word-of-{name}"}))
+
+    assert runs._hidden(of, look) == {f"word-of-{name}" for name in names}  # type: ignore[arg-type]  # it looks
+
+
 def test_parts_of_a_secret_variable_are_as_secret_as_the_whole() -> None:
     machine = Machine("one", "one", "192.0.2.10", "key")
     secret = {"database": {"login": ["nova", {"password": "hunter2hunter2"}], "pin": 123456}}
