@@ -117,6 +117,12 @@ async def test_what_cannot_be_is_said_again_without_the_webhook(client: Client, 
         kept = await client.get(Reservation, "node", namespace)
         assert kept.metadata.controller is not None
         assert kept.metadata.controller.uid == node.metadata.uid
+        await here.put(Reservation, "third", spec={"reservation": restored})
+        await here.put(IPSet, "third", spec={"networks": BOTH[:1]})
+        await here.says(IPSet, "ReservationReady", "192.168.122.77 in network ctlplane is also reserved by", "third")
+        await here.ready(IPSet, "node")
+        await client.delete(IPSet, "third", namespace)
+        await gone(client, Reservation, "third", namespace)
         await here.put(NetConfig, "netconfig", spec={"networks": [INTERNAL]})
         await here.says(NetConfig, "InputReady", "network ctlplane cannot be removed: it is in use by", "netconfig")
         waiting = await here.says(IPSet, "InputReady", "network ctlplane is not in the NetConfig", "node")

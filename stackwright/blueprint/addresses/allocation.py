@@ -73,12 +73,14 @@ class Around:
     """What an IPSet finds: the networks, its own Reservations, and who has which address.
 
     `reached` are addresses at which machines of others are reached, whether or not they are reserved.
+    `rivals` are those of its own addresses that an older Reservation has as well, each with the IPSet of that one.
     """
 
     networks: NetConfigSpec
     mine: tuple[Reservation, ...] = ()
     taken: Mapping[str, str] = field(default_factory=dict)
     reached: frozenset[str] = frozenset()
+    rivals: Mapping[str, str] = field(default_factory=dict)
 
 
 def holder_of(reservation: Reservation) -> str:
@@ -118,7 +120,7 @@ def allocate(ip_set: IPSet, around: Around) -> Allocation:
             waits += _find_moved(asked, held)
             place = find_place(around.networks, held.network, held.subnet)
             if place is not None:
-                waits += _find_displaced(place, held)
+                waits += (*_find_displaced(place, held), *_find_rival(held, around.rivals))
                 kept.append((asked, place, held))
         elif place is not None:
             found = _choose(ip_set, asked, place, around)
@@ -195,6 +197,22 @@ def _find_displaced(place: Place, held: Held) -> Iterator[Wait]:
         "or delete the IPSet"
     )
     yield _refuse("SubnetChanged", message)
+
+
+def _find_rival(held: Held, rivals: Mapping[str, str]) -> Iterator[Wait]:
+    """Yield who else has an address, and had it first: people write Reservations when they restore a backup."""
+    if held.address in rivals:
+        message = (
+            f"{held.address} in network {held.network} is also reserved by IPSet {rivals[held.address]}, which had it "
+            "first; delete one of the two"
+        )
+        yield _refuse("AddressInUse", message)
+
+
+def find_elder(reservation: Reservation, others: Iterable[Reservation]) -> Reservation | None:
+    """Return the first of some Reservations of the same address, if it is older than this one."""
+    first = min((reservation, *others), key=lambda each: (each.metadata.creationTimestamp, each.metadata.name))
+    return None if first is reservation else first
 
 
 def _choose(ip_set: IPSet, asked: IPSetNetwork, place: Place, around: Around) -> Wanted | Wait:

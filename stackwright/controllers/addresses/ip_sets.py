@@ -5,7 +5,7 @@ is given twice, however stale the caches are and however many operators run.
 """
 
 import contextlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
@@ -28,6 +28,8 @@ from stackwright.blueprint.addresses.allocation import (
     allocate,
     describe_addresses,
     describe_reservation,
+    find_elder,
+    holder_of,
     is_mine,
     is_settled,
     list_held,
@@ -42,6 +44,9 @@ from stackwright.kube.plan import Ends, Plan, Step, Wait
 from stackwright.kube.predicates import asked_differently
 from stackwright.kube.resource import Key, owner_reference
 from stackwright.kube.shapes.external import External
+
+# The index of Reservations by their addresses.
+_ADDRESSES = "addresses"
 
 
 @dataclass(frozen=True)
@@ -127,9 +132,9 @@ async def observe(ip_set: IPSet, world: World) -> Seen:
         return Seen(waits=(Wait("Invalid", describe(wrong), INPUT_READY, ends=Ends.BY_USER),))
     mine = _find_mine(ip_set, world)
     orphans = tuple(each for each in mine if each.metadata.controller is None)
-    around = Around(net_config.spec, mine)
+    around = Around(net_config.spec, mine, rivals=_find_rivals(ip_set, mine, look, world))
     if len(allocate(ip_set, around).kept) < len(ip_set.spec.networks):
-        around = Around(net_config.spec, mine, _find_taken(ip_set, look, world), _find_reached(ip_set, look))
+        around = replace(around, taken=_find_taken(ip_set, look, world), reached=_find_reached(ip_set, look))
     return Seen(around, orphans=orphans)
 
 
@@ -148,6 +153,28 @@ def _find_mine(ip_set: IPSet, world: World) -> tuple[Reservation, ...]:
     found |= world.met
     there = (each for name, each in found.items() if name not in world.released and not each.deleting)
     return tuple(each for each in there if is_mine(each, ip_set))
+
+
+def _find_rivals(ip_set: IPSet, mine: tuple[Reservation, ...], look: Looker, world: World) -> dict[str, str]:
+    """Return who has an address of an IPSet as well, and had it first; by an index, because all are asked.
+
+    The webhook refuses such a Reservation, but may have been down.
+    """
+    store = world.context.store(Reservation)
+    store.index(_ADDRESSES, lambda each: {held.address for held in list_held((each,))} - {""})
+    found: dict[str, str] = {}
+    for each in mine:
+        for held in list_held((each,)):
+            there = (other for other in store.by(_ADDRESSES, held.address) if _is_rival(other, ip_set))
+            elder = find_elder(each, there)
+            # When it goes, this one has the address alone.
+            if elder is not None and look(Reservation, elder.metadata.name) is not None:
+                found[held.address] = holder_of(elder)
+    return found
+
+
+def _is_rival(other: Reservation, ip_set: IPSet) -> bool:
+    return other.key.namespace == ip_set.key.namespace and not other.deleting and not is_mine(other, ip_set)
 
 
 def _find_taken(ip_set: IPSet, look: Looker, world: World) -> dict[str, str]:

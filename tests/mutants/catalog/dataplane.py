@@ -155,8 +155,8 @@ MUTANTS = (
     Mutant(
         "a machine is told of a subnet in which its address is not",
         "stackwright/blueprint/addresses/allocation.py",
-        "waits += _find_displaced(place, held)",
-        "pass",
+        "waits += (*_find_displaced(place, held), *_find_rival(held, around.rivals))",
+        "waits += _find_rival(held, around.rivals)",
         (
             "tests/unit/blueprint/addresses/test_allocation.py"
             "::test_no_machine_is_told_of_a_subnet_in_which_its_address_is_not",

@@ -11,6 +11,7 @@ from stackwright.blueprint.addresses.allocation import (
     Around,
     allocate,
     describe_addresses,
+    find_elder,
     is_mine,
     is_settled,
 )
@@ -110,6 +111,22 @@ def test_what_an_ip_set_has_it_keeps() -> None:
         "dnsDomain": "ctlplane.example.com",
         "serviceNetwork": "ctlplane",
     }
+
+
+def test_an_address_that_another_one_had_first_is_told_to_nobody_else() -> None:
+    held = reservation("node", "192.168.122.77")
+    allocation = allocate(ip_set(), Around(SPEC, (held,), rivals={"192.168.122.77": "other"}))
+    (wait,) = allocation.waits
+    assert (wait.reason, "is also reserved by IPSet other, which had it first" in wait.message) == (
+        "AddressInUse",
+        True,
+    )
+    assert len(allocation.kept) == 1
+    twin = reservation("other", "192.168.122.77", name="a")
+    # Of two that were created in the same second, both choose the same one.
+    assert find_elder(held, (twin,)) is twin
+    assert find_elder(twin, (held,)) is None
+    assert find_elder(held, ()) is None
 
 
 def test_a_reservation_that_was_deleted_is_made_again_for_the_same_address() -> None:
