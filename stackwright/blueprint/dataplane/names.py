@@ -1,9 +1,10 @@
 """The names of a machine in the networks of its NetConfig, and the servers that it asks for names. Pure."""
 
 from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
-from stackwright.api.network import DNS_DATA, IPSetReservation, NetConfig, service_network
+from stackwright.api.network import DNS_DATA, DNSData, IPSetReservation, NetConfig, service_network
 from stackwright.blueprint.addresses.subnets import find_place
 from stackwright.blueprint.dataplane.addresses import find_addresses, is_ctlplane
 from stackwright.blueprint.dataplane.inheritance import inherit
@@ -42,22 +43,43 @@ def shorten(node: OpenStackDataPlaneNode) -> str:
     return (node.spec.hostName or node.metadata.name).partition(".")[0].lower()
 
 
+@dataclass(frozen=True)
+class Around:
+    """What there is already: the addresses that a node was told, and the DNSData of others by the names of their nodes.
+
+    Either may be of before the NetConfig was changed, and a node whose role is gone still has its names.
+    """
+
+    addresses: tuple[IPSetReservation, ...] = ()
+    served: Mapping[str, DNSData] = field(default_factory=dict)
+
+    def list_served(self, node: str) -> set[str]:
+        """Return the names that lead to a node."""
+        found = self.served.get(node)
+        hosts = found.spec.hosts if found is not None else ()
+        return {name.lower().rstrip(".") for host in hosts for name in host.hostnames}
+
+
 def find_taken(
     node: OpenStackDataPlaneNode,
     others: Iterable[OpenStackDataPlaneNode],
     roles: Mapping[str, OpenStackDataPlaneRole],
     networks: NetConfig | None,
+    around: Around | None = None,
 ) -> dict[str, str]:
     """Return the names of a node that an older one has, each with that one.
 
     They are called one.example.com and one.example.org, say, and both would be one.ctlplane.example.net. A name that
     leads to two machines is worse than none, and the older one keeps what it has.
     """
-    mine = _expect_names(node, roles.get(node.spec.role), networks)
+    around = around or Around()
+    host_name = node.spec.hostName or node.metadata.name
+    have = (name for address in around.addresses for name in list_names(host_name, address))
+    mine = _expect_names(node, roles.get(node.spec.role), networks).union(have)
     found: dict[str, str] = {}
     alike = (other for other in others if other.metadata.name != node.metadata.name and shorten(other) == shorten(node))
     for other in sorted((other for other in alike if _age(other) < _age(node)), key=_age):
-        theirs = _expect_names(other, roles.get(other.spec.role), networks)
+        theirs = _expect_names(other, roles.get(other.spec.role), networks) | around.list_served(other.metadata.name)
         found |= dict.fromkeys(sorted(mine & theirs - found.keys()), other.metadata.name)
     return found
 

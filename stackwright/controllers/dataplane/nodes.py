@@ -26,7 +26,7 @@ from stackwright.blueprint.dataplane.host_keys import record as record_keys
 from stackwright.blueprint.dataplane.inheritance import inherit
 from stackwright.blueprint.dataplane.inputs import REACH
 from stackwright.blueprint.dataplane.inventory import INVENTORY_KEY, NAME, SECRET_NAME, describe_host, write_inventory
-from stackwright.blueprint.dataplane.names import describe_dns_data, find_taken, shorten
+from stackwright.blueprint.dataplane.names import Around, describe_dns_data, find_taken, shorten
 from stackwright.blueprint.dataplane.records import find_running, fold, is_for_node
 from stackwright.blueprint.dataplane.twins import find_given, find_twins, words_of
 from stackwright.blueprint.look import Look
@@ -126,7 +126,12 @@ def _find_taken(
     others = [each for name in alike if (each := look(OpenStackDataPlaneNode, name)) is not None]
     found = (look(OpenStackDataPlaneRole, each.spec.role) for each in others)
     roles = {each.metadata.name: each for each in (role, *found) if each is not None}
-    return find_taken(node, others, roles, networks)
+    ip_set, served = context.store(IPSet).get(node.key), ((name, look(DNSData, name)) for name in alike)
+    around = Around(
+        addresses=ip_set.status.reservations if ip_set is not None else (),
+        served={name: each for name, each in served if each is not None},
+    )
+    return find_taken(node, others, roles, networks, around)
 
 
 def _is_beside(other: OpenStackDataPlaneNode, node: OpenStackDataPlaneNode) -> bool:
@@ -322,6 +327,8 @@ def controller(image: str) -> Controller:
         interests.watch(OpenStackDataPlaneRole, asked_differently),
         interests.watch(OpenStackDataPlaneNode, asked_differently),
         interests.watch(NetConfig, asked_differently),
+        # Of those alone whose host name begins with the same word.
+        interests.watch(DNSData, asked_differently),
         watch_name_servers(interests),
         *interests.watches((OpenStackDataPlaneService, ConfigMap, Secret)),
     )

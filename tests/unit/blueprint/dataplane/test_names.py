@@ -6,9 +6,10 @@ import msgspec
 import pytest
 
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
+from stackwright.api.network import DNSData, IPSetReservation
 from stackwright.blueprint.dataplane.inheritance import inherit
 from stackwright.blueprint.dataplane.inputs import Work, input_hash
-from stackwright.blueprint.dataplane.names import choose_servers, describe_dns_data, find_taken
+from stackwright.blueprint.dataplane.names import Around, choose_servers, describe_dns_data, find_taken
 from stackwright.blueprint.dataplane.variables import Variables
 from stackwright.blueprint.providers import NameServer
 from tests.unit.blueprint.addresses.networks import net_config
@@ -82,6 +83,23 @@ def test_a_name_leads_to_one_machine(second: str, host: str, role: str, taken: l
     found = find_taken(mine, (mine, first), {"compute": ROLE, "inside": inside}, net_config())
     assert found == dict.fromkeys(taken, "first")
     assert find_taken(mine, (mine, first), {"compute": ROLE, "inside": inside}, None) == {}
+
+
+def test_a_name_that_leads_to_an_older_node_is_taken_as_long_as_it_does() -> None:
+    first, mine = created("first", "01", "one.example.com"), created("mine", "02", "one.example.org")
+    names = ["one.example.com", *SHARED, "One.Ctlplane.before.example.com."]
+    spec = {"hosts": [{"ip": "192.168.122.100", "hostnames": names}]}
+    served = {"first": msgspec.convert({"metadata": {"name": "first"}, "spec": spec}, DNSData)}
+    # Its role is gone, and its names are still served.
+    found = find_taken(mine, (first,), {"compute": ROLE}, net_config(), Around(served=served))
+    assert found == dict.fromkeys(SHARED, "first")
+    lost = msgspec.structs.replace(first, spec=msgspec.structs.replace(first.spec, role="gone"))
+    assert find_taken(mine, (lost,), {"compute": ROLE}, net_config(), Around(served=served)) == found
+    assert find_taken(mine, (lost,), {"compute": ROLE}, net_config()) == {}
+    # The domain is another one now, and neither this node's IPSet nor the other's names follow that yet.
+    before = IPSetReservation(network="ctlplane", dnsDomain="ctlplane.before.example.com", serviceNetwork="ctlplane")
+    found = find_taken(mine, (first,), {"compute": ROLE}, net_config(), Around((before,), served))
+    assert set(found) == {*SHARED, "one.ctlplane.before.example.com"}
 
 
 def test_names_that_are_taken_are_left_out_and_the_whole_name_stays() -> None:
