@@ -14,6 +14,7 @@ from stackwright.blueprint.dataplane.node_service import (
     Image,
     NodeService,
     Part,
+    Question,
     Removal,
     Sign,
     of_config_map,
@@ -111,6 +112,13 @@ def forget(answer: JsonObject, host: str) -> Iterator[Call]:
             yield Call("DELETE", f"{PATH}/{agent['id']}")
 
 
+def name_port(port: JsonObject) -> str:
+    """Return what a server's port is called; "" for Neutron's own, which move to other machines by themselves."""
+    if not str(port.get("device_owner") or "").startswith("compute:"):
+        return ""
+    return f"port {port.get('id') or 'unknown'} of server {port.get('device_id') or 'unknown'}"
+
+
 NODE_SERVICES = (
     NodeService(
         name="ovn-metadata-agent",
@@ -134,6 +142,8 @@ NODE_SERVICES = (
                 "edpm_ovs_state": "absent",
             },
             forget=forget,
+            # Nova may have been deployed on the machine by a role, so that no other resource speaks of its servers.
+            occupants=(Question("/v2.0/ports", {"binding:host_id": "{host}"}, "ports", name_port),),
         ),
         words=(NETWORK_DATABASE,),
         looks=(NeutronAPI,),

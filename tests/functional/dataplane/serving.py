@@ -70,6 +70,7 @@ class Serving(Plane):
         self.answers |= {"/v2.1/os-hypervisors/detail": {"hypervisors": known}}
         self.answers |= {"/resource_providers": {"resource_providers": [{"id": each["id"]} for each in known]}}
         self.answers.setdefault("/v2.1/servers", {"servers": []})
+        self.answers.setdefault("/v2.0/ports", {"ports": []})
         self.answers.setdefault("/v2.1/os-migrations", {"migrations": []})
 
     async def maps(self, *hosts: str) -> None:

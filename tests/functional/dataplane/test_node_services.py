@@ -152,7 +152,14 @@ async def test_a_node_does_not_go_while_servers_are_on_it(client: Client, namesp
         assert row["status"] == "disabled"
         assert len(here.machines.runs_of("nova")) == 1
         here.answers["/v2.1/servers"] = {"servers": []}
-        for each in (NovaExternalCompute, OVNMetadataAgent, OpenStackDataPlaneNode):
+        # The switch goes after the last port of a server, whoever deployed its compute.
+        port = {"id": "p", "device_owner": "compute:nova", "device_id": "u1"}
+        here.answers["/v2.0/ports"] = {"ports": [port]}
+        await gone(client, NovaExternalCompute, "one", namespace)
+        await here.says(OVNMetadataAgent, "ServiceReady", "still on the machine: port p of server u1", "one")
+        assert len(here.machines.runs_of("ovn")) == 1
+        here.answers["/v2.0/ports"] = {"ports": []}
+        for each in (OVNMetadataAgent, OpenStackDataPlaneNode):
             await gone(client, each, "one", namespace)
         assert (len(here.machines.runs_of("nova")), len(here.machines.runs_of("ovn"))) == (2, 2)
         assert here.answers["/v2.1/os-services"] == {"services": []}

@@ -219,6 +219,25 @@ def test_servers_that_move_from_or_to_a_machine_are_on_it() -> None:
     assert name_occupants({"migrations": moving}, question.key, question.name) == ("a migration of server u1",)
 
 
+@pytest.mark.parametrize(
+    ("port", "names"),
+    [
+        pytest.param(
+            {"id": "p", "device_owner": "compute:nova", "device_id": "u1"}, ("port p of server u1",), id="one"
+        ),
+        pytest.param({"id": "p", "device_owner": "compute:"}, ("port p of server unknown",), id="of-an-unknown-server"),
+        pytest.param({"id": "p", "device_owner": "network:router_gateway"}, (), id="a-gateway-moves"),
+        pytest.param({"id": "p", "device_owner": None}, (), id="a-port-of-nobody"),
+    ],
+)
+def test_servers_of_a_compute_that_no_resource_speaks_of_keep_the_switch_below_them(
+    port: dict[str, Any], names: tuple[str, ...]
+) -> None:
+    (question,) = AGENT.removal.occupants
+    assert (question.path, question.query) == ("/v2.0/ports", {"binding:host_id": "{host}"})
+    assert name_occupants({"ports": [port]}, question.key, question.name) == names
+
+
 ROWS = {"services": [{**ROW, "status": "disabled"}]}
 
 
