@@ -39,6 +39,8 @@ from stackwright.kube.resource import JsonObject
 
 # The variable by which a playbook knows that the node goes too, and takes back what it has from us beside services.
 NODE_GOES = "edpm_node_goes"
+# By this Kubernetes keeps an owner until it has deleted what it owns, where whoever deleted it asked for that.
+FOREGROUND = "foregroundDeletion"
 # How many of those that use a service are named.
 NAMED = 3
 
@@ -266,6 +268,10 @@ def _stop(service: NodeService, resource: NodeServiceResource, seen: Leaving) ->
     """Return what stops the service on its machine; None if it is stopped."""
     if isinstance(seen.prepared, Wait):
         return Plan(waits=(seen.prepared,))
+    if FOREGROUND in resource.metadata.finalizers:
+        # Until then it would delete the run, too, and kill Ansible at its work.
+        message = "Waits until Kubernetes has deleted what belongs to this: it was asked to do so first"
+        return Plan(waits=(Wait("Stopping", message, DEPLOYMENT_READY, after=seen.ask_again),))
     work, prepared = seen.prepared
     name, node = name_removal(service), resource.node_name
     own = [run for run in seen.runs if run.spec.service == name and is_for_resource(run, resource)]

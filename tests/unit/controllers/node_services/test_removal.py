@@ -95,6 +95,15 @@ def test_no_new_servers_come_while_it_has_some() -> None:
     assert plan.waits
 
 
+def test_it_is_not_stopped_by_a_run_that_the_garbage_collector_would_delete() -> None:
+    metadata = msgspec.structs.replace(RESOURCE.metadata, finalizers=("foregroundDeletion", "openstack.org/x"))
+    plan = decide_removal(
+        COMPUTE, msgspec.structs.replace(RESOURCE, metadata=metadata), leaving({**ROW, "status": "disabled"})
+    )
+    assert not plan.steps
+    assert [(wait.reason, wait.after) for wait in plan.waits] == [("Stopping", 5.0)]
+
+
 def test_it_is_stopped_and_then_forgotten() -> None:
     down = {**ROW, "status": "disabled"}
     (step,) = decide_removal(COMPUTE, RESOURCE, leaving(down)).steps
