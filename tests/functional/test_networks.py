@@ -12,42 +12,16 @@ from stackwright.controllers import addresses
 from stackwright.kube.builtin import ConfigMap
 from stackwright.kube.client import Client
 from stackwright.kube.controller import Controller
-from stackwright.kube.resource import JsonObject
 from stackwright.kube.runtime import Runtime
 from stackwright.services.dnsmasq.kinds import DNSMasq
 from stackwright.simulator import simulated
 from tests.functional.cloud import Cloud
 from tests.functional.dataplane.machines import Plane
+from tests.functional.net_configs import BOTH, CTLPLANE, INTERNAL
 from tests.functional.running import patches, quiet, running
 from tests.functional.watching import eventually, gone, some
 
 pytestmark = pytest.mark.usefixtures("kinds")
-
-CTLPLANE: JsonObject = {
-    "name": "ctlplane",
-    "dnsDomain": "ctlplane.example.com",
-    "subnets": [
-        {
-            "name": "subnet1",
-            "cidr": "192.168.122.0/24",
-            "gateway": "192.168.122.1",
-            "allocationRanges": [{"start": "192.168.122.100", "end": "192.168.122.109"}],
-        }
-    ],
-}
-INTERNAL: JsonObject = {
-    "name": "InternalApi",
-    "dnsDomain": "internalapi.example.com",
-    "subnets": [
-        {
-            "name": "subnet1",
-            "cidr": "172.17.0.0/24",
-            "vlan": 20,
-            "allocationRanges": [{"start": "172.17.0.100", "end": "172.17.0.250"}],
-        }
-    ],
-}
-BOTH = [{"name": "ctlplane", "subnetName": "subnet1"}, {"name": "internalapi", "subnetName": "subnet1"}]
 
 
 def told(ip_sets: Iterable[IPSet]) -> list[str]:

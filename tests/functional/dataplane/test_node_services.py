@@ -19,7 +19,7 @@ from tests.functional.commands import command
 from tests.functional.crds.kubectl import Kubectl
 from tests.functional.dataplane.machines import SERVICES
 from tests.functional.dataplane.serving import serving
-from tests.functional.test_networks import CTLPLANE
+from tests.functional.net_configs import CTLPLANE
 from tests.functional.watching import PATIENCE, eventually, gone, is_ready
 
 pytestmark = pytest.mark.usefixtures("kinds")
