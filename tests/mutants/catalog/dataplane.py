@@ -8,6 +8,7 @@ RUNS = "tests/unit/controllers/dataplane/test_runs.py"
 BEGINNINGS = "tests/unit/controllers/dataplane/test_beginnings.py"
 FLEET = "tests/unit/controllers/node_services/test_fleet.py"
 DEPLOYMENT = "tests/unit/controllers/node_services/test_deployment.py"
+ROLES = "tests/unit/controllers/dataplane/test_roles.py"
 REMOVAL = "tests/unit/controllers/node_services/test_removal.py"
 PAGES = "tests/runtime/test_other_api.py"
 ANSWERED = f"{REMOVAL}::test_nothing_is_stopped_before_all_questions_are_answered"
@@ -175,5 +176,40 @@ MUTANTS = (
         "return not held & told and",
         "return True or",
         ("tests/unit/blueprint/addresses/test_racing_operators.py::test_no_address_is_given_twice_or_taken_away",),
+    ),
+    Mutant(
+        "a service that is new to deployed nodes reaches all of them at once",
+        f"{DATA_PLANE}/schedule.py",
+        "if self.was_deployed else set()",
+        "if False else set()",
+        (f"{SCHEDULE}::test_a_service_that_is_new_to_deployed_nodes_reaches_as_many_at_once_as_any_other",),
+    ),
+    Mutant(
+        "a run has an inventory that no Secret holds",
+        "stackwright/controllers/dataplane/run_inputs.py",
+        "if part and size > left:",
+        "if False:",
+        (f"{ROLES}::test_nodes_share_a_run_only_as_long_as_its_inventory_fits_into_a_secret",),
+    ),
+    Mutant(
+        "a run whose Job the server refuses keeps its nodes",
+        "stackwright/controllers/dataplane/beginnings.py",
+        "return refused.why if refused is not None and",
+        'return "" if refused is not None and',
+        (f"{BEGINNINGS}::test_a_run_whose_job_the_server_does_not_take_gives_its_nodes_back",),
+    ),
+    Mutant(
+        "a node that is deleted loses what the removal of its services needs",
+        "stackwright/controllers/dataplane/holding.py",
+        "if node is not None and node.deleting and is_held(node):",
+        "if False:",
+        ("tests/unit/controllers/dataplane/test_holding.py::test_what_is_deleted_goes_when_nobody_needs_it",),
+    ),
+    Mutant(
+        "the host key of a machine is not found by a name in upper case",
+        f"{DATA_PLANE}/host_keys.py",
+        "name = address.lower()",
+        "name = address",
+        ("tests/unit/blueprint/dataplane/test_host_keys.py::test_ssh_knows_machines_by_names_in_lower_case",),
     ),
 )
