@@ -90,6 +90,7 @@ WHO_ENDS = {
     "MachineTaken": {ITSELF, USER},
     "NameDiffers": {USER},
     "NetConfigInvalid": {USER},
+    "NetworksRemoved": {USER},
     "NotAskedFor": {USER},
     "NotTheOnlyOne": {USER},
     "SecretInvalid": {USER},
