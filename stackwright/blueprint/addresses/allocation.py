@@ -116,7 +116,7 @@ def allocate(ip_set: IPSet, around: Around) -> Allocation:
     for asked in ip_set.spec.networks:
         place = find_place(around.networks, asked.name, asked.subnetName)
         held = mine.get(asked.name.lower())
-        if held is not None:
+        if held is not None and not _is_outvoted(ip_set, asked, held, around):
             waits += _find_moved(asked, held)
             place = find_place(around.networks, held.network, held.subnet)
             if place is not None:
@@ -141,6 +141,18 @@ def _elect(ip_set: IPSet, mine: Iterable[Reservation]) -> dict[str, Held]:
         if network not in found or (network, held.address) in told:
             found[network] = held
     return found
+
+
+def _is_outvoted(ip_set: IPSet, asked: IPSetNetwork, held: Held, around: Around) -> bool:
+    """Return whether the status tells another address than the one that is known.
+
+    Another operator may have taken and told it, and the caches have the status, but not the Reservation yet. It is
+    asked for: if it is there, it counts, and nothing is told in its place.
+    """
+    place = find_place(around.networks, held.network, held.subnet)
+    last = _remember(ip_set, place) if place is not None and not asked.fixedIP else None
+    moved = asked.subnetName.lower() != held.subnet.lower()
+    return last is not None and not moved and str(last) not in {held.address, *around.taken}
 
 
 def is_settled(surplus: Reservation, ip_set: IPSet) -> bool:

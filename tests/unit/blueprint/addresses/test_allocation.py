@@ -157,6 +157,17 @@ def test_an_address_is_released_once_another_one_is_told(told: list[tuple[str, s
     assert is_settled(reservation("node", "192.168.122.102"), ip_set(status=status)) is settled
 
 
+def test_what_was_told_is_asked_for_before_another_address_counts() -> None:
+    status = {"reservations": [{"network": "ctlplane", "subnet": "subnet1", "address": "192.168.122.102"}]}
+    held = reservation("node", "192.168.122.100")
+    # Another operator told it, and its Reservation is in no cache yet.
+    asked = allocate(ip_set(status=status), around(held))
+    assert (addresses(asked), asked.kept, asked.surplus) == (["192.168.122.102"], (), ())
+    # If another IPSet has it, there is nothing to go back to.
+    lost = allocate(ip_set(status=status), around(held, n102="other"))
+    assert ([each.address for each in describe_addresses(lost)], lost.wanted) == (["192.168.122.100"], ())
+
+
 def test_ctlplane_comes_first_and_has_the_default_route() -> None:
     mine = [reservation("node", "fd00:bbbb::10", "InternalApi"), reservation("node", "192.168.122.100")]
     asked = ip_set({"name": "internalapi"}, {"name": "ctlplane", "defaultRoute": True})
