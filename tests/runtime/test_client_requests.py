@@ -88,6 +88,15 @@ async def test_a_deletion_never_reaches_the_collection(server: FaultServer, clie
     assert server.requests == []
 
 
+async def test_a_deletion_spares_what_was_made_anew_under_the_same_name(client: Client) -> None:
+    first = await client.create(ConfigMap, config_map(a="1"))
+    assert await client.delete(ConfigMap, "a", "x", uid=first.metadata.uid) is True
+    second = await client.create(ConfigMap, config_map(a="2"))
+    with pytest.raises(Conflict):
+        await client.delete(ConfigMap, "a", "x", uid=first.metadata.uid)
+    assert await client.get(ConfigMap, "a", "x") == second
+
+
 # Tried again.
 
 

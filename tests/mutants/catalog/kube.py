@@ -48,7 +48,8 @@ MUTANTS = (
         "stackwright/kube/client.py",
         'preconditions = {"uid": uid, "resourceVersion": resource_version}',
         'preconditions = {"uid": "", "resourceVersion": resource_version}',
-        (f"{ON_FAULTS}::test_what_was_made_anew_in_the_place_of_what_is_pruned_stays",),
+        # What is pruned is also asked for by its version.
+        ("tests/runtime/test_client_requests.py::test_a_deletion_spares_what_was_made_anew_under_the_same_name",),
     ),
     Mutant(
         "what others own by the parent is pruned",
