@@ -8,6 +8,8 @@ from stackwright.kube.client import Client
 from stackwright.kube.errors import NotFound
 from stackwright.kube.resource import R, Resource
 
+# By these Kubernetes keeps an owner until what it owns is deleted, or is nobody's, if whoever deletes it asks for that.
+FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 # Kubernetes' own end by themselves, and so do those of the program whose kind the object is.
 _KUBERNETES = ("kubernetes.io", "k8s.io")
 

@@ -133,14 +133,22 @@ def allocate(ip_set: IPSet, around: Around) -> Allocation:
 
 def _elect(ip_set: IPSet, mine: Iterable[Reservation]) -> dict[str, Held]:
     """Return the address that counts in each network: the one that was told to the user, else the oldest."""
-    told = {(each.network.lower(), each.address) for each in ip_set.status.reservations}
-    elder_first = sorted(mine, key=lambda each: (each.metadata.creationTimestamp, each.metadata.name))
+    told = _list_told(ip_set)
     found: dict[str, Held] = {}
-    for held in list_held(elder_first):
+    for held in list_held(sorted(mine, key=_age)):
         network = held.network.lower()
         if network not in found or (network, held.address) in told:
             found[network] = held
     return found
+
+
+def _list_told(ip_set: IPSet) -> set[tuple[str, str]]:
+    """Return the addresses that the status of an IPSet tells, each after its network."""
+    return {(each.network.lower(), each.address) for each in ip_set.status.reservations}
+
+
+def _age(reservation: Reservation) -> tuple[str, str]:
+    return reservation.metadata.creationTimestamp, reservation.metadata.name
 
 
 def _is_outvoted(ip_set: IPSet, asked: IPSetNetwork, held: Held, around: Around) -> bool:
@@ -162,7 +170,7 @@ def is_settled(surplus: Reservation, ip_set: IPSet) -> bool:
     the server has decides. Of two operators that tell different addresses the server refuses the second, so what was
     told once stays told.
     """
-    told = {(each.network.lower(), each.address) for each in ip_set.status.reservations}
+    told = _list_told(ip_set)
     held = {(each.network.lower(), each.address) for each in list_held((surplus,))}
     return not held & told and {network for network, _ in held} <= {network for network, _ in told}
 
@@ -223,7 +231,7 @@ def _find_rival(held: Held, rivals: Mapping[str, str]) -> Iterator[Wait]:
 
 def find_elder(reservation: Reservation, others: Iterable[Reservation]) -> Reservation | None:
     """Return the first of some Reservations of the same address, if it is older than this one."""
-    first = min((reservation, *others), key=lambda each: (each.metadata.creationTimestamp, each.metadata.name))
+    first = min((reservation, *others), key=_age)
     return None if first is reservation else first
 
 

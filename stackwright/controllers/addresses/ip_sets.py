@@ -268,7 +268,7 @@ async def _release(surplus: Reservation, ip_set: IPSet, world: World) -> None:
         # This pass tells which address counts, unless somebody else does first; the next one knows.
         raise Retry(f"Reservation {name} is released once the status tells the address that stays", reason="Releasing")
     # It may be somebody else's by now.
-    with contextlib.suppress(Conflict, NotFound):
+    with contextlib.suppress(Conflict):
         await world.context.client.delete(Reservation, name, namespace, uid=surplus.metadata.uid)
     world.claims.taken.pop(Key(namespace, name), None)
     world.met.pop(name, None)

@@ -18,8 +18,7 @@ from stackwright.kube.controller import Context, Controller, Result
 from stackwright.kube.resource import JsonObject, Key, Resource
 
 FINALIZER = "openstack.org/dataplane-node"
-# By these Kubernetes itself keeps an owner until what it owns is gone, or is nobody's.
-_OF_KUBERNETES = frozenset({"foregroundDeletion", "orphan"})
+_OF_KUBERNETES = frozenset({finalizers.FOREGROUND, finalizers.ORPHAN})
 
 
 def is_held(node: OpenStackDataPlaneNode | None) -> bool:

@@ -32,15 +32,13 @@ from stackwright.controllers.needs import sight
 from stackwright.controllers.node_services.preparation import Surroundings, find_default
 from stackwright.controllers.node_services.signs import Address, find_address, is_served_here
 from stackwright.controllers.node_services.steps import Begin, Tell, World, find_runs, is_owned
-from stackwright.kube import clock
+from stackwright.kube import clock, finalizers
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.plan import Ends, Plan, Wait
 from stackwright.kube.resource import JsonObject
 
 # The variable by which a playbook knows that the node goes too, and takes back what it has from us beside services.
 NODE_GOES = "edpm_node_goes"
-# By this Kubernetes keeps an owner until it has deleted what it owns, where whoever deleted it asked for that.
-FOREGROUND = "foregroundDeletion"
 # How many of those that use a service are named.
 NAMED = 3
 
@@ -268,7 +266,7 @@ def _stop(service: NodeService, resource: NodeServiceResource, seen: Leaving) ->
     """Return what stops the service on its machine; None if it is stopped."""
     if isinstance(seen.prepared, Wait):
         return Plan(waits=(seen.prepared,))
-    if FOREGROUND in resource.metadata.finalizers:
+    if finalizers.FOREGROUND in resource.metadata.finalizers:
         # Until then it would delete the run, too, and kill Ansible at its work.
         message = "Waits until Kubernetes has deleted what belongs to this: it was asked to do so first"
         return Plan(waits=(Wait("Stopping", message, DEPLOYMENT_READY, after=seen.ask_again),))
