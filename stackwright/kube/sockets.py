@@ -4,18 +4,17 @@ import asyncio
 import contextlib
 import socket
 import weakref
-from asyncio import sslproto
 from collections.abc import Iterable
 from typing import Any
+
+from stackwright.kube import tls_buffers
 
 AddrInfo = tuple[int | socket.AddressFamily, int | socket.SocketKind, int, str, tuple[object, ...]]
 
 # For how many turns of the loop a socket that was cut off is waited for; it takes three or four.
 TURNS = 100
-# asyncio gives each TLS connection a buffer of 256 KiB for as long as it lasts. An operator has a connection for each
-# kind that it watches, most of them silent: that was a tenth of its memory. No TLS record is larger than 16 KiB.
-TLS_BUFFER = 2**15
-sslproto.SSLProtocol.max_size = TLS_BUFFER
+
+tls_buffers.share()
 
 
 class Sockets:
