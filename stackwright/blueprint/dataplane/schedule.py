@@ -3,9 +3,12 @@
 Each node goes through its services in order, at its own pace: it goes on with the first one that is not applied. Nodes
 that are due for the same service with the same inputs share a run; the first of them waits a moment for the others. A
 node that failed is tried again alone, later each time, and holds up nobody. A node in a run is in no other.
+
+Where `maxUnavailable` bounds how many nodes are changed at once, a change that fails on the first ones and succeeds on
+none is not their fault: it goes to no further node that serves.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -18,6 +21,8 @@ LARGEST_RUN = 200
 # For how many seconds a node waits for others that are due for the same. A user's files, or the statuses of nodes that
 # ended a run together, arrive within that; and a run takes longer than that to begin.
 GATHER_SECONDS = 2.0
+# On how many nodes a change is tried at least before it is to blame: one that fails may be broken itself.
+TRIED_AT_LEAST = 2
 
 
 @dataclass(frozen=True)
@@ -96,11 +101,15 @@ class NewRun:
 
 @dataclass(frozen=True)
 class Schedule:
-    """The runs that begin now, and in how many seconds to ask again."""
+    """The runs that begin now, and in how many seconds to ask again.
+
+    `held` are the services that go to no further node that serves, each with the nodes on which it failed.
+    """
 
     runs: tuple[NewRun, ...] = ()
     again: float | None = None
     busy: frozenset[str] = field(default_factory=frozenset)
+    held: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def plan_runs(
@@ -119,19 +128,26 @@ def plan_runs(
     every = sorted(candidates, key=lambda candidate: candidate.name)
     busy = find_busy(every, runs)
     groups, pauses = _group(every, busy, now, backoff or Backoff())
-    room = None if most is None else most - sum(1 for each in every if each.name in busy and each.serves)
+    changing = sum(1 for each in every if each.name in busy and each.serves)
+    room = None if most is None else most - changing
     numbers = _next_numbers(every, runs)
     found: list[NewRun] = []
+    held: dict[str, tuple[str, ...]] = {}
     for (service, common, alone), members in groups.items():
         left = 0.0 if alone else _gathering_left(members, now, gather)
         if left > 0:
             pauses.append(left)
             continue
-        chosen, room = _choose(members, room)
+        # One that failed by itself does not serve any more, and is tried again all the same.
+        failed = _find_failed(every, service, common) if most is not None and not alone else None
+        trials = None if most is None or failed is None else max(most, TRIED_AT_LEAST) - len(failed)
+        if failed and trials is not None and trials <= 0 and any(member.serves for member in members):
+            held[service] = (*held.get(service, ()), *failed)
+        chosen, room = _choose(members, room, None if trials is None else trials - changing)
         for start in range(0, len(chosen), LARGEST_RUN):
             part = tuple(chosen[start : start + LARGEST_RUN])
             found.append(NewRun(service, part, max(numbers[name] for name in part), common))
-    return Schedule(tuple(found), min(pauses, default=None), busy)
+    return Schedule(tuple(found), min(pauses, default=None), busy, held)
 
 
 def _group(
@@ -162,16 +178,32 @@ def _gathering_left(members: Iterable[Candidate], now: datetime, gather: float) 
     return gather - (now - min(known)).total_seconds()
 
 
-def _choose(members: Iterable[Candidate], room: int | None) -> tuple[list[str], int | None]:
+def _find_failed(candidates: Iterable[Candidate], service: str, common: str) -> list[str] | None:
+    """Return the nodes on which a service failed as it is wanted; None if it was applied to one."""
+    failed: list[str] = []
+    for candidate in candidates:
+        due = next((due for due in candidate.services if (due.service, due.common) == (service, common)), None)
+        record = next((record for record in candidate.records if record.name == service), None)
+        if due is None or record is None:
+            continue
+        if record.appliedHash == due.inputs:
+            return None
+        if record.state == "Failed" and record.inputHash == due.inputs:
+            failed.append(candidate.name)
+    return failed
+
+
+def _choose(members: Iterable[Candidate], room: int | None, trials: int | None) -> tuple[list[str], int | None]:
     """Return the nodes for which there is room, and how much is left; new ones take none."""
     chosen: list[str] = []
+    changed = 0
     for member in members:
         if member.serves and room is not None:
-            if room <= 0:
+            if changed >= room or (trials is not None and changed >= trials):
                 continue
-            room -= 1
+            changed += 1
         chosen.append(member.name)
-    return chosen, room
+    return chosen, None if room is None else room - changed
 
 
 def find_busy(candidates: Iterable[Candidate], runs: Sequence[OpenStackAnsibleEE]) -> frozenset[str]:

@@ -1,6 +1,6 @@
 """OpenStackDataPlaneRole: the runs of Ansible that there are for its nodes, each with its inventory."""
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -131,7 +131,7 @@ def children(role: OpenStackDataPlaneRole, seen: Seen, backoff: Backoff) -> Iter
             yield Child(kind, body, DEPLOYMENT_READY, _is_there, once=True)
     if schedule.again is not None:
         yield Result(after=schedule.again)
-    yield from find_state(seen.nodes)
+    yield from find_state(seen.nodes, schedule.held)
 
 
 def is_needed(run: OpenStackAnsibleEE, nodes: Mapping[str, OpenStackDataPlaneNode], wanted: Container[str]) -> bool:
@@ -148,21 +148,31 @@ def is_needed(run: OpenStackAnsibleEE, nodes: Mapping[str, OpenStackDataPlaneNod
     )
 
 
-def find_state(nodes: Mapping[str, OpenStackDataPlaneNode]) -> Iterable[Finding]:
-    """Return which nodes are not ready, those with an error first."""
+def find_state(
+    nodes: Mapping[str, OpenStackDataPlaneNode], held: Mapping[str, Sequence[str]] | None = None
+) -> Iterable[Finding]:
+    """Return which nodes are not ready, those with an error first, and which services go to no further node."""
     unready = {name: node for name, node in sorted(nodes.items()) if not _is_ready(node)}
     if not unready:
         return
     failed = [name for name, node in unready.items() if _severity(node) == "Error"]
     names = failed or list(unready)
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    listed = f"{', '.join(names[:NAMED])}{more}"
+    listed = _list(names)
+    stops = "".join(
+        f"; {service} goes to no other deployed node, because it failed on {_list(tried)} and succeeded on none"
+        for service, tried in (held or {}).items()
+    )
     if failed:
         first = conditions.find(nodes[failed[0]].status.conditions, READY)
         why = f"; {failed[0]}: {first.message}" if first is not None else ""
-        yield Finding(DEPLOYMENT_READY, "False", "NodesFailed", f"Nodes with an error: {listed}{why}", "Error")
+        yield Finding(DEPLOYMENT_READY, "False", "NodesFailed", f"Nodes with an error: {listed}{why}{stops}", "Error")
     else:
-        yield Finding(DEPLOYMENT_READY, "False", "Deploying", f"Nodes that are not ready yet: {listed}", "Info")
+        yield Finding(DEPLOYMENT_READY, "False", "Deploying", f"Nodes that are not ready yet: {listed}{stops}", "Info")
+
+
+def _list(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"
 
 
 def _severity(node: OpenStackDataPlaneNode) -> str:

@@ -28,7 +28,10 @@ from stackwright.controllers.node_services.steps import World, find_runs
 from stackwright.kube import conditions
 from stackwright.kube.plan import Ends, Plan, Wait
 
-_SOON = "Waits for its run; the role's maxUnavailable says how many nodes are changed at once"
+_SOON = (
+    "Waits for its run; the role's maxUnavailable says how many nodes are changed at once, and a change that fails "
+    "on the first of them goes to no other"
+)
 
 
 @dataclass(frozen=True)

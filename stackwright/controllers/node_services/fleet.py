@@ -38,13 +38,18 @@ from stackwright.kube.shapes import pausing
 
 @dataclass(frozen=True)
 class Seen:
-    """What there is for a role: the resources of its nodes, by name, and what those that are due would run."""
+    """What there is for a role: the resources of its nodes, by name, and what those that are due would run.
+
+    `settled` is what those that are not due would run, as far as somebody has to know: whether a change that failed on
+    one node has succeeded on another.
+    """
 
     role: OpenStackDataPlaneRole
     now: datetime
     resources: Mapping[str, NodeServiceResource]
     wholes: Mapping[str, Whole]
     runs: tuple[OpenStackAnsibleEE, ...] = ()
+    settled: Mapping[str, Due] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,7 @@ def candidates_of(service: NodeService, seen: Seen) -> Iterator[Candidate]:
     for name, resource in seen.resources.items():
         record = resource.status.deployment or ServiceRecord(name=service.name)
         is_due = name in seen.wholes
-        due = seen.wholes[name].due if is_due else Due(service.name, record.inputHash, "")
+        due = seen.wholes[name].due if is_due else seen.settled.get(name, Due(service.name, record.inputHash, ""))
         yield Candidate(name, (due,), (record,), is_due, counts=partial(is_for_resource, resource=resource))
 
 
@@ -158,7 +163,16 @@ class Fleet:
         due = ((name, self._find_due(each, around)) for name, each in resources.items())
         wholes = {name: whole for name, whole in due if whole is not None}
         runs = await self._find_runs(role.metadata.namespace, look.all(OpenStackAnsibleEE), context)
-        return Seen(role, clock.now(), resources, wholes, runs)
+        bounded = role.spec.maxUnavailable is not None
+        settled = self._find_settled(resources, around) if bounded and _is_doubtful(resources.values(), wholes) else {}
+        return Seen(role, clock.now(), resources, wholes, runs, settled)
+
+    def _find_settled(self, resources: Mapping[str, NodeServiceResource], around: Sight) -> dict[str, Due]:
+        """Return what the resources to which the service was applied would run."""
+        records = {name: each.status.deployment for name, each in resources.items()}
+        applied = [name for name, record in records.items() if record is not None and is_applied(record)]
+        found = {name: prepare(self.service, resources[name], around, self.around) for name in applied}
+        return {name: whole.due for name, whole in found.items() if not isinstance(whole, Wait)}
 
     def _find_due(self, resource: NodeServiceResource, around: Sight) -> Whole | None:
         """Return what a resource would run now; None if it is applied, or waits for something."""
@@ -188,6 +202,12 @@ class Fleet:
             else:
                 there[key] = found
         return tuple(there.values())
+
+
+def _is_doubtful(resources: Iterable[NodeServiceResource], due: Mapping[str, Whole]) -> bool:
+    """Return whether the service failed on a node while others wait for it."""
+    records = [each.status.deployment for each in resources]
+    return len(due) > 0 and any(record is not None and record.state == "Failed" for record in records)
 
 
 def controller(

@@ -185,6 +185,20 @@ MUTANTS = (
         (f"{SCHEDULE}::test_a_service_that_is_new_to_deployed_nodes_reaches_as_many_at_once_as_any_other",),
     ),
     Mutant(
+        "a broken change goes to one node after the other",
+        f"{DATA_PLANE}/schedule.py",
+        "None if trials is None else trials - changing",
+        "None",
+        (f"{SCHEDULE}::test_a_broken_change_takes_as_many_nodes_as_it_may_and_no_more",),
+    ),
+    Mutant(
+        "a change that succeeded on one compute is held because it failed on others",
+        "stackwright/controllers/node_services/fleet.py",
+        'seen.settled.get(name, Due(service.name, record.inputHash, ""))',
+        'Due(service.name, record.inputHash, "")',
+        (f"{FLEET}::test_a_change_that_fails_on_the_first_computes_goes_to_no_other_until_it_succeeds_on_one",),
+    ),
+    Mutant(
         "a run has an inventory that no Secret holds",
         "stackwright/controllers/dataplane/run_inputs.py",
         "if part and size > left:",

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from random import Random
 
+import msgspec
 import pytest
 
 from stackwright.api.ansibleee import (
@@ -206,6 +207,62 @@ def test_other_inputs_are_tried_at_once() -> None:
 def test_only_nodes_that_serve_are_counted() -> None:
     serving = [Candidate(name, dues("2"), tuple(map(applied, SERVICES))) for name in "abc"]
     assert groups((*serving, candidate("new")), most=2) == [("reach", "a", "b", "new")]
+
+
+def changed(name: str, *records: ServiceRecord) -> Candidate:
+    """A node that serves, or served before the change of `prepare` that it has records of."""
+    before = {each: applied(each) for each in SERVICES} | {record.name: record for record in records}
+    return Candidate(name, (dues()[0], Due("prepare", "prepare-2", "prepare"), dues()[2]), tuple(before.values()))
+
+
+def broken(state: str = "Failed", inputs: str = "prepare-2") -> ServiceRecord:
+    return msgspec.structs.replace(failed("prepare", 1, state=state), inputHash=inputs)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "most", "expected"),
+    [
+        pytest.param((broken(), None, None), 1, ["b"], id="one-that-fails-may-be-broken-itself"),
+        pytest.param((broken(), broken(), None, None), 1, [], id="two-and-no-success-are-the-changes-fault"),
+        pytest.param((broken(), broken(), applied("prepare", "2"), None), 1, ["d"], id="one-success-and-it-goes-on"),
+        pytest.param((broken(), broken(), None, None, None), 3, ["c"], id="only-as-many-as-may-be-lost"),
+        pytest.param((broken(), broken(), broken(), None), 3, [], id="a-whole-batch"),
+        pytest.param((broken("Unreachable"), broken("Unreachable"), None), 1, ["c"], id="dead-machines-say-nothing"),
+        pytest.param((broken("Interrupted"), broken("NotBegun"), None), 1, ["c"], id="lost-runs-say-nothing"),
+        pytest.param((broken(inputs="prepare-1"), broken(inputs="prepare-1"), None), 1, ["a", "b", "c"], id="mended"),
+        pytest.param((broken(), broken(), None, None), None, ["c", "d"], id="without-a-bound-all-at-once"),
+    ],
+)
+def test_a_change_that_fails_on_the_first_nodes_goes_no_further(
+    nodes: tuple[ServiceRecord | None, ...], most: int | None, expected: list[str]
+) -> None:
+    every = [changed(name, *([record] if record else [])) for name, record in zip("abcde", nodes, strict=False)]
+    schedule = plan_runs(every, (), START, most=most)
+    assert [name for run in schedule.runs for name in run.nodes] == expected
+    tried = tuple(name for name, record in zip("abcde", nodes, strict=False) if record)
+    assert dict(schedule.held) == ({} if expected else {"prepare": tried})
+    # What failed is tried again all the same, and tells whether it was mended.
+    assert schedule.again is not None or "a" in expected
+
+
+def test_a_broken_change_takes_as_many_nodes_as_it_may_and_no_more() -> None:
+    wanted = {"reach": "reach-1", "prepare": "prepare-2", "harden": "harden-1"}
+    records = {name: tuple(map(applied, SERVICES)) for name in "abcdefgh"}
+    now = START
+    for _ in range(20):
+        nodes = [changed(name, *records[name]) for name in records]
+        runs = [
+            ended(new, dict.fromkeys(new.nodes, "prepare-2"), now, dict.fromkeys(new.nodes, "Failed"))
+            for new in plan_runs(nodes, (), now, most=3).runs
+        ]
+        records = {name: fold(records[name], wanted, name, runs) for name in records}
+        now += timedelta(minutes=15)
+    assert sum(1 for each in records.values() if any(record.failures for record in each)) == 3
+
+
+def test_a_new_node_is_tried_also_where_a_change_is_held() -> None:
+    new = Candidate("new", changed("new").services, (applied("reach"),))
+    assert groups((changed("a", broken()), changed("b", broken()), changed("c"), new), most=1) == [("prepare", "new")]
 
 
 def test_a_service_that_is_new_to_deployed_nodes_reaches_as_many_at_once_as_any_other() -> None:

@@ -130,6 +130,14 @@ def findings(of: OpenStackDataPlaneNode, *runs: OpenStackAnsibleEE) -> list[Find
     return [each for each in found if isinstance(each, Finding) and each.status != "True"]
 
 
+def test_a_role_says_which_service_goes_to_no_further_node() -> None:
+    every = {name: node(name) for name in "abcde"}
+    (finding,) = roles.find_state(every, {"prepare": ("a", "b", "c", "d")})
+    assert finding.message.endswith(
+        "; prepare goes to no other deployed node, because it failed on a, b, c and 1 more and succeeded on none"
+    )
+
+
 def test_nodes_share_a_run_only_as_long_as_its_inventory_fits_into_a_secret() -> None:
     names = [f"n{number:03}" for number in range(200)]
     every = {name: node(name) for name in names}

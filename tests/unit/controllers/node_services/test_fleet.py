@@ -30,6 +30,7 @@ from stackwright.controllers.node_services.fleet import (
     find_old,
 )
 from stackwright.controllers.node_services.preparation import Whole, prepare
+from stackwright.kube import clock
 from stackwright.kube.builtin import Secret
 from stackwright.kube.resource import Key
 from tests.unit.controllers.node_services.place import AROUND, COMPUTE, compute, inventory, made, node, role, seeing
@@ -119,6 +120,28 @@ def test_max_unavailable_bounds_what_is_changed_at_once(
 ) -> None:
     limited = made(OpenStackDataPlaneRole, "compute", spec={} if most is None else {"maxUnavailable": most})
     assert nodes_of(planned(seen(resources, limited))) == wanted
+
+
+def failing(name: str) -> NodeServiceResource:
+    """Return a compute on which the service failed as it is wanted now."""
+    record = {"name": SERVICE, "inputHash": whole(compute(name=name)).due.inputs, "state": "Failed", "failures": 1}
+    record |= {"sequence": 2, "run": "r", "finishedAt": clock.seconds(NOW)}
+    return msgspec.structs.replace(
+        compute(name=name), status=msgspec.convert({"deployment": record}, type(compute().status))
+    )
+
+
+def test_a_change_that_fails_on_the_first_computes_goes_to_no_other_until_it_succeeds_on_one() -> None:
+    limited = made(OpenStackDataPlaneRole, "compute", spec={"maxUnavailable": 1})
+    broken = (failing("one"), failing("two"), wanting("three", "old"))
+    assert nodes_of(planned(seen(broken, limited))) == []
+    assert nodes_of(planned(seen(broken[1:], limited))) == [["three"]]
+    good = settled("four")
+    fleet = Fleet(COMPUTE, AROUND, Interests(), Gathering(), Backoff())
+    around = seeing(node("four", cell="nova-cell1"), inventory("four"))
+    of_good = fleet._find_settled({"four": good, "one": broken[0]}, around)
+    assert of_good == {"four": whole(good).due}
+    assert nodes_of(planned(seen((*broken, good), limited, settled=of_good))) == [["three"]]
 
 
 def test_a_node_that_another_service_changes_counts_too() -> None:
