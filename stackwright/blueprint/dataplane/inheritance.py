@@ -19,7 +19,7 @@ class Machine:
     """A node as it is meant: its own fields over those of its role.
 
     `variables` are merged by key, the node's over the role's. `address` is empty where the machine would have to be
-    provisioned first.
+    provisioned first. `mounted` is a digest of what `env` and `extra_mounts` take from ConfigMaps and Secrets.
     """
 
     name: str
@@ -32,6 +32,7 @@ class Machine:
     sources: tuple[VariablesSource, ...] = ()
     env: tuple[EnvVar, ...] = ()
     extra_mounts: tuple[VolumeMounts, ...] = ()
+    mounted: str = ""
     network_attachments: tuple[str, ...] = ()
     networks: tuple[IPSetNetwork, ...] = ()
     deploy: bool = True

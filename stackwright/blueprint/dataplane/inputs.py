@@ -1,14 +1,14 @@
 """What a service runs, and the hash of all that it applies to a machine: what does not differ does not run. Pure."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
 from stackwright.api.base import JsonObject
 from stackwright.api.dataplane_service import DataSource, OpenStackDataPlaneService
-from stackwright.api.node_sections import ObjectReference
+from stackwright.api.node_sections import EnvVar, ObjectReference, VolumeMounts
 from stackwright.blueprint.dataplane.addresses import NAME_SERVERS
 from stackwright.blueprint.dataplane.inheritance import Machine
 from stackwright.blueprint.dataplane.variables import Variables
@@ -148,7 +148,39 @@ def _work(work: Work) -> list[str]:
 def _around(machine: Machine) -> list[Any]:
     """Return what a pod has for a machine beside its inventory."""
     parts: list[JsonObject] = [msgspec.to_builtins(part) for part in (*machine.env, *machine.extra_mounts)]
-    return [parts, list(machine.network_attachments), machine.tags, machine.skip_tags]
+    said = [parts, list(machine.network_attachments), machine.tags, machine.skip_tags]
+    return [*said, machine.mounted] if machine.mounted else said
+
+
+def with_mounted(machine: Machine, look: Look) -> Machine:
+    """Return a machine with a digest of what the ConfigMaps and Secrets of its `env` and `extraMounts` contain.
+
+    One that is missing is no reason to wait: it may be optional, and otherwise the run's pod says so.
+    """
+    named = dict.fromkeys(list_mounted(machine.env, machine.extra_mounts))
+    found = [look(kind, name) for kind, name in named]
+    contents = [None if there is None else content_of(there) for there in found]
+    return replace(machine, mounted=fields.digest(contents)) if named else machine
+
+
+def list_mounted(
+    env: Iterable[EnvVar], extra_mounts: Iterable[VolumeMounts]
+) -> Iterator[tuple[type[Secret | ConfigMap], str]]:
+    """Yield the ConfigMaps and Secrets that a pod gets as variables of its environment and as volumes."""
+    values = [each.valueFrom or {} for each in env]
+    volumes = [volume for entry in extra_mounts for volume in entry.volumes]
+    sources = [source for volume in volumes for source in (volume.get("projected") or {}).get("sources") or ()]
+    named: tuple[tuple[type[Secret | ConfigMap], JsonObject | None, str], ...] = (
+        *((Secret, value.get("secretKeyRef"), "name") for value in values),
+        *((ConfigMap, value.get("configMapKeyRef"), "name") for value in values),
+        *((Secret, volume.get("secret"), "secretName") for volume in volumes),
+        *((ConfigMap, volume.get("configMap"), "name") for volume in volumes),
+        *((Secret, source.get("secret"), "name") for source in sources),
+        *((ConfigMap, source.get("configMap"), "name") for source in sources),
+    )
+    for kind, reference, key in named:
+        if reference and reference.get(key):
+            yield kind, str(reference[key])
 
 
 def digest_secret(secret: Secret | None) -> str:

@@ -17,6 +17,7 @@ from stackwright.blueprint.dataplane.inputs import (
     input_hash,
     reach_work,
     resolve_work,
+    with_mounted,
 )
 from stackwright.blueprint.dataplane.schedule import Due
 from stackwright.blueprint.dataplane.variables import Variables, gather
@@ -79,7 +80,7 @@ def prepare(
     addresses = find_unasked(node, machine, look) or find_addresses(machine, look)
     if isinstance(addresses, Wait):
         return addresses
-    machine = reach_by(machine, node, addresses)
+    machine = with_mounted(reach_by(machine, node, addresses), look)
     secret = _key_of(node, machine, look)
     if isinstance(secret, Wait):
         return secret

@@ -19,6 +19,7 @@ from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.base import JsonObject
 from stackwright.api.dataplane_service import DataSource
 from stackwright.blueprint.dataplane.host_keys import KNOWN_HOSTS
+from stackwright.blueprint.dataplane.inputs import list_mounted
 from stackwright.blueprint.dataplane.inventory import INVENTORY_FILE
 from stackwright.controllers.dataplane.preparation import SSH_KEY
 from stackwright.kube import fields
@@ -193,12 +194,8 @@ def _hidden_volumes(run: OpenStackAnsibleEE) -> Iterable[JsonObject]:
 def list_secrets(run: OpenStackAnsibleEE) -> Iterator[str]:
     """Yield the Secrets that a pod gets by its spec: as files, as variables of its environment, and as volumes."""
     yield from (source.secretRef.name for source in run.spec.dataSources if source.secretRef is not None)
-    environment = ((each.valueFrom or {}).get("secretKeyRef") or {} for each in run.spec.env)
-    volumes = [volume for entry in run.spec.extraMounts for volume in entry.volumes]
-    mounted = ((volume.get("secret") or {}).get("secretName") for volume in volumes)
-    sources = [source for volume in volumes for source in (volume.get("projected") or {}).get("sources") or ()]
-    projected = ((source.get("secret") or {}).get("name") for source in sources)
-    yield from (str(name) for name in (*(each.get("name") for each in environment), *mounted, *projected) if name)
+    mounted = list_mounted(run.spec.env, run.spec.extraMounts)
+    yield from (name for kind, name in mounted if kind is Secret)
 
 
 def _items(*names: str) -> JsonObject:

@@ -10,7 +10,14 @@ from stackwright.api.node_service import INPUT_READY, NodeServiceResource, NodeS
 from stackwright.api.pods import VolumeMount
 from stackwright.blueprint import ini
 from stackwright.blueprint.dataplane.inheritance import Machine, inherit
-from stackwright.blueprint.dataplane.inputs import Work, common_key, digest_secret, digest_sources, input_hash
+from stackwright.blueprint.dataplane.inputs import (
+    Work,
+    common_key,
+    digest_secret,
+    digest_sources,
+    input_hash,
+    with_mounted,
+)
 from stackwright.blueprint.dataplane.inventory import INVENTORY_KEY, NAME, read_host, read_hosts
 from stackwright.blueprint.dataplane.node_service import Files, NodeService
 from stackwright.blueprint.dataplane.schedule import Due
@@ -179,7 +186,7 @@ def _assemble(
     renamed = find_other_name(service, machine, variables) or find_other_option(service, machine, spec)
     if renamed is not None:
         return renamed
-    machine = _reach(machine, place[0], spec, sight)
+    machine = with_mounted(_reach(machine, place[0], spec, sight), sight.look)
     key = sight(Secret, machine.key_secret)
     if not has_value(key, SSH_KEY):
         message = f"Secret {machine.key_secret} has no value under the key {SSH_KEY}"

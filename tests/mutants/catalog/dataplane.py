@@ -199,6 +199,13 @@ MUTANTS = (
         (f"{FLEET}::test_a_change_that_fails_on_the_first_computes_goes_to_no_other_until_it_succeeds_on_one",),
     ),
     Mutant(
+        "a changed Secret of a run's environment applies nothing",
+        f"{DATA_PLANE}/inputs.py",
+        "return [*said, machine.mounted] if machine.mounted else said",
+        "return said",
+        ("tests/unit/blueprint/dataplane/test_inputs.py::test_what_a_pod_takes_from_other_objects_is_an_input",),
+    ),
+    Mutant(
         "a run has an inventory that no Secret holds",
         "stackwright/controllers/dataplane/run_inputs.py",
         "if part and size > left:",
