@@ -20,7 +20,7 @@ COMMANDS = {
     "chart": ("stackwright.cli.commands.chart:chart", "Package the charts."),
     "completion": (
         "stackwright.cli.commands.completion:completion",
-        "Print the script with which a shell completes commands.",
+        "Print a shell completion script.",
     ),
     "config": (
         "stackwright.cli.commands.config:config",

@@ -1,4 +1,4 @@
-"""The component template of the library, with what no service of ours says yet: DaemonSets, and what they take."""
+"""The component template of the library: every word of it, also those that few services say, such as DaemonSets."""
 
 import json
 import shutil

@@ -14,7 +14,7 @@ SHELLS = ("bash", "zsh", "fish")
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print the script with which a shell completes commands.
+    """Print a shell completion script.
 
     \b
     bash:  source <(stackwright completion bash)          in ~/.bashrc

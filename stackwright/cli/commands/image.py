@@ -80,7 +80,7 @@ def load(names: tuple[str, ...], debian: str, instance: str) -> None:
     help="The file with the login, as podman login writes it.  [default: where podman and docker keep theirs]",
 )
 def push(names: tuple[str, ...], debian: str, instance: str, **options: Any) -> None:
-    """Push images that are built to a registry. What the registry has already is not sent again.
+    """Push built images to a registry. What the registry has already is not sent again.
 
     \b
       stackwright image push

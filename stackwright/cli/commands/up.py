@@ -61,7 +61,7 @@ class Options:
     "--nodes",
     type=click.IntRange(0, 16),
     metavar="NUMBER",
-    help=f"How many machines to add beside the cluster, which run servers. With 0 and without --cloud, {EXAMPLE} is "
+    help=f"Number of machines to start beside the cluster as computes. With 0 and without --cloud, {EXAMPLE} is "
     f"deployed, whose compute only pretends to run servers.  [default: {NODES}; with --cloud 0]",
 )
 @click.option(
