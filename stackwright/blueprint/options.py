@@ -37,11 +37,12 @@ class OptionFault:
 
 def of(service: Service[Any, Any]) -> Options | None:
     """Return the options that a service knows; None if there is no list."""
-    return _read(service.options) if service.options is not None else None
+    return read(service.options) if service.options is not None else None
 
 
 @cache
-def _read(path: Path) -> Options:
+def read(path: Path) -> Options:
+    """Return a list of options."""
     return option_types.decode(path.read_bytes())
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from stackwright import services
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.blueprint import options
+from stackwright.blueprint.dataplane import snippets
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.service import Service
 from stackwright.blueprint.service_fields import spec_of
@@ -17,15 +18,25 @@ def check(resource: CustomResource, images: Mapping[str, ComponentImage]) -> Obj
     """Return errors for values that a service refuses, warnings for what its list of options only makes likely."""
     errors: list[FieldError] = []
     warnings: list[str] = []
+    for found, certain in _find_faults(resource, images):
+        if found.refused and certain:
+            errors.append(FieldError(found.path, found.sentence))
+        else:
+            guess = "" if certain else " (by the options of the image that Stackwright builds)"
+            warnings.append(f"{found.path}: {found.sentence}{guess}")
+    return Objections(tuple(errors), tuple(warnings))
+
+
+def _find_faults(
+    resource: CustomResource, images: Mapping[str, ComponentImage]
+) -> Iterator[tuple[options.OptionFault, bool]]:
+    """Yield what is wrong with options, and whether that is certain."""
     for service, path, spec in _specs(resource):
         certain = options.certain(spec, images.get(service.image_name))
-        for found in options.find_faults(service, path, spec):
-            if found.refused and certain:
-                errors.append(FieldError(found.path, found.sentence))
-            else:
-                guess = "" if certain else " (by the options of the image that Stackwright builds)"
-                warnings.append(f"{found.path}: {found.sentence}{guess}")
-    return Objections(tuple(errors), tuple(warnings))
+        yield from ((found, certain) for found in options.find_faults(service, path, spec))
+    for on_nodes in services.node_services():
+        if isinstance(resource, on_nodes.kind):
+            yield from snippets.find_faults(on_nodes, resource, images)
 
 
 def _specs(resource: CustomResource) -> Iterator[tuple[Service[Any, Any], str, Any]]:

@@ -5,6 +5,7 @@ Adding an agent for nodes takes such a value, its kind, and its playbook in the 
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from stackwright.api.base import CustomResource, JsonObject, Resource
@@ -32,10 +33,14 @@ class Files:
 
 @dataclass(frozen=True)
 class Image:
-    """An image of the service: the variable that Ansible gets, and the component of the manifest to take it from."""
+    """An image of the service: the variable that Ansible gets, and the component of the manifest to take it from.
+
+    `options` is the list of the options that its program knows, where it reads customServiceConfig.
+    """
 
     variable: str
     component: str
+    options: Path | None = None
 
 
 def _anonymous(_: JsonObject, __: str) -> str:

@@ -9,6 +9,7 @@ from stackwright.api.node_sections import VolumeMounts
 from stackwright.api.node_service import INPUT_READY, NodeServiceResource, NodeServiceSpec
 from stackwright.api.pods import VolumeMount
 from stackwright.blueprint import ini
+from stackwright.blueprint.dataplane import snippets
 from stackwright.blueprint.dataplane.inheritance import Machine, inherit
 from stackwright.blueprint.dataplane.inputs import (
     Work,
@@ -64,7 +65,7 @@ def prepare(service: NodeService, resource: NodeServiceResource, sight: Sight, a
     if isinstance(found, Wait):
         return found
     node, role = found
-    if (wrong := refuse_values(role) or refuse_values(node)) is not None:
+    if (wrong := refuse_values(role) or refuse_values(node) or refuse_own(service, resource, around)) is not None:
         return wrong
     refused = refuse(service, resource, node, role, around) or find_renamed(resource, node)
     if refused is None and not resource.has_begun:
@@ -76,6 +77,12 @@ def prepare(service: NodeService, resource: NodeServiceResource, sight: Sight, a
     if isinstance(files, Wait):
         return files
     return _assemble(service, resource, (node, role), files, sight, around)
+
+
+def refuse_own(service: NodeService, resource: NodeServiceResource, around: Surroundings) -> Wait | None:
+    """Return what the service would not start with: a webhook refuses that, but may have been down."""
+    found = "; ".join(f"{path}: {sentence}" for path, sentence in snippets.problems(service, resource, around.images))
+    return Wait("InvalidInput", found, INPUT_READY, ends=Ends.BY_USER) if found else None
 
 
 def find_node(

@@ -30,6 +30,7 @@ from stackwright.kube.plan import Ends, Wait
 from stackwright.services.neutron import agents
 from stackwright.services.neutron.explanations import CONTROLLERS
 from stackwright.services.neutron.kinds import NeutronAPI, OVNMetadataAgent
+from stackwright.services.neutron.settings import OPTIONS
 
 AGENT = "OVN Metadata agent"
 PATH = "/v2.0/agents"
@@ -130,7 +131,7 @@ NODE_SERVICES = (
         folder="neutron-metadata",
         override="25-neutron-metadata-override.conf",
         images={
-            "ovnMetadataAgentContainerImage": Image("edpm_neutron_metadata_agent_image", "compute"),
+            "ovnMetadataAgentContainerImage": Image("edpm_neutron_metadata_agent_image", "compute", OPTIONS),
             "ovnControllerContainerImage": Image("edpm_ovn_controller_agent_image", "ovn"),
         },
         files=files,

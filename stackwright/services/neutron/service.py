@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import msgspec
 
@@ -15,6 +14,7 @@ from stackwright.blueprint.service import DB_SYNC, Component, Endpoint, Job, Run
 from stackwright.services.neutron import agents, physical, programs
 from stackwright.services.neutron.facts import NEEDS, NeutronFacts
 from stackwright.services.neutron.kinds import NeutronAPI
+from stackwright.services.neutron.settings import OPTIONS
 
 # What Neutron calls by the catalog: Nova, Placement, Ironic and Designate at their own ports, others where the catalog
 # leads.
@@ -107,6 +107,6 @@ SERVICE = Service(
     problems=problems,
     advice=physical.advice,
     tell=tell,
-    options=Path(__file__).with_name("options.json"),
+    options=OPTIONS,
     unread=("networkAttachments",),
 )

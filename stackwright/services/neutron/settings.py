@@ -1,5 +1,7 @@
 """What Neutron's configuration says, beyond Neutron's own defaults."""
 
+from pathlib import Path
+
 from stackwright.blueprint import ini, oslo
 from stackwright.blueprint.facts import IdentityFacts
 from stackwright.blueprint.ini import Ini, Setting
@@ -8,6 +10,7 @@ from stackwright.services.neutron.facts import OVN, NeutronFacts, has_ovn
 from stackwright.services.neutron.kinds import NeutronAPI
 
 STATE = "/var/lib/neutron"
+OPTIONS = Path(__file__).with_name("options.json")
 ROUTERS = "ovn-router"
 SERVICE_PLUGINS = ("qos", ROUTERS, "trunk", "segments", "port_forwarding", "log")
 # The only physical network, unless the user names others.

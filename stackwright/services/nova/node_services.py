@@ -28,6 +28,7 @@ from stackwright.kube import conditions
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Ends, Wait
 from stackwright.services.nova import metadata, migration, outside_compute
+from stackwright.services.nova.api import OPTIONS
 from stackwright.services.nova.kinds.cell import NovaCell
 from stackwright.services.nova.kinds.external_compute import CELL_READY, NovaExternalCompute
 from stackwright.services.nova.kinds.nova import Nova
@@ -210,7 +211,7 @@ NODE_SERVICES = (
         folder="nova",
         override="02-nova-override.conf",
         images={
-            "novaComputeContainerImage": Image("edpm_nova_compute_image", HYPERVISOR),
+            "novaComputeContainerImage": Image("edpm_nova_compute_image", HYPERVISOR, OPTIONS),
             "novaLibvirtContainerImage": Image("edpm_nova_libvirt_image", HYPERVISOR),
         },
         files=files,

@@ -206,6 +206,13 @@ MUTANTS = (
         ("tests/unit/blueprint/dataplane/test_inputs.py::test_what_a_pod_takes_from_other_objects_is_an_input",),
     ),
     Mutant(
+        "a compute is restarted with a configuration that nova-compute refuses",
+        "stackwright/controllers/node_services/preparation.py",
+        " or refuse_own(service, resource, around)",
+        "",
+        ("tests/unit/controllers/node_services/test_deployment.py",),
+    ),
+    Mutant(
         "a run has an inventory that no Secret holds",
         "stackwright/controllers/dataplane/run_inputs.py",
         "if part and size > left:",

@@ -10,6 +10,8 @@ from stackwright.blueprint.images import ComponentImage
 from stackwright.controllers import admission, option_values
 from stackwright.kube.admission.checks import Objections
 from stackwright.services.keystone.kinds import KeystoneAPI
+from stackwright.services.neutron.kinds import OVNMetadataAgent
+from stackwright.services.nova.kinds.external_compute import NovaExternalCompute
 from tests.known import nothing_known
 
 OURS = {"keystone": ComponentImage("keystone:1", ours=True), "glance": ComponentImage("glance:1", ours=True)}
@@ -25,6 +27,37 @@ def keystone(**spec: Any) -> KeystoneAPI:
 def umbrella(**sections: Any) -> Any:
     spec = {"secret": "s", "storageClass": "c", **sections}
     return msgspec.convert({"metadata": {"name": "cloud"}, "spec": spec}, services.control_plane())
+
+
+def on_node(kind: type[Any], text: str, **spec: Any) -> Any:
+    said = {"customServiceConfig": text, **({"cellName": "c"} if kind is NovaExternalCompute else {}), **spec}
+    return msgspec.convert({"metadata": {"name": "compute-0"}, "spec": said}, kind)
+
+
+COMPUTE = {"compute": ComponentImage("ours:1", ours=True)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "sentence"),
+    [
+        pytest.param(NovaExternalCompute, "[DEFAULT]\ndebug = soon\n", "line 2: [DEFAULT] debug", id="nova"),
+        pytest.param(NovaExternalCompute, "[libvirt]\nvirt_type = soon\n", "line 2: [libvirt] virt_type", id="libvirt"),
+        pytest.param(
+            OVNMetadataAgent, "[DEFAULT]\nmetadata_workers = soon\n", "line 2: [DEFAULT] metadata_workers", id="agent"
+        ),
+    ],
+)
+def test_a_service_on_a_node_is_not_replaced_for_a_bad_value(kind: type[Any], text: str, sentence: str) -> None:
+    (error,) = option_values.check(on_node(kind, text), COMPUTE).errors
+    assert (error.field, error.message.startswith(sentence)) == ("spec.customServiceConfig", True)
+    # Who knows what another image accepts?
+    image = "novaComputeContainerImage" if kind is NovaExternalCompute else "ovnMetadataAgentContainerImage"
+    for resource, images in ((on_node(kind, text), {}), (on_node(kind, text, **{image: "mine:1"}), COMPUTE)):
+        found = option_values.check(resource, images)
+        assert found.errors == ()
+        assert len(found.warnings) == 1
+    assert option_values.check(on_node(kind, text, **{image: "ours:1"}), COMPUTE).errors != ()
+    assert option_values.check(on_node(kind, "[DEFAULT]\ndebug = true\n"), COMPUTE) == Objections()
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,9 @@ COMPUTE, AGENT = (
     next(each for each in SERVICES if each.kind is kind) for kind in (NovaExternalCompute, OVNMetadataAgent)
 )
 CELL, METADATA = COMPUTE.annotation, AGENT.annotation
-IMAGES = {name: ComponentImage(f"registry.example/{name}:1") for name in ("ansible-runner", "compute", "ovn")}
+IMAGES = {
+    name: ComponentImage(f"registry.example/{name}:1", ours=True) for name in ("ansible-runner", "compute", "ovn")
+}
 AROUND = Surroundings(SERVICES, IMAGES)
 READY = {"conditions": [{"type": "Ready", "status": "True", "reason": "Ready", "message": "Setup complete"}]}
 

@@ -122,6 +122,24 @@ def after(resource: NodeServiceResource, of: Seen) -> NodeServiceResource:
             "spec.customServiceConfig: host in [DEFAULT]",
             id="another-name-in-a-snippet",
         ),
+        pytest.param(
+            COMPUTE,
+            compute(customServiceConfig="no section here\n"),
+            (),
+            (),
+            "InvalidInput",
+            "spec.customServiceConfig: line 1",
+            id="a-snippet-that-nobody-can-read",
+        ),
+        pytest.param(
+            COMPUTE,
+            compute(customServiceConfig="[DEFAULT]\ndebug = soon\n"),
+            (),
+            (),
+            "InvalidInput",
+            "spec.customServiceConfig: line 2: [DEFAULT] debug",
+            id="a-value-that-nova-refuses",
+        ),
         pytest.param(COMPUTE, compute(), (), ("key",), "SecretMissing", "Secret key", id="no-key"),
         pytest.param(
             COMPUTE, compute(), (), ("dataplanenode-one",), "InventoryNotReady", "host one", id="no-inventory"
