@@ -3,7 +3,8 @@
 A need is one file of this folder. Each of its methods answers one question: what it is resolved to, what it keeps for
 the service, what it claims, what the pods must reach for it, which credentials are not used any more, and how a world
 looks in which it is met. All that deals with needs (the controller, ownership, NetworkPolicies, rights, the umbrella,
-`stackwright render`) asks these methods, so that a further need touches no other file.
+`stackwright render`) asks these methods, so that none of them changes for a further need. A need of something new that
+services provide has its word in `providers.py` besides, and what it yields in `facts.py`.
 """
 
 from abc import ABC, abstractmethod
