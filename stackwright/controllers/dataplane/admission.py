@@ -14,6 +14,7 @@ from stackwright.api.dataplane import (
     OpenStackDataPlaneNode,
     OpenStackDataPlaneRole,
     OpenStackDataPlaneRoleSpec,
+    OpenStackDataPlaneSpec,
 )
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.api.network import IPSet, IPSetSpec, NetConfig
@@ -26,8 +27,11 @@ from stackwright.blueprint.dataplane.inputs import BUNDLED, REACH
 from stackwright.blueprint.dataplane.twins import locate
 from stackwright.controllers.dataplane.preparation import find_deployer
 from stackwright.controllers.known import Known
+from stackwright.controllers.ownership.users import FIELD_MANAGER
 from stackwright.kube.admission.checks import FieldError, Objections
 from stackwright.kube.resource import CustomResource, ObjectMeta
+from stackwright.kube.shapes.belonging import is_made_by_user, tell_made_by_user
+from stackwright.kube.shapes.child import mark_by
 
 _KEY = "ansibleSSHPrivateKeySecret"
 # How many nodes are named that use a role.
@@ -130,7 +134,7 @@ def hold_role(role: CustomResource, known: Known) -> str:
     return f"it is the role of {', '.join(named[:NAMED])}{more}; delete these nodes, or give them another role first"
 
 
-def _check_data_plane(_: CustomResource | None, new: CustomResource, known: Known) -> Objections:
+def _check_data_plane(old: CustomResource | None, new: CustomResource, known: Known) -> Objections:
     assert isinstance(new, OpenStackDataPlane)  # noqa: S101  the table below says for which kind
     namespace = new.metadata.namespace
     roles = {name: _role(name, namespace, spec) for name, spec in new.spec.roles.items()}
@@ -141,7 +145,8 @@ def _check_data_plane(_: CustomResource | None, new: CustomResource, known: Know
         for name, spec in new.spec.nodes.items()
     ]
     ip_sets = _find_ip_sets(namespace, known)
-    errors: list[FieldError] = []
+    before = old.spec if isinstance(old, OpenStackDataPlane) else OpenStackDataPlaneSpec()
+    errors = [*_refuse_taken(new, before, known)]
     told: list[str] = [*_warn_strategy("spec", new.spec.deployStrategy)]
     for name, role in roles.items():
         errors += _refuse_services(f"spec.roles[{name}]", role.spec)
@@ -157,6 +162,25 @@ def _check_data_plane(_: CustomResource | None, new: CustomResource, known: Know
         if node.spec.role not in every:
             told.append(f"{place}.role: there is no role {node.spec.role} yet; the node waits for it")
     return Objections(tuple(errors), tuple(told))
+
+
+def _refuse_taken(new: OpenStackDataPlane, before: OpenStackDataPlaneSpec, known: Known) -> Iterator[FieldError]:
+    """Yield the roles and nodes that another data plane has, or that a user made: this one would delete them.
+
+    Only names that are new are checked: what is there already is refused by the controller, or belongs to it.
+    """
+    namespace = new.metadata.namespace
+    planes = [each for each in known(OpenStackDataPlane, namespace) if each.key != new.key and not each.deleting]
+    for field, kind in (("roles", OpenStackDataPlaneRole), ("nodes", OpenStackDataPlaneNode)):
+        there = {each.metadata.name: each for each in known(kind, namespace) if not each.deleting}
+        for name in sorted(getattr(new.spec, field).keys() - getattr(before, field).keys()):
+            what, path = f"{kind.kind.name} {name}", f"spec.{field}[{name}]"
+            other = next((each.metadata.name for each in planes if name in getattr(each.spec, field)), "")
+            if other:
+                message = f"{what} belongs to OpenStackDataPlane {other}; use another name, or remove it there first"
+                yield FieldError(path, message, "FieldValueDuplicate")
+            elif name in there and is_made_by_user(there[name], mark_by(FIELD_MANAGER)):
+                yield FieldError(path, tell_made_by_user(what, new), "FieldValueDuplicate")
 
 
 def _role(name: str, namespace: str, spec: OpenStackDataPlaneRoleSpec) -> OpenStackDataPlaneRole:

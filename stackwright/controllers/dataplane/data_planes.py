@@ -42,6 +42,7 @@ def _tell(resource: OpenStackDataPlane, deployed: bool) -> OpenStackDataPlaneSta
     read=_read,
     tell=_tell,
     pause=PAUSED,
+    spares_users=True,
 )
 def data_planes(resource: OpenStackDataPlane, _: bool) -> Iterable[Child]:  # noqa: FBT001  the form of `children`
     """Return the roles and nodes of a data plane. What a role does not say of deploying, the data plane does."""

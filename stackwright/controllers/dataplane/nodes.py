@@ -321,6 +321,7 @@ def controller(image: str) -> Controller:
         read=partial(_observe, interests=interests, image=image),
         tell=tell,
         pause=PAUSED,
+        spares_users=True,
     )
     looked_at: tuple[Watch[Any], ...] = (
         # A role's status tells of its nodes: it must not wake all of them again.

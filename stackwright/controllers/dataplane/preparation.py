@@ -6,6 +6,7 @@ import msgspec
 
 from stackwright.api.annotations import DEPLOYED_BY
 from stackwright.api.dataplane import INPUT_READY, OpenStackDataPlaneNode, OpenStackDataPlaneRole
+from stackwright.api.network import IPSet
 from stackwright.blueprint import refused
 from stackwright.blueprint.dataplane.addresses import describe_networks, find_addresses, find_unasked, reach_by
 from stackwright.blueprint.dataplane.host_keys import KNOWN_HOSTS, has_moved, lines_for, name_machine
@@ -24,9 +25,12 @@ from stackwright.blueprint.dataplane.variables import Variables, gather
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.secret_values import has_value, text_of
 from stackwright.controllers.dataplane.name_servers import find_name_servers
+from stackwright.controllers.ownership.users import FIELD_MANAGER
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Ends, Wait
 from stackwright.kube.resource import CustomResource
+from stackwright.kube.shapes.belonging import MADE_BY_USER, is_made_by_user, tell_made_by_user
+from stackwright.kube.shapes.child import mark_by
 
 # The image of the manifest that runs Ansible, and the key of a Secret that has an SSH key.
 IMAGE, SSH_KEY = "ansible-runner", "ssh-privatekey"
@@ -77,7 +81,7 @@ def prepare(
     if not machine.address:
         message = "Machines are not provisioned yet; set ansibleHost, or preProvisioned on the role"
         return Wait("NotProvisioned", message, INPUT_READY, ends=Ends.BY_AUTHOR)
-    addresses = find_unasked(node, machine, look) or find_addresses(machine, look)
+    addresses = find_unasked(node, machine, look) or _find_users(node, machine, look) or find_addresses(machine, look)
     if isinstance(addresses, Wait):
         return addresses
     machine = with_mounted(reach_by(machine, node, addresses), look)
@@ -98,6 +102,15 @@ def prepare(
         Due(work.service, input_hash(work, machine, variables, key), common_key(work, machine)) for work in works
     )
     return Prepared(machine, variables, tuple(services), given)
+
+
+def _find_users(node: OpenStackDataPlaneNode, machine: Machine, look: Look) -> Wait | None:
+    """Return why a node has no addresses: the IPSet of its name is a user's, who may delete it at any time."""
+    ip_set = look(IPSet, machine.name) if machine.networks else None
+    if ip_set is None or not is_made_by_user(ip_set, mark_by(FIELD_MANAGER)):
+        return None
+    message = tell_made_by_user(f"IPSet {machine.name}", node)
+    return Wait(MADE_BY_USER, message, INPUT_READY, ends=Ends.BY_USER)
 
 
 def find_taken(node: OpenStackDataPlaneNode, works: tuple[Work, ...]) -> Wait | None:

@@ -213,6 +213,7 @@ def controller(image: str, backoff: Backoff, gather: float) -> Controller:
         read=partial(observe, interests=interests, memory=memory, image=image, gathering=gathering),
         tell=tell,
         pause=PAUSED,
+        spares_users=True,
     )
     looked_at = interests.watches((OpenStackDataPlaneService, ConfigMap, Secret))
     # Of these there are many, and a role looks at all of them each time.

@@ -51,6 +51,18 @@ def name_files(run: OpenStackAnsibleEE) -> str:
     return f"{run.metadata.name}-files"
 
 
+def is_for_run(there: ConfigMap, run: OpenStackAnsibleEE, ours: str) -> bool:
+    """Return whether a ConfigMap was made for the files of a run. `ours` is the field manager by which we apply.
+
+    What an earlier run of the same name left is taken up, also if it has no owner any more.
+    """
+    owner = there.metadata.controller
+    if owner is not None:
+        return (owner.kind, owner.name) == (run.kind.name, run.metadata.name)
+    managers = {entry.manager for entry in there.metadata.managedFields}
+    return ours in managers and there.metadata.labels.get(RUN_LABEL) == run.metadata.name
+
+
 def describe_files(run: OpenStackAnsibleEE, known_hosts: str = "") -> JsonObject:
     """Return the ConfigMap with what a run's own spec says, and its machines' keys; there are no secrets in it."""
     spec = run.spec

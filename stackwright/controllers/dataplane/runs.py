@@ -216,8 +216,20 @@ def _find_waits(run: OpenStackAnsibleEE, image: str, look: Looker, world: World,
     if other is not None:
         message = f"Job {other.metadata.name} is not of this run, and has its name; this waits until it is gone"
         yield Wait("NameTaken", message, JOB_READY, after=world.poll)
+    if taken := _find_taken(run, look(ConfigMap, run_job.name_files(run)), world):
+        yield Wait("NameTaken", taken, JOB_READY, after=LATE, ends=Ends.BY_USER)
     if busy := _find_busy(run, world):
         yield Wait("NodeBusy", busy, JOB_READY, after=min(BUSY, world.poll))
+
+
+def _find_taken(run: OpenStackAnsibleEE, there: ConfigMap | None, world: World) -> str:
+    """Return why a run cannot write its files: somebody else has a ConfigMap of that name; "" if it can."""
+    if there is None or run_job.is_for_run(there, run, world.context.client.field_manager):
+        return ""
+    return (
+        f"ConfigMap {there.metadata.name} exists, was not created for this run, and is left alone; delete it, or give "
+        "the run another name"
+    )
 
 
 def _is_left(run: OpenStackAnsibleEE, name: str, there: Resource) -> bool:
@@ -368,6 +380,10 @@ async def runs(step: Begin | Discard | GiveUp, world: World) -> None:
 
 async def _begin(step: Begin, world: World) -> None:
     run, client = step.run, world.context.client
+    # Somebody may have made it a moment ago, so that the cache does not have it yet; the apply would take every field.
+    there = await client.find(ConfigMap, run_job.name_files(run), run.metadata.namespace)
+    if taken := _find_taken(run, there, world):
+        raise Retry(taken, reason="NameTaken", condition=JOB_READY)
     # Another run may have begun since this one looked. Nothing is awaited between the question and the claim.
     if busy := _find_busy(run, world):
         raise Retry(busy, reason="NodeBusy", condition=JOB_READY)

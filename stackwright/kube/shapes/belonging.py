@@ -2,7 +2,8 @@
 
 What is kept has no owner that Kubernetes knows of, because it outlives its parent. An annotation says for whom it was
 made: a resource that is made again under the same name finds it, and nobody else takes it. What a user made has no such
-annotation; it is used, and stays the user's.
+annotation; it is used, and stays the user's. What has an owner goes with it. So where a kind spares what users made,
+such an object gets an owner only if a user hands it over, by the same annotation.
 """
 
 from stackwright.kube.errors import Blocked, Retry
@@ -10,6 +11,9 @@ from stackwright.kube.resource import JsonObject, Resource
 
 # On what is kept: for which resource it was made, as Kind/name.
 MADE_FOR = "stackwright/made-for"
+
+# The reason of a refusal because a user made the object.
+MADE_BY_USER = "MadeByUser"
 
 # How often a child that belongs to somebody else is looked at again: its changes wake its owner, not us.
 FOREIGN_SECONDS = 30.0
@@ -33,6 +37,31 @@ def made_for(present: Resource | None, parent: Resource) -> bool:
 def not_anothers(present: Resource, parent: Resource) -> bool:
     """Return whether a kept object was made for the parent, or for nobody that is known: by a user, say."""
     return present.metadata.annotations.get(MADE_FOR, maker_of(parent)) == maker_of(parent)
+
+
+def is_made_by_user(present: Resource, mark: str) -> bool:
+    """Return whether nothing on an object says that we made it, or for whom it is.
+
+    The `mark` is on all that we apply. It stays when an owner is taken away, or is lost with a backup.
+    """
+    annotations = present.metadata.annotations
+    return present.metadata.controller is None and mark not in annotations and MADE_FOR not in annotations
+
+
+def tell_made_by_user(what: str, parent: Resource) -> str:
+    """Return what a user is told of an object that is in the way, and how it is handed over."""
+    who = f"{parent.kind.name} {parent.metadata.name}"
+    return (
+        f"{what} exists, was not created for {who}, and is left alone; use another name or delete it. To hand it over, "
+        f"so that it is changed and deleted with {who}, set its annotation {MADE_FOR}: {maker_of(parent)}"
+    )
+
+
+def refuse_users(what: str, present: Resource | None, parent: Resource, mark: str) -> None:
+    """Refuse to write what a user made: it would get an owner, and be deleted with it."""
+    if present is not None and is_made_by_user(present, mark):
+        # It has no owner, so nothing wakes us when it goes or is handed over.
+        raise Retry(tell_made_by_user(what, parent), reason=MADE_BY_USER, after=FOREIGN_SECONDS)
 
 
 def refuse_elsewhere(what: str, body: JsonObject, parent: Resource) -> None:

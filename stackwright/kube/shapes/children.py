@@ -2,8 +2,8 @@
 
 A field that somebody else set on a child stays theirs: it is left out of the apply, and reported with its manager. A
 child that must outlive its parent is `kept`: it has no owner, and nothing here deletes it. Children of another parent
-are not written (`belonging`). A child that somebody changes back each time, or that the server refuses, is left alone
-for a while (`exchange`, `refusals`).
+are not written, nor what a user made, where a kind says so (`belonging`). A child that somebody changes back each time,
+or that the server refuses, is left alone for a while (`exchange`, `refusals`).
 """
 
 import asyncio
@@ -26,7 +26,14 @@ from stackwright.kube.resource import (
     owner_reference,
 )
 from stackwright.kube.shapes import exchange, refusals, strangers, versions
-from stackwright.kube.shapes.belonging import MADE_FOR, made_for, maker_of, refuse_elsewhere, refuse_foreign
+from stackwright.kube.shapes.belonging import (
+    MADE_FOR,
+    made_for,
+    maker_of,
+    refuse_elsewhere,
+    refuse_foreign,
+    refuse_users,
+)
 from stackwright.kube.shapes.child import (
     Apply,
     Child,
@@ -55,10 +62,12 @@ class Children:
 
     `settled` remembers, of each parent, the children that an apply did not make what was asked for, because the
     server writes it in another way (`500m` for `0.5`) or because others own a part: they are not applied again
-    before something changes.
+    before something changes. `spares_users` says that what a user made under the name of a child is refused, and stays
+    as it is.
     """
 
     owns: tuple[type[Resource], ...]
+    spares_users: bool = False
     settled: dict[Key, dict[ObjectKey, str]] = field(default_factory=dict, init=False, repr=False, compare=False)
     exchanges: Exchanges = field(default_factory=Exchanges, init=False, repr=False, compare=False)
     refusals: Refusals = field(default_factory=Refusals, init=False, repr=False, compare=False)
@@ -118,6 +127,8 @@ class Children:
         name = (parent.key, *item.object_key)
         before = context.store(item.of).get(item.key)
         asked = refusals.asked_of(fields.digest(item.body), before)
+        if self.spares_users and not item.kept:
+            refuse_users(str(item), before, parent, mark_of(context))
         self.refusals.stop(name, asked, time.monotonic())
         absent = before is None
         if left := self.exchanges.rest(name, time.monotonic(), absent=absent):

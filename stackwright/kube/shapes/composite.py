@@ -38,7 +38,8 @@ class Composite(Generic[C, Facts]):
     to be asked again; while it waits for anything, nothing is pruned, because a missing fact is no reason to delete. It
     may be asynchronous, where a program that is as good as pure must be asked. `read` takes from the caches what
     `children` needs to know.
-    `pause` is the annotation that stops the work.
+    `pause` is the annotation that stops the work. `spares_users` says that an object which a user made under the name
+    of a child is refused: as a child it would get an owner, and be deleted with it.
     """
 
     of: type[C]
@@ -47,10 +48,11 @@ class Composite(Generic[C, Facts]):
     read: Callable[[C, Context], Facts] | None = None
     tell: Callable[[C, Facts], CompositeStatus] | None = None
     pause: str = ""
+    spares_users: bool = False
     family: Children = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "family", Children(self.owns))
+        object.__setattr__(self, "family", Children(self.owns, self.spares_users))
 
     def controller(
         self, *, watches: tuple[Watch[Any], ...] = (), reads: tuple[type[Resource], ...] = (), workers: int = 4
@@ -109,12 +111,15 @@ def composite(
     read: Callable[[C, Context], Facts] | None = None,
     tell: Callable[[C, Facts], CompositeStatus] | None = None,
     pause: str = "",
+    spares_users: bool = False,
 ) -> Callable[[Callable[[C, Facts], Found | Awaitable[Found]]], Composite[C, Facts]]:
     """Make the decorated `children` a composite controller of the kind `of`, whose status is a CompositeStatus."""
     if not issubclass(get_type_hints(of)["status"], CompositeStatus):
         raise TypeError(f"{of.kind}: the status of a composite is a CompositeStatus, to show what others overrode")
 
     def shape(children: Callable[[C, Facts], Found | Awaitable[Found]]) -> Composite[C, Facts]:
-        return Composite(of=of, owns=owns, children=children, read=read, tell=tell, pause=pause)
+        return Composite(
+            of=of, owns=owns, children=children, read=read, tell=tell, pause=pause, spares_users=spares_users
+        )
 
     return shape

@@ -13,7 +13,33 @@ REMOVAL = "tests/unit/controllers/node_services/test_removal.py"
 PAGES = "tests/runtime/test_other_api.py"
 ANSWERED = f"{REMOVAL}::test_nothing_is_stopped_before_all_questions_are_answered"
 
+USERS = "tests/unit/controllers/dataplane/test_users_objects.py"
+
 MUTANTS = (
+    Mutant(
+        "a data plane takes a node that a user made, and deletes it one day",
+        "stackwright/controllers/dataplane/data_planes.py",
+        "    spares_users=True,",
+        "",
+        (
+            "tests/unit/controllers/dataplane/test_data_planes.py::"
+            "test_a_node_that_a_user_made_is_neither_changed_nor_owned",
+        ),
+    ),
+    Mutant(
+        "a run takes a ConfigMap of its name that is somebody's",
+        "stackwright/controllers/dataplane/run_job.py",
+        "    managers = {entry.manager for entry in there.metadata.managedFields}",
+        "    managers = {ours}",
+        (f"{USERS}::test_a_run_does_not_take_a_config_map_that_is_not_its_own",),
+    ),
+    Mutant(
+        "a run trusts its cache that nobody has a ConfigMap of its name",
+        "stackwright/controllers/dataplane/runs.py",
+        "    if taken := _find_taken(run, there, world):\n        raise",
+        "    if False:\n        raise",
+        (f"{USERS}::test_a_run_does_not_take_what_a_user_made_a_moment_ago",),
+    ),
     Mutant(
         "a run that failed leaves the inputs of before applied",
         f"{DATA_PLANE}/records.py",

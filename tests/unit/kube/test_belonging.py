@@ -5,7 +5,7 @@ import pytest
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.errors import Retry
 from stackwright.kube.resource import ObjectMeta, OwnerReference, Resource
-from stackwright.kube.shapes.belonging import MADE_FOR, made_for, refuse_foreign
+from stackwright.kube.shapes.belonging import MADE_BY_USER, MADE_FOR, made_for, refuse_foreign, refuse_users
 
 PARENT = ConfigMap(metadata=ObjectMeta(name="parent", namespace="n", uid="1"))
 
@@ -46,6 +46,29 @@ def test_what_may_not(found: Resource, reason: str, words: str) -> None:
     with pytest.raises(Retry, match=words) as refused:
         refuse_foreign("Secret child", found, PARENT)
     assert refused.value.reason == reason
+
+
+MARKED = Secret(metadata=ObjectMeta(name="child", namespace="n", annotations={"mark": "a digest"}))
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        pytest.param(None, id="nothing-is-there"),
+        pytest.param(MARKED, id="we-applied-it-and-it-lost-its-owner"),
+        pytest.param(present("ConfigMap/parent"), id="it-was-handed-over"),
+        pytest.param(present("", owner("parent", "1")), id="it-is-owned-by-us"),
+    ],
+)
+def test_what_may_be_written_where_users_are_spared(found: Resource | None) -> None:
+    refuse_users("Secret child", found, PARENT, "mark")
+
+
+def test_what_a_user_made_is_spared_and_can_be_handed_over() -> None:
+    with pytest.raises(Retry, match="Secret child exists, was not created for ConfigMap parent") as refused:
+        refuse_users("Secret child", present(), PARENT, "mark")
+    assert refused.value.reason == MADE_BY_USER
+    assert str(refused.value).endswith("set its annotation stackwright/made-for: ConfigMap/parent")
 
 
 def test_what_is_made_for_a_parent() -> None:

@@ -6,6 +6,7 @@ import msgspec
 
 from stackwright.api.base import JsonObject
 from stackwright.api.network import IPSet, NetConfig, Reservation
+from stackwright.kube.shapes.child import mark_by
 
 CTLPLANE: JsonObject = {
     "name": "ctlplane",
@@ -68,7 +69,9 @@ def given(name: str, address: str, network: str = "ctlplane") -> IPSet:
     entry = {"network": network, "subnet": "subnet1", "address": address, "serviceNetwork": network}
     ready = {"type": "Ready", "status": "True", "reason": "Ready", "message": ""}
     reservations = [{**entry, "dnsDomain": f"{network}.example.com"}]
-    return ip_set({"name": network}, name=name, status={"reservations": reservations, "conditions": [ready]})
+    found = ip_set({"name": network}, name=name, status={"reservations": reservations, "conditions": [ready]})
+    metadata = msgspec.structs.replace(found.metadata, annotations={mark_by("stackwright"): "as it was applied"})
+    return msgspec.structs.replace(found, metadata=metadata)
 
 
 def reservation(

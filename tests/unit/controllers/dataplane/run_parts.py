@@ -103,6 +103,7 @@ class Server:
         self.deleted: list[tuple[str, str, str]] = []
         # Why it takes no Job; "" if it does.
         self.refuses = ""
+        self.field_manager = "stackwright"
         self.client = self
 
     def store(self, kind: type[Resource]) -> Any:

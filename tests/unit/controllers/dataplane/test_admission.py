@@ -13,6 +13,8 @@ from stackwright.controllers.dataplane import checks
 from stackwright.controllers.dataplane.admission import hold_role
 from stackwright.kube.admission.checks import Objections
 from stackwright.kube.resource import CustomResource, R
+from stackwright.kube.shapes.belonging import MADE_FOR
+from stackwright.kube.shapes.child import mark_by
 from tests.unit.blueprint.addresses.networks import given, net_config
 
 KEY = {"ansibleSSHPrivateKeySecret": "key"}
@@ -173,6 +175,43 @@ def test_a_name_that_another_node_has_is_told() -> None:
 
 def test_a_node_is_no_twin_of_itself() -> None:
     assert check(NODE, ROLE, NODE) == Objections()
+
+
+@pytest.mark.parametrize(
+    ("field", "there", "words"),
+    [
+        pytest.param("nodes", NODE, "OpenStackDataPlaneNode one exists, was not created for", id="a-users-node"),
+        pytest.param("roles", ROLE, "OpenStackDataPlaneRole compute exists, was not created for", id="a-users-role"),
+        pytest.param(
+            "nodes",
+            made(OpenStackDataPlane, "other", nodes={"one": {"role": "compute"}}),
+            "OpenStackDataPlaneNode one belongs to OpenStackDataPlane other",
+            id="a-node-of-another-data-plane",
+        ),
+    ],
+)
+def test_a_data_plane_does_not_take_what_is_somebodys(field: str, there: CustomResource, words: str) -> None:
+    new = plane(roles={"compute": {"nodeTemplate": KEY}}, nodes={"one": {"role": "compute"}})
+    (error,) = check(new, there).errors
+    name = {"nodes": "one", "roles": "compute"}[field]
+    assert error.field == f"spec.{field}[{name}]"
+    assert words in error.message
+    # It may be there since before it was checked; then the controller refuses it.
+    assert not check(new, there, old=new).errors
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        pytest.param({"annotations": {mark_by("stackwright"): "digest"}}, id="that-lost-its-owner"),
+        pytest.param({"annotations": {MADE_FOR: "OpenStackDataPlane/edpm"}}, id="that-was-handed-over"),
+        pytest.param({"deletionTimestamp": "2026-11-17T00:00:00Z"}, id="that-goes"),
+    ],
+)
+def test_a_data_plane_may_have_a_node(metadata: dict[str, Any]) -> None:
+    there = msgspec.structs.replace(NODE, metadata=msgspec.structs.replace(NODE.metadata, **metadata))
+    new = plane(roles={"compute": {"nodeTemplate": KEY}}, nodes={"one": {"role": "compute"}})
+    assert not check(new, there).errors
 
 
 LEAVING = msgspec.structs.replace(

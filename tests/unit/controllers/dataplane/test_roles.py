@@ -251,6 +251,25 @@ def test_a_node_says_which_names_an_older_one_has(host: str, elder: str) -> None
         assert (found.reason, found.message) == ("Ready", "")
 
 
+def test_a_node_does_not_use_the_addresses_of_an_ip_set_that_a_user_made() -> None:
+    network = {"name": "ctlplane", "subnetName": "subnet1"}
+    mine, ours = node("mine", spec={"node": {"networks": [network]}}), given("mine", "192.168.122.102")
+    users = msgspec.structs.replace(ours, metadata=msgspec.structs.replace(ours.metadata, annotations={}))
+    prepared = [
+        nodes.observe(
+            mine,
+            Caches((mine, ROLE, KEY_SECRET, SERVICE, net_config(), ip_set)),  # type: ignore[arg-type]  # as far as it looks
+            Interests(),
+            "image:1",
+        ).prepared
+        for ip_set in (ours, users)
+    ]
+    assert isinstance(prepared[0], Prepared)
+    assert isinstance(prepared[1], Wait)
+    assert (prepared[1].reason, prepared[1].ends) == ("MadeByUser", Ends.BY_USER)
+    assert prepared[1].message.startswith("IPSet mine exists, was not created for OpenStackDataPlaneNode mine")
+
+
 def of_kind(mine: OpenStackDataPlaneNode, seen: nodes.Seen, kind: type[T]) -> list[T]:
     return [each for each in nodes.children(mine, seen) if isinstance(each, kind)]
 
