@@ -227,10 +227,10 @@ MUTANTS = (
         ("tests/unit/controllers/test_service_trials.py",),
     ),
     Mutant(
-        "a StatefulSet without data is never tried",
+        "the image of a StatefulSet without data is not tried",
         "stackwright/controllers/service/trials.py",
-        "if not component.data and not component.trial:",
-        "if not component.data:",
+        "    return serving and _started_with(",
+        "    return bool(component.data or component.trial) and serving and _started_with(",
         ("tests/unit/controllers/test_service_trials.py",),
     ),
     Mutant(
