@@ -220,6 +220,13 @@ MUTANTS = (
         ("tests/unit/services/test_ovn.py::test_an_address_stays_while_the_service_of_a_member_is_away",),
     ),
     Mutant(
+        "a broker gets a value that it does not start with",
+        "stackwright/services/rabbitmq/configuration.py",
+        "if not inside and (problem := value_problem(name, value)):",
+        "if problem := '':",
+        ("tests/unit/services/test_rabbitmq.py",),
+    ),
+    Mutant(
         "a StatefulSet's pods are replaced without a trial",
         "stackwright/controllers/service/trials.py",
         "if component is None or present is None or not is_risky(component, present, body):",
