@@ -174,10 +174,13 @@ class RabbitMqConfig(Value, frozen=True, kw_only=True):
 
 
 class KnownAddress(Value, frozen=True, kw_only=True):
-    """How clients outside the cluster know a Service."""
+    """How clients know a Service, outside the cluster and inside."""
 
     nodePorts: Annotated[dict[str, int], describe("The ports on every node, by the names of the Service's ports.")] = {}
     address: Annotated[str, describe("The address that the load balancer assigned.")] = ""
+    clusterIPs: Annotated[
+        tuple[str, ...], atomic, describe("The addresses inside the cluster; none if the Service has none.")
+    ] = ()
 
 
 class WorkloadStatus(CompositeStatus, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""A Service that comes back keeps the address that clients outside know."""
+"""A Service that comes back keeps the address that clients know, outside the cluster and inside."""
 
 from pathlib import Path
 
@@ -25,6 +25,11 @@ async def public(client: Client, namespace: str, *, after: str = "") -> Service:
     return await eventually(client, Service, "keystone-public", namespace, lambda seen: seen.metadata.uid != after)
 
 
+async def internal(client: Client, namespace: str, *, after: str = "") -> Service:
+    """Return the Service inside the cluster, or the next one after that of a uid."""
+    return await eventually(client, Service, "keystone-internal", namespace, lambda seen: seen.metadata.uid != after)
+
+
 async def rolled(client: Client, namespace: str) -> object:
     """Return what is another when something ran or rolled again."""
     jobs = {job.metadata.uid for job in await client.list(Job, namespace)}
@@ -47,11 +52,21 @@ async def test_a_public_service_that_is_deleted_comes_back_at_the_same_port(
         assert healed.status.apiEndpoints == first.status.apiEndpoints
         assert await rolled(client, namespace) == before
 
+        # The same with the address inside the cluster.
+        inside = await internal(client, namespace)
+        address = inside.spec["clusterIP"]
+        assert first.status.addresses["keystone-internal"].clusterIPs == (address,)
+        await client.delete(Service, "keystone-internal", namespace)
+        inside = await internal(client, namespace, after=inside.metadata.uid)
+        assert inside.spec["clusterIP"] == address
+
         # The same where helm takes all of it away.
         hand = Hand(kubernetes["helm"], apiserver.kubeconfig, tmp_path, namespace)
         await hand("uninstall", "keystone")
         last = await public(client, namespace, after=again.metadata.uid)
         assert last.spec["ports"][0]["nodePort"] == port
+        inside = await internal(client, namespace, after=inside.metadata.uid)
+        assert inside.spec["clusterIP"] == address
         await eventually(
             client,
             KeystoneAPI,
@@ -62,8 +77,36 @@ async def test_a_public_service_that_is_deleted_comes_back_at_the_same_port(
     # What was asked for once is not asked for any more, and stays.
     kept = await public(client, namespace)
     assert (kept.metadata.uid, kept.spec["ports"][0]["nodePort"]) == (last.metadata.uid, port)
+    kept = await internal(client, namespace)
+    assert (kept.metadata.uid, kept.spec["clusterIP"]) == (inside.metadata.uid, address)
     found = await client.list(Event, namespace)
     assert [event.note for event in found if event.reason == "AddressChanged"] == []
+
+
+async def test_an_address_inside_that_somebody_took_meanwhile_is_replaced_and_told(
+    client: Client, namespace: str, kubernetes: dict[str, Path]
+) -> None:
+    await ask(client, namespace)
+    surroundings = environment(kubernetes)
+    async with neighbours.schemas(client, namespace):
+        async with cloud(client, namespace, (SERVICE,), surroundings):
+            await until_ready(client, namespace)
+        service = await internal(client, namespace)
+        address = service.spec["clusterIP"]
+        # While no operator looks.
+        await client.delete(Service, "keystone-internal", namespace)
+        thief = {
+            "metadata": {"name": "thief", "namespace": namespace},
+            "spec": {"clusterIP": address, "ports": [{"port": 1}], "selector": {"a": "b"}},
+        }
+        await client.apply(Service, thief, field_manager="user")
+        async with cloud(client, namespace, (SERVICE,), surroundings):
+            again = await internal(client, namespace, after=service.metadata.uid)
+            other = again.spec["clusterIP"]
+            assert other != address
+            words = f"{other} inside the cluster, and no longer {address}"
+            await told(client, namespace, "keystone", "AddressChanged", words)
+            await until_ready(client, namespace)
 
 
 async def test_a_port_that_somebody_took_meanwhile_is_replaced_and_told(

@@ -158,6 +158,8 @@ def tell(resource: DNSMasq, facts: DNSMasqFacts | None, look: Look) -> Told[DNSM
     name = service_name(resource)
     service = look(builtin.Service, name)
     inside = tuple(each for each in _cluster_addresses(service) if parse_address(each) is not None)
+    # One that is away is about to come back, with the same addresses.
+    inside = resource.status.dnsClusterAddresses if service is None else inside
     found = find_addresses(service)
     offered = resource.status.dnsAddresses
     # All machines are told of a change, so a load balancer that is about to answer again changes nothing.

@@ -127,10 +127,12 @@ def tell(resource: OVNDBCluster, facts: DatabaseFacts | None, look: Look) -> Tol
     present = look(StatefulSet, name)
     # Once it has formed, it is there under its addresses whoever of its members is away.
     formed = bool(status.internalDbAddress) or (present is not None and present.status.get("readyReplicas", 0) > 0)
+    # A Service that somebody deletes comes back with its address. Those who have the address must not wait for that.
+    known = status.internalDbAddress if resource.spec.replicas else ""
     state = look(ConfigMap, f"{name}-state")
     found = msgspec.structs.replace(
         status,
-        internalDbAddress=inside_address(resource, look) if formed else "",
+        internalDbAddress=(inside_address(resource, look) or known) if formed else "",
         dbAddress=outside_address(facts.outside),
     )
     return Told(found, tuple(findings(resource, state.data if state is not None else {})))

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from stackwright.blueprint.service import ConfigFile
+from stackwright.services.rabbitmq.conf_values import value_problem
 from stackwright.services.rabbitmq.kinds import RabbitMq
 
 PORT = 5672
@@ -112,6 +113,8 @@ def conf_problem(text: str) -> str:
         inside = value.count("'''") % 2 == 1
         if not sign or not name or not value or len(name.split()) > 1:
             return f"line {number} is not of the form key = value; the broker would not start"
+        if not inside and (problem := value_problem(name, value)):
+            return f"line {number}: {problem}; the broker would not start"
     return ""
 
 

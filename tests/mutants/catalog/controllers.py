@@ -206,6 +206,27 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a Service that is deleted comes back at another address inside the cluster",
+        "stackwright/controllers/service/addresses.py",
+        "        changed |= _inside_again(spec, known)\n",
+        "",
+        ("tests/unit/controllers/test_service_addresses.py::test_what_a_service_asks_for",),
+    ),
+    Mutant(
+        "a database of OVN has no address while the Service of a member is away",
+        "stackwright/services/ovn/database.py",
+        "(inside_address(resource, look) or known) if formed",
+        "inside_address(resource, look) if formed",
+        ("tests/unit/services/test_ovn.py::test_an_address_stays_while_the_service_of_a_member_is_away",),
+    ),
+    Mutant(
+        "a broker gets a value that it does not start with",
+        "stackwright/services/rabbitmq/configuration.py",
+        "if not inside and (problem := value_problem(name, value)):",
+        "if problem := '':",
+        ("tests/unit/services/test_rabbitmq.py",),
+    ),
+    Mutant(
         "a StatefulSet's pods are replaced without a trial",
         "stackwright/controllers/service/trials.py",
         "if component is None or present is None or not is_risky(component, present, body):",
@@ -213,10 +234,10 @@ MUTANTS = (
         ("tests/unit/controllers/test_service_trials.py",),
     ),
     Mutant(
-        "a StatefulSet without data is never tried",
+        "the image of a StatefulSet without data is not tried",
         "stackwright/controllers/service/trials.py",
-        "if not component.data and not component.trial:",
-        "if not component.data:",
+        "    return serving and _started_with(",
+        "    return bool(component.data or component.trial) and serving and _started_with(",
         ("tests/unit/controllers/test_service_trials.py",),
     ),
     Mutant(

@@ -1,4 +1,4 @@
-"""The addresses by which clients outside know a Service."""
+"""The addresses by which clients know a Service."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -15,6 +15,9 @@ from stackwright.services.memcached.kinds import Memcached, MemcachedStatus
 NOW = datetime(2026, 11, 16, 12, 0, 0, tzinfo=UTC)
 NODE = Node(metadata=ObjectMeta(name="n"), status={"addresses": [{"type": "InternalIP", "address": "10.0.0.1"}]})
 KNOWN = KnownAddress(nodePorts={"api": 30500}, address="10.0.0.9")
+INSIDE = KnownAddress(clusterIPs=("10.96.0.7",))
+BOTH = KnownAddress(clusterIPs=("10.96.0.7", "fd00::7"))
+AGAIN: dict[str, Any] = {"clusterIP": "10.96.0.7", "clusterIPs": ["10.96.0.7"]}
 
 
 def body(kind: str, port: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
@@ -89,6 +92,41 @@ def service(kind: str, port: int, *, address: str = "", made: str = "2026-11-16T
             body("LoadBalancer"),
             id="any-address-is-better-than-none",
         ),
+        pytest.param(body("ClusterIP"), None, INSIDE, body("ClusterIP", **AGAIN), id="the-address-inside-again"),
+        pytest.param({"spec": {}}, None, INSIDE, {"spec": AGAIN}, id="one-without-a-type-has-an-address-inside"),
+        pytest.param(body("NodePort"), None, INSIDE, body("NodePort", **AGAIN), id="one-of-the-nodes-has-one-inside"),
+        pytest.param(
+            body("ClusterIP"),
+            service("ClusterIP", 0, clusterIP="10.96.0.8"),
+            INSIDE,
+            body("ClusterIP"),
+            id="the-address-of-one-that-is-there-cannot-change",
+        ),
+        pytest.param(
+            body("ClusterIP", clusterIP="10.96.0.9"),
+            None,
+            INSIDE,
+            body("ClusterIP", clusterIP="10.96.0.9"),
+            id="the-user-says-the-address-inside",
+        ),
+        pytest.param(
+            body("ClusterIP", clusterIP="None"), None, INSIDE, body("ClusterIP", clusterIP="None"), id="now-headless"
+        ),
+        pytest.param(body("ExternalName"), None, INSIDE, body("ExternalName"), id="now-an-alias"),
+        pytest.param(
+            body("ClusterIP"),
+            None,
+            BOTH,
+            body("ClusterIP", clusterIP="10.96.0.7", clusterIPs=["10.96.0.7", "fd00::7"]),
+            id="of-both-families",
+        ),
+        pytest.param(
+            body("ClusterIP", ipFamilyPolicy="SingleStack"),
+            None,
+            BOTH,
+            body("ClusterIP", ipFamilyPolicy="SingleStack", **AGAIN),
+            id="of-one-family-now",
+        ),
     ],
 )
 def test_what_a_service_asks_for(
@@ -116,6 +154,43 @@ def exposed(rendered: dict[str, Any], present: Service | None = None) -> Exposed
 def test_what_is_known_from_now_on(known: Any, found: Exposed, kept: dict[str, int] | None) -> None:
     after = addresses.keep(known, found)
     assert (after["k"].nodePorts if after else None) == kept
+
+
+@pytest.mark.parametrize(
+    ("found", "kept"),
+    [
+        pytest.param(exposed(body("ClusterIP"), service("ClusterIP", 0, clusterIP="10.96.0.8")), "10.96.0.8", id="new"),
+        pytest.param(exposed(body("ClusterIP"), service("ClusterIP", 0)), "10.96.0.7", id="it-has-none-yet"),
+        pytest.param(exposed(body("ClusterIP")), "10.96.0.7", id="it-is-away"),
+        pytest.param(exposed(body("NodePort")), "10.96.0.7", id="of-another-type"),
+        pytest.param(exposed(body("ClusterIP", clusterIP="None")), None, id="headless"),
+        pytest.param(exposed(body("ExternalName"), service("ExternalName", 0)), None, id="an-alias"),
+    ],
+)
+def test_which_address_inside_is_known_from_now_on(found: Exposed, kept: str | None) -> None:
+    after = addresses.keep({"k": INSIDE}, found)
+    assert (after["k"].clusterIPs if after else None) == ((kept,) if kept else None)
+
+
+@pytest.mark.parametrize(
+    ("rendered", "now", "said"),
+    [
+        (body("ClusterIP"), "10.96.0.7", []),
+        (
+            body("ClusterIP"),
+            "10.96.0.8",
+            ["Service k now has the address 10.96.0.8 inside the cluster, and no longer 10.96.0.7"],
+        ),
+        (body("ClusterIP", clusterIP="10.96.0.8"), "10.96.0.8", []),
+    ],
+    ids=["the-same", "another", "the-user-asked-for-it"],
+)
+def test_a_new_address_inside_is_told(rendered: Any, now: str, said: list[str]) -> None:
+    found = exposed(rendered, service("ClusterIP", 0, clusterIP=now))
+    before = Memcached(status=MemcachedStatus(addresses={"k": INSIDE}))
+    after = MemcachedStatus(addresses=addresses.keep({"k": INSIDE}, found))
+    sentences = list(addresses.moved(before, after, found, (NODE,)))
+    assert [sentence.partition(": the old")[0] for sentence in sentences] == said
 
 
 @pytest.mark.parametrize(

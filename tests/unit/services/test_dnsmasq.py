@@ -183,6 +183,13 @@ def test_an_address_stays_while_a_load_balancer_is_silent() -> None:
         assert getattr(found.status, "dnsAddresses", None) == addresses
 
 
+def test_the_addresses_for_pods_stay_while_the_service_is_away() -> None:
+    before = msgspec.structs.replace(dnsmasq().status, dnsClusterAddresses=("10.96.0.53",))
+    resource = msgspec.structs.replace(dnsmasq(), status=before)
+    found = service.tell(resource, facts(), lambda *_, **__: None)
+    assert getattr(found.status, "dnsClusterAddresses", None) == ("10.96.0.53",)
+
+
 def test_the_service_is_as_the_user_overrides_it() -> None:
     override = {"service": {"metadata": {"annotations": {"pool": "edge"}}, "spec": {"type": "LoadBalancer"}}}
     assert service.values(dnsmasq(override=override), facts()) == {

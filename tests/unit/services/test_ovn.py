@@ -65,6 +65,14 @@ def test_an_address_stays_while_all_members_are_away() -> None:
     assert told.internalDbAddress == "tcp:10.96.0.2:6642"
 
 
+@pytest.mark.parametrize(("replicas", "address"), [(1, "tcp:x"), (0, "")])
+def test_an_address_stays_while_the_service_of_a_member_is_away(replicas: int, address: str) -> None:
+    before = cluster(replicas=replicas)
+    known = msgspec.structs.replace(before, status=msgspec.structs.replace(before.status, internalDbAddress="tcp:x"))
+    told: Any = database.tell(known, FACTS, look_at(FORMED)).status
+    assert told.internalDbAddress == address
+
+
 @pytest.mark.parametrize(
     ("place", "address"),
     [

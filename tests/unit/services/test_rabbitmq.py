@@ -9,6 +9,7 @@ import pytest
 from stackwright.controllers import needs
 from stackwright.kube.resource import ObjectMeta, R
 from stackwright.services.rabbitmq import configuration
+from stackwright.services.rabbitmq.conf_values import FORMS
 from stackwright.services.rabbitmq.kinds import BrokerExternal, Configuration, RabbitMq, RabbitMqSpec
 from stackwright.services.rabbitmq.service import SERVICE, problems
 from tests.unit.blueprint.test_needs import look_at
@@ -123,3 +124,71 @@ def test_what_a_broker_reads_is_taken() -> None:
     )
     resource = RabbitMq(metadata=ObjectMeta(name="rabbitmq"), spec=RabbitMqSpec(rabbitmq=said))
     assert list(problems(resource, nobody)) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("vm_memory_high_watermark.relative = lots", "a number with a decimal point"),
+        ("vm_memory_high_watermark.relative = 1", "a number with a decimal point"),
+        ("vm_memory_high_watermark.relative = .4", "a number with a decimal point"),
+        ("vm_memory_high_watermark.absolute = 2 GB", "a size"),
+        ("disk_free_limit.absolute = much", "a size"),
+        ("frame_max = 128KiB", "a number of bytes"),
+        ("heartbeat = 30s", "a whole number"),
+        ("heartbeat = \u00b2", "a whole number"),
+        ("consumer_timeout = 0", "a whole number above 0"),
+        ("management.http.max_body_size = -1", "not below 0"),
+        ("connection_max = unlimited", "a whole number or infinity"),
+        ("tcp_listen_options.nodelay = yes", "true or false"),
+        ("tcp_listen_options.nodelay = 'on' # fast", "true or false"),
+        ("collect_statistics = all", "one of none, coarse, fine"),
+        ("log.console.level = loud", "one of debug, info"),
+        ("cluster_partition_handling = pause", "one of ignore, pause_minority"),
+    ],
+)
+def test_a_value_of_another_type_is_refused(line: str, words: str) -> None:
+    name = line.partition(" = ")[0]
+    found = configuration.conf_problem(f"# x\n{line}\n")
+    assert found.startswith(f"line 2: {name} is")
+    assert words in found
+    assert found.endswith("the broker would not start")
+
+
+def test_a_refused_value_is_shown_to_nobody() -> None:
+    assert "s3cr3t" not in configuration.conf_problem("heartbeat = s3cr3t\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "vm_memory_high_watermark.relative = 0.4",
+        "vm_memory_high_watermark.relative=0.4 # of the container's",
+        "vm_memory_high_watermark.relative = '0.4'",
+        "vm_memory_high_watermark.relative = $(disk_free_limit.relative)",
+        "vm_memory_high_watermark.absolute = 2GiB",
+        "disk_free_limit.absolute = 50000000",
+        "disk_free_limit.absolute = 1gb",
+        "disk_free_limit.relative = 1.5",
+        "frame_max = 131072",
+        "frame_max = 128KB",
+        "heartbeat = 0",
+        "channel_max = 2047",
+        "connection_max = infinity",
+        "tcp_listen_options.linger.timeout = 0",
+        "log.default.level = none",
+        # What nobody knows here may be anything.
+        "log.file.level = debug",
+        "some.plugin.of.mine = lots",
+        "listeners.tcp.other = 127.0.0.1:5673",
+        "default_vhost = '''\nheartbeat = lots\n'''",
+    ],
+)
+def test_a_value_that_a_broker_reads_is_taken(line: str) -> None:
+    assert configuration.conf_problem(f"{line}\n") == ""
+
+
+def test_our_own_lines_are_taken() -> None:
+    own = files(RabbitMqSpec())["rabbitmq.conf"][1]
+    assert configuration.conf_problem(own) == ""
+    assert sum(line.partition(" = ")[0] in FORMS for line in own.splitlines()) > 10
