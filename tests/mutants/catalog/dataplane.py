@@ -8,12 +8,34 @@ RUNS = "tests/unit/controllers/dataplane/test_runs.py"
 BEGINNINGS = "tests/unit/controllers/dataplane/test_beginnings.py"
 FLEET = "tests/unit/controllers/node_services/test_fleet.py"
 DEPLOYMENT = "tests/unit/controllers/node_services/test_deployment.py"
+STUCK_RUNS = "tests/unit/controllers/dataplane/test_stuck_runs.py"
 ROLES = "tests/unit/controllers/dataplane/test_roles.py"
 REMOVAL = "tests/unit/controllers/node_services/test_removal.py"
 PAGES = "tests/runtime/test_other_api.py"
 ANSWERED = f"{REMOVAL}::test_nothing_is_stopped_before_all_questions_are_answered"
 
 MUTANTS = (
+    Mutant(
+        "an image that nobody can pull reads as if nobody had to act",
+        "stackwright/controllers/dataplane/stuck_runs.py",
+        "ends=Ends.PERHAPS_BY_USER",
+        "ends=Ends.BY_ITSELF",
+        (f"{STUCK_RUNS}::test_a_pod_that_does_not_start_is_a_warning",),
+    ),
+    Mutant(
+        "nobody asks why a run has no pod",
+        "stackwright/controllers/dataplane/stuck_runs.py",
+        "or await _find_refused(run, job, pods, client)",
+        "or None",
+        (f"{STUCK_RUNS}::test_pods_that_the_profile_refuses_are_told_from_the_events_of_the_job",),
+    ),
+    Mutant(
+        "a node waits silently for a run that somebody has to mend",
+        "stackwright/controllers/dataplane/nodes.py",
+        "yield replace(stuck, condition=condition)",
+        "pass",
+        (f"{STUCK_RUNS}::test_a_node_says_what_keeps_the_run_that_has_it",),
+    ),
     Mutant(
         "a run that failed leaves the inputs of before applied",
         f"{DATA_PLANE}/records.py",
