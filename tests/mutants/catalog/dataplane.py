@@ -9,12 +9,27 @@ BEGINNINGS = "tests/unit/controllers/dataplane/test_beginnings.py"
 FLEET = "tests/unit/controllers/node_services/test_fleet.py"
 DEPLOYMENT = "tests/unit/controllers/node_services/test_deployment.py"
 STUCK_RUNS = "tests/unit/controllers/dataplane/test_stuck_runs.py"
+NAME_LENGTHS = "tests/unit/controllers/dataplane/test_name_lengths.py"
 ROLES = "tests/unit/controllers/dataplane/test_roles.py"
 REMOVAL = "tests/unit/controllers/node_services/test_removal.py"
 PAGES = "tests/runtime/test_other_api.py"
 ANSWERED = f"{REMOVAL}::test_nothing_is_stopped_before_all_questions_are_answered"
 
 MUTANTS = (
+    Mutant(
+        "a node may have a name that its Secret cannot have",
+        f"{DATA_PLANE}/name_lengths.py",
+        '("the Secret", SECRET_NAME, LONGEST_NAME)',
+        '("the Secret", NAME, LONGEST_NAME)',
+        (f"{NAME_LENGTHS}::test_the_longest_name_that_is_taken_makes_only_names_and_labels_that_there_can_be",),
+    ),
+    Mutant(
+        "a data plane may have a name that no label can have",
+        f"{DATA_PLANE}/name_lengths.py",
+        '"{}", LABEL_VALUE),),\n    OpenStackDataPlaneNode',
+        '"{}", LONGEST_NAME),),\n    OpenStackDataPlaneNode',
+        (f"{NAME_LENGTHS}::test_the_longest_name_that_is_taken_makes_only_names_and_labels_that_there_can_be",),
+    ),
     Mutant(
         "an image that nobody can pull reads as if nobody had to act",
         "stackwright/controllers/dataplane/stuck_runs.py",
