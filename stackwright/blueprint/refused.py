@@ -14,6 +14,7 @@ from stackwright.blueprint import (
     tls,
     topology_namespaces,
 )
+from stackwright.blueprint.dataplane import name_lengths as machine_names
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.service import Service
@@ -45,7 +46,13 @@ def _of_spec(
 
 def of_values(resource: CustomResource) -> tuple[tuple[str, str], ...]:
     """Return the values that are refused in a resource of any kind: what no object of Kubernetes could have."""
-    return _of_values.recall(resource, None, lambda: (*mounts.problems(resource), *ranges.problems(resource)))
+    return _of_values.recall(resource, None, lambda: tuple(_of_any_kind(resource)))
+
+
+def _of_any_kind(resource: CustomResource) -> Iterator[tuple[str, str]]:
+    yield from mounts.problems(resource)
+    yield from ranges.problems(resource)
+    yield from machine_names.problems(resource)
 
 
 def of_service(service: Service[Any, Any], resource: CustomResource, look: Look) -> Iterator[tuple[str, str]]:

@@ -14,6 +14,7 @@ from stackwright import services
 from stackwright.api import paths
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.blueprint import ranges, refused, taken_ports, without_effect
+from stackwright.blueprint.dataplane import name_lengths as machine_names
 from stackwright.blueprint.look import Look
 from stackwright.controllers.controlplane.resolution import Instance, resolve
 from stackwright.controllers.known import Known
@@ -30,7 +31,7 @@ def check(_: CustomResource | None, new: CustomResource, known: Known) -> Object
     """Return every value that cannot be, wherever it stands; and a warning for each that changes nothing."""
     made = tuple(_resources(new))
     further = ((each.place(path), sentence) for each in made for path, sentence in _of(each.resource, known))
-    found = dict.fromkeys((*ranges.problems(new), *further))
+    found = dict.fromkeys((*ranges.problems(new), *machine_names.problems(new), *further))
     beside = tuple(_made_by(new))
     told = (
         f"{each.place(path)}{sentence}"

@@ -61,13 +61,14 @@ def rights(controllers: Iterable[Controller], blueprints: Iterable[Service[Any, 
             found[controller.kind.kind] |= {"patch"}
     for kind, verbs in _made(blueprints):
         found[kind.kind] |= verbs
+    # Who makes a Job and reads the logs of its pods has to know why there is none.
+    logs = any(controller.logs for controller in controllers)
     # Why pods are refused, only events tell of StatefulSets, DaemonSets and Jobs.
-    found[Event.kind] |= MAKE | ({"list"} if blueprints else set())
+    found[Event.kind] |= MAKE | ({"list"} if blueprints or logs else set())
     inside = {(kind.group, kind.plural): frozenset(verbs) for kind, verbs in found.items() if kind.namespaced}
     outside = {(kind.group, kind.plural): frozenset(verbs) for kind, verbs in found.items() if not kind.namespaced}
     handed = (granted for service in blueprints for granted in HANDED_ON.get(service.name, {}).items())
     inside |= {place: inside.get(place, frozenset()) | verbs for place, verbs in handed}
-    logs = any(controller.logs for controller in controllers)
     return {**inside, **below, **_pods(blueprints, logs=logs)}, outside
 
 

@@ -47,9 +47,13 @@ MARK = "/applied-configuration"
 
 
 def of_wait(wait: Wait, resource: Resource) -> Finding:
-    """Return what a wait of a resource says to the user: an Error where the user must act, else that it waits."""
+    """Return what a wait of a resource says to the user: an Error where the user must act, else that it waits.
+
+    Where the user may have to act, it is a Warning.
+    """
     act = wait.ends is Ends.BY_USER or (wait.ends is Ends.BY_AUTHOR and is_of_user(resource))
-    return Finding(wait.condition, "False", wait.reason, wait.message, "Error" if act else "Info")
+    severity = "Error" if act else "Warning" if wait.ends is Ends.PERHAPS_BY_USER else "Info"
+    return Finding(wait.condition, "False", wait.reason, wait.message, severity)
 
 
 def is_of_user(resource: Resource) -> bool:

@@ -25,12 +25,14 @@ class Ends(Enum):
 
     `BY_ITSELF`: others are at it, and nobody has to act. `BY_AUTHOR`: whoever wrote the resource names something that
     is not there; that is the user, or a parent which is about to make it. `BY_USER`: only the user can end it, such as
-    a broken line in a Secret.
+    a broken line in a Secret. `PERHAPS_BY_USER`: it may pass, but nobody knows that it will, such as an image that a
+    registry does not give: somebody should look.
     """
 
     BY_ITSELF = "by itself"
     BY_AUTHOR = "by its author"
     BY_USER = "by the user"
+    PERHAPS_BY_USER = "by the user, unless it passes"
 
 
 @dataclass(frozen=True)

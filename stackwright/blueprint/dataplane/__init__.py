@@ -6,6 +6,7 @@
     host_keys.py    the keys by which SSH knows machines again
     inputs.py       what a service runs, and the hash of all that it applies to a machine
     records.py      what runs came to, service by service
+    name_lengths.py how long names may be, by what becomes of them
     schedule.py     what runs next, and on which machines together
 
 The rule of this folder: pure, and without a word of any OpenStack service; operators of services use it as well.

@@ -155,7 +155,7 @@ def _around(machine: Machine) -> list[Any]:
 def with_mounted(machine: Machine, look: Look) -> Machine:
     """Return a machine with a digest of what the ConfigMaps and Secrets of its `env` and `extraMounts` contain.
 
-    One that is missing is no reason to wait: it may be optional, and otherwise the run's pod says so.
+    One that is missing is no reason to wait: it may be optional, and otherwise the run says so.
     """
     named = dict.fromkeys(list_mounted(machine.env, machine.extra_mounts))
     found = [look(kind, name) for kind, name in named]

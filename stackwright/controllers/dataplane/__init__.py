@@ -6,6 +6,7 @@
     run_inputs.py   the resources of a run that begins
     runs.py         OpenStackAnsibleEE: one Job, whose log says how each machine fares
     beginnings.py   whether a run has begun, and when it is given up
+    stuck_runs.py   what keeps the pod of a run from starting, and who ends that
     run_job.py      the Job of a run
     run_log.py      what stands in the log of a run
     occupancy.py    which nodes are taken by a run

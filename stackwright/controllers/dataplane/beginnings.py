@@ -10,9 +10,8 @@ from datetime import datetime
 from stackwright.api.ansibleee import RUNNING, OpenStackAnsibleEE
 from stackwright.controllers.dataplane.occupancy import Refused, is_over
 from stackwright.controllers.dataplane.run_logs import has_started
-from stackwright.controllers.service import pods as pod_troubles
 from stackwright.kube.builtin import Job, Pod
-from stackwright.kube.plan import Wait
+from stackwright.kube.plan import Ends, Wait
 
 # After how many seconds a run is given up that does not begin: pulling an image takes minutes at worst, and so does a
 # Job that makes another pod in place of one that failed.
@@ -35,11 +34,17 @@ def has_worked(run: OpenStackAnsibleEE, job: Job | None, pods: Iterable[Pod]) ->
 
 
 def find_late(
-    run: OpenStackAnsibleEE, job: Job, pods: Iterable[Pod], now: datetime, podless: datetime | None = None
+    run: OpenStackAnsibleEE,
+    job: Job,
+    pods: Iterable[Pod],
+    now: datetime,
+    podless: datetime | None = None,
+    trouble: Wait | None = None,
 ) -> str:
     """Return why a run is given up whose pod does not begin to work; "" while there is hope.
 
-    `podless` is since when a run that worked has no pod: a quota may refuse the next one.
+    `podless` is since when a run that worked has no pod: a quota may refuse the next one. `trouble` is what is known of
+    its pods, or why there are none.
     """
     pods = list(pods)
     idle = [pod for pod in pods if is_idle(pod)]
@@ -52,10 +57,9 @@ def find_late(
     if not is_late(run, since, now):
         return ""
     message = f"No pod began to work within {LATE // 60:.0f} minutes"
-    if not idle:
-        return f"{message}; the events of Job {job.metadata.name} say why it makes none"
-    trouble = pod_troubles.trouble(idle)
-    return f"{message}: {trouble}" if trouble else message
+    if trouble is not None and trouble.ends is not Ends.BY_ITSELF:
+        return f"{message}: {trouble.message}"
+    return message if idle else f"{message}; the events of Job {job.metadata.name} say why it makes none"
 
 
 def find_missing(run: OpenStackAnsibleEE, waits: Iterable[Wait], now: datetime) -> str:

@@ -1,7 +1,7 @@
 """OpenStackDataPlaneNode: its inventory as a ConfigMap, and in its status what runs came to on the machine."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -35,6 +35,7 @@ from stackwright.controllers.dataplane.holding import hold, releasing
 from stackwright.controllers.dataplane.name_servers import watch_name_servers
 from stackwright.controllers.dataplane.preparation import Prepared, find_deployer, find_works, prepare
 from stackwright.controllers.looking import Interests, Looker, forgetting
+from stackwright.kube import conditions
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.conditions import READY, Finding
 from stackwright.kube.controller import Context, Controller, Watch
@@ -231,13 +232,24 @@ def children(node: OpenStackDataPlaneNode, seen: Seen) -> Iterable[Child | Wait 
         yield Child(Secret, hold(body, node), INPUT_READY)
     yield _tell_names(seen.taken)
     status = tell(node, seen)
-    yield from find_state(status, deploy=machine.deploy, held_by=find_holding(seen.runs, status.running))
+    held_by = find_holding(seen.runs, status.running)
+    stuck = find_stuck(seen.runs, status.running.run if status.running is not None else held_by)
+    yield from find_state(status, deploy=machine.deploy, held_by=held_by, stuck=stuck)
 
 
 def find_holding(runs: Iterable[OpenStackAnsibleEE], own: RunningService | None) -> str:
     """Return another run that has a node and has not ended, so that none of its own begins; "" if there is none."""
     others = (run.metadata.name for run in runs if not run.finished)
     return next(others, "") if own is None else ""
+
+
+def find_stuck(runs: Iterable[OpenStackAnsibleEE], name: str) -> Finding | None:
+    """Return what somebody has to do so that a run goes on; None where it does so by itself."""
+    run = next((run for run in runs if run.metadata.name == name and not run.finished), None)
+    said = conditions.find(run.status.conditions, READY) if run is not None else None
+    if said is None or said.status == "True" or said.severity not in ("Error", "Warning"):
+        return None
+    return Finding("", "False", said.reason, f"OpenStackAnsibleEE {name}: {said.message}", said.severity)
 
 
 def _tell_names(taken: Mapping[str, str]) -> Finding:
@@ -249,17 +261,20 @@ def _tell_names(taken: Mapping[str, str]) -> Finding:
     return Finding(INPUT_READY, "True", "NameTaken", message, "Warning")
 
 
-def find_state(status: OpenStackDataPlaneNodeStatus, *, deploy: bool, held_by: str = "") -> Iterable[Finding]:
+def find_state(
+    status: OpenStackDataPlaneNodeStatus, *, deploy: bool, held_by: str = "", stuck: Finding | None = None
+) -> Iterable[Finding]:
     """Return what is to say of a node's services: the first that is not applied decides, the others follow.
 
-    `held_by` is a run of somebody else's that has the node.
+    `held_by` is a run of somebody else's that has the node, `stuck` why the run that has the node does not go on.
     """
     left = [record for record in status.services if not is_applied(record)]
     if not left:
         if status.running is not None:
             # It was changed and changed back while a run was under way, which applies what is wanted no more.
             message = f"Service {status.running.name} is being applied"
-            yield Finding(DEPLOYMENT_READY, "False", "Deploying", message, "Info")
+            said = stuck or Finding("", "False", "Deploying", message, "Info")
+            yield replace(said, condition=DEPLOYMENT_READY)
         return
     first = left[0]
     condition = SETUP_READY if first.name == REACH else DEPLOYMENT_READY
@@ -269,6 +284,8 @@ def find_state(status: OpenStackDataPlaneNodeStatus, *, deploy: bool, held_by: s
         yield Finding(condition, "False", "DeployIsOff", message, "Info")
     elif first.failures:
         yield failure_of(first, condition)
+    elif stuck is not None:
+        yield replace(stuck, condition=condition)
     elif held_by:
         message = f"Service {first.name} waits until OpenStackAnsibleEE {held_by}, which has the node, has ended"
         yield Finding(condition, "False", "NodeBusy", message, "Info")

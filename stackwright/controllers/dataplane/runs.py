@@ -40,8 +40,8 @@ from stackwright.controllers.dataplane.occupancy import (
 )
 from stackwright.controllers.dataplane.preparation import IMAGE, find_deployer, refuse_values
 from stackwright.controllers.dataplane.run_logs import RunLogs
+from stackwright.controllers.dataplane.stuck_runs import find_trouble, find_unread
 from stackwright.controllers.looking import Interests, Looker
-from stackwright.controllers.service import pods as pod_troubles
 from stackwright.kube import clock
 from stackwright.kube.builtin import ConfigMap, Job, Pod, Secret
 from stackwright.kube.controller import Context
@@ -74,7 +74,8 @@ class Seen:
 
     `worked` is whether one of its pods may have touched a machine. `given_up` is why none begins, once none has for too
     long; then its Job goes, and it is `going` until nothing is left of that. `leftover` is a Job that could still begin
-    to work although the run has ended. `known_hosts` are the keys of its machines that were recorded before.
+    to work although the run has ended. `known_hosts` are the keys of its machines that were recorded before. `trouble`
+    is what there is to say of its pods, other than that they start or work.
     """
 
     now: datetime
@@ -84,7 +85,7 @@ class Seen:
     job: Job | None = None
     ended: bool | None = None
     progress: run_log.Progress = field(default_factory=run_log.Progress)
-    trouble: str = ""
+    trouble: Wait | None = None
     known_hosts: str = ""
     worked: bool = False
     given_up: str = ""
@@ -156,8 +157,8 @@ async def observe(run: OpenStackAnsibleEE, world: World) -> Seen:
     if ended is not None:
         return Seen(now, world.poll, image, (), job, ended, progress, worked=worked)
     podless = occupancy.miss_pods(run, now, missing=worked and all(is_over(pod) for pod in mine))
-    why = find_late(run, job, mine, now, podless)
-    trouble = pod_troubles.trouble(mine)
+    trouble = await find_trouble(run, job, mine, look, (world.context.client, world.poll))
+    why = find_late(run, job, mine, now, podless, trouble)
     return Seen(now, world.poll, image, (), job, ended, progress, trouble, worked=worked, given_up=why)
 
 
@@ -208,14 +209,18 @@ def _find_waits(run: OpenStackAnsibleEE, image: str, look: Looker, world: World,
     if not image:
         message = f"The image manifest has no {IMAGE}; add it, or set spec.image"
         yield Wait("ImageMissing", message, INPUT_READY, after=LATE, ends=Ends.BY_USER)
+    told: list[tuple[str, str]] = []
     for kind, name in run_job.list_inputs(run):
         found = look(kind, name)
         if found is None or _is_left(run, name, found):
+            told.append((kind.kind.name, name))
             message = f"{kind.kind.name} {name} does not exist"
             yield Wait(f"{kind.kind.name}Missing", message, INPUT_READY, after=LATE, ends=Ends.BY_AUTHOR)
+    unread = find_unread(run, image, look, told)
+    if unread is not None:
+        yield replace(unread, after=LATE)
     if other is not None:
-        message = f"Job {other.metadata.name} is not of this run, and has its name; this waits until it is gone"
-        yield Wait("NameTaken", message, JOB_READY, after=world.poll)
+        yield _wait_for(other, world.poll)
     if taken := _find_taken(run, look(ConfigMap, run_job.name_files(run)), world):
         yield Wait("NameTaken", taken, JOB_READY, after=LATE, ends=Ends.BY_USER)
     if busy := _find_busy(run, world):
@@ -230,6 +235,15 @@ def _find_taken(run: OpenStackAnsibleEE, there: ConfigMap | None, world: World) 
         f"ConfigMap {there.metadata.name} exists, was not created for this run, and is left alone; delete it, or give "
         "the run another name"
     )
+
+
+def _wait_for(other: Job, poll: float) -> Wait:
+    """Return a wait for the Job that has the name of a run. One of an earlier run goes with that."""
+    said, owner = f"Job {other.metadata.name} is not of this run, and has its name", other.metadata.controller
+    if other.deleting or (owner is not None and owner.kind == OpenStackAnsibleEE.kind.name):
+        return Wait("NameTaken", f"{said}; this waits until it is gone", JOB_READY, after=poll)
+    message = f"{said}; delete it if nobody needs it, or create the run under another name"
+    return Wait("NameTaken", message, JOB_READY, after=poll, ends=Ends.BY_USER)
 
 
 def _is_left(run: OpenStackAnsibleEE, name: str, there: Resource) -> bool:
@@ -305,8 +319,8 @@ def decide(run: OpenStackAnsibleEE, seen: Seen) -> Plan:
         return Plan(waits=seen.waits)
     if seen.job is None:
         return Plan(steps=(Begin(run, seen.image, seen.known_hosts, reason="Starting", condition=JOB_READY),))
-    message = seen.trouble or ("Ansible runs" if seen.worked else "Its pod starts")
-    return Plan(waits=(Wait("Running", message, JOB_READY, after=seen.poll),))
+    message = "Ansible runs" if seen.worked else "Its pod starts"
+    return Plan(waits=(seen.trouble or Wait("Running", message, JOB_READY, after=seen.poll),))
 
 
 def _give_up(run: OpenStackAnsibleEE, seen: Seen) -> Plan:

@@ -20,12 +20,13 @@ from stackwright.api.node_service import (
 from stackwright.blueprint.dataplane.node_service import NodeService
 from stackwright.blueprint.dataplane.records import find_running, fold, is_for_resource
 from stackwright.blueprint.providers import Sight
-from stackwright.controllers.dataplane.nodes import failure_of, find_holding, is_applied
+from stackwright.controllers.dataplane.nodes import failure_of, find_holding, find_stuck, is_applied
 from stackwright.controllers.needs import sight
 from stackwright.controllers.node_services.preparation import Whole, prepare
 from stackwright.controllers.node_services.signs import find_address
 from stackwright.controllers.node_services.steps import World, find_runs
 from stackwright.kube import conditions
+from stackwright.kube.conditions import Finding
 from stackwright.kube.plan import Ends, Plan, Wait
 
 _SOON = (
@@ -104,12 +105,12 @@ def decide(service: NodeService, resource: NodeServiceResource, seen: Seen) -> P
         return Plan(waits=(seen.whole,))
     record, running = record_of(service, resource, seen), running_of(service, resource, seen)
     if running is not None:
-        return Plan(waits=(_tell_deploying(record, "Ansible runs"),))
+        return Plan(waits=(_tell_deploying(record, "Ansible runs", find_stuck(seen.runs, running.run)),))
     if is_applied(record):
         return Plan(waits=tuple(_find_down(resource, seen)))
     other = find_holding(seen.runs, running)
     soon = f"Waits until OpenStackAnsibleEE {other}, which has the node, has ended" if other else _SOON
-    return Plan(waits=seen.waits or (_tell_deploying(record, soon),))
+    return Plan(waits=seen.waits or (_tell_deploying(record, soon, find_stuck(seen.runs, other)),))
 
 
 def find_waits(
@@ -126,12 +127,16 @@ def find_waits(
         yield Wait("NodeNotReady", message, NODE_READY)
 
 
-def _tell_deploying(record: ServiceRecord, otherwise: str) -> Wait:
-    """Return a wait for a run. One that failed is tried again by itself; why it failed is said all the same."""
-    if not record.failures:
+def _tell_deploying(record: ServiceRecord, otherwise: str, stuck: Finding | None) -> Wait:
+    """Return a wait for a run. One that failed is tried again by itself; why it failed is said all the same.
+
+    `stuck` is what somebody has to do so that the run goes on.
+    """
+    said = failure_of(record, DEPLOYMENT_READY) if record.failures else stuck
+    if said is None:
         return Wait("Deploying", otherwise, DEPLOYMENT_READY)
-    failure = failure_of(record, DEPLOYMENT_READY)
-    return Wait(failure.reason, failure.message, DEPLOYMENT_READY, ends=Ends.BY_USER)
+    ends = Ends.BY_USER if said.severity == "Error" else Ends.PERHAPS_BY_USER
+    return Wait(said.reason, said.message, DEPLOYMENT_READY, ends=ends)
 
 
 def _find_down(resource: NodeServiceResource, seen: Seen) -> Iterable[Wait]:

@@ -8,6 +8,8 @@ RUNS = "tests/unit/controllers/dataplane/test_runs.py"
 BEGINNINGS = "tests/unit/controllers/dataplane/test_beginnings.py"
 FLEET = "tests/unit/controllers/node_services/test_fleet.py"
 DEPLOYMENT = "tests/unit/controllers/node_services/test_deployment.py"
+STUCK_RUNS = "tests/unit/controllers/dataplane/test_stuck_runs.py"
+NAME_LENGTHS = "tests/unit/controllers/dataplane/test_name_lengths.py"
 ROLES = "tests/unit/controllers/dataplane/test_roles.py"
 REMOVAL = "tests/unit/controllers/node_services/test_removal.py"
 PAGES = "tests/runtime/test_other_api.py"
@@ -39,6 +41,41 @@ MUTANTS = (
         "    if taken := _find_taken(run, there, world):\n        raise",
         "    if False:\n        raise",
         (f"{USERS}::test_a_run_does_not_take_what_a_user_made_a_moment_ago",),
+    ),
+    Mutant(
+        "a node may have a name that its Secret cannot have",
+        f"{DATA_PLANE}/name_lengths.py",
+        '("the Secret", SECRET_NAME, LONGEST_NAME)',
+        '("the Secret", NAME, LONGEST_NAME)',
+        (f"{NAME_LENGTHS}::test_the_longest_name_that_is_taken_makes_only_names_and_labels_that_there_can_be",),
+    ),
+    Mutant(
+        "a data plane may have a name that no label can have",
+        f"{DATA_PLANE}/name_lengths.py",
+        '"{}", LABEL_VALUE),),\n    OpenStackDataPlaneNode',
+        '"{}", LONGEST_NAME),),\n    OpenStackDataPlaneNode',
+        (f"{NAME_LENGTHS}::test_the_longest_name_that_is_taken_makes_only_names_and_labels_that_there_can_be",),
+    ),
+    Mutant(
+        "an image that nobody can pull reads as if nobody had to act",
+        "stackwright/controllers/dataplane/stuck_runs.py",
+        "ends=Ends.PERHAPS_BY_USER",
+        "ends=Ends.BY_ITSELF",
+        (f"{STUCK_RUNS}::test_a_pod_that_does_not_start_is_a_warning",),
+    ),
+    Mutant(
+        "nobody asks why a run has no pod",
+        "stackwright/controllers/dataplane/stuck_runs.py",
+        "or await _find_refused(run, job, pods, client)",
+        "or None",
+        (f"{STUCK_RUNS}::test_pods_that_the_profile_refuses_are_told_from_the_events_of_the_job",),
+    ),
+    Mutant(
+        "a node waits silently for a run that somebody has to mend",
+        "stackwright/controllers/dataplane/nodes.py",
+        "yield replace(stuck, condition=condition)",
+        "pass",
+        (f"{STUCK_RUNS}::test_a_node_says_what_keeps_the_run_that_has_it",),
     ),
     Mutant(
         "a run that failed leaves the inputs of before applied",

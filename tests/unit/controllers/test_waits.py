@@ -9,7 +9,9 @@ import pytest
 from stackwright.kube.plan import Ends
 
 ROOT = Path(__file__).parents[3] / "stackwright"
-ITSELF, AUTHOR, USER = Ends.BY_ITSELF.name, Ends.BY_AUTHOR.name, Ends.BY_USER.name
+ITSELF, AUTHOR, USER, PERHAPS = (
+    each.name for each in (Ends.BY_ITSELF, Ends.BY_AUTHOR, Ends.BY_USER, Ends.PERHAPS_BY_USER)
+)
 # What a function is told by whoever calls it.
 GIVEN = "ends"
 
@@ -33,8 +35,6 @@ WHO_ENDS = {
     "MariaDBServerGoing": {ITSELF},
     "MariaDBServerNotReady": {ITSELF},
     "MemcachedNotReady": {ITSELF},
-    # A Job of an earlier run goes with that one.
-    "NameTaken": {ITSELF},
     "NodeAddressMissing": {ITSELF},
     "NodeBusy": {ITSELF},
     "NodeNotReady": {ITSELF},
@@ -71,6 +71,10 @@ WHO_ENDS = {
     # snippet is the user's, whoever handed its name down.
     "ServiceMissing": {ITSELF, AUTHOR},
     "SecretMissing": {GIVEN, AUTHOR, USER},
+    # A Job of an earlier run goes with that one; any other is for somebody to delete.
+    "NameTaken": {ITSELF, USER},
+    # A node may get room, and a registry may answer again.
+    "PodTrouble": {PERHAPS},
     # Only the user can mend it.
     "BindingChanged": {USER},
     "ChartMissing": {USER},

@@ -20,7 +20,7 @@ from stackwright.controllers.dataplane.run_logs import RunLogs
 from stackwright.controllers.looking import Interests
 from stackwright.kube.builtin import Job, Pod
 from stackwright.kube.errors import Denied
-from stackwright.kube.resource import JsonObject, Key, OwnerReference, Resource
+from stackwright.kube.resource import JsonObject, Key, OwnerReference, R, Resource
 
 MIDNIGHT = "2026-11-16T00:00:00Z"
 
@@ -101,6 +101,7 @@ class Server:
     def __init__(self, *objects: Resource) -> None:
         self.objects = list(objects)
         self.deleted: list[tuple[str, str, str]] = []
+        self.asked: list[str] = []
         # Why it takes no Job; "" if it does.
         self.refuses = ""
         self.field_manager = "stackwright"
@@ -118,6 +119,11 @@ class Server:
     async def find(self, kind: type[Resource], name: str, namespace: str) -> Any:
         return self.store(kind).get(Key(namespace, name))
 
+    async def list(self, kind: type[Resource], namespace: str, *, fields: str) -> list[Any]:
+        assert namespace == "openstack"
+        self.asked.append(fields)
+        return [each for each in self.objects if isinstance(each, kind)]
+
     async def apply(self, _: type[Resource], body: JsonObject) -> None:
         assert body
 
@@ -131,6 +137,11 @@ class Server:
     ) -> None:
         assert (await self.find(kind, name, namespace)).metadata.uid == uid
         self.deleted.append((kind.kind.name, name, propagation))
+
+
+def look_at_nothing(kind: type[R], name: str, *, namespace: str = "") -> R | None:
+    """Look where no object is."""
+    return None
 
 
 def world(server: Server, image: str = "image") -> runs.World:

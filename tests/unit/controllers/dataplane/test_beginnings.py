@@ -12,11 +12,22 @@ from stackwright.api.base import ObjectMeta
 from stackwright.blueprint.secret_values import encode
 from stackwright.controllers.dataplane import runs
 from stackwright.controllers.dataplane.beginnings import LATE, find_late, find_missing, has_worked
+from stackwright.controllers.dataplane.stuck_runs import find_stuck
 from stackwright.kube.builtin import Job, Pod, Secret
 from stackwright.kube.errors import Blocked, Denied
 from stackwright.kube.plan import Wait
 from stackwright.kube.resource import OwnerReference
-from tests.unit.controllers.dataplane.run_parts import Server, job, owned, owner, run, waiting, worked, world
+from tests.unit.controllers.dataplane.run_parts import (
+    Server,
+    job,
+    look_at_nothing,
+    owned,
+    owner,
+    run,
+    waiting,
+    worked,
+    world,
+)
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 # A pod that ended: a Job that replaces it has not failed.
@@ -66,7 +77,8 @@ def test_whether_a_pod_may_have_touched_a_machine(
 def test_a_run_whose_pod_does_not_begin_is_given_up(
     of: OpenStackAnsibleEE, pods: list[Pod], minutes: int, late: str
 ) -> None:
-    why = find_late(of, job("a"), pods, NOW + timedelta(minutes=minutes))
+    trouble = find_stuck(of, job("a"), pods, look_at_nothing, 2.0)
+    why = find_late(of, job("a"), pods, NOW + timedelta(minutes=minutes), trouble=trouble)
     assert bool(why) is bool(late)
     assert late in why
 

@@ -19,7 +19,7 @@ from stackwright.controllers.node_services import fleet
 from stackwright.controllers.node_services.deployment import Seen, decide, find_waits, observe, tell
 from stackwright.controllers.node_services.preparation import Whole, prepare
 from stackwright.kube.builtin import ConfigMap
-from stackwright.kube.plan import Wait
+from stackwright.kube.plan import Ends, Wait
 from stackwright.kube.resource import Condition, Resource
 from stackwright.services.nova.kinds.cell import NovaCell
 from stackwright.services.nova.kinds.nova import Nova
@@ -307,6 +307,21 @@ def test_it_says_which_run_it_waits_for() -> None:
     assert (wait.reason, "OpenStackAnsibleEE theirs, which has the node" in wait.message) == ("Deploying", True)
     (wait,) = decide(COMPUTE, compute(), seen(compute())).waits
     assert "maxUnavailable" in wait.message
+
+
+@pytest.mark.parametrize(("severity", "ends"), [("Error", Ends.BY_USER), ("Warning", Ends.PERHAPS_BY_USER)])
+@pytest.mark.parametrize("whose", ["its-own", "of-a-user"])
+def test_it_says_what_keeps_the_run_that_has_its_node(whose: str, severity: str, ends: Ends) -> None:
+    resource = compute()
+    run = begin(COMPUTE, resource)
+    said = Condition(type="Ready", status="False", severity=severity, reason="FailedCreate", message="no pods")
+    stuck = msgspec.structs.replace(run, status=msgspec.structs.replace(run.status, conditions=(said,)))
+    if whose == "of-a-user":
+        metadata = msgspec.structs.replace(stuck.metadata, ownerReferences=())
+        stuck = msgspec.structs.replace(stuck, metadata=metadata)
+    (wait,) = decide(COMPUTE, resource, seen(resource, runs=(stuck,))).waits
+    assert (wait.reason, wait.ends) == ("FailedCreate", ends)
+    assert wait.message == f"OpenStackAnsibleEE {run.metadata.name}: no pods"
 
 
 async def test_a_cell_whose_database_is_down_takes_no_readiness_away() -> None:
