@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from stackwright.api.node_service import NodeServiceResource
-from stackwright.blueprint import admission, options, refused
+from stackwright.blueprint import admission, options
 from stackwright.blueprint.dataplane.node_service import NodeService
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.options import OptionFault
@@ -32,7 +32,6 @@ def problems(
     service: NodeService, resource: NodeServiceResource, images: Mapping[str, ComponentImage]
 ) -> Iterator[tuple[str, str]]:
     """Yield the path of each value that is refused, and why. A webhook refuses it, but may have been down."""
-    yield from refused.of_values(resource)
     yield from admission.problems(resource)
     found = find_faults(service, resource, images)
     yield from ((fault.path, fault.sentence) for fault, certain in found if certain and fault.refused)
