@@ -93,8 +93,10 @@ def hold_back(
 def is_risky(component: Component[Any, Any], present: StatefulSet, wanted: JsonObject) -> bool:
     """Return whether a change would replace pods that serve by pods with another image or configuration.
 
-    An image is tried for every component: also that of a cache may not exist, and then the one pod would not come back.
+    A component without data that says no trial, such as a cache, is not tried, because it recovers quickly.
     """
+    if not component.data and not component.trial:
+        return False
     serving = present.status.get("readyReplicas", 0) > 0 and wanted["spec"].get("replicas", 1) > 0
     return serving and _started_with(component, present.spec["template"]) != _started_with(
         component, wanted["spec"]["template"]

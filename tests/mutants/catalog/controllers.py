@@ -234,10 +234,10 @@ MUTANTS = (
         ("tests/unit/controllers/test_service_trials.py",),
     ),
     Mutant(
-        "the image of a StatefulSet without data is not tried",
+        "a StatefulSet without data is never tried",
         "stackwright/controllers/service/trials.py",
-        "    return serving and _started_with(",
-        "    return bool(component.data or component.trial) and serving and _started_with(",
+        "if not component.data and not component.trial:",
+        "if not component.data:",
         ("tests/unit/controllers/test_service_trials.py",),
     ),
     Mutant(
