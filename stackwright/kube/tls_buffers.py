@@ -35,7 +35,7 @@ def share() -> None:
     if is_emptied_at_once(protocol.buffer_updated):
         protocol.max_size = OWN
         # The class of each connection, which asyncio lets nobody choose.
-        protocol.get_buffer = _get_buffer  # type: ignore[method-assign,assignment]
+        protocol.get_buffer = _get_buffer  # type: ignore[method-assign,assignment]  # no other way in, as said above
 
 
 def is_emptied_at_once(updated: Callable[..., object]) -> bool:

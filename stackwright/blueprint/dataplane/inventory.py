@@ -6,11 +6,10 @@ from typing import Any
 import yaml
 
 from stackwright.blueprint.dataplane.inheritance import Machine
+from stackwright.kube import documents
 
 # The key of ConfigMaps with an inventory, and the file in a run.
 INVENTORY_KEY, INVENTORY_FILE = "inventory", "hosts.yaml"
-# libyaml's, where PyYAML was built with it: four times as fast, and an inventory is read in every pass of a service.
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # How the objects with a node's inventory are named.
 NAME = "dataplanenode-{}"
 SECRET_NAME = "dataplanenode-{}-secret"  # noqa: S105  the name of an object
@@ -44,7 +43,8 @@ def read_host(inventory: str, host: str) -> dict[str, Any] | None:
 def read_hosts(inventory: str) -> dict[str, dict[str, Any]]:
     """Return the hosts of an inventory, each with all its variables; none if it cannot be read."""
     try:
-        said: Any = yaml.load(inventory, Loader=_Loader)  # noqa: S506  both are safe
+        # Read quickly, because every pass of a service on a node does.
+        (said,) = documents.read(inventory)
         return {str(name): dict(variables or {}) for name, variables in said["all"]["hosts"].items()}
     except (yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError):
         return {}

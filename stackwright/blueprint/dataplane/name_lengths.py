@@ -12,9 +12,10 @@ from stackwright.api.dataplane import DATA_PLANE_LABEL, OpenStackDataPlane, Open
 from stackwright.api.forms import LONGEST_NAME
 from stackwright.api.node_service import NodeServiceResource
 from stackwright.blueprint.dataplane.inventory import NAME, SECRET_NAME
+from stackwright.blueprint.name_lengths import DNS_LABEL
 
-# The longest value of a label; also the name of a Job is one, of its pods. The parts of a host name are as long.
-LABEL_VALUE = DNS_LABEL = 63
+# The longest value of a label; also the name of a Job is one, of its pods.
+LABEL_VALUE = DNS_LABEL
 
 # What is named after a resource: what it is, how it is called, and how long that may be.
 _Becomes = tuple[tuple[str, str, int], ...]
