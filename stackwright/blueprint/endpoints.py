@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from stackwright.blueprint.facts import Endpoints
-from stackwright.blueprint.outside import is_url_inside
+from stackwright.blueprint.outside_addresses import is_url_inside
 from stackwright.kube.builtin import Node, Service
 from stackwright.kube.plan import Wait
 

@@ -15,7 +15,7 @@ from stackwright.blueprint import mounts, tls, topology_namespaces
 from stackwright.blueprint.images import ComponentImage
 from stackwright.controllers import addresses, database_names, doors, option_values, ownership, topologies
 from stackwright.controllers.dataplane import admission as dataplane_admission
-from stackwright.controllers.known import Known
+from stackwright.controllers.surroundings import Known
 from stackwright.kube.admission.checks import FieldError, Objections, Webhook
 from stackwright.kube.resource import CustomResource, JsonObject
 

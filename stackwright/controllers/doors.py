@@ -13,12 +13,12 @@ import msgspec
 from stackwright import services
 from stackwright.api import paths
 from stackwright.api.controlplane import OpenStackControlPlane
-from stackwright.blueprint import ranges, refused, taken_ports, without_effect
+from stackwright.blueprint import ranges, refusals, taken_ports, without_effect
 from stackwright.blueprint.dataplane import name_lengths as machine_names
 from stackwright.blueprint.look import Look
 from stackwright.controllers.controlplane.resolution import Instance, resolve
-from stackwright.controllers.known import Known
 from stackwright.controllers.needs import sight
+from stackwright.controllers.surroundings import Known
 from stackwright.kube import builtin
 from stackwright.kube.admission.checks import FieldError, Objections
 from stackwright.kube.builtin import StorageClass
@@ -97,7 +97,7 @@ def _advice(resource: CustomResource, known: Known, beside: tuple[CustomResource
 def _of(resource: CustomResource, known: Known) -> Iterator[Problem]:
     blueprint = services.blueprint_of(type(resource))
     if blueprint is not None:
-        yield from refused.of_service(blueprint, resource, _look(resource, known))
+        yield from refusals.of_service(blueprint, resource, _look(resource, known))
     # A port of the nodes is there once in a cluster.
     yield from taken_ports.problems(resource, known(builtin.Service, None))
 

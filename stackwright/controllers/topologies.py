@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from stackwright import services
 from stackwright.api.topology import find_references
-from stackwright.controllers.known import Known
+from stackwright.controllers.surroundings import Known
 from stackwright.kube.conditions import is_of_user
 from stackwright.kube.resource import CustomResource
 

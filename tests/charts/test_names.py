@@ -12,7 +12,7 @@ from stackwright.blueprint.service import Service
 from stackwright.controllers.ownership import Around, claims
 from stackwright.kube import documents
 from tests.charts.conftest import CHARTS, VALUES, Helm
-from tests.known import nothing_known
+from tests.surroundings import nothing_known
 from tests.unit.controllers.ownership.making import made
 
 # What the values of a chart ask for beyond what a resource says by itself.

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 import pytest
 
-from stackwright.controllers.looking import Interests
+from stackwright.controllers.looks import Interests
 from stackwright.kube import conditions
 from stackwright.kube.builtin import ConfigMap, Role, RoleBinding
 from stackwright.kube.client import Client

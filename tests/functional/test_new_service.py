@@ -276,7 +276,7 @@ def test_a_folder_checks_resources_of_others(checkout: Checkout) -> None:
 import msgspec
 from stackwright.api.rabbitmq import TransportURL
 from stackwright.controllers import admission
-from stackwright.controllers.known import nothing_known
+from stackwright.controllers.surroundings import nothing_known
 from stackwright import services
 
 (webhook,) = admission.webhooks((TransportURL,), nothing_known, services.checks())

@@ -19,7 +19,7 @@ from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.mariadb.kinds import Galera
 from tests.functional.definitions import defined
 from tests.functional.watching import PATIENCE
-from tests.known import nothing_known
+from tests.surroundings import nothing_known
 
 KINDS = (KeystoneAPI, Galera)
 SPECS: dict[type[Any], dict[str, str]] = {

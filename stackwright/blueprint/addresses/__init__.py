@@ -2,7 +2,7 @@
 
     subnets.py     networks and subnets as values to compute with
     allocation.py  which addresses an IPSet has, and which it takes next
-    refused.py     what is wrong with a NetConfig or an IPSet, and with a change of one
+    refusals.py    what is wrong with a NetConfig or an IPSet, and with a change of one
     names.py       names of addresses, and the file that a name server reads
 
 The rule of this folder: it is pure. Resources go in; decisions and sentences come out.

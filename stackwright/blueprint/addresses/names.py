@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from stackwright.api.network import DNSDataSpec, DNSHost
-from stackwright.blueprint.addresses.refused import Problem
+from stackwright.blueprint.addresses.refusals import Problem
 from stackwright.blueprint.addresses.subnets import parse_address
 
 

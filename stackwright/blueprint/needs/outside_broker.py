@@ -5,7 +5,7 @@ from typing import Any
 
 from stackwright.blueprint.facts import BrokerFacts, OutsideFacts
 from stackwright.blueprint.needs.need import Need, Resolved
-from stackwright.blueprint.outside import is_broker_inside, lead_to
+from stackwright.blueprint.outside_addresses import is_broker_inside, lead_to
 from stackwright.blueprint.providers import BROKER, Sight
 
 

@@ -25,7 +25,7 @@ from stackwright.foresight.kinds import service_kinds
 from stackwright.kube import clock
 from stackwright.kube.client import Client, Conflicts
 from stackwright.kube.errors import Conflict, KubeError
-from stackwright.kube.managed import ManagedMeta
+from stackwright.kube.field_managers import ManagedMeta
 from stackwright.kube.resource import JsonObject, Resource
 from stackwright.kube.shapes import pausing
 

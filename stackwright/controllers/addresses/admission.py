@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping
 
 from stackwright.api.network import DNSData, IPSet, NetConfig, Reservation
-from stackwright.blueprint.addresses import names, refused
+from stackwright.blueprint.addresses import names, refusals
 from stackwright.blueprint.addresses.allocation import is_mine, list_held
 from stackwright.blueprint.addresses.subnets import elder_first, find_eldest
-from stackwright.controllers.known import Known
+from stackwright.controllers.surroundings import Known
 from stackwright.kube.admission.checks import FieldError, Objections
 from stackwright.kube.resource import CustomResource
 
@@ -18,9 +18,9 @@ def _check_net_config(old: CustomResource | None, new: CustomResource, known: Kn
     assert isinstance(new, NetConfig)  # noqa: S101  the table below says for which kind
     namespace = new.metadata.namespace
     held = tuple(list_held(known(Reservation, namespace)))
-    problems = [*refused.of_networks(new.spec), *refused.of_use(new.spec, held, _fixed(namespace, known))]
+    problems = [*refusals.of_networks(new.spec), *refusals.of_use(new.spec, held, _fixed(namespace, known))]
     if isinstance(old, NetConfig):
-        problems += refused.of_networks_changed(old.spec, new.spec, held)
+        problems += refusals.of_networks_changed(old.spec, new.spec, held)
     errors = [*_errors(problems)]
     elder = next((each for each in elder_first(known(NetConfig, namespace)) if each.key != new.key), None)
     if old is None and elder is not None:
@@ -30,7 +30,7 @@ def _check_net_config(old: CustomResource | None, new: CustomResource, known: Kn
 
 
 def _fixed(namespace: str, known: Known) -> dict[str, frozenset[str]]:
-    return refused.fixed_by(known(IPSet, namespace))
+    return refusals.fixed_by(known(IPSet, namespace))
 
 
 def _check_ip_set(old: CustomResource | None, new: CustomResource, known: Known) -> Objections:
@@ -38,7 +38,7 @@ def _check_ip_set(old: CustomResource | None, new: CustomResource, known: Known)
     if new.deleting:
         return Objections()
     namespace = new.metadata.namespace
-    changed = refused.of_ip_set_changed(old, new) if isinstance(old, IPSet) and old is not new else ()
+    changed = refusals.of_ip_set_changed(old, new) if isinstance(old, IPSet) and old is not new else ()
     networks = find_eldest(known(NetConfig, namespace))
     if networks is None:
         # It may come a moment later, in the same file.
@@ -47,8 +47,8 @@ def _check_ip_set(old: CustomResource | None, new: CustomResource, known: Known)
     others = (each for each in known(Reservation, namespace) if not is_mine(each, new))
     taken = {held.address: held.ip_set for held in list_held(others)}
     problems = (
-        *refused.of_ip_set(new.spec, networks.spec),
-        *refused.is_fixed_elsewhere(new, taken),
+        *refusals.of_ip_set(new.spec, networks.spec),
+        *refusals.is_fixed_elsewhere(new, taken),
         *changed,
     )
     return Objections(tuple(_errors(problems)))
@@ -72,7 +72,7 @@ def _check_names(_: CustomResource | None, new: CustomResource, __: Known) -> Ob
     return Objections(tuple(_errors(names.find_problems(new.spec))))
 
 
-def _errors(problems: Iterable[refused.Problem]) -> Iterable[FieldError]:
+def _errors(problems: Iterable[refusals.Problem]) -> Iterable[FieldError]:
     return (FieldError(path, sentence) for path, sentence in problems)
 
 

@@ -20,7 +20,7 @@ from stackwright.api.network import (
     NetConfig,
     Reservation,
 )
-from stackwright.blueprint.addresses import refused
+from stackwright.blueprint.addresses import refusals
 from stackwright.blueprint.addresses.allocation import (
     Allocation,
     Around,
@@ -36,7 +36,7 @@ from stackwright.blueprint.addresses.allocation import (
 )
 from stackwright.blueprint.addresses.subnets import find_eldest, normalize
 from stackwright.controllers.addresses.net_configs import describe
-from stackwright.controllers.looking import Interests, Looker, forgetting
+from stackwright.controllers.looks import Interests, Looker, forgetting
 from stackwright.kube.controller import Context, Controller
 from stackwright.kube.errors import AlreadyExists, Conflict, NotFound, Retry
 from stackwright.kube.informer import Change
@@ -125,10 +125,10 @@ async def observe(ip_set: IPSet, world: World) -> Seen:
     if net_config is None:
         message = f"NetConfig missing in namespace {ip_set.metadata.namespace}; create one"
         return Seen(waits=(Wait("NetConfigMissing", message, INPUT_READY, ends=Ends.BY_AUTHOR),))
-    if wrong := tuple(refused.of_networks(net_config.spec)):
+    if wrong := tuple(refusals.of_networks(net_config.spec)):
         message = f"NetConfig {net_config.metadata.name} has to be corrected first: {describe(wrong)}"
         return Seen(waits=(Wait("NetConfigInvalid", message, INPUT_READY, ends=Ends.BY_USER),))
-    if wrong := tuple(refused.of_ip_set(ip_set.spec, net_config.spec)):
+    if wrong := tuple(refusals.of_ip_set(ip_set.spec, net_config.spec)):
         return Seen(waits=(Wait("Invalid", describe(wrong), INPUT_READY, ends=Ends.BY_USER),))
     mine = _find_mine(ip_set, world)
     orphans = tuple(each for each in mine if each.metadata.controller is None)

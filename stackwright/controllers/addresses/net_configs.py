@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from stackwright.api.annotations import PAUSED
 from stackwright.api.network import INPUT_READY, IPSet, NetConfig, Reservation
-from stackwright.blueprint.addresses import refused
+from stackwright.blueprint.addresses import refusals
 from stackwright.blueprint.addresses.allocation import Held, list_held
 from stackwright.blueprint.addresses.subnets import elder_first
-from stackwright.controllers.looking import Interests, Looker
+from stackwright.controllers.looks import Interests, Looker
 from stackwright.kube.controller import Context, Controller
 from stackwright.kube.informer import Change
 from stackwright.kube.plan import Ends, Plan, Step, Wait
@@ -41,7 +41,7 @@ async def observe(net_config: NetConfig, world: World) -> Seen:
     return Seen(
         elder=next((each.metadata.name for each in elder_first(look.all(NetConfig))), ""),
         held=tuple(list_held(look.all(Reservation))),
-        fixed=refused.fixed_by(world.context.store(IPSet).list(net_config.metadata.namespace)),
+        fixed=refusals.fixed_by(world.context.store(IPSet).list(net_config.metadata.namespace)),
     )
 
 
@@ -51,13 +51,13 @@ def decide(net_config: NetConfig, seen: Seen) -> Plan:
         message = f"NetConfig {seen.elder} was there first, and a namespace has one at most; delete one of them"
         return Plan(waits=(Wait("NotTheOnlyOne", message, INPUT_READY, ends=Ends.BY_USER),))
     spec = net_config.spec
-    problems = (*refused.of_networks(spec), *refused.of_use(spec, seen.held, seen.fixed))
+    problems = (*refusals.of_networks(spec), *refusals.of_use(spec, seen.held, seen.fixed))
     if not problems:
         return Plan()
     return Plan(waits=(Wait("Invalid", describe(problems), INPUT_READY, ends=Ends.BY_USER),))
 
 
-def describe(problems: tuple[refused.Problem, ...]) -> str:
+def describe(problems: tuple[refusals.Problem, ...]) -> str:
     """Return the first faults as a sentence."""
     more = f"; and {len(problems) - NAMED} more" if len(problems) > NAMED else ""
     return "; ".join(f"{path}: {sentence}" for path, sentence in problems[:NAMED]) + more

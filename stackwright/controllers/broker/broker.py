@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 from stackwright.adapters.errors import AdapterError
 from stackwright.blueprint.secret_values import read_value
-from stackwright.controllers.looking import Looker
-from stackwright.controllers.outside import Absent, explained
+from stackwright.controllers.absent_servers import Absent, explained
+from stackwright.controllers.looks import Looker
 from stackwright.kube import conditions
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Ends, Wait

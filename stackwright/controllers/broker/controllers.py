@@ -11,6 +11,7 @@ from stackwright.adapters.rabbitmq import Access, Management, digest_of
 from stackwright.api.annotations import PAUSED
 from stackwright.api.rabbitmq import TransportURL
 from stackwright.blueprint.secret_values import read_value
+from stackwright.controllers.absent_servers import Absent
 from stackwright.controllers.broker import secrets
 from stackwright.controllers.broker.broker import URL_READY, Broker, find_broker
 from stackwright.controllers.broker.steps import (
@@ -36,8 +37,7 @@ from stackwright.controllers.broker.transport import (
     wanted_vhost,
 )
 from stackwright.controllers.dialling import Dialler
-from stackwright.controllers.looking import Interests, Looker
-from stackwright.controllers.outside import Absent
+from stackwright.controllers.looks import Interests, Looker
 from stackwright.kube.builtin import Secret
 from stackwright.kube.controller import Context, Controller
 from stackwright.kube.errors import AlreadyExists, Retry

@@ -6,11 +6,11 @@ import msgspec
 
 from stackwright.adapters.rabbitmq import Permission, User, Vhost
 from stackwright.api.rabbitmq import TransportURL, TransportURLStatus
+from stackwright.controllers.absent_servers import Absent
 from stackwright.controllers.broker import secrets
 from stackwright.controllers.broker.broker import URL_READY, Broker
 from stackwright.controllers.broker.secrets import Url
 from stackwright.controllers.broker.steps import Admit, GrantVhost, KeepPassword, PutVhost, Retire, WriteUrl
-from stackwright.controllers.outside import Absent
 from stackwright.controllers.ownership import ANOTHER_NAME, TAKEN
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Plan, Step, Wait

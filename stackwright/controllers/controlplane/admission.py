@@ -4,7 +4,7 @@ from stackwright import services
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.api.sections_to_come import asked_for
 from stackwright.controllers.controlplane.refusals import without_effect
-from stackwright.controllers.known import Known
+from stackwright.controllers.surroundings import Known
 from stackwright.kube.admission.checks import FieldError, Objections
 from stackwright.kube.resource import CustomResource
 

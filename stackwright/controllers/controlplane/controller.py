@@ -23,7 +23,7 @@ from stackwright.api.controlplane import (
 from stackwright.api.sections_to_come import asked_for
 from stackwright.controllers import ownership
 from stackwright.controllers.controlplane import passwords
-from stackwright.controllers.controlplane.refusals import refusals, without_effect, wrong_mode
+from stackwright.controllers.controlplane.refusals import list_refusals, without_effect, wrong_mode
 from stackwright.controllers.controlplane.resolution import Instance, is_disabled, resolve
 from stackwright.controllers.controlplane.service_operators import ServiceOperator, ServiceOperators, states
 from stackwright.controllers.teams import team_of_kind
@@ -140,7 +140,7 @@ def refuse(umbrella: OpenStackControlPlane, facts: Facts) -> None:
             "has one at most: delete one of the two, or move this one to another namespace"
         )
         raise Blocked(message, reason="NotAlone", condition=INPUT_READY)
-    if refused := refusals(umbrella.spec):
+    if refused := list_refusals(umbrella.spec):
         raise Blocked("; ".join(map(str, refused)), reason="NotSupported", condition=INPUT_READY)
     if (mismatch := wrong_mode(umbrella.spec.operatorMode, per_service=facts.operators is not None)) is not None:
         raise Blocked(str(mismatch), reason="OperatorModeMismatch", condition=INPUT_READY)

@@ -28,7 +28,7 @@ class Refusal:
         return f"{self.field}: {self.message}"
 
 
-def refusals(spec: OpenStackControlPlaneSpec) -> tuple[Refusal, ...]:
+def list_refusals(spec: OpenStackControlPlaneSpec) -> tuple[Refusal, ...]:
     """Return all that is asked for and is not supported."""
     return tuple(Refusal(path, sentence) for path, sentence in tls.problems(spec))
 

@@ -19,6 +19,7 @@ from stackwright.api.mariadb import (
 )
 from stackwright.blueprint import tls
 from stackwright.blueprint.secret_values import read_value
+from stackwright.controllers.absent_servers import Absent
 from stackwright.controllers.database import marks
 from stackwright.controllers.database.marks import UNKEPT, Holding
 from stackwright.controllers.database.schema import DATABASE_READY
@@ -29,8 +30,7 @@ from stackwright.controllers.database.server import (
     find_server,
 )
 from stackwright.controllers.database_names import SYSTEM
-from stackwright.controllers.looking import Looker
-from stackwright.controllers.outside import Absent
+from stackwright.controllers.looks import Looker
 from stackwright.kube.builtin import Secret
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Ends, Plan, Step, Wait

@@ -10,7 +10,7 @@ from stackwright.controllers.database.account import accounts
 from stackwright.controllers.database.schema import databases
 from stackwright.controllers.database.server import World
 from stackwright.controllers.dialling import Dialler
-from stackwright.controllers.looking import Interests
+from stackwright.controllers.looks import Interests
 from stackwright.kube.builtin import Secret
 from stackwright.kube.controller import Controller
 from stackwright.services.mariadb.kinds import Galera

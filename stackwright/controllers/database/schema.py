@@ -11,10 +11,10 @@ from stackwright.adapters.mariadb_marks import DROPPED, SCHEMA, UNMARKED, Mark, 
 from stackwright.adapters.mariadb_names import schema_problem
 from stackwright.api.annotations import PAUSED
 from stackwright.api.mariadb import FIRST, IDENTITY_KEY, SERVER_LABEL, MariaDBDatabase, MariaDBDatabaseStatus
+from stackwright.controllers.absent_servers import Absent
 from stackwright.controllers.database import marks
 from stackwright.controllers.database.marks import UNKEPT, Holding
 from stackwright.controllers.database.server import SERVER_READY, Server, World, find_server
-from stackwright.controllers.outside import Absent
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Plan, Step
 from stackwright.kube.shapes.external import external

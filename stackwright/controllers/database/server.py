@@ -7,10 +7,10 @@ from stackwright.adapters.mariadb import Connect, MariaDB, ServerLogin
 from stackwright.adapters.mariadb_marks import Thing
 from stackwright.blueprint.secret_values import read_value
 from stackwright.controllers import ownership
+from stackwright.controllers.absent_servers import Absent, explained
 from stackwright.controllers.database.marks import Holding
 from stackwright.controllers.dialling import Dialler
-from stackwright.controllers.looking import Interests, Looker
-from stackwright.controllers.outside import Absent, explained
+from stackwright.controllers.looks import Interests, Looker
 from stackwright.kube.builtin import Secret
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked, Retry

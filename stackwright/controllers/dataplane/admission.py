@@ -19,15 +19,15 @@ from stackwright.api.dataplane import (
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.api.network import IPSet, IPSetSpec, NetConfig
 from stackwright.api.node_sections import DeployStrategy, NodeSection
-from stackwright.blueprint.addresses import refused
+from stackwright.blueprint.addresses import refusals
 from stackwright.blueprint.addresses.subnets import find_eldest, normalize
 from stackwright.blueprint.dataplane import names
 from stackwright.blueprint.dataplane.inheritance import inherit
 from stackwright.blueprint.dataplane.inputs import BUNDLED, REACH
 from stackwright.blueprint.dataplane.twins import locate
 from stackwright.controllers.dataplane.preparation import find_deployer
-from stackwright.controllers.known import Known
 from stackwright.controllers.ownership.users import FIELD_MANAGER
+from stackwright.controllers.surroundings import Known
 from stackwright.kube.admission.checks import FieldError, Objections
 from stackwright.kube.resource import CustomResource, ObjectMeta
 from stackwright.kube.shapes.belonging import is_made_by_user, tell_made_by_user
@@ -219,7 +219,7 @@ def _refuse_networks(place: str, section: NodeSection, namespace: str, known: Kn
     networks = find_eldest(known(NetConfig, namespace))
     if networks is None or not section.networks:
         return
-    for path, sentence in refused.of_ip_set(IPSetSpec(networks=section.networks), networks.spec):
+    for path, sentence in refusals.of_ip_set(IPSetSpec(networks=section.networks), networks.spec):
         yield FieldError(place + path.removeprefix("spec"), sentence)
 
 

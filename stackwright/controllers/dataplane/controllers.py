@@ -12,7 +12,7 @@ from stackwright.controllers.dataplane.preparation import IMAGE
 from stackwright.controllers.dataplane.run_job import RUN_LABEL
 from stackwright.controllers.dataplane.run_logs import Read, RunLogs, read_pod
 from stackwright.controllers.dataplane.runs import World, runs
-from stackwright.controllers.looking import Interests, forgetting
+from stackwright.controllers.looks import Interests, forgetting
 from stackwright.kube.builtin import ConfigMap, Job, Pod, Secret
 from stackwright.kube.controller import Controller, Watch
 from stackwright.kube.resource import Key, Resource

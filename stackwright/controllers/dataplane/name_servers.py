@@ -6,7 +6,7 @@ from stackwright import services
 from stackwright.blueprint.dataplane.names import choose_servers
 from stackwright.blueprint.look import Look, Survey
 from stackwright.blueprint.providers import NAME_SERVER, Offerer
-from stackwright.controllers.looking import Interests
+from stackwright.controllers.looks import Interests
 from stackwright.kube.controller import Watch
 from stackwright.kube.informer import Change
 

@@ -34,7 +34,7 @@ from stackwright.blueprint.secret_values import encode
 from stackwright.controllers.dataplane.holding import hold, releasing
 from stackwright.controllers.dataplane.name_servers import watch_name_servers
 from stackwright.controllers.dataplane.preparation import Prepared, find_deployer, find_works, prepare
-from stackwright.controllers.looking import Interests, Looker, forgetting
+from stackwright.controllers.looks import Interests, Looker, forgetting
 from stackwright.kube import conditions
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.conditions import READY, Finding

@@ -7,7 +7,7 @@ import msgspec
 from stackwright.api.annotations import DEPLOYED_BY
 from stackwright.api.dataplane import INPUT_READY, OpenStackDataPlaneNode, OpenStackDataPlaneRole
 from stackwright.api.network import IPSet
-from stackwright.blueprint import refused
+from stackwright.blueprint import refusals
 from stackwright.blueprint.dataplane.addresses import describe_networks, find_addresses, find_unasked, reach_by
 from stackwright.blueprint.dataplane.host_keys import KNOWN_HOSTS, has_moved, lines_for, name_machine
 from stackwright.blueprint.dataplane.inheritance import Machine, inherit
@@ -48,7 +48,7 @@ class Prepared:
 
 def refuse_values(resource: CustomResource) -> Wait | None:
     """Return what no pod that runs Ansible could have: a webhook refuses that, but may have been down."""
-    found = "; ".join(f"{path}: {sentence}" for path, sentence in refused.of_values(resource))
+    found = "; ".join(f"{path}: {sentence}" for path, sentence in refusals.of_values(resource))
     if not found:
         return None
     message = f"{resource.kind.name} {resource.metadata.name}: {found}"

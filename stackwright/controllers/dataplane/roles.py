@@ -26,7 +26,7 @@ from stackwright.controllers.dataplane.memory import Memory
 from stackwright.controllers.dataplane.name_servers import watch_name_servers
 from stackwright.controllers.dataplane.preparation import Prepared, find_works
 from stackwright.controllers.dataplane.run_inputs import cut_run, describe_run
-from stackwright.controllers.looking import Interests, forgetting
+from stackwright.controllers.looks import Interests, forgetting
 from stackwright.kube import clock, conditions
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.conditions import READY, Finding

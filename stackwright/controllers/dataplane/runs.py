@@ -41,7 +41,7 @@ from stackwright.controllers.dataplane.occupancy import (
 from stackwright.controllers.dataplane.preparation import IMAGE, find_deployer, refuse_values
 from stackwright.controllers.dataplane.run_logs import RunLogs
 from stackwright.controllers.dataplane.stuck_runs import find_trouble, find_unread
-from stackwright.controllers.looking import Interests, Looker
+from stackwright.controllers.looks import Interests, Looker
 from stackwright.kube import clock
 from stackwright.kube.builtin import ConfigMap, Job, Pod, Secret
 from stackwright.kube.controller import Context

@@ -7,8 +7,8 @@ from stackwright.adapters.identity import Credentials
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.blueprint.secret_values import read_value
 from stackwright.controllers import ownership
-from stackwright.controllers.looking import Looker
-from stackwright.controllers.outside import Absent, explained
+from stackwright.controllers.absent_servers import Absent, explained
+from stackwright.controllers.looks import Looker
 from stackwright.kube.builtin import Secret
 from stackwright.kube.conditions import is_true
 from stackwright.kube.errors import Blocked, Retry

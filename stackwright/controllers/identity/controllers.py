@@ -14,7 +14,7 @@ from stackwright.controllers.identity.service import services
 from stackwright.controllers.identity.sweeping import sweep
 from stackwright.controllers.identity.upgrade import hand_over
 from stackwright.controllers.identity.world import Keystones, World, passwords
-from stackwright.controllers.looking import Interests
+from stackwright.controllers.looks import Interests
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.conditions import is_true
 from stackwright.kube.controller import Context, Controller, Result

@@ -10,10 +10,10 @@ from stackwright.adapters.identity import Endpoint, Service
 from stackwright.api.annotations import PAUSED
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneEndpointStatus, KeystoneService, RegisteredEndpoint
 from stackwright.blueprint.needs.catalog_entry import is_own_type
+from stackwright.controllers.absent_servers import Absent
 from stackwright.controllers.identity.access import Access, find_keystone, not_ready
 from stackwright.controllers.identity.registration import Made, known, made_endpoint, mark_of
 from stackwright.controllers.identity.world import KeystoneStep, Note, World, noting
-from stackwright.controllers.outside import Absent
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Ends, Plan, Wait
 from stackwright.kube.shapes.external import external

@@ -16,7 +16,7 @@ from stackwright.blueprint.providers import IDENTITY
 from stackwright.controllers import ownership
 from stackwright.controllers.identity.access import Access, access_of
 from stackwright.controllers.identity.world import Keystones
-from stackwright.controllers.looking import Interests, Looker
+from stackwright.controllers.looks import Interests, Looker
 from stackwright.kube.controller import Context, Result
 from stackwright.kube.errors import Retry
 from stackwright.kube.resource import Key

@@ -13,6 +13,7 @@ from stackwright.api.keystone import KeystoneService, KeystoneServiceStatus
 from stackwright.blueprint.name_folding import fold_name
 from stackwright.blueprint.needs.catalog_entry import is_own_type
 from stackwright.blueprint.secret_values import read_value
+from stackwright.controllers.absent_servers import Absent
 from stackwright.controllers.identity.access import Access, find_keystone, not_ready
 from stackwright.controllers.identity.passwords import PasswordState
 from stackwright.controllers.identity.registration import Made, known, made_service, made_user, mark_of, works_as
@@ -30,7 +31,6 @@ from stackwright.controllers.identity.service_steps import (
     take,
 )
 from stackwright.controllers.identity.world import KeystoneStep, Note, World, noting
-from stackwright.controllers.outside import Absent
 from stackwright.kube.builtin import Secret
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Plan, Wait

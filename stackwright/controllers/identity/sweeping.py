@@ -21,7 +21,7 @@ from stackwright.controllers.identity.ledger import Hands, Ledger
 from stackwright.controllers.identity.own_entry import own_entry
 from stackwright.controllers.identity.registration import Made, Registration, Thing, as_noted, mark, works_as
 from stackwright.controllers.identity.world import Keystones
-from stackwright.controllers.looking import Interests, Looker
+from stackwright.controllers.looks import Interests, Looker
 from stackwright.kube.builtin import ConfigMap
 from stackwright.kube.controller import Context, Result
 from stackwright.kube.errors import Blocked, Retry

@@ -13,7 +13,7 @@ from stackwright.controllers.identity.access import Access
 from stackwright.controllers.identity.ledger import Ledger
 from stackwright.controllers.identity.passwords import Passwords
 from stackwright.controllers.identity.registration import Made, together
-from stackwright.controllers.looking import Interests, Looker
+from stackwright.controllers.looks import Interests, Looker
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked, Retry
 from stackwright.kube.plan import Step

@@ -15,7 +15,7 @@ from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.api.node_service import NodeServiceResource
 from stackwright.blueprint.dataplane.node_service import NodeService
 from stackwright.blueprint.dataplane.wishes import wish_of
-from stackwright.controllers.known import Known
+from stackwright.controllers.surroundings import Known
 from stackwright.kube.admission.checks import FieldError, Objections
 from stackwright.kube.resource import CustomResource
 

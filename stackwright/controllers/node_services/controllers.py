@@ -17,7 +17,7 @@ from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.providers import IDENTITY
 from stackwright.controllers.dataplane.gathering import Gathering
 from stackwright.controllers.dialling import Dialler
-from stackwright.controllers.looking import Interests, forgetting
+from stackwright.controllers.looks import Interests, forgetting
 from stackwright.controllers.node_services import creation, deployment, fleet, removal, steps
 from stackwright.controllers.node_services.deployment import Seen
 from stackwright.controllers.node_services.preparation import Surroundings

@@ -13,7 +13,7 @@ from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlane
 from stackwright.api.node_service import NodeServiceResource
 from stackwright.blueprint.dataplane.node_service import NodeService
 from stackwright.blueprint.dataplane.wishes import YES, wish_of
-from stackwright.controllers.looking import Interests
+from stackwright.controllers.looks import Interests
 from stackwright.controllers.node_services.defaults import find_defaults, has_other_defaults
 from stackwright.controllers.node_services.preparation import Surroundings, copied_fields
 from stackwright.controllers.teams import team_of_kind

@@ -20,7 +20,7 @@ from stackwright.blueprint.providers import Sight
 from stackwright.controllers.dataplane.gathering import Gathering
 from stackwright.controllers.dataplane.nodes import is_applied
 from stackwright.controllers.dataplane.run_inputs import cut_run, describe_run
-from stackwright.controllers.looking import Interests
+from stackwright.controllers.looks import Interests
 from stackwright.controllers.needs import sight
 from stackwright.controllers.node_services.creation import finalizer_of
 from stackwright.controllers.node_services.deployment import find_waits

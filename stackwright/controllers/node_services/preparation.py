@@ -8,7 +8,7 @@ from stackwright.api.dataplane_service import DataSource, OpenStackDataPlaneServ
 from stackwright.api.node_sections import VolumeMounts
 from stackwright.api.node_service import INPUT_READY, NodeServiceResource, NodeServiceSpec
 from stackwright.api.pods import VolumeMount
-from stackwright.blueprint import ini, refused
+from stackwright.blueprint import ini, refusals
 from stackwright.blueprint.dataplane import snippets
 from stackwright.blueprint.dataplane.inheritance import Machine, inherit
 from stackwright.blueprint.dataplane.inputs import (
@@ -81,7 +81,7 @@ def prepare(service: NodeService, resource: NodeServiceResource, sight: Sight, a
 
 def refuse_own(service: NodeService, resource: NodeServiceResource, around: Surroundings) -> Wait | None:
     """Return what the service would not start with: a webhook refuses that, but may have been down."""
-    problems = (*refused.of_values(resource), *snippets.problems(service, resource, around.images))
+    problems = (*refusals.of_values(resource), *snippets.problems(service, resource, around.images))
     found = "; ".join(f"{path}: {sentence}" for path, sentence in problems)
     return Wait("InvalidInput", found, INPUT_READY, ends=Ends.BY_USER) if found else None
 

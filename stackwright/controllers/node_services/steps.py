@@ -9,7 +9,7 @@ from stackwright.blueprint.dataplane.node_service import Call, NodeService
 from stackwright.blueprint.dataplane.records import is_for_resource, node_of
 from stackwright.blueprint.dataplane.schedule import Backoff
 from stackwright.controllers.dataplane.run_inputs import name_own_files
-from stackwright.controllers.looking import Interests
+from stackwright.controllers.looks import Interests
 from stackwright.controllers.node_services.preparation import Surroundings
 from stackwright.controllers.node_services.signs import Address, Signs
 from stackwright.controllers.translation import translate

@@ -21,9 +21,9 @@ from stackwright.blueprint.needs.database import claim_schema, claim_user
 from stackwright.blueprint.providers import DATABASE, IDENTITY, Provider, Sight
 from stackwright.blueprint.service import Service
 from stackwright.controllers import needs
-from stackwright.controllers.known import Known
 from stackwright.controllers.ownership.memory import Memory
 from stackwright.controllers.ownership.standing import serving
+from stackwright.controllers.surroundings import Known
 from stackwright.kube.builtin import PersistentVolumeClaim, Secret
 from stackwright.kube.resource import CustomResource, Resource
 from stackwright.services.keystone.kinds import KeystoneAPI

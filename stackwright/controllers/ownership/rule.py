@@ -18,10 +18,10 @@ from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
 from stackwright.blueprint.claims import NAME, Claim
-from stackwright.controllers.known import Known
 from stackwright.controllers.ownership import users
 from stackwright.controllers.ownership.claims import Around, claiming, claims
 from stackwright.controllers.ownership.standing import TAKEN, is_refused
+from stackwright.controllers.surroundings import Known
 from stackwright.kube.admission.checks import FieldError, Objections
 from stackwright.kube.builtin import Secret
 from stackwright.kube.controller import Context

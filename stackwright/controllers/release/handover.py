@@ -22,7 +22,7 @@ from stackwright.kube.builtin import PersistentVolumeClaim, Secret
 from stackwright.kube.client import Client
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked, Conflict, NotFound, Retry
-from stackwright.kube.managed import ManagedMeta, managed
+from stackwright.kube.field_managers import ManagedMeta, managed
 from stackwright.kube.resource import JsonObject, Key, ObjectKey, ObjectMeta, Overridden, Resource, is_controlled
 from stackwright.kube.shapes.child import mark_by
 from stackwright.kube.shapes.children import mark_of

@@ -19,7 +19,7 @@ from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.service import Service
 from stackwright.blueprint.service_fields import status_of
 from stackwright.controllers import needs, ownership, release
-from stackwright.controllers.looking import Interests, Looker
+from stackwright.controllers.looks import Interests, Looker
 from stackwright.controllers.service import (
     act,
     addresses,

@@ -18,7 +18,7 @@ from stackwright.blueprint.needs.need import Retirement
 from stackwright.blueprint.service import Export, Service
 from stackwright.blueprint.service_fields import status_of
 from stackwright.controllers import needs, ownership
-from stackwright.controllers.looking import Looker
+from stackwright.controllers.looks import Looker
 from stackwright.controllers.service import act, labels
 from stackwright.controllers.service.decide import Intent
 from stackwright.kube.builtin import Job, Pod, Secret

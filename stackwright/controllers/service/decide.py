@@ -21,10 +21,10 @@ from stackwright.blueprint.service import Service
 from stackwright.blueprint.service_fields import spec_of, status_of
 from stackwright.blueprint.use import Used
 from stackwright.controllers import needs
-from stackwright.controllers.known import Known, nothing_known
 from stackwright.controllers.service import charts, inputs, losses, profiles, refusals, rings, traces, volumes
 from stackwright.controllers.service.environment import Environment
 from stackwright.controllers.service.rings import Drop, Spread, Turn
+from stackwright.controllers.surroundings import Known, nothing_known
 from stackwright.kube import clock
 from stackwright.kube.builtin import Node, Plain, Secret
 from stackwright.kube.conditions import Finding, declared

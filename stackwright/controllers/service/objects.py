@@ -7,7 +7,7 @@ from stackwright.api.base import CustomResource, JsonObject
 from stackwright.blueprint.service import Service
 from stackwright.blueprint.service_fields import status_of
 from stackwright.controllers import release
-from stackwright.controllers.looking import Looker
+from stackwright.controllers.looks import Looker
 from stackwright.controllers.service import addresses, labels, pods, references, traces
 from stackwright.kube import builtin, clock
 from stackwright.kube.builtin import DaemonSet, Deployment, Job, Pod, StatefulSet

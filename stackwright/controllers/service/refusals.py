@@ -5,16 +5,16 @@ from typing import TypeVar
 
 from stackwright.api.base import CustomResource
 from stackwright.api.mariadb import MariaDBAccount
-from stackwright.blueprint import options, refused, without_effect
+from stackwright.blueprint import options, refusals, without_effect
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import Snippets
 from stackwright.blueprint.service import Service
 from stackwright.blueprint.service_fields import spec_of
 from stackwright.controllers import database_names, ownership
-from stackwright.controllers.known import Known
 from stackwright.controllers.service import snippets
 from stackwright.controllers.service.environment import Environment
+from stackwright.controllers.surroundings import Known
 from stackwright.kube.conditions import Finding, declared
 from stackwright.kube.errors import Blocked
 
@@ -26,7 +26,7 @@ def refuse_problems(service: Service[C, F], resource: C, look: Look, environment
     """Refuse a resource that could not work; each field is named, with what to do about it."""
     found = (
         *database_names.problems(resource, lambda account: look(MariaDBAccount, account)),
-        *refused.problems(service, resource, look, environment.images.get(service.image_name)),
+        *refusals.problems(service, resource, look, environment.images.get(service.image_name)),
         *_in_secrets(service, resource, look, environment),
     )
     if found:

@@ -15,7 +15,7 @@ from stackwright.blueprint import configuration, names
 from stackwright.blueprint.digests import digest
 from stackwright.blueprint.service import Component, Service
 from stackwright.controllers import release
-from stackwright.controllers.looking import Looker
+from stackwright.controllers.looks import Looker
 from stackwright.controllers.service import labels, pods
 from stackwright.kube.builtin import Job, Pod, Secret, StatefulSet
 from stackwright.kube.conditions import Finding, declared

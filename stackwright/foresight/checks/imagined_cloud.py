@@ -15,7 +15,7 @@ from stackwright.adapters.helm import Rendered, Renderer
 from stackwright.api.base import CustomResource
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.api.rabbitmq import TransportURL
-from stackwright.blueprint import refused
+from stackwright.blueprint import refusals
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.needs.broker import TRANSPORT_URL
 from stackwright.blueprint.needs.need import Outside
@@ -23,7 +23,7 @@ from stackwright.blueprint.secret_values import encode
 from stackwright.blueprint.service import Service
 from stackwright.controllers import database_names, needs
 from stackwright.controllers.controlplane import resolution
-from stackwright.controllers.controlplane.refusals import refusals
+from stackwright.controllers.controlplane.refusals import list_refusals
 from stackwright.controllers.controlplane.resolution import Instance
 from stackwright.controllers.service import Environment
 from stackwright.controllers.translation import translated
@@ -89,7 +89,7 @@ def instances_of(
     for plane in planes:
         instances = resolution.resolve(plane.spec, services.sections(), frozenset(foreign))
         found += [instance for instance in instances if not instance.foreign]
-        sentences = [*map(str, refusals(plane.spec))]
+        sentences = [*map(str, list_refusals(plane.spec))]
         sentences += [sentence for instance in instances for sentence in instance.unmet]
         told += [CheckResult(Level.PROBLEM, TOPIC, f"{_label(plane)}: {sentence}.") for sentence in sentences]
     return tuple(found), tuple(told)
@@ -200,7 +200,7 @@ def wrong_with(blueprint: Service[Any, Any], resource: CustomResource, image: Co
     """Return what the operator would refuse of a resource, whatever is there; "" where it is well. Pure."""
     found = (
         *database_names.problems(resource, lambda _: None),
-        *refused.problems(blueprint, resource, _some_world, image),
+        *refusals.problems(blueprint, resource, _some_world, image),
     )
     return "; ".join(f"{path}: {sentence}" for path, sentence in found)
 

@@ -10,7 +10,7 @@ from typing import Any
 from stackwright.kube import field_owners
 from stackwright.kube.builtin import ConfigMap, Plain, Secret, Service
 from stackwright.kube.client import Client
-from stackwright.kube.managed import managed
+from stackwright.kube.field_managers import managed
 from stackwright.kube.resource import CustomResource, FieldManager, JsonObject, Key, Resource
 
 TYPE = ".spec.type"

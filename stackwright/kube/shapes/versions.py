@@ -14,7 +14,7 @@ from stackwright.kube import field_owners, fields
 from stackwright.kube.builtin import Plain
 from stackwright.kube.client import Client, Conflicts
 from stackwright.kube.errors import Conflict, NotFound, Retry
-from stackwright.kube.managed import managed
+from stackwright.kube.field_managers import managed
 from stackwright.kube.resource import JsonObject, Kind, R, Resource, key_of
 from stackwright.kube.shapes.strangers import asked_replicas, replicas_of
 

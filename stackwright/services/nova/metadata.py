@@ -8,7 +8,7 @@ from stackwright.blueprint.ini import Setting
 from stackwright.blueprint.interfaces import INTERNAL
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.network import Network
-from stackwright.blueprint.outside import is_url_inside
+from stackwright.blueprint.outside_addresses import is_url_inside
 from stackwright.blueprint.places import url_place
 from stackwright.blueprint.service import Component, ConfigFile, Endpoint, Export, Service, Told
 from stackwright.blueprint.workloads import Port

@@ -12,7 +12,7 @@ from stackwright.blueprint import ini
 from stackwright.blueprint.facts import IdentityFacts, OutsideFacts
 from stackwright.blueprint.ini import Ini
 from stackwright.blueprint.interfaces import INTERNAL, PUBLIC
-from stackwright.blueprint.outside import is_url_inside
+from stackwright.blueprint.outside_addresses import is_url_inside
 from stackwright.blueprint.service import Export
 from stackwright.kube.conditions import Finding
 from stackwright.kube.plan import Wait

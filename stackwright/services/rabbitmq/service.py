@@ -10,7 +10,7 @@ from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.generated import Generated
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.network import Listen, Network
-from stackwright.blueprint.outside import is_inside
+from stackwright.blueprint.outside_addresses import is_inside
 from stackwright.blueprint.providers import BROKER, BrokerServer, Provides, Sight
 from stackwright.blueprint.service import Component, ConfigFile, Service, Told
 from stackwright.blueprint.value_types import client_service, closed, described

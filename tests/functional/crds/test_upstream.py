@@ -26,7 +26,7 @@ from stackwright.local.apiserver.server import Shared
 from tests.functional.crds.kubectl import PATIENCE, Kubectl
 from tests.functional.crds.samples import KINDS, ROOT
 from tests.functional.crds.upstream import ROWS, Row
-from tests.known import nothing_known
+from tests.surroundings import nothing_known
 
 PAGE = ROOT / "docs" / "coming-from-upstream.md"
 

@@ -15,7 +15,7 @@ from stackwright.kube import fields
 from stackwright.kube.resource import CustomResource
 from stackwright.services.glance.kinds import Glance
 from stackwright.services.keystone.kinds import KeystoneAPI
-from tests.known import nothing_known
+from tests.surroundings import nothing_known
 
 VOLUME = {"name": "keys", "secret": {"secretName": "keys"}}
 MOUNT = {"name": "keys", "mountPath": "/keys"}

@@ -7,7 +7,7 @@ import pytest
 from stackwright.blueprint import endpoints
 from stackwright.blueprint.needs import Given, OutsideBroker
 from stackwright.blueprint.needs.given import GIVEN_BROKER_ALONE
-from stackwright.blueprint.outside import is_inside, lead_to
+from stackwright.blueprint.outside_addresses import is_inside, lead_to
 from stackwright.kube.resource import ObjectMeta
 from stackwright.services.rabbitmq.kinds import RabbitMq, RabbitMqStatus
 from tests.unit.blueprint.test_endpoints import NODES, service

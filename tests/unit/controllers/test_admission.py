@@ -6,7 +6,7 @@ from stackwright import services
 from stackwright.controllers import admission
 from stackwright.kube.admission.checks import FieldError, Objections
 from stackwright.services.keystone.kinds import KeystoneAPI, KeystoneAPISpec
-from tests.known import nothing_known
+from tests.surroundings import nothing_known
 
 BROKEN, WORSE = "[token]\noops\n", "[token]\nexpiration = 1\noops\n"
 

@@ -14,7 +14,7 @@ from stackwright.kube.resource import JsonObject
 from tests.chaos.fuzzing.fuzzer import schema_of
 from tests.chaos.fuzzing.values import Values
 from tests.functional.crds.samples import LEAST
-from tests.known import nothing_known
+from tests.surroundings import nothing_known
 
 WEBHOOKS = admission.webhooks(services.kinds(), nothing_known, {services.control_plane(): (controlplane.check,)})
 DRAWS = 60

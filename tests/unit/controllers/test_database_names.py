@@ -10,7 +10,7 @@ from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.blueprint.needs import Database
 from stackwright.controllers import admission
 from stackwright.kube.resource import CustomResource
-from tests.known import listing
+from tests.surroundings import listing
 
 # Of a service with several accounts, its own tests try each.
 SERVED = [blueprint.kind for blueprint in services.blueprints() if any(n == Database() for n in blueprint.needs)]

@@ -15,7 +15,7 @@ from stackwright.kube.resource import OwnerReference, R
 from stackwright.services.glance.kinds import Glance
 from stackwright.services.keystone.kinds import KeystoneAPI
 from tests.functional.crds.samples import LEAST
-from tests.known import nothing_known
+from tests.surroundings import nothing_known
 
 NEEDED = {"secret": "s", "databaseInstance": "db"}
 PORT = 30123

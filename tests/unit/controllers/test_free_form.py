@@ -11,14 +11,14 @@ from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.api.dataplane import OpenStackDataPlane, OpenStackDataPlaneNode, OpenStackDataPlaneRole
 from stackwright.api.sections_to_come import SECTIONS_TO_COME
-from stackwright.blueprint import refused
+from stackwright.blueprint import refusals
 from stackwright.controllers import doors
 from stackwright.controllers.dataplane import data_planes, preparation
 from stackwright.kube.plan import Wait
 from stackwright.kube.resource import CustomResource, R
 from stackwright.kube.shapes.composite import Child
 from tests.free_form import Place, places
-from tests.known import nothing_known
+from tests.surroundings import nothing_known
 
 # Free-form fields that become no part of an object of Kubernetes, by name, and what they are instead.
 ELSEWHERE = {
@@ -40,7 +40,7 @@ def decided(resource: CustomResource) -> Iterable[str]:
     """Yield the paths that a reconcile refuses, in a resource or in those that it makes."""
     blueprint = services.blueprint_of(type(resource))
     if blueprint is not None:
-        yield from (path for path, _ in refused.problems(blueprint, resource, nothing, None))
+        yield from (path for path, _ in refusals.problems(blueprint, resource, nothing, None))
     elif isinstance(resource, OpenStackDataPlane):
         for child in data_planes.data_planes.children(resource, False):  # type: ignore[union-attr]  # it awaits nothing
             assert isinstance(child, Child)

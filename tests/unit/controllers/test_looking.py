@@ -7,7 +7,7 @@ import structlog
 
 from stackwright.blueprint.generated import Reader
 from stackwright.blueprint.service import Service
-from stackwright.controllers.looking import Interests, forgetting
+from stackwright.controllers.looks import Interests, forgetting
 from stackwright.controllers.service import ServiceController
 from stackwright.kube.builtin import ConfigMap, Node, Secret
 from stackwright.kube.controller import Context, Controller

@@ -12,7 +12,7 @@ from stackwright.kube.admission.checks import Objections
 from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.neutron.kinds import OVNMetadataAgent
 from stackwright.services.nova.kinds.external_compute import NovaExternalCompute
-from tests.known import nothing_known
+from tests.surroundings import nothing_known
 
 OURS = {"keystone": ComponentImage("keystone:1", ours=True), "glance": ComponentImage("glance:1", ours=True)}
 SOON = "[token]\nexpiration = soon\n"

@@ -18,7 +18,7 @@ from stackwright.kube.client import Client
 from stackwright.kube.config import Connection
 from stackwright.kube.controller import Controller
 from stackwright.kube.errors import ConfigError
-from tests.known import nothing_known
+from tests.surroundings import nothing_known
 
 CHART = Path(__file__).parents[3] / "charts" / "stackwright"
 

@@ -8,7 +8,7 @@ from stackwright.api.base import JsonObject
 from stackwright.blueprint import tls
 from stackwright.controllers import admission
 from tests.functional.crds.samples import LEAST
-from tests.known import nothing_known
+from tests.surroundings import nothing_known
 
 KINDS = {kind.kind.name: kind for kind in services.kinds()}
 

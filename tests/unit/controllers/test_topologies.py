@@ -26,7 +26,7 @@ from stackwright.services.nova.templates import spec_of
 from stackwright.services.rabbitmq.kinds import RabbitMq
 from stackwright.services.rabbitmq.service import SERVICE as RABBITMQ
 from tests.functional.crds.samples import KINDS, LEAST
-from tests.known import listing
+from tests.surroundings import listing
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 ENVIRONMENT = Environment({"memcached": ComponentImage("memcached:1", sudo=False, ours=True)}, Path("charts"))

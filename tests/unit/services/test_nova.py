@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from stackwright.api.base import CustomResource, ObjectMeta
-from stackwright.blueprint import configuration, ini, options, refused, values
+from stackwright.blueprint import configuration, ini, options, refusals, values
 from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.service import Service
 from stackwright.kube.builtin import Secret
@@ -431,7 +431,7 @@ def test_what_cannot_be_is_refused_at_its_path(spec: dict[str, Any], path: str, 
     ],
 )
 def test_a_topology_of_another_namespace_is_refused(spec: dict[str, Any], path: str) -> None:
-    found = dict(refused.problems(BY_KIND["Nova"], nova(**spec), nobody, None))
+    found = dict(refusals.problems(BY_KIND["Nova"], nova(**spec), nobody, None))
     assert found == {f"{path}.namespace": "Customizing namespace field is not supported"}
 
 

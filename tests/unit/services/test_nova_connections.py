@@ -10,7 +10,7 @@ from stackwright.blueprint import my_cnf
 from stackwright.controllers import doors, needs
 from stackwright.services.mariadb.kinds import Galera
 from stackwright.services.nova import connections
-from tests.known import nothing_known
+from tests.surroundings import nothing_known
 from tests.unit.blueprint.test_needs import look_at
 from tests.unit.services.novas import nova
 

@@ -19,7 +19,7 @@ from stackwright.services.nova.cell import CELL
 from stackwright.services.nova.kinds.cell import NovaCell
 from stackwright.services.nova.kinds.nova import Nova
 from stackwright.services.nova.nova import NOVA
-from tests.known import listing
+from tests.surroundings import listing
 from tests.unit.services.novas import BROKER, BY_KIND, CELL1, CELL_FACTS, PARENT, made, nobody, nova
 
 FAKE = {"computeDriver": "fake.FakeDriver"}

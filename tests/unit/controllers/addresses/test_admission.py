@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from stackwright.api.network import DNSData, DNSDataSpec, DNSHost, IPSet, NetConfig, Reservation
-from stackwright.blueprint.addresses import refused
+from stackwright.blueprint.addresses import refusals
 from stackwright.blueprint.addresses.allocation import list_held
 from stackwright.controllers import roster
 from stackwright.controllers.addresses import checks, controllers, hold, net_configs
 from stackwright.kube.resource import Resource
-from tests.known import listing
+from tests.surroundings import listing
 from tests.unit.blueprint.addresses.networks import CTLPLANE, INTERNAL, changed, ip_set, net_config, reservation
 
 TAKEN = reservation("other", "192.168.122.100")
@@ -48,7 +48,7 @@ def test_a_network_with_reservations_stays() -> None:
 
 
 def test_the_webhook_being_away_changes_no_answer() -> None:
-    seen = net_configs.Seen("netconfig", tuple(list_held([TAKEN])), refused.fixed_by(()))
+    seen = net_configs.Seen("netconfig", tuple(list_held([TAKEN])), refusals.fixed_by(()))
     (wait,) = net_configs.decide(net_config(INTERNAL), seen).waits
     assert wait.message.startswith("spec.networks: network ctlplane cannot be removed")
     assert net_configs.decide(net_config(), seen).waits == ()

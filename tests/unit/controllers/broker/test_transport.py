@@ -6,12 +6,12 @@ import pytest
 
 from stackwright.adapters.rabbitmq import Permission, User, Vhost, digest_of
 from stackwright.api.rabbitmq import TransportURL, TransportURLSpec
+from stackwright.controllers.absent_servers import Absent
 from stackwright.controllers.broker import secrets
 from stackwright.controllers.broker.broker import Broker
 from stackwright.controllers.broker.secrets import Url
 from stackwright.controllers.broker.steps import Admit, GrantVhost, KeepPassword, PutVhost, Retire, WriteUrl
 from stackwright.controllers.broker.transport import Former, Kept, Seen, decide, remove, tell
-from stackwright.controllers.outside import Absent
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Step, Wait
 from stackwright.kube.resource import ObjectMeta

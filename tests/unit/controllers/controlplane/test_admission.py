@@ -7,7 +7,7 @@ from stackwright.api.base import JsonObject
 from stackwright.controllers import admission
 from stackwright.controllers.controlplane import check
 from stackwright.kube.admission.checks import Objections
-from tests.known import listing
+from tests.surroundings import listing
 from tests.unit.controllers.controlplane.umbrellas import umbrella
 
 

@@ -8,7 +8,7 @@ import pytest
 from stackwright.api.base import CustomResource, Definition, JsonObject, Kind, Value, describe, shown
 from stackwright.api.controlplane import HandedDown, Part, Section, control_plane_type
 from stackwright.controllers.controlplane.controller import Facts, resources_of
-from stackwright.controllers.controlplane.refusals import refusals
+from stackwright.controllers.controlplane.refusals import list_refusals
 from stackwright.controllers.controlplane.resolution import Instance, resolve
 from stackwright.kube.crd import generate
 from stackwright.kube.shapes.child import Child
@@ -182,7 +182,7 @@ def test_what_is_not_supported_is_told_where_it_stands() -> None:
         "northd": {"cells": {"cell1": {"tls": {"secretName": "b"}}, "cell2": {"tls": {"secretName": ""}}}},
     }
 
-    found = refusals(spec_of({"template": template}))
+    found = list_refusals(spec_of({"template": template}))
 
     assert [refusal.field for refusal in found] == [
         "spec.network.template.cluster[nb].tls.secretName",

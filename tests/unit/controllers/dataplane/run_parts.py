@@ -17,7 +17,7 @@ from stackwright.api.base import ObjectMeta
 from stackwright.controllers.dataplane import run_job, runs
 from stackwright.controllers.dataplane.occupancy import Occupancy
 from stackwright.controllers.dataplane.run_logs import RunLogs
-from stackwright.controllers.looking import Interests
+from stackwright.controllers.looks import Interests
 from stackwright.kube.builtin import Job, Pod
 from stackwright.kube.errors import Denied
 from stackwright.kube.resource import JsonObject, Key, OwnerReference, R, Resource

@@ -10,7 +10,7 @@ from stackwright.api.dataplane import OpenStackDataPlaneNode
 from stackwright.api.network import IPSet
 from stackwright.controllers.addresses.ip_sets import Claims, World, _find_taken
 from stackwright.controllers.dataplane.holding import FINALIZER, hold, release
-from stackwright.controllers.looking import Interests
+from stackwright.controllers.looks import Interests
 from stackwright.kube.builtin import ConfigMap
 from stackwright.kube.resource import Key, Resource
 from tests.unit.blueprint.addresses.networks import given, ip_set

@@ -34,7 +34,7 @@ from stackwright.kube.plan import Wait
 from stackwright.kube.resource import JsonObject
 from stackwright.kube.shapes.child import Child
 from tests.functional.crds.samples import LEAST
-from tests.known import nothing_known
+from tests.surroundings import nothing_known
 
 LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 # The most that a spec adds to what a resource makes; a host name is looked at apart.

@@ -21,7 +21,7 @@ from stackwright.controllers.dataplane import nodes, roles, runs
 from stackwright.controllers.dataplane.gathering import Gathering
 from stackwright.controllers.dataplane.memory import Memory
 from stackwright.controllers.dataplane.preparation import Prepared, prepare
-from stackwright.controllers.looking import Interests
+from stackwright.controllers.looks import Interests
 from stackwright.kube.builtin import Secret
 from stackwright.kube.conditions import Finding
 from stackwright.kube.plan import Ends, Wait

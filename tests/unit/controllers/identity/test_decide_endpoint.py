@@ -7,11 +7,11 @@ import pytest
 
 from stackwright.adapters.identity import Credentials, Endpoint
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneEndpointSpec, KeystoneEndpointStatus
+from stackwright.controllers.absent_servers import Absent
 from stackwright.controllers.identity.access import Access
 from stackwright.controllers.identity.endpoint import DeleteEndpoint, Seen, UpdateEndpoint, decide, tell
 from stackwright.controllers.identity.registration import made_endpoint
 from stackwright.controllers.identity.world import KeystoneStep
-from stackwright.controllers.outside import Absent
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Plan, Wait
 from stackwright.kube.resource import ObjectMeta

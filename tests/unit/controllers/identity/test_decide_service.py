@@ -7,13 +7,13 @@ import pytest
 
 from stackwright.adapters.identity import Credentials, Project, RoleAssignment, Service, User
 from stackwright.api.keystone import KeystoneService, KeystoneServiceSpec, KeystoneServiceStatus
+from stackwright.controllers.absent_servers import Absent
 from stackwright.controllers.identity.access import Access
 from stackwright.controllers.identity.passwords import PasswordState
 from stackwright.controllers.identity.registration import Made, made_service, made_user, together
 from stackwright.controllers.identity.service import Seen, current, decide, tell
 from stackwright.controllers.identity.service_steps import DeleteService, GrantRole, SetPassword, UpdateService
 from stackwright.controllers.identity.world import KeystoneStep
-from stackwright.controllers.outside import Absent
 from stackwright.controllers.ownership import TAKEN
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Plan, Wait

@@ -20,7 +20,7 @@ from stackwright.controllers.identity.sweeping import claim_on, is_administrator
 from stackwright.controllers.identity.upgrade import registered
 from stackwright.controllers.ownership import Around, claims
 from stackwright.kube.resource import Key, ObjectMeta
-from tests.known import listing
+from tests.surroundings import listing
 from tests.unit.controllers.ownership.making import made
 
 SERVICE = Made(what="service", name=("image", "glance"), id="s1")

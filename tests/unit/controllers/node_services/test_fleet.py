@@ -18,7 +18,7 @@ from stackwright.blueprint.dataplane.schedule import Backoff, Due
 from stackwright.blueprint.secret_values import texts_of
 from stackwright.controllers.dataplane import nodes
 from stackwright.controllers.dataplane.gathering import Gathering
-from stackwright.controllers.looking import Interests
+from stackwright.controllers.looks import Interests
 from stackwright.controllers.node_services import deployment
 from stackwright.controllers.node_services.fleet import (
     Beginning,

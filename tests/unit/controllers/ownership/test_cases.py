@@ -17,7 +17,7 @@ from stackwright.kube.resource import ObjectMeta, OwnerReference
 from stackwright.kube.shapes.belonging import MADE_FOR
 from stackwright.kube.shapes.child import mark_by
 from tests.functional.crds.samples import documents
-from tests.known import listing, nothing_known
+from tests.surroundings import listing, nothing_known
 from tests.unit.controllers.ownership.making import KINDS, made, seen
 from tests.unit.controllers.release.histories import revision
 

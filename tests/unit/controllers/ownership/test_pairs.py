@@ -24,7 +24,7 @@ from stackwright.kube.builtin import PersistentVolumeClaim, Secret
 from stackwright.kube.errors import Blocked
 from stackwright.kube.resource import R
 from stackwright.kube.shapes.child import mark_by
-from tests.known import listing
+from tests.surroundings import listing
 from tests.unit.controllers.ownership.making import changed, made, seen
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)

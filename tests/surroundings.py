@@ -1,6 +1,6 @@
 """What admission is told that there is, for tests."""
 
-from stackwright.controllers.known import Known, nothing_known
+from stackwright.controllers.surroundings import Known, nothing_known
 from stackwright.kube.resource import R, Resource
 
 __all__ = ["listing", "nothing_known"]

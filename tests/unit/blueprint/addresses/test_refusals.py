@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from stackwright.api.base import JsonObject
-from stackwright.blueprint.addresses import refused
+from stackwright.blueprint.addresses import refusals
 from stackwright.blueprint.addresses.allocation import list_held
 from tests.unit.blueprint.addresses.networks import CTLPLANE, INTERNAL, changed, ip_set, net_config, reservation
 
@@ -18,7 +18,7 @@ def ranges(start: str, end: str) -> list[dict[str, str]]:
 
 
 def test_networks_as_people_have_them_are_taken() -> None:
-    assert list(refused.of_networks(net_config().spec)) == []
+    assert list(refusals.of_networks(net_config().spec)) == []
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_networks_as_people_have_them_are_taken() -> None:
     ],
 )
 def test_a_subnet_that_cannot_be_is_refused(fields: dict[str, Any], path: str, words: str) -> None:
-    ((found, sentence),) = refused.of_networks(net_config(changed(CTLPLANE, **fields)).spec)
+    ((found, sentence),) = refusals.of_networks(net_config(changed(CTLPLANE, **fields)).spec)
     assert found == f"{SUBNET}.{path}"
     assert words in sentence
 
@@ -75,13 +75,13 @@ def test_a_subnet_that_cannot_be_is_refused(fields: dict[str, Any], path: str, w
     ],
 )
 def test_two_networks_do_not_share(second: JsonObject, path: str, words: str) -> None:
-    found = dict(refused.of_networks(net_config(CTLPLANE, {**INTERNAL, **second}).spec))
+    found = dict(refusals.of_networks(net_config(CTLPLANE, {**INTERNAL, **second}).spec))
     assert words in found[f"spec.networks[1].{path}"]
 
 
 def test_two_networks_do_not_share_variables_in_which_dashes_are_underscores() -> None:
     first, second = {**CTLPLANE, "serviceNetwork": "storage-mgmt"}, {**INTERNAL, "serviceNetwork": "storage_mgmt"}
-    ((path, _),) = refused.of_networks(net_config(first, second).spec)
+    ((path, _),) = refusals.of_networks(net_config(first, second).spec)
     assert path == "spec.networks[1].serviceNetwork"
 
 
@@ -112,7 +112,7 @@ def test_two_networks_do_not_share_variables_in_which_dashes_are_underscores() -
 )
 def test_networks_do_not_shrink_below_what_is_reserved(networks: list[JsonObject], path: str, words: str) -> None:
     held = list(list_held([reservation("node", "192.168.122.100")]))
-    ((found, sentence),) = refused.of_use(net_config(*networks).spec, held, {})
+    ((found, sentence),) = refusals.of_use(net_config(*networks).spec, held, {})
     assert found == path
     assert words in sentence
     assert "IPSet node (192.168.122.100); delete the IPSet first" in sentence
@@ -121,13 +121,13 @@ def test_networks_do_not_shrink_below_what_is_reserved(networks: list[JsonObject
 def test_a_fixed_address_needs_no_range_and_a_vlan_in_use_stays() -> None:
     held = list(list_held([reservation("node", "192.168.122.50")]))
     spec = net_config().spec
-    fixed = refused.fixed_by([ip_set({"name": "ctlplane", "fixedIP": "192.168.122.50"})])
-    assert list(refused.of_use(spec, held, fixed)) == []
-    assert list(refused.of_use(spec, held, {})) != []
+    fixed = refusals.fixed_by([ip_set({"name": "ctlplane", "fixedIP": "192.168.122.50"})])
+    assert list(refusals.of_use(spec, held, fixed)) == []
+    assert list(refusals.of_use(spec, held, {})) != []
     tagged = net_config(changed(CTLPLANE, vlan=7), INTERNAL).spec
-    ((path, _),) = refused.of_networks_changed(spec, tagged, held)
+    ((path, _),) = refusals.of_networks_changed(spec, tagged, held)
     assert path == f"{SUBNET}.vlan"
-    assert list(refused.of_networks_changed(spec, tagged, [])) == []
+    assert list(refusals.of_networks_changed(spec, tagged, [])) == []
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_fixed_address_needs_no_range_and_a_vlan_in_use_stays() -> None:
     ],
 )
 def test_an_ip_set_that_cannot_be_is_refused(networks: list[JsonObject], path: str, words: str) -> None:
-    ((found, sentence),) = refused.of_ip_set(ip_set(*networks).spec, net_config().spec)
+    ((found, sentence),) = refusals.of_ip_set(ip_set(*networks).spec, net_config().spec)
     assert found == f"spec.networks{path}"
     assert words in sentence
 
@@ -158,7 +158,7 @@ def test_one_network_has_the_default_route() -> None:
     other = changed(CTLPLANE, cidr="10.0.0.0/24", gateway="10.0.0.1", allocationRanges=[], excludeAddresses=[])
     other = {**changed(other, routes=[]), "name": "external", "dnsDomain": "external.example.com"}
     asked = ip_set({"name": "ctlplane", "defaultRoute": True}, {"name": "external", "defaultRoute": True})
-    ((path, sentence),) = refused.of_ip_set(asked.spec, net_config(CTLPLANE, other).spec)
+    ((path, sentence),) = refusals.of_ip_set(asked.spec, net_config(CTLPLANE, other).spec)
     assert path == "spec.networks[1].defaultRoute"
     assert sentence == "IPv4 has a default route already, at spec.networks[0]"
 
@@ -177,12 +177,12 @@ STATUS = {"reservations": [{"network": "ctlplane", "subnet": "subnet1", "address
     ],
 )
 def test_what_a_machine_has_stays(networks: list[JsonObject], path: str) -> None:
-    found = [where for where, _ in refused.of_ip_set_changed(ip_set(status=STATUS), ip_set(*networks))]
+    found = [where for where, _ in refusals.of_ip_set_changed(ip_set(status=STATUS), ip_set(*networks))]
     assert found == ([path] if path else [])
 
 
 def test_an_immutable_ip_set_keeps_its_networks() -> None:
     old = msgspec.structs.replace(ip_set(), spec=msgspec.structs.replace(ip_set().spec, immutable=True))
-    assert [where for where, _ in refused.of_ip_set_changed(old, ip_set({"name": "ctlplane"}, {"name": "other"}))] == [
+    assert [where for where, _ in refusals.of_ip_set_changed(old, ip_set({"name": "ctlplane"}, {"name": "other"}))] == [
         "spec.networks"
     ]
