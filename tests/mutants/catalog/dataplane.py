@@ -43,6 +43,13 @@ MUTANTS = (
         (f"{USERS}::test_a_run_does_not_take_what_a_user_made_a_moment_ago",),
     ),
     Mutant(
+        "a run begins although another one took its node a moment ago",
+        "stackwright/controllers/dataplane/runs.py",
+        "    if _find_busy(run, world):\n        return",
+        "    if False:\n        return",
+        (f"{BEGINNINGS}::test_a_run_that_another_one_forestalls_waits_and_is_in_no_error",),
+    ),
+    Mutant(
         "a node may have a name that its Secret cannot have",
         f"{DATA_PLANE}/name_lengths.py",
         '("the Secret", SECRET_NAME, LONGEST_NAME)',

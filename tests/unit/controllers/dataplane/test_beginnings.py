@@ -208,6 +208,18 @@ async def test_a_run_whose_job_the_server_does_not_take_gives_its_nodes_back() -
     assert not here.occupancy.refused
 
 
+async def test_a_run_that_another_one_forestalls_waits_and_is_in_no_error() -> None:
+    server = Server()
+    mine, other = run("a", "one"), run("b", "one")
+    server.objects = [mine, other]
+    here = world(server)
+    (step,) = runs.decide(mine, await runs.observe(mine, here)).steps
+    here.occupancy.claim(other)
+    await runs.runs.act(step, here)
+    assert not any(isinstance(each, Job) for each in server.objects)
+    assert [wait.reason for wait in runs.decide(mine, await runs.observe(mine, here)).waits] == ["NodeBusy"]
+
+
 TWICE = {"name": "x", "emptyDir": {}}
 
 
