@@ -4,7 +4,8 @@ Its runs begin together with those of other nodes (`fleet.py`).
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 import msgspec
 
@@ -25,7 +26,7 @@ from stackwright.controllers.needs import sight
 from stackwright.controllers.node_services.preparation import Whole, prepare
 from stackwright.controllers.node_services.signs import find_address
 from stackwright.controllers.node_services.steps import World, find_runs
-from stackwright.kube import conditions
+from stackwright.kube import clock, conditions
 from stackwright.kube.conditions import Finding
 from stackwright.kube.plan import Ends, Plan, Wait
 
@@ -33,6 +34,10 @@ _SOON = (
     "Waits for its run; the role's maxUnavailable says how many nodes are changed at once, and a change that fails "
     "on the first of them goes to no other"
 )
+
+# Seconds in which a service that was started reports to its API, with time to spare: Nova counts one as down after a
+# minute without a report.
+LATE = 180.0
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,7 @@ class Seen:
     joins: tuple[Wait, ...] = ()
     trace: str = ""
     ask_again: float = 5.0
+    now: datetime = field(default_factory=clock.now)
 
 
 async def observe(service: NodeService, resource: NodeServiceResource, world: World) -> Seen:
@@ -107,7 +113,7 @@ def decide(service: NodeService, resource: NodeServiceResource, seen: Seen) -> P
     if running is not None:
         return Plan(waits=(_tell_deploying(record, "Ansible runs", find_stuck(seen.runs, running.run)),))
     if is_applied(record):
-        return Plan(waits=tuple(_find_down(resource, seen)))
+        return Plan(waits=tuple(_find_down(resource, record, seen)))
     other = find_holding(seen.runs, running)
     soon = f"Waits until OpenStackAnsibleEE {other}, which has the node, has ended" if other else _SOON
     return Plan(waits=seen.waits or (_tell_deploying(record, soon, find_stuck(seen.runs, other)),))
@@ -139,15 +145,27 @@ def _tell_deploying(record: ServiceRecord, otherwise: str, stuck: Finding | None
     return Wait(said.reason, said.message, DEPLOYMENT_READY, ends=ends)
 
 
-def _find_down(resource: NodeServiceResource, seen: Seen) -> Iterable[Wait]:
+def _find_down(resource: NodeServiceResource, record: ServiceRecord, seen: Seen) -> Iterable[Wait]:
     """Yield why the service is not up. If nobody can be asked, one that was up counts as up."""
-    if seen.sign:
+    if seen.sign and _is_late(resource, record, seen.now):
+        message = f"{seen.sign}, for longer than a start takes; the journal of {resource.node_name} says why"
+        yield Wait("NotUp", message, SERVICE_READY, after=seen.ask_again, ends=Ends.PERHAPS_BY_USER)
+    elif seen.sign:
         yield Wait("NotUp", seen.sign, SERVICE_READY, after=seen.ask_again)
     elif seen.joins:
         yield from seen.joins
     elif seen.sign is None and not conditions.is_true(resource.status.conditions, SERVICE_READY):
         message = f"Nobody can be asked whether it is up: {seen.unasked}"
         yield Wait("NotAsked", message, SERVICE_READY, after=seen.ask_again)
+
+
+def _is_late(resource: NodeServiceResource, record: ServiceRecord, now: datetime) -> bool:
+    """Return whether a service is not up for longer than a start takes: since its run, or since it went down."""
+    said = conditions.find(resource.status.conditions, SERVICE_READY)
+    down = said.lastTransitionTime if said is not None and said.status == "False" else ""
+    up = said is not None and said.status == "True"
+    since = max(record.finishedAt, down)
+    return bool(since) and not up and (now - datetime.fromisoformat(since)).total_seconds() > LATE
 
 
 def is_prepared(node: OpenStackDataPlaneNode) -> bool:

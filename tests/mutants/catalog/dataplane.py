@@ -50,6 +50,13 @@ MUTANTS = (
         (f"{BEGINNINGS}::test_a_run_that_another_one_forestalls_waits_and_is_in_no_error",),
     ),
     Mutant(
+        "a compute that stays down reads as if nobody had to look",
+        "stackwright/controllers/node_services/deployment.py",
+        "since = max(record.finishedAt, down)",
+        'since = ""',
+        (f"{DEPLOYMENT}::test_a_service_that_stays_down_is_for_somebody_to_look_at",),
+    ),
+    Mutant(
         "a node may have a name that its Secret cannot have",
         f"{DATA_PLANE}/name_lengths.py",
         '("the Secret", SECRET_NAME, LONGEST_NAME)',

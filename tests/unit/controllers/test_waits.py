@@ -43,7 +43,6 @@ WHO_ENDS = {
     "NotBegun": {ITSELF},
     "NotAdopted": {ITSELF},
     "NotAsked": {ITSELF},
-    "NotUp": {ITSELF},
     "RabbitMqGoing": {ITSELF},
     "RabbitMqNotReady": {ITSELF},
     "Replacing": {ITSELF},
@@ -73,6 +72,8 @@ WHO_ENDS = {
     "SecretMissing": {GIVEN, AUTHOR, USER},
     # A Job of an earlier run goes with that one; any other is for somebody to delete.
     "NameTaken": {ITSELF, USER},
+    # A service that stays down after it was started, or was up.
+    "NotUp": {ITSELF, PERHAPS},
     # A node may get room, and a registry may answer again.
     "PodTrouble": {PERHAPS},
     # Only the user can mend it.

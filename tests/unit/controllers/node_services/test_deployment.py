@@ -299,6 +299,27 @@ def test_from_the_run_to_a_service_that_is_up() -> None:
     assert [each.reason for each in decide(COMPUTE, changed, seen(changed, runs=(run,))).waits] == ["Deploying"]
 
 
+@pytest.mark.parametrize(
+    ("status", "since", "ends"),
+    [
+        pytest.param("Unknown", "", Ends.PERHAPS_BY_USER, id="never-up-since-its-run"),
+        pytest.param("True", "2026-11-16T12:00:00Z", Ends.BY_ITSELF, id="down-since-this-look"),
+        pytest.param("False", "2026-11-16T12:08:00Z", Ends.BY_ITSELF, id="down-for-two-minutes"),
+        pytest.param("False", "2026-11-16T12:06:00Z", Ends.PERHAPS_BY_USER, id="down-for-four-minutes"),
+    ],
+)
+def test_a_service_that_stays_down_is_for_somebody_to_look_at(status: str, since: str, ends: Ends) -> None:
+    """Its run ended at 11:59; it may have been up since."""
+    resource: NodeServiceResource = compute()
+    run = ended(begin(COMPUTE, resource))
+    resource = after(resource, seen(resource, runs=(run,), sign=""))
+    said = Condition(type=SERVICE_READY, status=status, reason="X", message="", lastTransitionTime=since)
+    resource = msgspec.structs.replace(resource, status=msgspec.structs.replace(resource.status, conditions=(said,)))
+    late = datetime(2026, 11, 16, 12, 10, tzinfo=UTC)
+    (wait,) = decide(COMPUTE, resource, seen(resource, runs=(run,), sign="Nova says that it is down", now=late)).waits
+    assert (wait.reason, wait.ends, "the journal of one" in wait.message) == ("NotUp", ends, ends is not Ends.BY_ITSELF)
+
+
 def test_it_says_which_run_it_waits_for() -> None:
     theirs = msgspec.convert(
         {"metadata": {"name": "theirs"}, "spec": {"playbook": "p", "nodes": [{"name": "one"}]}}, OpenStackAnsibleEE
