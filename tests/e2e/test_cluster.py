@@ -59,7 +59,25 @@ def test_the_node_has_an_interface_to_spare_and_this_machine_is_in_its_network(c
     assert subprocess.run([*inside, "show", "dev", "spare0"], capture_output=True, check=True, text=True).stdout == ""
     out = ["ip", "-json", "route", "get", spare.free[0]]
     route = json.loads(subprocess.run(out, capture_output=True, check=True, text=True).stdout)[0]
-    assert (route["dev"], route["prefsrc"]) == (cluster.settings.spare_link, spare.host)
+    assert (route["dev"], route["prefsrc"]) == (cluster.settings.spare_bridge, spare.host)
+
+
+def test_pods_reach_the_spare_network_and_nobody_there_reaches_the_node(cluster: Cluster, kubectl: Kubectl) -> None:
+    spare = cluster.settings.network.spare
+    way = spare.way.partition("/")[0]
+    kubectl.apply(workloads.sleeper("asker"))
+    kubectl.wait("pod/asker", "condition=Ready")
+    # This machine is in the network as a server with a floating IP would be.
+    with socket.create_server((spare.host, 0)) as listening:
+        listening.settimeout(30)
+        port = str(listening.getsockname()[1])
+        with subprocess.Popen(kubectl.command("exec", "asker", "--", "nc", "-w", "5", spare.host, port)):
+            connection, (asker, _) = listening.accept()
+            connection.close()
+    assert asker == way
+    for port_of_node in (6443, 10250):
+        with pytest.raises(TimeoutError):
+            socket.create_connection((way, port_of_node), timeout=2)
 
 
 def test_a_pod_reaches_itself_through_its_service(kubectl: Kubectl) -> None:

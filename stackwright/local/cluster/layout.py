@@ -17,7 +17,7 @@ from stackwright.local.progress import Progress
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-# The host's ends of the node's cables are called sw-NAME, sx-NAME and sy-NAME, and Linux allows 15 characters.
+# The host's ends of the node's cables are called sw-NAME, sx-NAME and so on, and Linux allows 15 characters.
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,10}[a-z0-9])?")
 
 
@@ -73,6 +73,16 @@ class Settings(msgspec.Struct, frozen=True):
         return f"sx-{self.name}"
 
     @property
+    def spare_bridge(self) -> str:
+        """The host's bridge that joins the spare cable with the one by which the node itself is in that network."""
+        return f"sb-{self.name}"
+
+    @property
+    def way_link(self) -> str:
+        """The host's end of the cable by which the node, and its pods, reach what is behind the spare one."""
+        return f"sv-{self.name}"
+
+    @property
     def tunnel_link(self) -> str:
         """The host's end of the node's cable for tunnels."""
         return f"sy-{self.name}"
@@ -81,6 +91,11 @@ class Settings(msgspec.Struct, frozen=True):
     def tunnel_bridge(self) -> str:
         """The host's bridge that joins the cables for tunnels, while there are machines."""
         return f"st-{self.name}"
+
+    @property
+    def addressed(self) -> tuple[str, ...]:
+        """The links of the host that have its addresses in the cluster's networks."""
+        return self.link, self.bridge, self.spare_bridge
 
     @property
     def node(self) -> Node:

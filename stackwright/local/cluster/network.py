@@ -1,7 +1,9 @@
-"""Connects a node with the host: three cables, two routes, and nothing in the host's firewall.
+"""Connects a node with the host: four cables, two routes, and nothing in the host's firewall.
 
 Kubernetes uses the first cable. The second one is spare: its end in the node has no address, and nobody uses it until a
-workload takes it for networks of its own. The third one is for tunnels between the node and machines beside it.
+workload takes it for networks of its own. The third one is for tunnels between the node and machines beside it. By the
+fourth one the node and its pods reach what is behind the spare one: a bridge of the host joins the two, so the host
+need not forward packets, which it may not do.
 
 While there are machines, a bridge of the host joins their cables with the node's. It then has what the node's cable has
 otherwise: the host's address and the routes. Another bridge joins the cables for tunnels, and has no address.
@@ -158,13 +160,32 @@ def _ports(bridge: str) -> list[str]:
 
 def _attach_spare(settings: Settings, first: int) -> None:
     """Connect the spare cable; a workload may have it already, so nothing is changed at the node's end of one."""
-    link, spare = settings.spare_link, settings.network.spare
+    link, bridge, spare = settings.spare_link, settings.spare_bridge, settings.network.spare
     if not has_link(link):
         _ip("link", "add", link, "type", "veth", "peer", "name", spare_network.INTERFACE, "netns", str(first))
         _run(["nsenter", "--net", "--target", str(first), "ip", "link", "set", spare_network.INTERFACE, "up"])
-    _ip("address", "replace", f"{spare.host}/{IPv4Network(spare.range).prefixlen}", "dev", link)
+    _add_bridge(bridge)
+    # A cluster of an earlier version has the host's address there.
+    _ip("address", "flush", "dev", link)
+    _ip("address", "replace", f"{spare.host}/{IPv4Network(spare.range).prefixlen}", "dev", bridge)
     compute_checksums(link)
-    _ip("link", "set", link, "up")
+    _ip("link", "set", link, "master", bridge, "up")
+    _attach_way(settings, first)
+
+
+def _attach_way(settings: Settings, first: int) -> None:
+    """Let the node and its pods reach what is behind the spare cable. They ask; nobody there may ask them."""
+    link, inner = settings.way_link, spare_network.WAY
+    if not has_link(link):
+        _add_cable(link, first, inner)
+        inside = ("nsenter", "--net", "--target", str(first))
+        _run([*inside, "ip", "link", "set", inner, "addrgenmode", "none"])
+        # Before anything else looks at a packet: kube-proxy would send those for a NodePort to a pod.
+        new = ("--in-interface", inner, "--match", "conntrack", "--ctstate", "NEW", "--jump", "DROP")
+        _run([*inside, "iptables", "--wait", "--table", "mangle", "--append", "PREROUTING", *new])
+        _run([*inside, "ip", "address", "replace", settings.network.spare.way, "dev", inner])
+        _run([*inside, "ip", "link", "set", inner, "up"])
+    _ip("link", "set", link, "master", settings.spare_bridge, "up")
 
 
 def _attach_tunnels(settings: Settings, first: int) -> None:
@@ -218,14 +239,16 @@ def _refuse_unknown(services: str, first: int) -> None:
 
 
 def detach(settings: Settings) -> None:
-    """Remove the node's cables, and with them their routes."""
+    """Remove the node's cables and the bridge of the spare one, and with them their routes."""
     unplug(settings.link)
     unplug(settings.spare_link)
+    unplug(settings.way_link)
+    unplug(settings.spare_bridge)
     unplug(settings.tunnel_link)
 
 
 def unplug(cable: str) -> None:
-    """Remove a cable."""
+    """Remove a cable, or a bridge."""
     if not has_link(cable):
         return
     try:

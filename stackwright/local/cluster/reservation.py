@@ -12,7 +12,7 @@ def reserve(place: Layout, make: Callable[[Settings], Settings]) -> Settings:
     name = place.directory.name
     with layout.held(place.directory.parent / ".addresses.lock"):
         before = place.read_settings()
-        taken = [*network.taken((before.link, before.bridge) if before else ()), *_reserved(place)]
+        taken = [*network.taken(before.addressed if before else ()), *_reserved(place)]
         if before:
             addresses.check(before.network, taken, name=name)
         else:

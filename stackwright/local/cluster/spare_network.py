@@ -6,6 +6,8 @@ import msgspec
 
 # The interface in the node. It has no address, and nobody uses it until a workload takes it.
 INTERFACE = "spare0"
+# By this one the node and its pods reach what a workload connects there.
+WAY = "outside0"
 
 
 class SpareNetwork(msgspec.Struct, frozen=True):
@@ -17,6 +19,12 @@ class SpareNetwork(msgspec.Struct, frozen=True):
     def host(self) -> str:
         """The host's own address in it, which is the way out of it."""
         return str(IPv4Network(self.range)[1])
+
+    @property
+    def way(self) -> str:
+        """The address of the node in it, with the length of its prefix; its pods ask with that address."""
+        network = IPv4Network(self.range)
+        return f"{network[2]}/{network.prefixlen}"
 
     @property
     def free(self) -> tuple[str, str]:
