@@ -16,6 +16,8 @@ USER = 42480
 GRACE = 240
 # How much longer than the command the pod lives at most, if nobody ends it.
 BEYOND = 600
+# Tempest pings servers, and has no rights to open raw sockets.
+PING = {"name": "net.ipv4.ping_group_range", "value": f"{USER} {USER}"}
 CLOUDS, AUTHORITIES = "/etc/openstack", "/etc/authorities"
 BUNDLE = "tls-ca-bundle.pem"
 
@@ -96,7 +98,7 @@ def pod(namespace: str, image: str, login: Login, asked: Request) -> JsonObject:
             "enableServiceLinks": False,
             "terminationGracePeriodSeconds": GRACE,
             "activeDeadlineSeconds": round(asked.timeout) + BEYOND,
-            "securityContext": {**user, "seccompProfile": {"type": "RuntimeDefault"}},
+            "securityContext": {**user, "seccompProfile": {"type": "RuntimeDefault"}, "sysctls": [PING]},
             "containers": [container],
             "volumes": volumes,
         },
