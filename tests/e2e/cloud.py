@@ -158,15 +158,18 @@ def stackwright(*arguments: str, code: int = 0) -> str:
 
 
 @contextmanager
-def raised(cluster: Cluster, manifest: Path) -> Iterator[Cloud]:
-    """Have the cloud that `stackwright up` makes of a manifest, for the time of the block."""
+def raised(cluster: Cluster, manifest: Path | None) -> Iterator[Cloud]:
+    """Have the cloud that `stackwright up` makes of a manifest, for the time of the block.
+
+    Without a manifest it is the one of `make up`, with machines beside the cluster and a server.
+    """
     found = binaries.ensure(programs.ALL)
     kubectl = Kubectl(found["kubectl"], cluster.layout.kubeconfig, NAMESPACE)
     # The kinds come with the operators, and who wants to see everything looks before there is anything.
     stackwright("up", "--yes", "--cloud", "none")
     try:
         with history.recorded(kubectl) as seen:
-            stackwright("up", "--yes", "--cloud", str(manifest))
+            stackwright("up", "--yes", *(("--cloud", str(manifest)) if manifest is not None else ()))
         owner = "{.items[*].metadata.ownerReferences[0].name}"
         replica_sets = tuple(sorted(kubectl.get("replicasets", owner).split()))
         yield Cloud(kubectl, found["helm"], Installation(seen, _releases(found["helm"], kubectl), replica_sets))
