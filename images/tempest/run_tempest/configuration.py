@@ -73,7 +73,8 @@ def sections(facts: Facts, login: Login, made: Made, wanted: Wanted) -> Sections
         "network": _network(facts),
         "network-feature-enabled": _network_features(facts),
         "validation": _validation(facts, wanted),
-        "scenario": {"img_file": GUEST, "img_disk_format": "qcow2", "dhcp_client": ""},
+        # All but one folder of the guest is in memory; what a scenario looks for in a snapshot has to be on its disk.
+        "scenario": {"img_file": GUEST, "img_disk_format": "qcow2", "dhcp_client": "", "target_dir": "/mnt"},
     }
     for name in WITH_ENDPOINT:
         found.setdefault(name, {})["endpoint_type"] = _interface(name, login.interface)
