@@ -303,7 +303,9 @@ class ServiceController(Generic[C, F]):
         exposed = addresses.find(outcome, context)
         status = status_of(resource)
         changes = {"overridden": outcome.overridden(), "addresses": addresses.keep(status.addresses, exposed)}
-        await report(resource, findings, msgspec.structs.replace(status, **changes), context, looked=False)
+        status = msgspec.structs.replace(status, **changes)
+        await report(resource, findings, status, context, looked=False)
+        _tell_moved(resource, addresses.moved(resource, status, exposed, seen.nodes), context)
         delays.extend(after for after in (held.wake, getattr(error, "after", None)) if after is not None)
         if failure := outcome.failure(waiting=bool(delays)):
             raise failure
