@@ -8,6 +8,7 @@ from typing import TypeVar
 import click
 
 from stackwright.cli import exit_codes, resource_names
+from stackwright.kube import conditions
 from stackwright.kube.client import Client
 from stackwright.kube.errors import Gone, Unreachable
 from stackwright.kube.resource import CustomResource
@@ -36,6 +37,7 @@ async def wait_until(
     further: Callable[[], Awaitable[bool]] = _always,
 ) -> C:
     """Return the resource as soon as it is so, and what else is asked is too; raise Late when that takes too long."""
+    seen = resource
     try:
         async with asyncio.timeout(timeout), aclosing(watch_resource(client, resource)) as states:
             async for seen in states:
@@ -43,8 +45,16 @@ async def wait_until(
                     return seen
     except TimeoutError:
         pass
-    message = f"{resource_names.label(resource)}: the operator did not do it within {timeout:g} s; does one run?"
-    raise Late(message)
+    raise Late(describe_lateness(seen, timeout))
+
+
+def describe_lateness(seen: CustomResource, timeout: float) -> str:
+    """Return that it took too long, and what the resource waits for, as far as it says so. Pure."""
+    late = f"{resource_names.label(seen)}: the operator did not do it within {timeout:g} s"
+    ready = conditions.find(seen.status.conditions, conditions.READY)
+    if ready is None or ready.status == "True":
+        return f"{late}; does one run?"
+    return f"{late}; the resource says: {ready.reason}: {ready.message.rstrip('.')}."
 
 
 async def watch_resource(client: Client, resource: C) -> AsyncGenerator[C]:

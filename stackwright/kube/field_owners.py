@@ -59,6 +59,27 @@ def added(entries: Iterable[JsonObject], ours: str) -> tuple[tuple[str, str], ..
     return tuple(sorted(found))
 
 
+def owned(entries: Iterable[JsonObject], ours: str) -> frozenset[str]:
+    """Return the paths of all values that others manage, alone or with us: an apply of another value is a conflict.
+
+    Components of Kubernetes are others too.
+    """
+    return frozenset(
+        path for entry in entries if not _is_applied(entry, ours) for path in _leaves(entry.get("fieldsV1", {}), "")
+    )
+
+
+def _leaves(tree: JsonObject, path: str) -> Iterator[str]:
+    for name, branch in tree.items():
+        if name == ".":
+            continue
+        text = f"{path}{_text(name)}"
+        if branch:
+            yield from _leaves(branch, text)
+        else:
+            yield text
+
+
 def _spec(entry: JsonObject) -> JsonObject:
     return {name: branch for name, branch in entry.get("fieldsV1", {}).items() if name not in _BESIDE}
 

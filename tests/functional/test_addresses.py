@@ -100,12 +100,15 @@ async def test_an_address_inside_that_somebody_took_meanwhile_is_replaced_and_to
             "spec": {"clusterIP": address, "ports": [{"port": 1}], "selector": {"a": "b"}},
         }
         await client.apply(Service, thief, field_manager="user")
+        # Also a resource that is refused keeps its Services, and tells.
+        await ask(client, namespace, customServiceConfig="oops")
         async with cloud(client, namespace, (SERVICE,), surroundings):
             again = await internal(client, namespace, after=service.metadata.uid)
             other = again.spec["clusterIP"]
             assert other != address
             words = f"{other} inside the cluster, and no longer {address}"
             await told(client, namespace, "keystone", "AddressChanged", words)
+            await ask(client, namespace)
             await until_ready(client, namespace)
 
 

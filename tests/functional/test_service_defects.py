@@ -237,37 +237,41 @@ async def test_a_broker_takes_the_password_of_a_default_user_that_was_accepted_a
         await eventually(client, RabbitMq, "mq", namespace, is_ready)
 
 
-def _ready(resource: RabbitMq) -> str:
+def _ready(resource: RabbitMq | Memcached) -> str:
     found = conditions.find(resource.status.conditions, conditions.READY)
     return f"{found.reason}: {found.message}" if found is not None else ""
 
 
+@pytest.mark.parametrize(
+    ("blueprint", "kind", "spec", "workload"),
+    [
+        pytest.param(RABBITMQ, RabbitMq, {"persistence": {"storageClassName": "local"}}, "mq-server", id="with-data"),
+        pytest.param(MEMCACHED, Memcached, {}, "mq", id="without-data"),
+    ],
+)
 async def test_an_image_that_does_not_exist_takes_no_pod_of_a_stateful_set_away(
-    client: Client, namespace: str, kubernetes: dict[str, Path]
+    client: Client, namespace: str, kubernetes: dict[str, Path], blueprint: Any, kind: Any, spec: Any, workload: str
 ) -> None:
-    def broker(image: str) -> dict[str, Any]:
-        spec = {"persistence": {"storageClassName": "local"}, "containerImage": image}
-        return {"metadata": {"name": "mq", "namespace": namespace}, "spec": spec}
+    def asked(image: str) -> dict[str, Any]:
+        return {"metadata": {"name": "mq", "namespace": namespace}, "spec": {**spec, "containerImage": image}}
 
     await client.apply(StorageClass, storage_class("local"))
-    await client.apply(RabbitMq, broker("registry.example/rabbitmq:1"), field_manager="user")
+    await client.apply(kind, asked("registry.example/image:1"), field_manager="user")
     script = Script((Behaviour(Selector(image="*:missing"), fault=ImageMissing()),))
-    runtime = Runtime(client, controllers((RABBITMQ,), environment(kubernetes)), namespace=namespace)
+    runtime = Runtime(client, controllers((blueprint,), environment(kubernetes)), namespace=namespace)
     async with simulated(client, namespace, script), running(runtime):
-        await eventually(client, RabbitMq, "mq", namespace, is_ready)
-        before = await client.get(Pod, "mq-server-0", namespace)
-        await client.apply(RabbitMq, broker("registry.example/rabbitmq:missing"), field_manager="user")
-        stuck = await eventually(
-            client, RabbitMq, "mq", namespace, lambda seen: _ready(seen).startswith("RolloutStuck")
-        )
-        assert "StatefulSet mq-server keeps its pods, because a trial of the change failed" in _ready(stuck)
-        assert "cannot get its image registry.example/rabbitmq:missing" in _ready(stuck)
-        assert (await client.get(Pod, "mq-server-0", namespace)).metadata.uid == before.metadata.uid
-        await client.apply(RabbitMq, broker("registry.example/rabbitmq:2"), field_manager="user")
+        await eventually(client, kind, "mq", namespace, is_ready)
+        before = await client.get(Pod, f"{workload}-0", namespace)
+        await client.apply(kind, asked("registry.example/image:missing"), field_manager="user")
+        stuck = await eventually(client, kind, "mq", namespace, lambda seen: _ready(seen).startswith("RolloutStuck"))
+        assert f"StatefulSet {workload} keeps its pods, because a trial of the change failed" in _ready(stuck)
+        assert "cannot get its image registry.example/image:missing" in _ready(stuck)
+        assert (await client.get(Pod, f"{workload}-0", namespace)).metadata.uid == before.metadata.uid
+        await client.apply(kind, asked("registry.example/image:2"), field_manager="user")
         await eventually(
-            client, Pod, "mq-server-0", namespace, lambda seen: seen.spec["containers"][0]["image"].endswith(":2")
+            client, Pod, f"{workload}-0", namespace, lambda seen: seen.spec["containers"][0]["image"].endswith(":2")
         )
-        await eventually(client, RabbitMq, "mq", namespace, is_ready)
+        await eventually(client, kind, "mq", namespace, is_ready)
         # What was tried is gone, and what could not be.
         await some(client, Job, namespace, lambda jobs: not jobs)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import chassis
 import kubernetes
+import tenure
 import tunnels
 from bridges import make_bridge, marked_bridges, read_external_ids, vsctl
 from controller_process import Controller
@@ -120,6 +121,10 @@ class Node:
             "bridgeMappings": chassis.external_ids(settings, self.name, address, datapath)["ovn-bridge-mappings"],
             "problem": problem,
         }
+        self.tell(said)
+
+    def tell(self, said: dict[str, Any]) -> None:
+        """Say what the node is where the operator reads it."""
         text = json.dumps(said, sort_keys=True)
         if self.state.data.get(self.name) != text:
             self.state.write({self.name: text})
@@ -157,9 +162,17 @@ class Node:
             for ended in filter(None, (one.ended for one in (self.controller, *self.fakes.values()))):
                 say(ended)
                 return 1
+            other = tenure.find_other()
+            if other and self.controller.runs:
+                # Another one has the switch now. What runs here ends with the container, and cleans nothing up.
+                say(tenure.describe(other))
+                return 1
             try:
-                self.keep()
-                if rounds % SELDOM == 0:
+                if other:
+                    self.tell({"problem": tenure.describe(other)})
+                else:
+                    self.keep()
+                if rounds % SELDOM == 0 and not other:
                     self.forget()
             except (Failed, kubernetes.Unanswered, OSError, ValueError) as error:
                 say(str(error))
@@ -171,6 +184,8 @@ class Node:
 
     def end(self) -> int:
         """End the controllers. Flows and chassis stay, unless the node is no gateway any more."""
+        if tenure.find_other():
+            return 0
         try:
             stays = kubernetes.exists("daemonsets", os.environ["DAEMON_SET"])
         except (kubernetes.Unanswered, OSError) as error:
@@ -180,6 +195,7 @@ class Node:
             one.end(stays=stays)
         if not stays:
             self.give_back()
+            tenure.let_go()
         return 0
 
     def give_back(self) -> None:

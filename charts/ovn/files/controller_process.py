@@ -21,6 +21,11 @@ class Controller:
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
+    def runs(self) -> bool:
+        """Whether it was started."""
+        return self._process is not None
+
+    @property
     def ended(self) -> str:
         """How it ended, if it did; nobody asked it to."""
         code = self._process.poll() if self._process is not None else None

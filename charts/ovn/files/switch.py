@@ -4,6 +4,7 @@ Usage: switch.py database | switch | save | wait
 
 `database` and `switch` are the two containers. Before the pod stops, `save` writes the flows to a file of the node, and
 `wait` holds the database until the daemon has ended. The daemon's next start puts the flows back before it forwards.
+A switch that is another OVNController's is left alone (`tenure`).
 """
 
 import json
@@ -14,6 +15,7 @@ import sys
 import time
 from pathlib import Path
 
+import tenure
 from programs import Failed, run, say
 
 STATE, RUN = Path("/etc/openvswitch"), Path("/run/openvswitch")
@@ -39,7 +41,8 @@ def prepare_database() -> None:
 
 
 def serve_database() -> None:
-    """Become the server of the database."""
+    """Become the server of the database, once the switch of this node is ours."""
+    tenure.take()
     prepare_database()
     for left in (SOCKET, RUN / "ovsdb-server.ctl", RUN / "ovsdb-server.pid", ENDED):
         left.unlink(missing_ok=True)
@@ -80,8 +83,10 @@ def log_level() -> str:
 
 def start_switch() -> subprocess.Popen[bytes]:
     """Start the daemon; if flows were saved, it forwards nothing before they are back."""
-    while not SOCKET.exists():
+    while tenure.read_owner() != tenure.own_name() or not SOCKET.exists():
         time.sleep(0.2)
+    # A start is not cut in the middle: flows may be on their way back.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     for left in (CONTROL, RUN / "ovs-vswitchd.pid", ENDED):
         left.unlink(missing_ok=True)
     DATAPATH.write_text(choose_datapath(), encoding="utf-8")
@@ -162,6 +167,10 @@ def wait() -> None:
 
 def main() -> int:
     """Do what the argument says."""
+    # The first process of a container does not end by a signal that it does not handle, and it may wait for long.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    if sys.argv[1] in ("save", "wait") and tenure.find_other():
+        return 0
     match sys.argv[1]:
         case "database":
             serve_database()

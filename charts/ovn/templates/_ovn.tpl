@@ -1,7 +1,7 @@
 {{/* The programs of a component, by name: what it starts, and all that this imports. */}}
 {{- define "ovn.programNames" -}}
-{{- if eq . "ovs" }}switch programs
-{{- else if eq . "controller" }}controller controller_process bridges chassis kubernetes programs tunnels
+{{- if eq . "ovs" }}switch programs tenure
+{{- else if eq . "controller" }}controller controller_process bridges chassis kubernetes programs tenure tunnels
 {{- else if or (eq . "nb") (eq . "sb") }}member cluster database kubernetes programs
 {{- end }}
 {{- end }}
@@ -24,6 +24,12 @@
   valueFrom:
     fieldRef:
       fieldPath: {{ .path }}
+{{- end }}
+
+{{/* Whose the switch of a node is: a node has one, and OVNControllers of several namespaces may select it. */}}
+{{- define "ovn.owner" -}}
+- name: OWNER
+  value: {{ .root.Release.Namespace }}/{{ .root.Release.Name }}
 {{- end }}
 
 {{/* What a component has beyond others. */}}
@@ -125,6 +131,7 @@ args: [python3, /var/lib/stackwright/programs/switch.py, switch]
 annotations:
   {{- include "ovn.annotations" . | nindent 2 }}
 environment:
+  {{- include "ovn.owner" . | nindent 2 }}
   - name: SETTINGS
     value: /var/lib/stackwright/settings/settings.json
 lifecycle:
@@ -135,6 +142,8 @@ containers:
   - name: ovsdb-server
     image: {{ .values.image | empty | ternary (include "stackwright.image" (dict "root" .root)) (.values.image | quote) }}
     args: [python3, /var/lib/stackwright/programs/switch.py, database]
+    env:
+      {{- include "ovn.owner" . | nindent 6 }}
     lifecycle:
       preStop:
         exec:
@@ -172,6 +181,7 @@ environment:
   {{- include "ovn.field" (dict "name" "NODE_IP" "path" "status.hostIP") | nindent 2 }}
   - name: STATE
     value: {{ $release }}-chassis
+  {{- include "ovn.owner" . | nindent 2 }}
   - name: DAEMON_SET
     value: {{ .shape.named }}
   - name: SETTINGS

@@ -57,14 +57,22 @@ async def import_files(paths: Iterable[Path], where: Where, *, yes: bool) -> Non
                     click.echo(f"    {remark}", err=True)
     if not found.manifests:
         raise click.ClickException("The files have no OpenStackDataPlaneNodeSet; nothing was changed.")
-    click.echo(render(found.manifests).rstrip())
-    if not yes and sys.stdin.isatty() and sys.stdout.isatty():
-        yes = click.confirm("Apply these resources?", default=False, err=True)
-    elif not yes:
-        click.echo("Nothing was changed; pass --yes to apply it.", err=True)
+    shown = render(found.manifests).rstrip()
     if yes:
-        async with client_of(where) as client:
-            await _apply(client, where, found.manifests)
+        # A program that reads the output gets what the server has.
+        await _apply_all(where, found.manifests)
+        click.echo(shown)
+        return
+    click.echo(shown)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        click.echo("Nothing was changed; pass --yes to apply it.", err=True)
+    elif click.confirm("Apply these resources?", default=False, err=True):
+        await _apply_all(where, found.manifests)
+
+
+async def _apply_all(where: Where, bodies: Iterable[JsonObject]) -> None:
+    async with client_of(where) as client:
+        await _apply(client, where, bodies)
 
 
 async def _apply(client: Client, where: Where, bodies: Iterable[JsonObject]) -> None:

@@ -54,6 +54,11 @@ class Around:
         """Return the object with a name, or None; objects of other namespaces are not known here."""
         return self._of(kind).get(name) if namespace in ("", self._namespace) else None
 
+    def elsewhere(self, kind: type[R]) -> Iterable[tuple[R, "Around"]]:
+        """Return the objects of a kind in the other namespaces that are watched, each with what is around it."""
+        others = (item for item in self._known(kind, None) if item.metadata.namespace != self._namespace)
+        return ((item, Around(self._known, item.metadata.namespace)) for item in others)
+
     @cached_property
     def keystones(self) -> tuple[str, ...]:
         """The names of the KeystoneAPIs that are not being deleted and were not refused."""

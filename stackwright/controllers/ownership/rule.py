@@ -79,9 +79,9 @@ def taken(resource: CustomResource, known: Known) -> tuple[Taken, ...]:
 def check(old: CustomResource | None, new: CustomResource, known: Known) -> Objections:
     """Refuse claims on what another resource owns; on a change, only claims that are new are checked."""
     around = Around(known, new.metadata.namespace)
-    before = set(claims(old, around)) if old is not None else set()
+    before = {claim: claim.nodes for claim in claims(old, around)} if old is not None else {}
     mine = claims(new, around)
-    fresh = [claim for claim in mine if claim not in before]
+    fresh = [claim for claim in mine if before.get(claim) != claim.nodes]
     found = (*_told(_asked_twice(mine)), *_rivalled(new, fresh, around, newcomer=True))
     found = found or tuple(_kept_for_others(new, fresh, around))
     if old is None and users.is_unmarked(new):
@@ -134,7 +134,7 @@ def _rivalled(resource: CustomResource, mine: Iterable[Claim], around: Around, *
         ours = _innate(by_claim[claim] for claim in shared), _right(resource, shared, around, newcomer=newcomer)
         if right >= ours:
             continue
-        owner = spoken(maker_of(rival))
+        owner = _name(rival, resource)
         for claim in shared:
             if claim not in losses or right < losses[claim][0]:
                 losses[claim] = right, Taken(by_claim[claim], owner, rival)
@@ -166,9 +166,23 @@ def _rivals(
             if other.deleting or (other.kind, other.key) == (resource.kind, resource.key):
                 continue
             theirs = claims(other, around)
-            shared = [claim for claim in theirs if claim in mine and claim.meets(mine[claim])]
+            shared = _shared(mine, theirs)
             if shared and not _is_part(other, mine) and not _is_part(resource, theirs):
                 yield other, shared
+    machines = {claim: claim for claim in mine if claim.everywhere}
+    for other, there in around.elsewhere(type(resource)) if machines else ():
+        if not other.deleting and (shared := _shared(machines, claims(other, there))):
+            yield other, shared
+
+
+def _shared(mine: Mapping[Claim, Claim], theirs: Iterable[Claim]) -> list[Claim]:
+    return [claim for claim in theirs if claim in mine and claim.meets(mine[claim])]
+
+
+def _name(rival: Resource, resource: Resource) -> str:
+    """Return how a sentence about a resource names another one."""
+    name, namespace = spoken(maker_of(rival)), rival.metadata.namespace
+    return name if namespace == resource.metadata.namespace else f"{name} in the namespace {namespace}"
 
 
 def _is_part(resource: Resource, of: Iterable[Claim]) -> bool:
@@ -178,10 +192,10 @@ def _is_part(resource: Resource, of: Iterable[Claim]) -> bool:
 
 def _right(
     resource: CustomResource, shared: list[Claim], around: Around, *, newcomer: bool = False
-) -> tuple[int, int, str, str, str]:
+) -> tuple[int, int, str, str, str, str]:
     """Return a resource's right to things as a value to compare; the smallest is the best."""
     marked = sum(_is_marked(resource, claim, around) for claim in shared)
-    name = resource.kind.name, resource.metadata.name
+    name = resource.kind.name, resource.metadata.name, resource.metadata.namespace
     parents = [parent.metadata.creationTimestamp for parent in _parents(resource, around)]
     if newcomer:
         return -marked, _UNSEEN if parents else _REFUSED, min(parents, default=_LATER), *name

@@ -1,4 +1,4 @@
-"""The kinds that a release may contain: those that our charts render."""
+"""The kinds that a release may contain: those that our charts render, and an Ingress, which a user's chart may add."""
 
 from stackwright.kube.builtin import (
     ConfigMap,

@@ -8,7 +8,7 @@ volumes.py      the volumes that outlive it
 rings.py        which key rings are due; ring_turns.py turns them when every pod holds the present keys
 traces.py       what has become of the actions that a user asked for
 charts.py       which chart is rendered: ours, or one that the user brings; rendering.py renders it
-trials.py       what a StatefulSet's pods would start with is tried in a Job before pods that serve are replaced
+trials.py       what pods would start with is tried in a Job, where those that serve are replaced in place
 objects.py      the objects of the release, each with its condition; references.py: what they read and nobody made
 failed_jobs.py  Jobs that failed and are tried again
 pods.py         why pods do not come up, in a sentence; missing_pods.py: why there are none;

@@ -31,6 +31,7 @@ from stackwright.controllers.service import (
     labels,
     missing_pods,
     objects,
+    pods,
     preview,
     profiles,
     rendering,
@@ -63,10 +64,10 @@ from stackwright.kube.informer import Change
 from stackwright.kube.plan import Wait
 from stackwright.kube.predicates import any_of, asked_differently
 from stackwright.kube.resource import Key, Resource
-from stackwright.kube.shapes import pausing
+from stackwright.kube.shapes import pausing, strangers
 from stackwright.kube.shapes.belonging import FOREIGN_SECONDS
 from stackwright.kube.shapes.child import Child
-from stackwright.kube.shapes.children import Children, was_asked_for
+from stackwright.kube.shapes.children import Children
 from stackwright.kube.shapes.outcome import Outcome
 from stackwright.kube.shapes.report import report
 
@@ -85,6 +86,15 @@ _LOOKED_AT: tuple[type[Resource], ...] = (
     # Every component may refer to one.
     Topology,
 )
+
+
+@dataclass(frozen=True)
+class _Sorted:
+    """The children that are applied, those that are held back until they were tried, and the waits for that."""
+
+    applied: tuple[Child, ...]
+    held: tuple[Child, ...]
+    waits: tuple[Wait, ...]
 
 
 @dataclass(frozen=True)
@@ -184,15 +194,13 @@ class ServiceController(Generic[C, F]):
             rendered = await self._render(resource, intent, look, context)
         except (Blocked, ownership.MadeByUser) as error:
             raise holding.Refused(error, seen) from error
-        children, untried = await self._children(resource, intent, rendered, look, context)
-        again = await self._clear_jobs(resource, intent, children, context)
-        waits = [*intent.waits, *untried]
+        children = await self._children(resource, intent, rendered, look, context)
+        again = await self._clear_jobs(resource, intent, children.applied, context)
+        waits = [*intent.waits, *children.waits]
         prune = intent.values is not None and not waits
         if await credentials.begin(resource, intent.used, look, context):
             return Result(after=0.0)
-        outcome = await self.family.keep(
-            resource, children, context, prune=prune, forsaken=partial(self.service.forsaken, resource, intent.facts)
-        )
+        outcome = await self._keep(resource, children, intent, context, prune=prune)
         # A release is recorded when it is whole: a first install is one revision, not one for each fact that came.
         if rendered is not None and intent.values is not None and not outcome.failed and not waits:
             wanted = release.Wanted(resource, rendered, intent.values)
@@ -214,7 +222,7 @@ class ServiceController(Generic[C, F]):
         findings.extend(told.findings if told else ())
         exposed = addresses.find(outcome, context)
         # Counted when the conditions are known, so that one which is ready has all its pods: they came meanwhile.
-        count = sum(_ready_pods(outcome.newest(item)) for item in self._workloads(resource, context))
+        count = sum(pods.count_ready(outcome.newest(item)) for item in self._workloads(resource, context))
         status = self._status(told.status if told else resource.status, intent, outcome, count, exposed)
         delays.extend(addresses.give_up_in(exposed, seen.now))
         settled = (
@@ -242,6 +250,14 @@ class ServiceController(Generic[C, F]):
             raise failure
         return Result(after=min(delays)) if delays else None
 
+    async def _keep(
+        self, resource: C, children: _Sorted, intent: Intent[F], context: Context, *, prune: bool
+    ) -> Outcome:
+        """Apply the children; what is held back is still there, with what others set on it, and is reported too."""
+        forsaken = partial(self.service.forsaken, resource, intent.facts)
+        outcome = await self.family.keep(resource, children.applied, context, prune=prune, forsaken=forsaken)
+        return replace(outcome, desired=(*outcome.desired, *children.held))
+
     async def _clear_jobs(
         self, resource: C, intent: Intent[F], children: Iterable[Child], context: Context
     ) -> list[float]:
@@ -255,16 +271,20 @@ class ServiceController(Generic[C, F]):
 
     async def _children(
         self, resource: C, intent: Intent[F], rendered: Rendered | None, look: Looker, context: Context
-    ) -> tuple[tuple[Child, ...], tuple[Wait, ...]]:
-        """Return all that a resource stands for, but for what has to be tried first, and the waits for that."""
+    ) -> _Sorted:
+        """Return all that a resource stands for, apart what has to be tried first, and the waits for that."""
         bodies = rendered.objects if rendered is not None else ()
         mine = await self._speaking_pods(resource, context)
         listed = tuple(objects.children_of(self.service, resource, bodies, intent.children, mine, look))
-        # What was asked for before is not asked for anew: a field that somebody else set since is theirs.
-        anew = [item for item in listed if item.of is StatefulSet and not was_asked_for(item, resource, context)]
-        held = trials.hold_back(self.service, resource, (item.body for item in anew), intent.children, look)
-        back = [item for item in anew if item.body not in held.bodies]
-        return (*intent.children, *(item for item in listed if item not in back), *held.trials), held.waits
+        # A field that somebody else set is theirs and is not applied. Only the server knows whose it is.
+        changes = [
+            replace(change, theirs=await strangers.owned(context.client, change.present))
+            for change in trials.find_changes(self.service, resource, bodies, look)
+        ]
+        held = trials.hold_back(self.service, resource, changes, intent.children, look)
+        back = tuple(item for item in listed if item.body in held.bodies)
+        applied = (*intent.children, *(item for item in listed if item not in back), *held.trials)
+        return _Sorted(applied, back, held.waits)
 
     async def _hold(self, resource: C, refused: holding.Refused, look: Looker, context: Context) -> Result | None:
         """Keep the last recorded release of a service whose resource is refused, and say why it is refused."""
@@ -283,7 +303,9 @@ class ServiceController(Generic[C, F]):
         exposed = addresses.find(outcome, context)
         status = status_of(resource)
         changes = {"overridden": outcome.overridden(), "addresses": addresses.keep(status.addresses, exposed)}
-        await report(resource, findings, msgspec.structs.replace(status, **changes), context, looked=False)
+        status = msgspec.structs.replace(status, **changes)
+        await report(resource, findings, status, context, looked=False)
+        _tell_moved(resource, addresses.moved(resource, status, exposed, seen.nodes), context)
         delays.extend(after for after in (held.wake, getattr(error, "after", None)) if after is not None)
         if failure := outcome.failure(waiting=bool(delays)):
             raise failure
@@ -374,12 +396,6 @@ def _tell_moved(resource: CustomResource, sentences: Iterable[str], context: Con
     if context.pace.course is None:
         for sentence in sentences:
             context.events.event(resource, "Warning", "AddressChanged", sentence)
-
-
-def _ready_pods(workload: Resource) -> int:
-    """Return how many pods of a workload are ready; a DaemonSet has a word of its own for them."""
-    word = "numberReady" if isinstance(workload, DaemonSet) else "readyReplicas"
-    return int(workload.status.get(word, 0)) if isinstance(workload, Plain) else 0
 
 
 def _rivals(looked_at: Container[type[Resource]]) -> Iterable[type[CustomResource]]:

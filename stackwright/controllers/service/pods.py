@@ -6,7 +6,7 @@ from typing import Any
 
 from stackwright.controllers.service import labels
 from stackwright.kube import conditions
-from stackwright.kube.builtin import Pod
+from stackwright.kube.builtin import DaemonSet, Plain, Pod
 from stackwright.kube.conditions import Finding
 from stackwright.kube.resource import Resource
 from stackwright.kube.shapes.states import REFUSED, STUCK, state_of, still_serving
@@ -30,6 +30,12 @@ IMAGE = frozenset({"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "Inv
 
 # How many characters of a container's message are repeated.
 _LONGEST = 400
+
+
+def count_ready(workload: Resource) -> int:
+    """Return how many pods of a workload are ready; a DaemonSet has a word of its own for them."""
+    word = "numberReady" if isinstance(workload, DaemonSet) else "readyReplicas"
+    return int(workload.status.get(word, 0)) if isinstance(workload, Plain) else 0
 
 
 def trouble(pods: Iterable[Pod]) -> str:

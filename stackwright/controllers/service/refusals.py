@@ -48,7 +48,7 @@ def refuse_taken(resource: CustomResource, look: Look, known: Known) -> None:
     found = ownership.taken(resource, known)
     for each in found:
         if each.rival is not None:
-            look(type(each.rival), each.rival.metadata.name)
+            look(type(each.rival), each.rival.metadata.name, namespace=each.rival.metadata.namespace)
         if each.claim.of is not None:
             look(each.claim.of, each.claim.name)
     if (error := ownership.blocked(found, declared(resource, "InputReady"))) is not None:

@@ -1,12 +1,15 @@
-"""Trials of a StatefulSet's new image and configuration, before they replace pods that serve. Pure.
+"""Trials of a workload's new image and configuration, before they replace pods that serve. Pure.
 
 A Deployment starts a new pod beside the old one, and keeps the old one if the new one does not come up. A StatefulSet
-cannot do this, because each volume, and each name, belongs to one pod. While its pods serve, a new image, or new
-configuration that can be tried without the data, therefore runs in a Job first. If the image cannot be pulled, or the
-program refuses its configuration, the StatefulSet stays as it is.
+cannot do this, because each volume, and each name, belongs to one pod; nor can a DaemonSet, which has one pod on each
+node. While its pods serve, a new image, or new configuration that can be tried without the data, therefore runs in a
+Job first. If the image cannot be pulled, or the program refuses its configuration, the workload stays as it is.
+
+A field that somebody else set stays theirs, and is not applied. So what is tried is what pods would start with after an
+apply: their image where it is theirs, ours where it is ours.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,14 +20,16 @@ from stackwright.blueprint.service import Component, Service
 from stackwright.controllers import release
 from stackwright.controllers.looks import Looker
 from stackwright.controllers.service import labels, pods
-from stackwright.kube.builtin import Job, Pod, Secret, StatefulSet
+from stackwright.kube.builtin import DaemonSet, Job, Plain, Pod, Secret, StatefulSet
 from stackwright.kube.conditions import Finding, declared
 from stackwright.kube.plan import Wait
 from stackwright.kube.resource import Resource
 from stackwright.kube.shapes.child import Child
 from stackwright.kube.shapes.states import STUCK, state_of
 
-# The component in the labels of trial pods; no Service and no StatefulSet selects it.
+# The workloads whose pods are replaced in place.
+KINDS: tuple[type[Plain], ...] = (StatefulSet, DaemonSet)
+# The component in the labels of trial pods; no Service and no workload selects it.
 COMPONENT = "trial"
 # Enough for a program that only reads its configuration.
 _RESOURCES: JsonObject = {"requests": {"cpu": "10m", "memory": "64Mi"}}
@@ -42,84 +47,145 @@ _POD = (
     "tolerations",
     "volumes",
 )
+# Pods of a DaemonSet run on cordoned nodes too, so their trial does.
+_CORDONED: JsonObject = {
+    "key": "node.kubernetes.io/unschedulable",
+    "operator": "Exists",
+    "effect": "NoSchedule",
+}
+
+
+@dataclass(frozen=True)
+class Change:
+    """A workload whose pods would start with another image or configuration than those that serve.
+
+    `theirs` are the paths of its fields that others own, as the server writes them.
+    """
+
+    component: Component[Any, Any]
+    present: Plain
+    wanted: JsonObject
+    theirs: Collection[str] = ()
+
+    @property
+    def is_risky(self) -> bool:
+        """Whether an apply would replace pods that serve by pods with another image or configuration.
+
+        An image is tried for every component: also that of a cache may not exist, and then its one pod would not come
+        back.
+        """
+        serving = pods.count_ready(self.present) > 0 and self.wanted["spec"].get("replicas", 1) > 0
+        return serving and _started_with(self.component, self.present.spec["template"]) != self.started_with
+
+    @property
+    def started_with(self) -> JsonObject:
+        """What a trial can test of the pods that an apply would create."""
+        return _started_with(self.component, applied_template(self))
 
 
 @dataclass(frozen=True)
 class Held:
-    """The objects that may be applied, the Jobs that try those that are held back, and the waits."""
+    """The objects that must not be applied yet, the Jobs that try what they change, and the waits for these."""
 
-    bodies: tuple[JsonObject, ...]
+    bodies: tuple[JsonObject, ...] = ()
     trials: tuple[Child, ...] = ()
     waits: tuple[Wait, ...] = ()
 
 
+def find_changes(
+    service: Service[Any, Any], resource: Any, bodies: Iterable[JsonObject], look: Looker
+) -> tuple[Change, ...]:
+    """Return the workloads of a release whose pods would start with something else, if all fields were ours."""
+    components = {component.name: component for component in service.components_of(resource)}
+    found: list[Change] = []
+    for body in bodies:
+        component = components.get(labels.component_of(body))
+        kind = next((kind for kind in KINDS if release.type_of(body) is kind), None)
+        present = look(kind, body["metadata"]["name"]) if kind is not None else None
+        if component is not None and present is not None:
+            found.append(Change(component, present, body))
+    return tuple(change for change in found if change.is_risky)
+
+
 def hold_back(
-    service: Service[Any, Any],
-    resource: Any,
-    bodies: Iterable[JsonObject],
-    beside_it: Iterable[Child],
-    look: Looker,
+    service: Service[Any, Any], resource: Any, changes: Iterable[Change], beside_it: Iterable[Child], look: Looker
 ) -> Held:
-    """Return the objects of a release, except those whose change has not been tried yet.
+    """Return which changes are held back because they have not been tried yet.
 
     `beside_it` are the other children of the resource; the configuration is among them.
     """
-    components = {component.name: component for component in service.components_of(resource)}
     written = _is_written(resource, beside_it, look)
-    applied: list[JsonObject] = []
+    bodies: list[JsonObject] = []
     trials: list[Child] = []
     waits: list[Wait] = []
-    for body in bodies:
-        component = components.get(labels.component_of(body))
-        present = look(StatefulSet, body["metadata"]["name"]) if release.type_of(body) is StatefulSet else None
-        if component is None or present is None or not is_risky(component, present, body):
-            applied.append(body)
+    for change in changes:
+        if not change.is_risky:
             continue
-        trial = job_of(component, resource, body)
+        trial = job_of(change, resource)
         done = look(Job, trial["metadata"]["name"])
-        if done is not None and state_of(done).status == "True":
-            # The Job stays until the StatefulSet has the tried image and configuration.
-            applied.append(body)
-        else:
+        # The Job stays until the workload has the tried image and configuration.
+        if done is None or state_of(done).status != "True":
+            bodies.append(change.wanted)
             condition = declared(resource, "DeploymentReady")
-            name = present.metadata.name
-            message = f"StatefulSet {name} keeps its pods until a trial of its new image and configuration succeeds"
+            name = _name(change.present)
+            message = f"{name} keeps its pods until a trial of its new image and configuration succeeds"
             waits.append(Wait("Trial", message, condition))
         if written:
-            trials.append(_child(trial, present, resource, service, look))
-    return Held(tuple(applied), tuple(trials), tuple(waits))
+            trials.append(_child(trial, change.present, resource, service, look))
+    return Held(tuple(bodies), tuple(trials), tuple(waits))
 
 
-def is_risky(component: Component[Any, Any], present: StatefulSet, wanted: JsonObject) -> bool:
-    """Return whether a change would replace pods that serve by pods with another image or configuration.
+def applied_template(change: Change) -> JsonObject:
+    """Return the pod template that an apply would leave: what others own of it stays as it is."""
+    wanted, present = change.wanted["spec"]["template"], change.present.spec["template"]
+    spec: JsonObject = dict(wanted["spec"])
+    for part in ("initContainers", "containers"):
+        ours = {entry["name"]: entry for entry in spec.get(part) or ()}
+        there = {entry["name"]: entry for entry in present["spec"].get(part) or ()}
+        images = {name: there[name].get("image", "") for name in there if _image_path(part, name) in change.theirs}
+        kept = [{**entry, "image": images.get(name, entry.get("image", ""))} for name, entry in ours.items()]
+        # A container that somebody added stays too.
+        kept.extend(there[name] for name in images if name not in ours)
+        spec[part] = kept
+    annotations = _annotations(wanted)
+    if f".spec.template.metadata.annotations.{labels.CONFIG_HASH}" in change.theirs:
+        annotations = {**annotations, labels.CONFIG_HASH: _annotations(present).get(labels.CONFIG_HASH, "")}
+    return {**wanted, "metadata": {**(wanted.get("metadata") or {}), "annotations": annotations}, "spec": spec}
 
-    A component without data that says no trial, such as a cache, is not tried, because it recovers quickly.
-    """
-    if not component.data and not component.trial:
-        return False
-    serving = present.status.get("readyReplicas", 0) > 0 and wanted["spec"].get("replicas", 1) > 0
-    return serving and _started_with(component, present.spec["template"]) != _started_with(
-        component, wanted["spec"]["template"]
-    )
+
+def _image_path(part: str, container: str) -> str:
+    return f'.spec.template.spec.{part}[name="{container}"].image'
+
+
+def _annotations(template: Mapping[str, Any]) -> Mapping[str, str]:
+    return (template.get("metadata") or {}).get("annotations") or {}
 
 
 def _started_with(component: Component[Any, Any], template: Mapping[str, Any]) -> JsonObject:
     """Return what a trial can test of pods: their images, and the hash of their configuration if it can be tried."""
     spec = template["spec"]
-    images = [entry.get("image", "") for entry in (*(spec.get("initContainers") or ()), *spec["containers"])]
-    annotations = (template.get("metadata") or {}).get("annotations") or {}
-    read = annotations.get(labels.CONFIG_HASH, "") if component.trial else ""
+    images = {
+        part: {entry["name"]: entry.get("image", "") for entry in spec.get(part) or ()}
+        for part in ("initContainers", "containers")
+    }
+    read = _annotations(template).get(labels.CONFIG_HASH, "") if component.trial else ""
     return {"images": images, "configuration": read}
 
 
-def job_of(component: Component[Any, Any], resource: CustomResource, wanted: JsonObject) -> JsonObject:
-    """Return the Job that tries the image and configuration of a StatefulSet's new pods."""
-    template = wanted["spec"]["template"]
-    named = digest({"of": _started_with(component, template), "trial": component.trial})
+def job_of(change: Change, resource: CustomResource) -> JsonObject:
+    """Return the Job that tries the image and configuration of a workload's new pods."""
+    component, wanted, template = change.component, change.wanted, applied_template(change)
+    # Two workloads of a resource may have the same image, and not the same containers.
+    named = digest({"of": change.started_with, "trial": component.trial, "component": component.name})
     spec = template["spec"]
     claims = [entry["metadata"]["name"] for entry in wanted["spec"].get("volumeClaimTemplates") or ()]
     pod = {name: spec[name] for name in _POD if name in spec}
-    pod["volumes"] = [*(pod.get("volumes") or ()), *({"name": name, "emptyDir": {}} for name in claims)]
+    pod["volumes"] = [
+        *map(_without_host, pod.get("volumes") or ()),
+        *({"name": name, "emptyDir": {}} for name in claims),
+    ]
+    if isinstance(change.present, DaemonSet):
+        pod["tolerations"] = [*(pod.get("tolerations") or ()), _CORDONED]
     command = component.trial or "true"
     pod["containers"] = [
         _container(entry, command if number == 0 else "true") for number, entry in enumerate(_each_image(spec))
@@ -136,6 +202,11 @@ def job_of(component: Component[Any, Any], resource: CustomResource, wanted: Jso
         },
         "spec": {"backoffLimit": 1, "template": {"metadata": {"labels": marks}, "spec": pod}},
     }
+
+
+def _without_host(volume: JsonObject) -> JsonObject:
+    """Return a volume that is the trial's own where the pods have a folder of the machine."""
+    return {"name": volume["name"], "emptyDir": {}} if "hostPath" in volume else volume
 
 
 def _each_image(spec: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
@@ -165,7 +236,7 @@ def _is_written(resource: CustomResource, beside_it: Iterable[Child], look: Look
     return wanted is None or (present is not None and present.data == wanted)
 
 
-def _child(trial: JsonObject, present: StatefulSet, resource: Any, service: Service[Any, Any], look: Looker) -> Child:
+def _child(trial: JsonObject, present: Plain, resource: Any, service: Service[Any, Any], look: Looker) -> Child:
     mine = [
         pod
         for pod in look.all(Pod)
@@ -181,7 +252,11 @@ def _child(trial: JsonObject, present: StatefulSet, resource: Any, service: Serv
         why = pods.trouble(own) or (said.message if said.severity == "Error" else "")
         if not why:
             return said
-        message = f"StatefulSet {present.metadata.name} keeps its pods, because a trial of the change failed: {why}"
+        message = f"{_name(present)} keeps its pods, because a trial of the change failed: {why}"
         return Finding("", "False", STUCK, message, "Warning")
 
     return Child(Job, trial, declared(resource, "DeploymentReady"), state, once=True)
+
+
+def _name(workload: Resource) -> str:
+    return f"{workload.kind.name} {workload.metadata.name}"

@@ -41,7 +41,6 @@ from stackwright.kube.shapes.child import (
     decide,
     fingerprint,
     is_applied,
-    is_marked,
     mark_by,
     nothing,
     waves,
@@ -196,13 +195,6 @@ def status_of(parent: CustomResource) -> CompositeStatus:
 def mark_of(context: Context) -> str:
     """Return the annotation that remembers what was applied."""
     return mark_by(context.client.field_manager)
-
-
-def was_asked_for(item: Child, parent: Resource, context: Context) -> bool:
-    """Return whether a child was applied as it is asked for now, whatever others have set on it since."""
-    placed = _placed(item, parent, context)
-    present = context.store(placed.of).get(placed.key)
-    return present is not None and is_marked(present, placed, mark_of(context))
 
 
 async def apply_unforced(child: Child, parent: Resource, context: Context, *, missed: bool = False) -> Applied:

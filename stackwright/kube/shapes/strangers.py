@@ -44,6 +44,11 @@ async def added(client: Client, resource: Resource, known: Mapping[str, str]) ->
     return tuple((path, manager) for path, manager in found if path not in known)[:LISTED]
 
 
+async def owned(client: Client, resource: Resource) -> frozenset[str]:
+    """Return the paths of the fields that an apply of ours must leave out, because others own them."""
+    return field_owners.owned(await _entries(client, resource), client.field_manager)
+
+
 async def renamed(client: Client, body: JsonObject, present: Resource | None) -> dict[str, str]:
     """Return the type, and by whom, where somebody made of a Service of ours another name of a host.
 

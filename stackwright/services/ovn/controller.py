@@ -1,7 +1,7 @@
 """Gateways: a switch on each selected node, and the controller that fills it with flows."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -160,9 +160,27 @@ def problems(resource: OVNController, look: Look) -> Iterable[tuple[str, str]]:
 
 
 def claims(resource: OVNController) -> tuple[Claim, ...]:
-    """Return what a namespace has once."""
+    """Return what a namespace has once, and what a node has once: the switch, in folders of the node.
+
+    Which nodes a Topology selects is not known here; there, the pods find out whose the switch is.
+    """
     advice = "a namespace has one OVNController"
-    return tuple(claim_object(DaemonSet, name, advice=advice, owned=True) for name in (SWITCH, CONTROLLER))
+    objects = (claim_object(DaemonSet, name, advice=advice, owned=True) for name in (SWITCH, CONTROLLER))
+    if resource.spec.topologyRef is not None:
+        return tuple(objects)
+    return (*objects, claim_switches(resource.spec.nodeSelector or {}))
+
+
+def claim_switches(selector: Mapping[str, str]) -> Claim:
+    """Return the claim on the switches of the nodes with these labels."""
+    return Claim(
+        "Open vSwitch",
+        "of the selected nodes",
+        path="spec.nodeSelector",
+        advice="select nodes that it does not select too, because a node has one switch",
+        everywhere=True,
+        nodes=dict(selector),
+    )
 
 
 # The controller's own control socket has the number of its process in its name.

@@ -99,6 +99,20 @@ def test_a_file_with_node_sets_is_printed_as_ours(tmp_path: Path) -> None:
     assert "Nothing was changed; pass --yes to apply it." in done.stderr
 
 
+def test_what_no_server_took_is_not_printed(tmp_path: Path) -> None:
+    path, kubeconfig = tmp_path / "nodes.yaml", tmp_path / "kubeconfig"
+    path.write_text(NODE_SET)
+    # Nobody listens at the port of discards.
+    cluster = {"name": "away", "cluster": {"server": "http://127.0.0.1:9"}}
+    context = {"name": "away", "context": {"cluster": "away", "user": "me"}}
+    said = {"clusters": [cluster], "contexts": [context], "users": [{"name": "me", "user": {}}]}
+    kubeconfig.write_text(yaml.safe_dump({**said, "current-context": "away"}))
+    words = ["config", "import", str(path), "--yes", "--kubeconfig", str(kubeconfig), "--request-timeout", "1s"]
+    done = CliRunner().invoke(cli, [*words, "-n", "openstack"])
+    assert done.exit_code not in (exit_codes.DONE, exit_codes.WRONG_CALL), done.stderr
+    assert done.stdout == ""
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.kube.field_owners import added, handed, has, is_stranger, manages, released, taken
+from stackwright.kube.field_owners import added, handed, has, is_stranger, manages, owned, released, taken
 
 
 def entry(manager: str, fields: dict[str, Any], operation: str = "Apply", **more: str) -> dict[str, Any]:
@@ -168,6 +168,19 @@ def test_who_is_a_stranger(manager: str, operation: str, subresource: str, expec
     assert is_stranger(manager, subresource, "ours", operation) is expected
     fields = pods({}, spec={"f:hostNetwork": {}})
     assert bool(added([OURS, entry(manager, fields, operation, subresource=subresource)], "ours")) is expected
+
+
+@pytest.mark.parametrize(
+    ("theirs", "paths"),
+    [
+        pytest.param(entry("hand", pods({"f:image": {}}), "Update"), {"image"}, id="a-value-that-both-have"),
+        pytest.param(entry("kube-x", pods({".": {}, "f:image": {}})), {"image"}, id="a-component-is-another-too"),
+        pytest.param(entry("ours", pods({"f:image": {}}), "Update"), {"image"}, id="a-hand-under-our-name"),
+        pytest.param(entry("ours", pods({"f:image": {}})), set(), id="what-we-apply"),
+    ],
+)
+def test_which_values_an_apply_has_to_leave_out(theirs: dict[str, Any], paths: set[str]) -> None:
+    assert owned([OURS, theirs], "ours") == {f'{AT}.spec.containers[name="api"].{path}' for path in paths}
 
 
 def test_what_was_added_under_our_name_is_taken_back() -> None:

@@ -378,3 +378,55 @@ def test_schemas_whose_names_differ_in_case_only_are_one() -> None:
     evil = made("MariaDBDatabase", "evil", {"name": "PLACEMENT"}, labels={"dbName": "openstack"})
     (found,) = taken(evil, listing(own, seen(FIRST), evil))
     assert "belongs to PlacementAPI placement" in str(found)
+
+
+def gateways(namespace: str, selector: dict[str, str] | None = None, **spec: Any) -> Any:
+    """Return an OVNController; each namespace is a second younger than the one before it in the alphabet."""
+    since = f"2026-11-15T00:00:{ord(namespace[0]) - ord('a'):02}Z"
+    said = {"nodeSelector": selector, **spec} if selector is not None else spec
+    return made("OVNController", "ovn", said, namespace=namespace, uid=namespace, creationTimestamp=since)
+
+
+WHOSE = (
+    "spec.nodeSelector: Open vSwitch of the selected nodes belongs to OVNController ovn in the namespace a; "
+    "select nodes that it does not select too, because a node has one switch"
+)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "meet"),
+    [
+        pytest.param(None, None, True, id="both-select-all-nodes"),
+        pytest.param({"gateway": "yes"}, None, True, id="all-nodes-and-some-of-them"),
+        pytest.param({"gateway": "yes"}, {"zone": "b"}, True, id="a-node-may-have-both-labels"),
+        pytest.param({"cloud": "a"}, {"cloud": "b"}, False, id="no-node-has-both"),
+        pytest.param({"cloud": "a", "gateway": "yes"}, {"cloud": "b", "gateway": "yes"}, False, id="one-label-differs"),
+    ],
+)
+def test_the_switch_of_a_node_has_one_owner_in_all_namespaces(
+    one: dict[str, str] | None, other: dict[str, str] | None, meet: bool
+) -> None:
+    first, second = gateways("a", one), gateways("b", other)
+    known = listing(first, second)
+    assert said(taken(second, known)) == ([WHOSE] if meet else [])
+    # The first is not touched, also when it has not been looked at since, and both are of the same second.
+    assert taken(first, known) == ()
+    assert bool(check(None, gateways("c", other), listing(first)).errors) is meet
+    assert bool(check(gateways("b", {"cloud": "x"}), second, listing(gateways("a", one), second)).errors) is meet
+
+
+def test_twins_of_two_namespaces_are_told_apart() -> None:
+    pair = [made("OVNController", "ovn", namespace=space, uid=space) for space in ("a", "b")]
+    assert [len(taken(each, listing(*pair))) for each in pair] == [0, 1]
+
+
+def test_which_nodes_a_topology_selects_is_found_out_on_the_node() -> None:
+    second = gateways("b", topologyRef={"name": "gateways"})
+    assert taken(second, listing(gateways("a"), second)) == ()
+
+
+def test_a_namespace_has_one_ovn_controller_on_whichever_nodes() -> None:
+    first, second = gateways("a", {"cloud": "a"}), made("OVNController", "x", {"nodeSelector": {"cloud": "b"}})
+    second = msgspec.structs.replace(second, metadata=msgspec.structs.replace(second.metadata, namespace="a"))
+    (why,) = said(taken(second, listing(first, second)))
+    assert "belongs to OVNController ovn; a namespace has one OVNController" in why
