@@ -14,13 +14,14 @@ import pytest
 from stackwright.local import binaries, programs
 from stackwright.local.cluster.lifecycle import Cluster
 from stackwright.local.first_server import ping
+from stackwright.local.machine import lifecycle
 from tests.checkout import ROOT
 from tests.documentation import blocks
 from tests.e2e import readers
 from tests.e2e.cloud import NAMESPACE, client_pod
 from tests.e2e.clusters import NAME, Kubectl
 from tests.e2e.waiting import eventually
-from tests.long import consoles
+from tests.long import consoles, machines
 
 PAGES = blocks.run_in(__file__)
 MACHINES = ("compute-0", "compute-1")
@@ -155,6 +156,15 @@ def test_servers_on_two_machines_reach_each_other(first: First) -> None:
     (other,) = set(MACHINES) - {host_of(first)}
     address = create_on(first, other, "second")
     assert "3 packets received" in first.log_in(f"ping -c 3 -s {LARGEST} {address}")
+
+
+def test_a_tap_that_goes_down_comes_up_again(first: First) -> None:
+    """Open vSwitch itself, where the kernel has none, takes taps down that libvirt has just brought up."""
+    (machine,) = (each for each in lifecycle.find(NAME) if each.settings.name == host_of(first))
+    taps = "ip -oneline link show type tun | sed -n 's/^[0-9]*: \\(tap[^:]*\\):.*/\\1/p'"
+    printed = machines.ssh(machine, f"for tap in $({taps}); do sudo ip link set $tap down && echo $tap; done")
+    assert printed.startswith("tap")
+    eventually(lambda: ping.answers(first.address, 2), "the floating IP answers again", 30.0)
 
 
 def test_a_second_cell_has_a_machine_of_its_own(first: First) -> None:
