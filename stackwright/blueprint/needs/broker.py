@@ -88,6 +88,13 @@ class _Broker(Need):
             waits = (Wait("RabbitMqMissing", message, self.condition, ends=Ends.BY_AUTHOR),)
         return Resolved(ready=fact is not None, fact=fact, children=children, waits=waits)
 
+    def used(self, resource: Any, sight: Sight) -> Iterator[Secret]:
+        """Yield the Secret of the URL: the user of before stays at the broker until all of the service has this one."""
+        present = sight(TransportURL, self.url(resource)) if self.bus_of(resource) is not None else None
+        secret = sight(Secret, present.status.secretName) if present is not None and present.status.secretName else None
+        if secret is not None:
+            yield secret
+
     def kept(self, resource: Any, sight: Sight) -> Iterator[Resource]:
         """Yield the TransportURL."""
         found = sight(TransportURL, self.url(resource))

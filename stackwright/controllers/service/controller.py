@@ -118,7 +118,10 @@ class ServiceController(Generic[C, F]):
                 *self.interests.watches((Namespace,) if profiles.needs_namespace(self.service) else ()),
                 # Whoever is refused for the sake of another is woken when that one says something else, or goes.
                 # Whoever waits for a reader of an export is woken by its mark.
-                *(self.interests.watch(kind, any_of(asked_differently, _notes)) for kind in _rivals(looked_at)),
+                *(
+                    self.interests.watch(kind, any_of(asked_differently, use.is_noted_anew))
+                    for kind in _rivals(looked_at)
+                ),
                 Watch(Secret, release.woken_by),
                 Watch(Pod, self._works_for),
                 self.interests.watch(Node, _moved),
@@ -225,7 +228,11 @@ class ServiceController(Generic[C, F]):
                 status.hash, self._pods(resource, context), context.store(Job).owned_by(resource.metadata.uid)
             )
         )
-        status = credentials.noted(resource, intent.used, status, look, settled=settled)
+        status = (
+            credentials.settled(self.service, resource, intent, status, look)
+            if settled
+            else credentials.noted(resource, intent.used, status, look, settled=False)
+        )
         said = await report(resource, findings, status, context)
         _tell_moved(resource, addresses.moved(resource, status, exposed, seen.nodes), context)
         if settled:
@@ -385,11 +392,6 @@ def _ready_pods(workload: Resource) -> int:
 def _rivals(looked_at: Container[type[Resource]]) -> Iterable[type[CustomResource]]:
     """Return the kinds of those that may claim what a service makes, and that it does not look at anyway."""
     return (kind for kind in ownership.claiming() if kind not in looked_at)
-
-
-def _notes(change: Change[Any]) -> bool:
-    """Return whether a resource works with another content of an export than before."""
-    return change.old is None or change.new is None or use.noted(change.old) != use.noted(change.new)
 
 
 def _moved(change: Change[Node]) -> bool:
