@@ -5,14 +5,15 @@ A parent writes such Secrets for its children (`database_secret`, `broker_secret
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote
 
 from stackwright.api import paths
-from stackwright.blueprint.facts import BrokerFacts, DatabaseFacts
+from stackwright.blueprint.needs.broker import BROKER, BrokerFacts
+from stackwright.blueprint.needs.database import DATABASE, DatabaseFacts
 from stackwright.blueprint.needs.need import Need, Places, Resolved
 from stackwright.blueprint.places import BROKER_PORT, MOST_PORTS, broker_places
-from stackwright.blueprint.providers import BROKER, DATABASE, Sight
+from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.secret_values import has_value, read_value, text_of
 from stackwright.blueprint.whole_numbers import read_number
 from stackwright.kube.builtin import Secret
@@ -54,6 +55,7 @@ class Given(Need):
     required: bool = True
     prefix: str = ""
     condition: str = "InputReady"
+    labelled: ClassVar[bool] = True
 
     @property
     def word(self) -> str:

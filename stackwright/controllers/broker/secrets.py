@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from stackwright.blueprint import use
+from stackwright.blueprint.needs.broker import QUORUM_QUEUES, TRANSPORT_URL
 from stackwright.blueprint.secret_values import encode, texts_of
 from stackwright.blueprint.service import Export
 from stackwright.kube.builtin import Secret
@@ -19,9 +20,6 @@ HOSTS = "openstack.org/rabbitmq-hosts"
 GENERATED = "openstack.org/generated"
 # A finalizer with this suffix on the Secret of a URL says that somebody uses the URL; it is kept until then.
 CONSUMER = "-transport-consumer"
-
-URL_KEY = "transport_url"
-QUORUM_KEY = "quorumqueues"
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ def transport_url(login: tuple[str, str], hosts: tuple[str, ...], port: int, vho
 
 def content(url: str, queue_type: str) -> dict[str, str]:
     """Return what stands in the Secret with a URL."""
-    return {URL_KEY: url, QUORUM_KEY: "true" if queue_type == "quorum" else "false"}
+    return {TRANSPORT_URL: url, QUORUM_QUEUES: "true" if queue_type == "quorum" else "false"}
 
 
 def digest(values: Mapping[str, str]) -> str:

@@ -17,8 +17,9 @@ from stackwright.blueprint.claims import Claim, claim_object
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.name_folding import fold_name
 from stackwright.blueprint.needs import catalog_entry
-from stackwright.blueprint.needs.database import claim_schema, claim_user
-from stackwright.blueprint.providers import DATABASE, IDENTITY, Provider, Sight
+from stackwright.blueprint.needs.database import DATABASE, claim_schema, claim_user
+from stackwright.blueprint.needs.login import IDENTITY
+from stackwright.blueprint.providers import Provider, Sight
 from stackwright.blueprint.service import Service
 from stackwright.controllers import needs
 from stackwright.controllers.ownership.memory import Memory

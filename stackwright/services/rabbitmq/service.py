@@ -9,9 +9,10 @@ from stackwright.blueprint import storage_classes
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.generated import Generated
 from stackwright.blueprint.look import Look
-from stackwright.blueprint.network import Listen, Network
+from stackwright.blueprint.needs.broker import BROKER, BrokerServer
+from stackwright.blueprint.network import BY_OPERATORS, Listen, Network
 from stackwright.blueprint.outside_addresses import is_inside
-from stackwright.blueprint.providers import BROKER, BrokerServer, Provides, Sight
+from stackwright.blueprint.providers import Provides, Sight
 from stackwright.blueprint.service import Component, ConfigFile, Service, Told
 from stackwright.blueprint.value_types import client_service, closed, described
 from stackwright.blueprint.workloads import Port
@@ -184,7 +185,7 @@ SERVICE = Service(
     outside=lambda resource: (resource.metadata.name, configuration.PORT),
     # The nodes form a cluster, and ask Kubernetes how many nodes it should have.
     network=Network(
-        listens=(Listen(configuration.PORT, by="broker"), Listen(MANAGEMENT, by="operators")),
+        listens=(Listen(configuration.PORT, by=BROKER), Listen(MANAGEMENT, by=BY_OPERATORS)),
         peers=True,
         kubernetes=True,
         exposed=exposed,
