@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from stackwright.api.base import JsonObject
+from stackwright.api.mariadb import PORT
 from stackwright.blueprint import my_cnf, storage_classes
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.generated import Generated
@@ -18,7 +19,7 @@ from stackwright.blueprint.value_types import WORKLOAD, client_service, closed, 
 from stackwright.blueprint.workloads import Port
 from stackwright.kube.builtin import ConfigMap, StatefulSet
 from stackwright.kube.conditions import Finding
-from stackwright.services.mariadb.addresses import PORT, server_at
+from stackwright.services.mariadb.addresses import server_at
 from stackwright.services.mariadb.kinds import Galera, GaleraAttributes
 
 NODE = "python3 /var/lib/stackwright/node/node.py"

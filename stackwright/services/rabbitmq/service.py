@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 import msgspec
 
 from stackwright.api.base import JsonObject
+from stackwright.api.rabbitmq import MANAGEMENT_PORT, PORT
 from stackwright.blueprint import storage_classes
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.generated import Generated
@@ -19,8 +20,6 @@ from stackwright.blueprint.workloads import Port
 from stackwright.services.rabbitmq import configuration
 from stackwright.services.rabbitmq.kinds import DefaultUser, RabbitMq, SecretReference, ServiceReference
 
-# The port of the management API, through which the operators manage users and virtual hosts.
-MANAGEMENT = 15672
 # Erlang listens here from the start, even while the broker boots, waits for other nodes or has paused itself.
 ALIVE: JsonObject = {"tcpSocket": {"port": "distribution"}, "timeoutSeconds": 5}
 READY = ["python3", "/var/lib/stackwright/scripts/ready.py"]
@@ -119,7 +118,7 @@ def tell(resource: RabbitMq, facts: Facts | None, look: Look) -> Told[RabbitMq]:
     status = msgspec.structs.replace(
         resource.status,
         hostnames=configuration.hostnames(resource),
-        port=configuration.PORT,
+        port=PORT,
         queueType=configuration.QUORUM,
         # Until all inputs are known, it is where it was.
         outsideAddress=facts.outside if facts is not None else resource.status.outsideAddress,
@@ -158,8 +157,8 @@ SERVICE = Service(
             suffix="server",
             nodes="nodes",
             ports=(
-                Port("amqp", configuration.PORT),
-                Port("management", MANAGEMENT),
+                Port("amqp", PORT),
+                Port("management", MANAGEMENT_PORT),
                 Port("epmd", 4369),
                 Port("distribution", 25672),
             ),
@@ -182,10 +181,10 @@ SERVICE = Service(
         Generated(name=lambda resource: f"{resource.metadata.name}-erlang-cookie", content=_cookie, wanted=_deployed),
     ),
     provides=Provides(BROKER, lambda resource: BrokerServer(resource.status.outsideAddress)),
-    outside=lambda resource: (resource.metadata.name, configuration.PORT),
+    outside=lambda resource: (resource.metadata.name, PORT),
     # The nodes form a cluster, and ask Kubernetes how many nodes it should have.
     network=Network(
-        listens=(Listen(configuration.PORT, by=BROKER), Listen(MANAGEMENT, by=BY_OPERATORS)),
+        listens=(Listen(PORT, by=BROKER), Listen(MANAGEMENT_PORT, by=BY_OPERATORS)),
         peers=True,
         kubernetes=True,
         exposed=exposed,
