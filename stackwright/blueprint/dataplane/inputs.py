@@ -13,6 +13,7 @@ from stackwright.blueprint.dataplane.addresses import NAME_SERVERS
 from stackwright.blueprint.dataplane.inheritance import Machine
 from stackwright.blueprint.dataplane.variables import Variables
 from stackwright.blueprint.look import Look
+from stackwright.blueprint.pod_references import list_variables, list_volumes
 from stackwright.blueprint.use import Used, read_of
 from stackwright.kube import fields
 from stackwright.kube.builtin import ConfigMap, Secret
@@ -177,20 +178,10 @@ def list_mounted(
     env: Iterable[EnvVar], extra_mounts: Iterable[VolumeMounts]
 ) -> Iterator[tuple[type[Secret | ConfigMap], str]]:
     """Yield the ConfigMaps and Secrets that a pod gets as variables of its environment and as volumes."""
-    values = [each.valueFrom or {} for each in env]
-    volumes = [volume for entry in extra_mounts for volume in entry.volumes]
-    sources = [source for volume in volumes for source in (volume.get("projected") or {}).get("sources") or ()]
-    named: tuple[tuple[type[Secret | ConfigMap], JsonObject | None, str], ...] = (
-        *((Secret, value.get("secretKeyRef"), "name") for value in values),
-        *((ConfigMap, value.get("configMapKeyRef"), "name") for value in values),
-        *((Secret, volume.get("secret"), "secretName") for volume in volumes),
-        *((ConfigMap, volume.get("configMap"), "name") for volume in volumes),
-        *((Secret, source.get("secret"), "name") for source in sources),
-        *((ConfigMap, source.get("configMap"), "name") for source in sources),
-    )
-    for kind, reference, key in named:
-        if reference and reference.get(key):
-            yield kind, str(reference[key])
+    variables = [{"valueFrom": each.valueFrom} for each in env]
+    volumes = (volume for entry in extra_mounts for volume in entry.volumes)
+    for reference in (*list_variables([{"env": variables}]), *list_volumes(volumes)):
+        yield (Secret if reference.kind == Secret.kind.name else ConfigMap), reference.name
 
 
 def digest_secret(secret: Secret | None) -> str:
