@@ -127,7 +127,7 @@ async def observe(resource: TransportURL, world: World) -> Seen:
         broker,
         user,
         wanted_vhost(resource),
-        _kept(broker, user, world, look),
+        _read_password(broker, user, world, look),
         urls=urls,
         shared=_shared(resource, world),
         foreign=_foreign(resource, world, look),
@@ -140,13 +140,13 @@ async def observe(resource: TransportURL, world: World) -> Seen:
     if not resource.deleting:
         names -= {user}
     generated = {
-        name: isinstance(kept := _kept(broker, name, world, look), Kept) and kept.generated
+        name: isinstance(kept := _read_password(broker, name, world, look), Kept) and kept.generated
         for name in names - {"", broker.user}
     }
-    return await _asked(seen, broker, world, generated)
+    return await _ask_broker(seen, broker, world, generated)
 
 
-async def _asked(seen: Seen, broker: Broker, world: World, generated: Mapping[str, bool]) -> Seen:
+async def _ask_broker(seen: Seen, broker: Broker, world: World, generated: Mapping[str, bool]) -> Seen:
     """Return what was seen with what the broker says; `generated` are the users besides, and whose password is ours."""
     former = []
     async with world.management(broker) as management:
@@ -167,7 +167,7 @@ async def _asked(seen: Seen, broker: Broker, world: World, generated: Mapping[st
         )
 
 
-def _kept(broker: Broker, user: str, world: World, look: Looker) -> Kept | Wait | None:
+def _read_password(broker: Broker, user: str, world: World, look: Looker) -> Kept | Wait | None:
     """Return the password of a user from its Secret, None where there is no such Secret yet."""
     if user == broker.user:
         return Kept(broker.password, generated=False)

@@ -212,12 +212,12 @@ def _retire(seen: Seen, broker: Broker) -> tuple[Step, ...]:
         one = former.get(url.user)
         if url.user == seen.user or url.consumed or (one is not None and one.connected):
             continue
-        user, password = _dropped(url.user, one, seen, broker)
+        user, password = _choose_dropped(url.user, one, seen, broker)
         steps.append(Retire(broker, user, password, url.name, reason="Retiring", condition=URL_READY))
     return tuple(steps)
 
 
-def _dropped(name: str, former: Former | None, seen: Seen, broker: Broker) -> tuple[str, str]:
+def _choose_dropped(name: str, former: Former | None, seen: Seen, broker: Broker) -> tuple[str, str]:
     """Return which user and which password go: those that we made and that nobody else names."""
     if former is None or not former.ours or name in seen.shared or name == broker.user:
         return "", ""
@@ -232,7 +232,7 @@ def remove(url: TransportURL, seen: Seen) -> Plan:
         return Plan() if seen.broker.gone else Plan(waits=(seen.broker.wait,))
     steps = []
     for former in seen.former:
-        user, password = _dropped(former.user, former, seen, seen.broker)
+        user, password = _choose_dropped(former.user, former, seen, seen.broker)
         if user:
             steps.append(Retire(seen.broker, user, password, reason="DroppingUser", condition=URL_READY))
     return Plan(steps=tuple(steps))

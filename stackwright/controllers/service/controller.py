@@ -176,7 +176,7 @@ class ServiceController(Generic[C, F]):
             await release.settle(resource, context)
             await act.disown(resource, (Secret, ConfigMap), context)
             seen = await self._see(resource, look, context)
-            status, why = await preview.given(self.service, resource, seen, self.environment, context)
+            status, why = await preview.describe_given(self.service, resource, seen, self.environment, context)
             finding = Finding("", "False", release.GIVEN, why, "Info")
             await report(resource, (finding,), status, context, looked=False)
             return None
@@ -229,9 +229,9 @@ class ServiceController(Generic[C, F]):
             )
         )
         status = (
-            credentials.settled(self.service, resource, intent, status, look)
+            credentials.note_settled_use(self.service, resource, intent, status, look)
             if settled
-            else credentials.noted(resource, intent.used, status, look, settled=False)
+            else credentials.note_use(resource, intent.used, status, look, settled=False)
         )
         said = await report(resource, findings, status, context)
         _tell_moved(resource, addresses.moved(resource, status, exposed, seen.nodes), context)
@@ -352,7 +352,7 @@ class ServiceController(Generic[C, F]):
         assert isinstance(status, WorkloadStatus)  # noqa: S101  the status of every service extends it
         changes: dict[str, Any] = {"overridden": outcome.overridden(), "actions": intent.course.statuses}
         if intent.values is not None:
-            changes["chart"] = charts.said(outcome.parent)
+            changes["chart"] = charts.describe_source(outcome.parent)
             changes["addresses"] = addresses.keep(status.addresses, exposed)
             changes["readyCount"] = ready_count
             changes["lastAppliedTopology"] = _topology_of(intent, outcome.parent)
@@ -371,7 +371,7 @@ def _topology_of(intent: Intent[Any], resource: Resource) -> TopologyRef | None:
 
 async def _report_failure(resource: CustomResource, error: Exception, context: Context) -> None:
     finding = conditions.finding_of(error)
-    status = preview.told(resource.status, error)
+    status = preview.note_contested(resource.status, error)
     # An error that names no condition says nothing of any.
     await report(resource, (finding,), status, context, looked=bool(finding.condition))
 

@@ -43,14 +43,14 @@ async def begin(resource: CustomResource, used: Iterable[use.Used], look: Looker
     entries = tuple(used)
     await mark(resource, use.begin(resource, entries, look), context)
     before = status_of(resource)
-    status = noted(resource, entries, before, look, settled=False)
+    status = note_use(resource, entries, before, look, settled=False)
     if status == before:
         return False
     await write(resource, status, context)
     return True
 
 
-def noted(
+def note_use(
     resource: CustomResource, used: Iterable[use.Used], status: WorkloadStatus, look: Looker, *, settled: bool
 ) -> WorkloadStatus:
     """Return a status with what it says of the exports that name the resource."""
@@ -73,7 +73,7 @@ async def settle(
             await act.retire(entry, resource, context)
 
 
-def settled(
+def note_settled_use(
     service: Service[Any, Any], resource: CustomResource, intent: Intent[Any], status: WorkloadStatus, look: Looker
 ) -> WorkloadStatus:
     """Return a status that says which exports a service works with, whose pods are all of the present.
@@ -81,8 +81,8 @@ def settled(
     What it hands on is used by its readers, so they have to be of the present as well. They are looked at only where it
     makes a difference: each further look would wake the service when one of a thousand machines has changed.
     """
-    before = noted(resource, intent.used, status, look, settled=False)
-    after = noted(resource, intent.used, status, look, settled=True)
+    before = note_use(resource, intent.used, status, look, settled=False)
+    after = note_use(resource, intent.used, status, look, settled=True)
     return before if after == before or is_read_by_others(_exports_of(service, resource, intent), look) else after
 
 
