@@ -68,6 +68,13 @@ class ServiceRecord(Value, frozen=True, kw_only=True):
     sequence: Annotated[int, describe("The number of that run among those of the node.")] = 0
     failures: Annotated[int, describe("How often in a row it failed with the same inputs.")] = 0
     finishedAt: Annotated[str, describe("When the last run ended.")] = ""
+    exports: Annotated[
+        dict[str, str],
+        describe(
+            "The Secrets of other services that were applied, each with a digest of its content, or with the word "
+            "rolling while nobody knows which content the machine has. A credential stays while a machine may use it."
+        ),
+    ] = {}
 
 
 class RunningService(Value, frozen=True, kw_only=True):

@@ -24,6 +24,8 @@ GROUP = "mariadb.openstack.org"
 
 # The labels with which a schema names its server, and an account its schema.
 SERVER_LABEL = "dbName"
+# Where a server listens.
+PORT = 3306
 DATABASE_LABEL = "mariaDBDatabaseName"
 
 # Under which key the status of a schema tells it from one of the same name that was there before, and how it tells of

@@ -18,6 +18,8 @@ from stackwright.api.base import (
 from stackwright.api.forms import ObjectName
 
 GROUP = "rabbitmq.openstack.org"
+# Where a broker listens, and where its management API does.
+PORT, MANAGEMENT_PORT = 5672, 15672
 
 
 class TransportURLSpec(Value, frozen=True, kw_only=True):

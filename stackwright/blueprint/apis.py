@@ -10,10 +10,11 @@ from stackwright.api import paths
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.api.exposure import RoutedOverride
 from stackwright.api.keystone import KeystoneService
-from stackwright.blueprint.facts import DatabaseFacts, Endpoints
+from stackwright.blueprint.facts import Endpoints
 from stackwright.blueprint.look import Look
+from stackwright.blueprint.needs.database import DB_CREATE, DatabaseFacts
 from stackwright.blueprint.places import is_url
-from stackwright.blueprint.service import DB_CREATE, DB_SYNC, Component, ConfigFile, Job, Told
+from stackwright.blueprint.service import DB_SYNC, Component, ConfigFile, Job, Told
 from stackwright.blueprint.workloads import Port
 
 # Types of Services that have ports at nodes.

@@ -10,8 +10,6 @@ from typing import Any
 
 from stackwright.api.base import JsonObject
 from stackwright.blueprint.service import (
-    DB_CREATE,
-    IDENTITY_CREATE,
     Component,
     Job,
     Schedule,
@@ -106,7 +104,8 @@ _EMPTY = frozenset({"suffix", "nodes"})
 
 def _check(service: Service[Any, Any]) -> None:
     """Refuse an order that cannot be kept: only jobs are ever done."""
-    known = {*(job.name for job in service.known_jobs), DB_CREATE, IDENTITY_CREATE}
+    made = {provision.job for need in service.need_types for provision in need.provisions}
+    known = made.union(job.name for job in service.known_jobs)
     parts: tuple[Component[Any, Any] | Job[Any, Any] | Schedule[Any, Any], ...] = (
         *service.known_components,
         *service.known_jobs,

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from stackwright.blueprint.workloads import Protocol
 
-# What connects to a port: the pods of services that need what it serves, only the operators, or anybody from anywhere.
-Clients = Literal["database", "cache", "broker", "network-database", "operators", "anybody"]
+# What connects to a port, if not the pods of services that need what it serves.
+BY_OPERATORS, ANYBODY = "operators", "anybody"
 
 
 def _never(_: Any) -> bool:
@@ -20,10 +20,13 @@ def _none(_: Any) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Listen:
-    """A port of a component that is not an API of OpenStack, and what connects to it; the operators always may."""
+    """A port of a component that is not an API of OpenStack, and what connects to it; the operators always may.
+
+    `by` is the word of the need that the port serves: pods with such a need may connect. Or it says who else may.
+    """
 
     port: int
-    by: Clients
+    by: str
     component: str = "server"
     protocol: Protocol = "TCP"
 

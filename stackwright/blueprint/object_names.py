@@ -8,6 +8,7 @@ from typing import Any
 
 from stackwright.api.base import CustomResource
 from stackwright.blueprint import configuration, names
+from stackwright.blueprint.needs import TYPES
 from stackwright.blueprint.service import Service
 
 
@@ -32,5 +33,6 @@ def _parts(service: Service[Any, Any], resource: CustomResource) -> Iterator[str
     yield from (component.name for component in service.components_of(resource))
     for endpoint in service.endpoints_of(resource):
         yield from (endpoint.key(interface) for interface in endpoint.interfaces)
-    yield from ("wait", "db-create", "identity-create")
+    yield "wait"
+    yield from (entry.job for of in TYPES for entry in of.provisions)
     yield from service.parts

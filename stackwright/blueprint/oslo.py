@@ -2,8 +2,11 @@
 
 from urllib.parse import quote
 
-from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, IdentityFacts
 from stackwright.blueprint.ini import Ini, Setting
+from stackwright.blueprint.needs.broker import BrokerFacts
+from stackwright.blueprint.needs.cache import CacheFacts
+from stackwright.blueprint.needs.database import DatabaseFacts
+from stackwright.blueprint.needs.login import IdentityFacts
 
 # What every service logs: to its container, where Kubernetes reads it.
 LOGGING: Ini = {"DEFAULT": {"use_stderr": True}}

@@ -6,7 +6,7 @@ swift_store_auth_address = {{ .KeystoneInternalURL }}
 import re
 from collections.abc import Iterator
 
-from stackwright.blueprint.facts import IdentityFacts
+from stackwright.blueprint.needs.login import IdentityFacts
 
 # The field of a service's login that each name stands for.
 NAMES = {

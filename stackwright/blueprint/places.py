@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
+from stackwright.api.rabbitmq import PORT
+
 Place = tuple[str, int]
 
-BROKER_PORT = 5672
 MOST_PORTS = 65535
 
 
@@ -20,7 +21,7 @@ def broker_places(transport_url: str) -> Iterator[Place]:
     parts = urlsplit(transport_url)
     for entry in parts.netloc.split(","):
         node = urlsplit(f"//{entry.rpartition('@')[2].strip()}")
-        yield node.hostname or "", node.port or BROKER_PORT
+        yield node.hostname or "", node.port or PORT
 
 
 def is_url(url: str) -> bool:

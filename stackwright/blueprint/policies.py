@@ -12,16 +12,13 @@ from stackwright.api.base import CustomResource, JsonObject
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.interfaces import INTERNAL, PUBLIC
 from stackwright.blueprint.needs.need import Need
-from stackwright.blueprint.network import Listen
-from stackwright.blueprint.providers import BROKER, CACHE, DATABASE, NETWORK_DATABASE
+from stackwright.blueprint.network import ANYBODY, BY_OPERATORS, Listen
 from stackwright.blueprint.service import Component, Endpoint, Job, Schedule, Service
 
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
 
 NAME, INSTANCE, COMPONENT = "app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/component"
-# What lets in only the pods that carry the label of a need.
-LABELLED = frozenset({DATABASE, CACHE, BROKER, NETWORK_DATABASE})
 # The name that the pods of our operators carry.
 OPERATORS = "stackwright"
 # What the chart's values call all pods of a release.
@@ -55,8 +52,9 @@ def values(service: Service[C, F], resource: C, facts: F, around: Surroundings |
 
 def pod_labels(service: Service[C, F], resource: C, facts: F | None = None) -> dict[str, str]:
     """Return the labels that say what the pods of a service need; an API is open to all, and needs none."""
-    named = ((need.word, need.server(resource, need.fact_of(facts))) for need in service.needs_of(resource))
-    return {_label(word, instance): "true" for word, instance in named if instance and word in LABELLED}
+    labelled = (need for need in service.needs_of(resource) if need.labelled)
+    named = ((need.word, need.server(resource, need.fact_of(facts))) for need in labelled)
+    return {_label(word, instance): "true" for word, instance in named if instance}
 
 
 def _label(word: str, instance: str) -> str:
@@ -177,10 +175,10 @@ def _others(service: Service[C, F], resource: C, around: Surroundings) -> Iterat
 def _heard(listen: Listen, name: str, around: Surroundings, *, exposed: bool) -> JsonObject:
     """Return what may connect to a port; the operators always may, because they manage the server."""
     ports = [_port(listen.port, listen.protocol)]
-    if exposed or listen.by == "anybody" or not around.operators:
+    if exposed or listen.by == ANYBODY or not around.operators:
         return {"ports": ports}
     operators = {**_namespace(around.operators), **_pods({NAME: OPERATORS})}
-    clients = [] if listen.by == "operators" else [_pods({_label(listen.by, name): "true"})]
+    clients = [] if listen.by == BY_OPERATORS else [_pods({_label(listen.by, name): "true"})]
     return {"from": [*clients, operators], "ports": ports}
 
 

@@ -15,9 +15,6 @@ from stackwright.kube import conditions
 C = TypeVar("C", bound=CustomResource)
 R = TypeVar("R", bound=Resource)
 
-# What can be needed of which services talk to each other by; an API is needed by its type in the catalog.
-DATABASE, CACHE, BROKER, IDENTITY = "database", "cache", "broker", "identity"
-NETWORK_DATABASE = "network-database"
 # What connects virtual networks to physical ones. Nobody waits for it; it is asked what it has.
 NETWORK_GATEWAY = "network-gateway"
 # What tells machines outside of the cluster the addresses of names. They are not kept from anything without it.
@@ -52,70 +49,6 @@ class Offerer:
     pods: str
     offer: Callable[[Any], Any]
     imagined: Imagined[Any] | None = None
-
-
-@dataclass(frozen=True)
-class DatabaseServer:
-    """A database server. `address` says which server it is for one that runs elsewhere, or seems to.
-
-    Two resources may stand for the same one. `connections` is how many it takes at once; 0 where nobody knows.
-    """
-
-    hostname: str
-    port: int
-    started: bool
-    administrator: JsonObject = field(default_factory=dict)
-    address: str = ""
-    connections: int = 0
-
-
-@dataclass(frozen=True)
-class CacheServers:
-    """The nodes of a cache, each as host:port."""
-
-    servers: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class BrokerServer:
-    """A message broker; a TransportURL says how to log in to it.
-
-    `outside` is where clients outside of the cluster reach it, as host:port; "" where they cannot.
-    """
-
-    outside: str = ""
-
-
-@dataclass(frozen=True)
-class IdentityServer:
-    """A Keystone: its URLs by interface, its region, and in which Secret its administrator is."""
-
-    urls: Mapping[str, str]
-    region: str
-    administrator: JsonObject = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class ApiServer:
-    """An API of another service: its URLs by interface."""
-
-    urls: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class NetworkDatabase:
-    """A database of the virtual networks. `role` is NB for the networks as they are wanted, SB for how they are built.
-
-    `inside` is how clients in the cluster reach it, `outside` how machines outside of it do. Both list every member
-    by its number, as tcp:10.96.1.2:6641,tcp:10.96.1.3:6641, because these clients resolve no names. `inside` is empty
-    until the addresses are known, `outside` also if the database cannot be reached from there. `outside_config` is the
-    ConfigMap with what such machines have to know; "" where there is none.
-    """
-
-    role: str
-    inside: str = ""
-    outside: str = ""
-    outside_config: str = ""
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,8 @@ from stackwright.kube.conditions import Finding
 from stackwright.kube.plan import Wait
 from stackwright.kube.shapes.child import Child
 
-# The job that makes or upgrades the tables, and the chart's own jobs, which make what a service needs elsewhere.
+# The job that makes or upgrades the tables.
 DB_SYNC = "db-sync"
-DB_CREATE, IDENTITY_CREATE = "db-create", "identity-create"
 # The field by which a user names an image, of a service or of one of its components.
 IMAGE_FIELD = "containerImage"
 

@@ -7,17 +7,26 @@ digest: those of which the exporter knows, and all others that marked it and sti
 
 A reader of which the exporter knows is named on the Secret, and has its mark in its own status: that is written anyway
 when the reader is ready. Without a mark it counts as behind, so it has nothing to say before its first start.
+
+A machine outside has its marks in its status too, in the records of what was applied to it: a thousand machines would
+be a thousand annotations of one Secret. An exporter does not know them by name; it looks at the records of all.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
+
+import msgspec
 
 from stackwright.api.base import CustomResource, ObjectMeta
+from stackwright.api.dataplane import OpenStackDataPlaneNodeStatus, ServiceRecord
+from stackwright.api.node_service import NodeServiceStatus
 from stackwright.blueprint.digests import digest
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.secret_values import encode, texts_of
 from stackwright.blueprint.service import Export
 from stackwright.kube.builtin import Secret
+from stackwright.kube.informer import Change
 from stackwright.kube.shapes.child import Child, child
 
 # On an export: the digest of its content, and the readers that the exporter knows, as Kind/name with blanks between.
@@ -43,11 +52,14 @@ class Used:
 
 def secret_of(entry: Export) -> Child:
     """Return an export as a child of its resource."""
-    annotations = {CONTENT: digest(dict(entry.content))}
-    if entry.readers:
-        annotations[READERS] = " ".join(sorted("/".join(reader) for reader in entry.readers))
-    metadata = ObjectMeta(name=entry.name, annotations=annotations)
+    metadata = ObjectMeta(name=entry.name, annotations=annotations_of(entry))
     return child(Secret(metadata=metadata, data=encode(entry.content)), condition=entry.condition)
+
+
+def annotations_of(entry: Export) -> dict[str, str]:
+    """Return what stands on an export: the digest of its content, and the readers that the exporter knows."""
+    readers = " ".join(sorted("/".join(reader) for reader in entry.readers))
+    return {CONTENT: digest(dict(entry.content)), **({READERS: readers} if readers else {})}
 
 
 def read_of(secret: Secret) -> Used | None:
@@ -104,21 +116,60 @@ def notes(reader: CustomResource, used: Iterable[Used], look: Look, *, settled: 
 def noted(reader: CustomResource) -> dict[str, str]:
     """Return what the status of a resource says of exports, by the name of the Secret."""
     hashes: Mapping[str, str] = getattr(reader.status, "hash", {})
-    return {name.removeprefix(NOTED): value for name, value in hashes.items() if name.startswith(NOTED)}
+    found = {name.removeprefix(NOTED): value for name, value in hashes.items() if name.startswith(NOTED)}
+    for record in _records_of(reader):
+        for name, content in record.exports.items():
+            # Two services of a machine may have been applied with different contents of the same Secret.
+            found[name] = content if found.get(name, content) == content else ROLLING
+    return found
+
+
+def is_noted_anew(change: Change[Any]) -> bool:
+    """Return whether a resource works with another content of an export than before, or came or went."""
+    return change.old is None or change.new is None or noted(change.old) != noted(change.new)
+
+
+def _records_of(reader: CustomResource) -> tuple[ServiceRecord, ...]:
+    match reader.status:
+        case NodeServiceStatus(deployment=ServiceRecord() as record):
+            return (record,)
+        case OpenStackDataPlaneNodeStatus(services=records):
+            return records
+    return ()
+
+
+def with_use(record: ServiceRecord, used: Iterable[Used] | None, *, running: bool) -> ServiceRecord:
+    """Return the record of a service on a machine with the contents that the machine has.
+
+    `used` is what the inputs that are wanted now were made from; None where they are not known.
+    """
+    if running or (record.run and not record.appliedHash):
+        # What a run has changed so far, or left behind when it failed, nobody knows.
+        names = (*record.exports, *(entry.name for entry in used or ()))
+        exports = dict.fromkeys(names, ROLLING)
+    elif used is not None and record.appliedHash and record.appliedHash == record.inputHash:
+        exports = {entry.name: entry.content for entry in used}
+    else:
+        exports = record.exports
+    return msgspec.structs.replace(record, exports=exports)
 
 
 def behind(entry: Export, secret: Secret | None, there: Mapping[Reader, CustomResource | None]) -> tuple[str, ...]:
     """Return the readers of an export that do not work with its present content yet, as Kind name.
 
-    `there` has the readers by kind and name, None for one that is gone; one of an unknown kind is there.
+    `there` has the readers by kind and name, None for one that is gone; one of an unknown kind is there. Whoever of
+    them has a mark of the export in its status is a reader, too.
     """
     wanted, marked = digest(dict(entry.content)), _marked(secret)
+    notes = {reader: noted(found) for reader, found in there.items() if found is not None}
+    noting = tuple(reader for reader, names in notes.items() if entry.name in names)
 
     def works_with(reader: Reader) -> str | None:
-        found = there.get(reader)
-        return noted(found).get(entry.name) if found is not None and reader in entry.readers else marked.get(reader)
+        named = reader in notes and (reader in entry.readers or reader in noting)
+        return notes[reader].get(entry.name) if named else marked.get(reader)
 
-    found = (reader for reader in readers_of(entry, secret) if there.get(reader, ...) is not None)
+    readers = dict.fromkeys((*readers_of(entry, secret), *noting))
+    found = (reader for reader in readers if there.get(reader, ...) is not None)
     return tuple(" ".join(reader) for reader in found if works_with(reader) != wanted)
 
 
@@ -134,10 +185,15 @@ def _marked(secret: Secret | None) -> dict[Reader, str]:
     return {(reader.partition("/")[0], reader.partition("/")[2]): content for reader, _, content in parts}
 
 
+def named_on(secret: Secret) -> tuple[Reader, ...]:
+    """Return the readers of an export that the exporter knows, as the Secret names them."""
+    parts = (word.partition("/") for word in secret.metadata.annotations.get(READERS, "").split())
+    return tuple((kind, name) for kind, _, name in parts)
+
+
 def _is_expected(reader: CustomResource, secret: Secret | None) -> bool:
     """Return whether the exporter knows of a reader, and so looks for the mark in its status."""
-    named = secret.metadata.annotations.get(READERS, "") if secret is not None else ""
-    return "/".join(_reader_of(reader)) in named.split()
+    return secret is not None and _reader_of(reader) in named_on(secret)
 
 
 def _is_present(entry: Used, secret: Secret) -> bool:

@@ -9,15 +9,13 @@ from typing import Any
 from stackwright.api.base import JsonObject
 from stackwright.blueprint.charts import ANY
 from stackwright.blueprint.interfaces import INTERNAL
-from stackwright.blueprint.needs.need import Each, Need
-from stackwright.blueprint.service import DB_CREATE, IDENTITY_CREATE, Component, Endpoint, Schedule, Service
+from stackwright.blueprint.needs.need import Each, Need, Provision
+from stackwright.blueprint.service import Component, Endpoint, Schedule, Service
 from stackwright.blueprint.value_types import (
     CONFIG,
-    DATABASE,
     DEFINITIONS,
     EVERY,
     HASH,
-    IDENTITY,
     JOB,
     POD,
     WORKLOAD,
@@ -242,22 +240,20 @@ def _schedule(schedule: Schedule[Any, Any]) -> JsonObject:
 
 
 def _provision(services: tuple[Service[Any, Any], ...]) -> JsonObject:
-    jobs = {job for service in services for need in service.need_types for job in need.jobs}
-    made = {DB_CREATE: ("database", DATABASE), IDENTITY_CREATE: ("identity", IDENTITY)}
-    found = {name: values for job, (name, values) in made.items() if job in jobs}
-    if any(_has_several(need) for service in services for need in service.needs):
-        words = (
-            "Further schemas, by the name of each; a Job <release>-db-create-<name>-<hash> makes it and its account."
-        )
-        found["databases"] = {**described(words, {"type": "object"}), **_by_name({ANY: DATABASE})}
+    made = {entry.value: entry for service in services for of in service.need_types for entry in of.provisions}
+    found = {name: entry.schema for name, entry in sorted(made.items())}
+    further = {entry for service in services for need in service.needs for entry in _several(need)}
+    for entry in further:
+        found[entry.several] = {**described(entry.words, {"type": "object"}), **_by_name({ANY: entry.schema})}
     return found
 
 
-def _has_several(need: Need | Each) -> bool:
-    """Return whether a need is, or may yield, a schema that is not called like the resource."""
+def _several(need: Need | Each) -> Iterator[Provision]:
+    """Yield what the chart may make further ones of for a need: not for one that fills the usual field of the facts."""
     of = need.of if isinstance(need, Each) else (type(need),)
-    makes_schema = any(DB_CREATE in kind.jobs for kind in of)
-    return makes_schema and (isinstance(need, Each) or not (need.name == "database" and not need.key))
+    for entry in (entry for each in of for entry in each.provisions if entry.several):
+        if isinstance(need, Each) or need.name != entry.value or need.key:
+            yield entry
 
 
 def _used(body: JsonObject, definitions: Mapping[str, JsonObject]) -> JsonObject:

@@ -25,10 +25,10 @@ def problems(resource: CustomResource, account: Account) -> Iterator[tuple[str, 
     """Yield the path of every name that cannot be used, with a sentence; `account` finds the account of a name."""
     match resource:
         case MariaDBDatabase():
-            yield from _told("spec.name", schema_problem(resource.schema))
+            yield from _tell("spec.name", schema_problem(resource.schema))
         case MariaDBAccount(spec=user):
-            yield from _told("spec.userName", user_problem(user.userName))
-            yield from _told("spec.accountType", SYSTEM if user.accountType == "System" else "")
+            yield from _tell("spec.userName", user_problem(user.userName))
+            yield from _tell("spec.accountType", SYSTEM if user.accountType == "System" else "")
         case _:
             yield from _of_service(resource, account)
 
@@ -42,7 +42,7 @@ def _of_service(resource: CustomResource, account: Account) -> Iterator[tuple[st
     for path, named in _named.recall(resource, None, lambda: _accounts(resource)):
         # An account that is there has the name of its user written down.
         there = account(named)
-        yield from _told(path, user_problem(there.spec.userName if there else names.database_user(named)))
+        yield from _tell(path, user_problem(there.spec.userName if there else names.database_user(named)))
 
 
 def _accounts(resource: CustomResource) -> Iterator[tuple[str, str]]:
@@ -52,6 +52,6 @@ def _accounts(resource: CustomResource) -> Iterator[tuple[str, str]]:
             yield field.path, field.value
 
 
-def _told(path: str, problem: str) -> Iterator[tuple[str, str]]:
+def _tell(path: str, problem: str) -> Iterator[tuple[str, str]]:
     if problem:
         yield path, problem

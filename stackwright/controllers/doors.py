@@ -58,7 +58,7 @@ def _resources(new: CustomResource) -> Iterator[_Asked]:
         yield _Asked(new, getattr(new, "spec", None))
         return
     for instance in resolve(new.spec, services.sections(), frozenset()):
-        made = _made(instance, new.metadata.namespace)
+        made = _imagine_resource(instance, new.metadata.namespace)
         if instance.asked and made is not None:
             stated = instance.section.templates(new.spec)
             own = (said for part, key, said in stated if part.name_of(key) == instance.name and part is instance.part)
@@ -68,7 +68,10 @@ def _resources(new: CustomResource) -> Iterator[_Asked]:
 def _made_by(new: CustomResource) -> Iterator[CustomResource]:
     """Yield all that an umbrella makes, also what was not asked for."""
     if isinstance(new, OpenStackControlPlane):
-        made = (_made(instance, new.metadata.namespace) for instance in resolve(new.spec, services.sections(), ()))
+        made = (
+            _imagine_resource(instance, new.metadata.namespace)
+            for instance in resolve(new.spec, services.sections(), ())
+        )
         yield from (resource for resource in made if resource is not None)
 
 
@@ -115,7 +118,7 @@ def _look(resource: CustomResource, known: Known) -> Look:
     return look
 
 
-def _made(instance: Instance, namespace: str) -> CustomResource | None:
+def _imagine_resource(instance: Instance, namespace: str) -> CustomResource | None:
     """Return the resource that an umbrella would make; None where it would not even fit its type."""
     body = {"metadata": {"name": instance.name, "namespace": namespace}, "spec": instance.spec}
     try:

@@ -7,13 +7,13 @@ from stackwright import services
 from stackwright.adapters.mariadb_grants import NEEDED
 from stackwright.blueprint.generated import Reader
 from stackwright.blueprint.look import Look
-from stackwright.blueprint.needs import Api, Census
-from stackwright.blueprint.providers import BROKER, CACHE, DATABASE, IDENTITY, Sight
+from stackwright.blueprint.needs import TYPES, Api, Census
+from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.service import Service
 from stackwright.kube.resource import Resource
 
 # Every service is woken by these: which of them one needs may depend on its spec.
-_COMMON = (DATABASE, CACHE, BROKER, IDENTITY)
+_COMMON = tuple(dict.fromkeys(word for of in TYPES for word in of.everywhere))
 
 
 def sight(look: Look) -> Sight:

@@ -59,7 +59,7 @@ def rights(controllers: Iterable[Controller], blueprints: Iterable[Service[Any, 
             below |= _status(controller.kind)
             # Finalizers, and the word that pauses what a parent owns.
             found[controller.kind.kind] |= {"patch"}
-    for kind, verbs in _made(blueprints):
+    for kind, verbs in _list_kept(blueprints):
         found[kind.kind] |= verbs
     # Who makes a Job and reads the logs of its pods has to know why there is none.
     logs = any(controller.logs for controller in controllers)
@@ -72,7 +72,7 @@ def rights(controllers: Iterable[Controller], blueprints: Iterable[Service[Any, 
     return {**inside, **below, **_pods(blueprints, logs=logs)}, outside
 
 
-def _made(blueprints: Iterable[Service[Any, Any]]) -> Iterator[tuple[type[Resource], frozenset[str]]]:
+def _list_kept(blueprints: Iterable[Service[Any, Any]]) -> Iterator[tuple[type[Resource], frozenset[str]]]:
     for service in blueprints:
         for need in service.need_types:
             yield from need.keeps.items()

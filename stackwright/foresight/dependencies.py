@@ -16,6 +16,9 @@ from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.api.mariadb import DATABASE_LABEL, SERVER_LABEL, MariaDBAccount, MariaDBDatabase
 from stackwright.api.node_service import NodeServiceResource
 from stackwright.api.rabbitmq import TransportURL
+from stackwright.blueprint.needs.broker import BROKER
+from stackwright.blueprint.needs.database import DATABASE
+from stackwright.blueprint.needs.login import IDENTITY
 from stackwright.controllers import needs
 from stackwright.controllers.controlplane.resolution import provided_needs
 from stackwright.foresight.objects import Objects
@@ -69,13 +72,13 @@ def _of_shared(resource: CustomResource, objects: Objects) -> Iterable[ResourceN
     labels = resource.metadata.labels
     match resource:
         case MariaDBDatabase():
-            yield _provider("database"), labels.get(SERVER_LABEL, "")
+            yield _provider(DATABASE), labels.get(SERVER_LABEL, "")
         case MariaDBAccount():
             yield MariaDBDatabase.kind.name, labels.get(DATABASE_LABEL, "")
         case TransportURL():
-            yield _provider("broker"), resource.spec.rabbitmqClusterName
+            yield _provider(BROKER), resource.spec.rabbitmqClusterName
         case KeystoneService():
-            yield _provider("identity"), resource.spec.keystoneInstance or _only(_provider("identity"), objects)
+            yield _provider(IDENTITY), resource.spec.keystoneInstance or _only(_provider(IDENTITY), objects)
         case OpenStackDataPlaneNode():
             # The run under way, and the last one of a service that failed, say why a node is not ready.
             failed = (record.run for record in resource.status.services if record.failures)

@@ -2,6 +2,7 @@
 
 import re
 from decimal import Decimal
+from functools import lru_cache
 
 _FORM = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(?:[eE]([+-]?[0-9]{1,3})|([KMGTPE]i|[numkMGTPE]))?")
 _UNITS = {
@@ -22,3 +23,11 @@ def amount(said: object) -> Decimal | None:
         return None
     number, exponent, unit = found.groups()
     return Decimal(number) * Decimal(10) ** int(exponent or 0) * (_UNITS[unit] if unit else 1)
+
+
+@lru_cache(maxsize=1024)
+def number_of(quantity: str | int) -> Decimal:
+    """Return the number of a quantity of which the API server has made sure that it is one."""
+    found = amount(quantity)
+    assert found is not None, quantity  # noqa: S101  the API server refuses others
+    return found

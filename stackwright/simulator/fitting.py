@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from stackwright.kube.quantities import number_of
 from stackwright.simulator import node_affinity
 from stackwright.simulator.node import Node, Taint
 from stackwright.simulator.objects import Container, Pod, Port, Toleration
-from stackwright.simulator.quantities import number_of
 
 _CORDONED = Taint(key="node.kubernetes.io/unschedulable")
 _EVERYWHERE = ("", "0.0.0.0")  # noqa: S104  what a port without an address listens on

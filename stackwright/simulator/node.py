@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from stackwright.kube import builtin
 from stackwright.kube.clock import seconds
+from stackwright.kube.quantities import number_of
 from stackwright.kube.resource import JsonObject, Kind, Resource, Value
-from stackwright.simulator.quantities import number_of
 
 # The node that there is where nobody asks for others.
 NODE = "simulated"

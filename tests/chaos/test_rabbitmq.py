@@ -19,6 +19,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from stackwright.api.rabbitmq import PORT
 from stackwright.blueprint import start
 from stackwright.controllers.broker.secrets import transport_url
 from stackwright.kube.resource import ObjectMeta
@@ -184,7 +185,7 @@ def test_calls_are_answered_through_the_loss_of_a_node(broker: Broker, tell: Cal
     broker.install(3)
     broker.settle(3)
     hosts = configuration.hostnames(broker.resource(RabbitMqSpec(replicas=3)))
-    url = transport_url((broker.user, broker.password), hosts, configuration.PORT, "/")
+    url = transport_url((broker.user, broker.password), hosts, PORT, "/")
     script = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "rpc"}, "data": {"rpc.py": RPC.read_text()}}
     broker.kubectl.apply(secret("rpc", {"transport_url": url}), script, rpc_pod("server", "server"))
     eventually(lambda: "serving" in logs(broker, "server"), lambda: logs(broker, "server"))

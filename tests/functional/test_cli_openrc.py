@@ -10,7 +10,9 @@ import pytest
 import yaml
 
 from stackwright.api.base import ObjectMeta
-from stackwright.blueprint.facts import CacheFacts, DatabaseFacts, Endpoints
+from stackwright.blueprint.facts import Endpoints
+from stackwright.blueprint.needs.cache import CacheFacts
+from stackwright.blueprint.needs.database import DatabaseFacts
 from stackwright.kube.builtin import Secret
 from stackwright.kube.client import Client
 from stackwright.kube.resource import manifest

@@ -11,7 +11,9 @@ import pytest
 
 from stackwright.adapters.rabbitmq import Access, Management, Permission, digest_of
 from stackwright.api.rabbitmq import TransportURL
+from stackwright.blueprint import use
 from stackwright.controllers.broker import controllers
+from stackwright.controllers.broker.controllers import find_reader_kinds
 from stackwright.controllers.broker.secrets import password_name
 from stackwright.controllers.dialling import Dialler
 from stackwright.kube.builtin import Event, Namespace, Secret
@@ -20,6 +22,8 @@ from stackwright.kube.conditions import find, is_true
 from stackwright.kube.errors import Invalid
 from stackwright.kube.resource import JsonObject
 from stackwright.kube.runtime import Runtime
+from stackwright.kube.shapes.belonging import MADE_FOR
+from stackwright.services.neutron.kinds import NeutronAPI
 from stackwright.services.rabbitmq.kinds import RabbitMq
 from tests.fakes import rabbitmq
 from tests.functional.definitions import defined
@@ -43,7 +47,7 @@ async def broker(access: Access) -> AsyncIterator[Management]:
 
 @pytest.fixture
 async def kinds(client: Client) -> None:
-    await defined(client, (RabbitMq, TransportURL))
+    await defined(client, (RabbitMq, TransportURL, *find_reader_kinds().values()))
 
 
 @pytest.fixture
@@ -262,6 +266,32 @@ async def test_another_user_name_rotates_and_the_old_one_waits_for_its_users(
     assert await client.find(Secret, first, namespace) is None
     assert await client.find(Secret, password_name("rabbitmq", "nova"), namespace) is None
     assert await login(client, namespace, done) == ("nova-2", "password 2 of/ours")
+
+
+async def test_the_old_user_stays_until_all_of_its_service_has_the_new_one(
+    client: Client, namespace: str, access: Access, broker: Management, operator: None
+) -> None:
+    """Nobody is connected as the old one: what logs in with it may be machines that are switched off."""
+    await outside(client, namespace, access)
+    spec = {"secret": "osp-secret", "databaseInstance": "openstack"}
+    service: JsonObject = {"metadata": {"name": "neutron", "namespace": namespace}, "spec": spec}
+    await client.apply(NeutronAPI, service)
+    await ask(client, namespace, username="nova")
+    made = {"metadata": {"annotations": {MADE_FOR: "NeutronAPI/neutron"}}}
+    await client.patch(TransportURL, "nova-api", namespace, made)
+    first = (await settled(client, namespace)).status.secretName
+
+    await ask(client, namespace, username="nova-2")
+    rotated = await settled(client, namespace)
+    await Passes("transporturl").reach(4)
+    assert (await client.get(TransportURL, "nova-api", namespace)).status.previousSecretName == first
+    assert await broker.user("nova") is not None
+
+    secret = await client.get(Secret, rotated.status.secretName, namespace)
+    noted = {f"{use.NOTED}{secret.metadata.name}": secret.metadata.annotations[use.CONTENT]}
+    await client.apply(NeutronAPI, {**service, "status": {"hash": noted}}, subresource="status")
+    await eventually(client, TransportURL, "nova-api", namespace, lambda one: not one.status.previousSecretName)
+    assert await broker.user("nova") is None
 
 
 async def test_deletion_takes_the_user_and_leaves_the_vhost(

@@ -13,6 +13,8 @@ from stackwright.blueprint.dataplane.addresses import NAME_SERVERS
 from stackwright.blueprint.dataplane.inheritance import Machine
 from stackwright.blueprint.dataplane.variables import Variables
 from stackwright.blueprint.look import Look
+from stackwright.blueprint.pod_references import list_variables, list_volumes
+from stackwright.blueprint.use import Used, read_of
 from stackwright.kube import fields
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.plan import Ends, Wait
@@ -39,7 +41,7 @@ BUNDLED = ("configure-network", "validate-network", "install-os", "configure-os"
 class Work:
     """What a service runs: one of playbook, contents and role, in an image, with files.
 
-    `files` is a digest of what stands in its ConfigMaps and Secrets.
+    `files` is a digest of what stands in its ConfigMaps and Secrets, `used` are the exports of services among them.
     """
 
     service: str
@@ -50,6 +52,7 @@ class Work:
     sources: tuple[DataSource, ...] = ()
     type: str = ""
     files: str = ""
+    used: tuple[Used, ...] = ()
 
 
 def reach_work(image: str) -> Work:
@@ -78,6 +81,7 @@ def resolve_work(name: str, look: Look, image: str, condition: str) -> Work | Wa
         sources=sources,
         type=spec.edpmServiceType or name,
         files=files,
+        used=find_used(sources, look),
     )
 
 
@@ -105,6 +109,13 @@ def digest_sources(sources: Iterable[DataSource], look: Look, condition: str) ->
             return Wait(f"{kind.kind.name}Missing", message, condition, ends=Ends.BY_AUTHOR)
         contents.append(None if there is None else content_of(there))
     return fields.digest(contents)
+
+
+def find_used(sources: Iterable[DataSource], look: Look) -> tuple[Used, ...]:
+    """Return the exports of services among the Secrets that are read."""
+    names = dict.fromkeys(source.secretRef.name for source in sources if source.secretRef is not None)
+    secrets = (look(Secret, name) for name in names)
+    return tuple(used for secret in secrets if secret is not None and (used := read_of(secret)) is not None)
 
 
 def content_of(source: Secret | ConfigMap) -> Mapping[str, str]:
@@ -167,20 +178,10 @@ def list_mounted(
     env: Iterable[EnvVar], extra_mounts: Iterable[VolumeMounts]
 ) -> Iterator[tuple[type[Secret | ConfigMap], str]]:
     """Yield the ConfigMaps and Secrets that a pod gets as variables of its environment and as volumes."""
-    values = [each.valueFrom or {} for each in env]
-    volumes = [volume for entry in extra_mounts for volume in entry.volumes]
-    sources = [source for volume in volumes for source in (volume.get("projected") or {}).get("sources") or ()]
-    named: tuple[tuple[type[Secret | ConfigMap], JsonObject | None, str], ...] = (
-        *((Secret, value.get("secretKeyRef"), "name") for value in values),
-        *((ConfigMap, value.get("configMapKeyRef"), "name") for value in values),
-        *((Secret, volume.get("secret"), "secretName") for volume in volumes),
-        *((ConfigMap, volume.get("configMap"), "name") for volume in volumes),
-        *((Secret, source.get("secret"), "name") for source in sources),
-        *((ConfigMap, source.get("configMap"), "name") for source in sources),
-    )
-    for kind, reference, key in named:
-        if reference and reference.get(key):
-            yield kind, str(reference[key])
+    variables = [{"valueFrom": each.valueFrom} for each in env]
+    volumes = (volume for entry in extra_mounts for volume in entry.volumes)
+    for reference in (*list_variables([{"env": variables}]), *list_volumes(volumes)):
+        yield (Secret if reference.kind == Secret.kind.name else ConfigMap), reference.name
 
 
 def digest_secret(secret: Secret | None) -> str:

@@ -18,6 +18,7 @@ from stackwright.api.dataplane import (
     ServiceRecord,
     ServiceState,
 )
+from stackwright.blueprint.use import ROLLING
 
 _ENDED: Mapping[str, ServiceState] = {
     "Ok": "Applied",
@@ -109,6 +110,8 @@ def _with_run(record: ServiceRecord, run: OpenStackAnsibleEE, node: str) -> Serv
         sequence=run.spec.sequence,
         failures=0 if applied else record.failures + 1,
         finishedAt=run.status.finishedAt,
+        # Whoever knows what the inputs were made from says which contents the machine has now.
+        exports=dict.fromkeys(record.exports, ROLLING) if begun else record.exports,
     )
 
 

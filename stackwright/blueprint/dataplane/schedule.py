@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.dataplane import ServiceRecord
 from stackwright.blueprint.dataplane.records import is_numbered, is_recorded
+from stackwright.blueprint.use import Used
 
 # The most nodes of one run: its inventory is one Secret, and its results are one status.
 LARGEST_RUN = 200
@@ -39,11 +40,15 @@ class Backoff:
 
 @dataclass(frozen=True)
 class Due:
-    """A service as it is wanted on a node: its inputs there, and what it has in common with other nodes."""
+    """A service as it is wanted on a node: its inputs there, and what it has in common with other nodes.
+
+    `used` are the exports of other services among its inputs.
+    """
 
     service: str
     inputs: str
     common: str
+    used: tuple[Used, ...] = ()
 
 
 def _counts(_: OpenStackAnsibleEE) -> bool:

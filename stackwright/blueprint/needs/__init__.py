@@ -21,6 +21,7 @@ from stackwright.blueprint.needs.snippets import Snippets
 from stackwright.blueprint.needs.topologies import Topologies
 
 __all__ = [
+    "TYPES",
     "Account",
     "Api",
     "Cache",
@@ -43,3 +44,8 @@ __all__ = [
     "Snippets",
     "Topologies",
 ]
+
+# All needs that there are.
+TYPES: tuple[type[Need], ...] = tuple(
+    found for name in sorted(__all__) if isinstance(found := globals().get(name), type) and issubclass(found, Need)
+)

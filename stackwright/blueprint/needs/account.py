@@ -6,16 +6,13 @@ from typing import Any, ClassVar
 
 from stackwright.api import paths
 from stackwright.api.base import Resource
-from stackwright.api.mariadb import DATABASE_LABEL, SERVER_LABEL, MariaDBAccount, MariaDBDatabase
-from stackwright.blueprint.facts import DatabaseFacts
-from stackwright.blueprint.needs.database import PASSWORD
+from stackwright.api.mariadb import DATABASE_LABEL, PORT, SERVER_LABEL, MariaDBAccount, MariaDBDatabase
+from stackwright.blueprint.needs.database import DATABASE, PASSWORD, DatabaseFacts
 from stackwright.blueprint.needs.need import Need, Places, Resolved
-from stackwright.blueprint.providers import DATABASE, Sight
+from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.secret_values import read_value
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Ends, Wait
-
-PORT = 3306
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +26,7 @@ class Account(Need):
     account: str
     instead: str = ""
     condition: str = "InputReady"
+    labelled: ClassVar[bool] = True
     reads: ClassVar[tuple[type[Resource], ...]] = (Secret, MariaDBDatabase, MariaDBAccount)
 
     @property

@@ -1,15 +1,33 @@
 """Another service's API, by its type in the catalog: Nova needs the API of type `placement`."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from stackwright.api import paths
-from stackwright.blueprint.facts import ApiFacts
 from stackwright.blueprint.interfaces import INTERNAL, PUBLIC
 from stackwright.blueprint.needs.need import Need, Places, Resolved
 from stackwright.blueprint.places import url_place
-from stackwright.blueprint.providers import ApiServer, Sight
+from stackwright.blueprint.providers import Sight
 from stackwright.kube.plan import Ends, Wait
+
+
+@dataclass(frozen=True)
+class ApiServer:
+    """An API of another service: its URLs by interface."""
+
+    urls: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class ApiFacts:
+    """Where another service's API is: `url` is for services, `public_url` for clients; `server` is its resource."""
+
+    url: str
+    public_url: str
+    server: str
+    # What its pods are called.
+    pods: str
 
 
 @dataclass(frozen=True, kw_only=True)

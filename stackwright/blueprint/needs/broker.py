@@ -4,7 +4,7 @@ A TransportURL stands for the login; it outlives the service, and so does the br
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import msgspec
@@ -15,7 +15,6 @@ from stackwright.api.rabbitmq import TransportURL, TransportURLSpec, TransportUR
 from stackwright.api.service import RabbitMqConfig
 from stackwright.blueprint import names
 from stackwright.blueprint.claims import Claim, claim_object
-from stackwright.blueprint.facts import BrokerFacts
 from stackwright.blueprint.needs.need import (
     KEEP,
     MAKE,
@@ -27,12 +26,38 @@ from stackwright.blueprint.needs.need import (
     UnknownHere,
 )
 from stackwright.blueprint.places import broker_places
-from stackwright.blueprint.providers import BROKER, Sight
+from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.secret_values import text_of
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Ends, Wait
 from stackwright.kube.shapes.belonging import made_for, not_anothers
 from stackwright.kube.shapes.child import child
+
+# The word of what provides it.
+BROKER = "broker"
+
+
+@dataclass(frozen=True)
+class BrokerServer:
+    """A message broker; a TransportURL says how to log in to it.
+
+    `outside` is where clients outside of the cluster reach it, as host:port; "" where they cannot.
+    """
+
+    outside: str = ""
+
+
+@dataclass(frozen=True)
+class BrokerFacts:
+    """How to log in to a message broker."""
+
+    transport_url: str = field(repr=False)
+    quorum_queues: bool = True
+    # The Secret that has the URL.
+    secret: str = ""
+    # The resource that provides it; "" where it runs elsewhere and nothing here stands for it.
+    server: str = ""
+
 
 # The keys of the Secret that a TransportURL writes.
 TRANSPORT_URL = "transport_url"
@@ -51,6 +76,10 @@ class _Broker(Need):
     url: Callable[[Any], str] = names.messaging
     condition: str = "RabbitMqTransportURLReady"
     reads: ClassVar[tuple[type[Resource], ...]] = (Secret, TransportURL)
+    everywhere: ClassVar[tuple[str, ...]] = (BROKER,)
+    labelled: ClassVar[bool] = True
+    credential: ClassVar[type[Resource] | None] = TransportURL
+    retirement: ClassVar[str] = "BusRetired"
 
     def bus_of(self, resource: Any) -> RabbitMqConfig | None:
         """Return what the resource says of its broker; None where it asks for none."""
@@ -88,6 +117,13 @@ class _Broker(Need):
             waits = (Wait("RabbitMqMissing", message, self.condition, ends=Ends.BY_AUTHOR),)
         return Resolved(ready=fact is not None, fact=fact, children=children, waits=waits)
 
+    def used(self, resource: Any, sight: Sight) -> Iterator[Secret]:
+        """Yield the Secret of the URL: the user of before stays at the broker until all of the service has this one."""
+        present = sight(TransportURL, self.url(resource)) if self.bus_of(resource) is not None else None
+        secret = sight(Secret, present.status.secretName) if present is not None and present.status.secretName else None
+        if secret is not None:
+            yield secret
+
     def kept(self, resource: Any, sight: Sight) -> Iterator[Resource]:
         """Yield the TransportURL."""
         found = sight(TransportURL, self.url(resource))
@@ -106,6 +142,10 @@ class _Broker(Need):
     def pods(self, fact: BrokerFacts) -> str:
         """Return what the broker's pods are called."""
         return "rabbitmq"
+
+    def logs_in_with(self, resource: Any, item: Resource) -> bool:
+        """Return whether a TransportURL is that of the service."""
+        return isinstance(item, TransportURL) and item.metadata.name == self.url(resource)
 
     def finish(self, resource: Any, made: Resource, world: Imagination) -> Resource:
         """Return the TransportURL with its Secret, which only a file can have."""
@@ -176,7 +216,7 @@ class Notifications(_Broker):
         """Yield the former login if no notifications are sent any more."""
         bus = sight(TransportURL, self.url(resource))
         if fact is None and bus is not None and not bus.deleting and made_for(bus, resource):
-            yield Retirement(bus, "BusRetired")
+            yield self.retire(bus, resource, sight)
 
     @property
     def _instead(self) -> str:

@@ -1,17 +1,33 @@
 """A cache: a service that loses it is slower, and goes on."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
 from stackwright.api import paths
-from stackwright.blueprint.facts import CacheFacts
 from stackwright.blueprint.needs.need import Imagination, Need, Places, Resolved
 from stackwright.blueprint.places import place_of
-from stackwright.blueprint.providers import CACHE, CacheServers, Sight
+from stackwright.blueprint.providers import Sight
 from stackwright.kube.conditions import Finding
 from stackwright.kube.plan import Ends, Wait
+
+# The word of what provides it.
+CACHE = "cache"
+
+
+@dataclass(frozen=True)
+class CacheServers:
+    """The nodes of a cache, each as host:port."""
+
+    servers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CacheFacts:
+    """The nodes of a cache, each as host:port."""
+
+    servers: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +41,8 @@ class Cache(Need):
     instance: str = "memcachedInstance"
     optional: bool = False
     condition: str = "MemcachedReady"
+    everywhere: ClassVar[tuple[str, ...]] = (CACHE,)
+    labelled: ClassVar[bool] = True
 
     @property
     def word(self) -> str:

@@ -7,15 +7,21 @@ from typing import Any, ClassVar
 from stackwright.api import paths
 from stackwright.api.base import JsonObject, ObjectMeta, Resource
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneEndpointSpec, KeystoneService, KeystoneServiceSpec
+from stackwright.blueprint import value_types
 from stackwright.blueprint.claims import ANOTHER_NAME, NAME, Claim, claim_object
 from stackwright.blueprint.digests import digest
-from stackwright.blueprint.facts import Endpoints, Facts, IdentityFacts
+from stackwright.blueprint.facts import Endpoints, Facts
 from stackwright.blueprint.interfaces import INTERNAL, PUBLIC
 from stackwright.blueprint.name_folding import fold_name
-from stackwright.blueprint.needs.need import Need, Resolved
+from stackwright.blueprint.needs.api import ApiServer
+from stackwright.blueprint.needs.login import IDENTITY, IdentityFacts, IdentityServer
+from stackwright.blueprint.needs.need import Need, Provision, Resolved
 from stackwright.blueprint.needs.password import key_of
-from stackwright.blueprint.providers import IDENTITY, ApiServer, IdentityServer, Sight
+from stackwright.blueprint.providers import Sight
 from stackwright.kube.shapes.child import child
+
+# The chart's own job that makes user, service and endpoints.
+IDENTITY_CREATE = "identity-create"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +34,9 @@ class CatalogEntry(Need):
     """
 
     owns: ClassVar[tuple[type[Resource], ...]] = (KeystoneService, KeystoneEndpoint)
-    jobs: ClassVar[tuple[str, ...]] = ("identity-create",)
+    provisions: ClassVar[tuple[Provision, ...]] = (
+        Provision(IDENTITY_CREATE, "identity", value_types.IDENTITY, "KeystoneServiceReady"),
+    )
     type: str
     description: str
     path: str = ""

@@ -5,7 +5,7 @@ the password: the service logs in with the new one, and the old one is retired w
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import msgspec
@@ -25,18 +25,59 @@ from stackwright.api.mariadb import (
     MariaDBDatabaseSpec,
     MariaDBDatabaseStatus,
 )
-from stackwright.blueprint import names
+from stackwright.blueprint import names, value_types
 from stackwright.blueprint.claims import ANOTHER_NAME, NAME, Claim, claim_object
 from stackwright.blueprint.digests import digest
-from stackwright.blueprint.facts import DatabaseFacts
-from stackwright.blueprint.needs.need import KEEP, MAKE, Imagination, Need, Places, Resolved, Retirement
+from stackwright.blueprint.needs.need import KEEP, MAKE, Imagination, Need, Places, Provision, Resolved, Retirement
 from stackwright.blueprint.passwords import NewSecret
-from stackwright.blueprint.providers import DATABASE, DatabaseServer, Provider, Sight
+from stackwright.blueprint.providers import Provider, Sight
 from stackwright.blueprint.secret_values import read_value
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Ends, Wait
 from stackwright.kube.shapes.belonging import made_for, maker_of, not_anothers
 from stackwright.kube.shapes.child import Child, child
+
+# The word of what provides it.
+DATABASE = "database"
+# The chart's own job that makes a schema and its account.
+DB_CREATE = "db-create"
+
+
+@dataclass(frozen=True)
+class DatabaseServer:
+    """A database server. `address` says which server it is for one that runs elsewhere, or seems to.
+
+    Two resources may stand for the same one. `connections` is how many it takes at once; 0 where nobody knows.
+    """
+
+    hostname: str
+    port: int
+    started: bool
+    administrator: JsonObject = field(default_factory=dict)
+    address: str = ""
+    connections: int = 0
+
+
+@dataclass(frozen=True)
+class DatabaseFacts:
+    """A schema, and an account that may use it."""
+
+    hostname: str
+    port: int
+    schema: str
+    user: str
+    password: str = field(repr=False)
+    # The resource that provides it; "" where it runs elsewhere and nothing here stands for it.
+    server: str = ""
+    # Tells the schema from one of the same name that was lost; "" for the first one.
+    identity: str = ""
+
+    @property
+    def place(self) -> dict[str, str]:
+        """Which schema this is, for what is done once in each."""
+        known = {"identity": self.identity} if self.identity else {}
+        return {"hostname": self.hostname, "schema": self.schema, **known}
+
 
 # The key of an account's Secret.
 PASSWORD = "DatabasePassword"  # noqa: S105  the name of a key, not a password
@@ -65,7 +106,21 @@ class Database(Need):
     reads: ClassVar[tuple[type[Resource], ...]] = (Secret, MariaDBDatabase, MariaDBAccount)
     # An account that was rotated away goes; a schema never does.
     keeps: ClassVar[Mapping[type[Resource], frozenset[str]]] = {MariaDBDatabase: MAKE, MariaDBAccount: KEEP}
-    jobs: ClassVar[tuple[str, ...]] = ("db-create",)
+    provisions: ClassVar[tuple[Provision, ...]] = (
+        Provision(
+            DB_CREATE,
+            "database",
+            value_types.DATABASE,
+            "DBReady",
+            several="databases",
+            words="Further schemas, by the name of each; "
+            "a Job <release>-db-create-<name>-<hash> makes it and its account.",
+        ),
+    )
+    everywhere: ClassVar[tuple[str, ...]] = (DATABASE,)
+    labelled: ClassVar[bool] = True
+    credential: ClassVar[type[Resource] | None] = MariaDBAccount
+    retirement: ClassVar[str] = "AccountRetired"
 
     @property
     def word(self) -> str:
@@ -216,7 +271,30 @@ class Database(Need):
             ours = made_for(account, resource) and metadata.labels.get(DATABASE_LABEL) == self.database(resource)
             if not ours or metadata.name == self.account_of(resource):
                 continue
-            yield retire_account(account, resource, sight)
+            yield self.retire(account, resource, sight)
+
+    def logs_in_with(self, resource: Any, item: Resource) -> bool:
+        """Return whether an account is of the schema: one of before goes when the service has rolled."""
+        return isinstance(item, MariaDBAccount) and item.metadata.labels.get(DATABASE_LABEL) == self.database(resource)
+
+    @classmethod
+    def retire(cls, item: MariaDBAccount, resource: Any, sight: Sight) -> Retirement:
+        """Return how an account goes that was made for a resource.
+
+        The user at the server goes with its resource only when that says so, and only by the hand of its own
+        controller: an account is first told so, and deleted when its controller holds it.
+        """
+        name = item.metadata.name
+        # It is looked at, so that we are woken when its controller holds it.
+        sight(MariaDBAccount, name)
+        secret = sight(Secret, names.account_secret(name))
+        generated = secret is not None and secret.metadata.annotations.get(GENERATED_FOR) == maker_of(resource)
+        return Retirement(
+            item,
+            cls.retirement,
+            prepare=None if item.metadata.finalizers else {"spec": {"deletionPolicy": "Delete"}},
+            secret=secret if generated else None,
+        )
 
     def imagine(self, resource: Any, world: Imagination) -> None:
         """Put the server there, where the user says that it is, or where it would be."""
@@ -245,25 +323,6 @@ class Database(Need):
         made["hash"] = digest(made)
         # The one that is called like the resource is the only one of most services. Others are told apart by name.
         return {"database": made} if self.database is _own_name else {"databases": {self.database(resource): made}}
-
-
-def retire_account(account: MariaDBAccount, resource: Any, sight: Sight) -> Retirement:
-    """Return how an account goes that was made for a resource.
-
-    The user at the server goes with its resource only when that says so, and only by the hand of its own controller: an
-    account is first told so, and deleted when its controller holds it.
-    """
-    name = account.metadata.name
-    # It is looked at, so that we are woken when its controller holds it.
-    sight(MariaDBAccount, name)
-    secret = sight(Secret, names.account_secret(name))
-    generated = secret is not None and secret.metadata.annotations.get(GENERATED_FOR) == maker_of(resource)
-    return Retirement(
-        account,
-        "AccountRetired",
-        prepare=None if account.metadata.finalizers else {"spec": {"deletionPolicy": "Delete"}},
-        secret=secret if generated else None,
-    )
 
 
 def claim_schema(name: str, server: Provider, path: str = NAME) -> Claim:

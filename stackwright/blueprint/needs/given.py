@@ -5,14 +5,16 @@ A parent writes such Secrets for its children (`database_secret`, `broker_secret
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote
 
 from stackwright.api import paths
-from stackwright.blueprint.facts import BrokerFacts, DatabaseFacts
+from stackwright.api.rabbitmq import PORT
+from stackwright.blueprint.needs.broker import BROKER, BrokerFacts
+from stackwright.blueprint.needs.database import DATABASE, DatabaseFacts
 from stackwright.blueprint.needs.need import Need, Places, Resolved
-from stackwright.blueprint.places import BROKER_PORT, MOST_PORTS, broker_places
-from stackwright.blueprint.providers import BROKER, DATABASE, Sight
+from stackwright.blueprint.places import MOST_PORTS, broker_places
+from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.secret_values import has_value, read_value, text_of
 from stackwright.blueprint.whole_numbers import read_number
 from stackwright.kube.builtin import Secret
@@ -54,6 +56,7 @@ class Given(Need):
     required: bool = True
     prefix: str = ""
     condition: str = "InputReady"
+    labelled: ClassVar[bool] = True
 
     @property
     def word(self) -> str:
@@ -171,7 +174,7 @@ def _read_port(text: str) -> int:
 def _url(texts: Mapping[str, str]) -> str:
     """Return the URL of a broker that is given by host, user and password."""
     user, password, vhost = (quote(texts[key], safe="") for key in ("user", "password", "vhost"))
-    port = _read_port(texts["port"] or str(BROKER_PORT))
+    port = _read_port(texts["port"] or str(PORT))
     return f"rabbit://{user}:{password}@{texts['hostname']}:{port}/{vhost}"
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stackwright.api import paths
-from stackwright.blueprint.facts import IdentityFacts
+from stackwright.blueprint.needs.login import IdentityFacts
 from stackwright.blueprint.needs.need import Need, Places, Resolved
 from stackwright.blueprint.places import url_place
 from stackwright.blueprint.providers import Sight

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from stackwright.api.base import Resource
-from stackwright.api.mariadb import DATABASE_LABEL, MariaDBAccount
-from stackwright.api.rabbitmq import TransportURL
-from stackwright.blueprint.needs.broker import Messaging, Notifications
-from stackwright.blueprint.needs.database import Database, retire_account
+from stackwright.blueprint.needs.broker import Messaging
+from stackwright.blueprint.needs.database import Database
 from stackwright.blueprint.needs.need import KEEP, Need, Resolved, Retirement
 from stackwright.blueprint.providers import Sight
 from stackwright.kube.builtin import Secret
 from stackwright.kube.shapes.belonging import made_for
+
+# The needs of which something may be left, by the kind of their credentials.
+_LEFT: Mapping[type[Resource], type[Need]] = {of.credential: of for of in (Database, Messaging) if of.credential}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,22 +24,19 @@ class Leftovers(Need):
     """
 
     present: Callable[[Any], Iterable[Need]]
-    reads: ClassVar[tuple[type[Resource], ...]] = (Secret, MariaDBAccount, TransportURL)
-    keeps: ClassVar[Mapping[type[Resource], frozenset[str]]] = {MariaDBAccount: KEEP, TransportURL: KEEP}
+    reads: ClassVar[tuple[type[Resource], ...]] = (Secret, *_LEFT)
+    keeps: ClassVar[Mapping[type[Resource], frozenset[str]]] = dict.fromkeys(_LEFT, KEEP)
 
     def resolve(self, resource: Any, sight: Sight) -> Resolved:
         """Return that nothing waits for it."""
         return Resolved(ready=True)
 
     def retired(self, resource: Any, fact: Any, sight: Sight, known: Iterable[Resource]) -> Iterator[Retirement]:
-        """Yield the logins to brokers that no need names, and the accounts of schemas that no need has."""
+        """Yield the credentials that were made for the resource, and that no need logs in with."""
         needs = tuple(self.present(resource))
-        urls = {need.url(resource) for need in needs if isinstance(need, Messaging | Notifications)}
-        databases = {need.database(resource) for need in needs if isinstance(need, Database)}
         for item in known:
-            if item.deleting or not made_for(item, resource):
+            of = _LEFT.get(type(item))
+            if of is None or item.deleting or not made_for(item, resource):
                 continue
-            if isinstance(item, TransportURL) and item.metadata.name not in urls:
-                yield Retirement(item, "BusRetired")
-            if isinstance(item, MariaDBAccount) and item.metadata.labels.get(DATABASE_LABEL) not in databases:
-                yield retire_account(item, resource, sight)
+            if not any(need.logs_in_with(resource, item) for need in needs):
+                yield of.retire(item, resource, sight)

@@ -1,19 +1,42 @@
 """A login to Keystone: the user that the service works as there. `CatalogEntry` creates that user."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import msgspec
 
 from stackwright.api import paths
-from stackwright.blueprint.facts import IdentityFacts
+from stackwright.api.base import JsonObject
 from stackwright.blueprint.interfaces import INTERNAL, PUBLIC
 from stackwright.blueprint.needs.need import Imagination, Need, Places, Resolved, WantedPassword
 from stackwright.blueprint.needs.password import key_of, read_password
 from stackwright.blueprint.places import url_place
-from stackwright.blueprint.providers import IDENTITY, IdentityServer, Sight
+from stackwright.blueprint.providers import Sight
 from stackwright.kube.plan import Ends, Wait
+
+# The word of what provides it.
+IDENTITY = "identity"
+
+
+@dataclass(frozen=True)
+class IdentityServer:
+    """A Keystone: its URLs by interface, its region, and in which Secret its administrator is."""
+
+    urls: Mapping[str, str]
+    region: str
+    administrator: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class IdentityFacts:
+    """Where Keystone is, and as whom the service works there; `url` is for services, `public_url` for clients."""
+
+    url: str
+    public_url: str
+    region: str
+    user: str
+    password: str = field(repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +51,7 @@ class Login(Need):
     user: str = "serviceUser"
     selector: str = "service"
     condition: str = "KeystoneServiceReady"
+    everywhere: ClassVar[tuple[str, ...]] = (IDENTITY,)
 
     @property
     def word(self) -> str:

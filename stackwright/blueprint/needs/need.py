@@ -4,7 +4,7 @@ A need is one file of this folder. Each of its methods answers one question: wha
 the service, what it claims, what the pods must reach for it, which credentials are not used any more, and how a world
 looks in which it is met. All that deals with needs (the controller, ownership, NetworkPolicies, rights, the umbrella,
 `stackwright render`) asks these methods, so that none of them changes for a further need. A need of something new that
-services provide has its word in `providers.py` besides, and what it yields in `facts.py`.
+services provide has its word there too, with what a provider offers and which facts it yields.
 """
 
 from abc import ABC, abstractmethod
@@ -46,6 +46,22 @@ class Resolved:
     secrets: tuple[NewSecret, ...] = ()
     # What the chart has to do about it, where its Jobs do it.
     values: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Provision:
+    """A Job of the chart that makes what a need asks for, where no operator does.
+
+    `job` is its name, `value` the entry of the chart's value `provision` for it, and `schema` what that entry contains.
+    `condition` follows it. `several` is the entry for further ones, by name; `words` describe it.
+    """
+
+    job: str
+    value: str
+    schema: JsonObject = field(hash=False)
+    condition: str
+    several: str = ""
+    words: str = ""
 
 
 @dataclass(frozen=True)
@@ -122,9 +138,12 @@ class Need(ABC):
 
     `name` is the field of the service's facts that it fills, and `key` the entry, where that field is a map. `reads`
     are the kinds whose objects it looks at. `keeps` are those that it makes and that outlive the service, each with the
-    verbs for it; `owns` are those that go with the service. `jobs` are the Jobs of the chart that do what the operator
-    does otherwise. `words` are the words of providers that not every service watches. One that is `apart` stops nothing
-    else while it is not met: its entry of the facts is missing then.
+    verbs for it; `owns` are those that go with the service. `provisions` are the Jobs of the chart that do what the
+    operator does otherwise. `words` are the words of providers that wake the services with such a need, `everywhere` of
+    those that wake every service. The pods of a service with a need that is `labelled` carry a label by which the
+    provider admits them. `credential` is the kind of what the service logs in with, and `retirement` the reason that is
+    told when one goes. One that is `apart` stops nothing else while it is not met: its entry of the facts is missing
+    then.
     """
 
     name: str = ""
@@ -133,8 +152,12 @@ class Need(ABC):
     reads: ClassVar[tuple[type[Resource], ...]] = (Secret,)
     keeps: ClassVar[Mapping[type[Resource], frozenset[str]]] = {}
     owns: ClassVar[tuple[type[Resource], ...]] = ()
-    jobs: ClassVar[tuple[str, ...]] = ()
+    provisions: ClassVar[tuple[Provision, ...]] = ()
     words: ClassVar[tuple[str, ...]] = ()
+    everywhere: ClassVar[tuple[str, ...]] = ()
+    labelled: ClassVar[bool] = False
+    credential: ClassVar[type[Resource] | None] = None
+    retirement: ClassVar[str] = ""
 
     @property
     def word(self) -> str:
@@ -197,6 +220,15 @@ class Need(ABC):
     def retired(self, resource: Any, fact: Any, sight: Sight, known: Iterable[Resource]) -> Iterable[Retirement]:
         """Yield the credentials among what is `known` that the service used before."""
         return ()
+
+    def logs_in_with(self, resource: Any, item: Resource) -> bool:
+        """Return whether a credential is one that the service needs for this, or may have needed before."""
+        return False
+
+    @classmethod
+    def retire(cls, item: Any, resource: Any, sight: Sight) -> Retirement:  # noqa: ARG003  most need neither
+        """Return how a credential goes that no need logs in with any more."""
+        return Retirement(item, cls.retirement)
 
     def imagine(self, resource: Any, world: Imagination) -> None:  # noqa: B027  most needs put nothing there
         """Put what provides it into a world that is only imagined."""

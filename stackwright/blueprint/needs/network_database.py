@@ -3,12 +3,43 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from stackwright.blueprint import providers
-from stackwright.blueprint.facts import NetworkDatabaseFacts
 from stackwright.blueprint.needs.need import Imagination, Need, Places, Resolved
 from stackwright.blueprint.places import connection_places
-from stackwright.blueprint.providers import NETWORK_DATABASE, Sight
+from stackwright.blueprint.providers import Sight
 from stackwright.kube.plan import Ends, Wait
+
+# The word of what provides it.
+NETWORK_DATABASE = "network-database"
+
+
+@dataclass(frozen=True)
+class NetworkDatabaseServer:
+    """A database of the virtual networks. `role` is NB for the networks as they are wanted, SB for how they are built.
+
+    `inside` is how clients in the cluster reach it, `outside` how machines outside of it do. Both list every member
+    by its number, as tcp:10.96.1.2:6641,tcp:10.96.1.3:6641, because these clients resolve no names. `inside` is empty
+    until the addresses are known, `outside` also if the database cannot be reached from there. `outside_config` is the
+    ConfigMap with what such machines have to know; "" where there is none.
+    """
+
+    role: str
+    inside: str = ""
+    outside: str = ""
+    outside_config: str = ""
+
+
+@dataclass(frozen=True)
+class NetworkDatabaseFacts:
+    """How to reach a database of the virtual networks, from pods and from machines outside of the cluster.
+
+    Each is a list such as tcp:10.96.1.2:6641,tcp:10.96.1.3:6641; `outside` is "" if nothing outside can reach it.
+    """
+
+    inside: str
+    outside: str = ""
+    # The resource that provides it, and what its pods are called.
+    server: str = ""
+    pods: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +53,7 @@ class NetworkDatabase(Need):
     usual: str
     condition: str = "InputReady"
     words: ClassVar[tuple[str, ...]] = (NETWORK_DATABASE,)
+    labelled: ClassVar[bool] = True
 
     @property
     def word(self) -> str:
@@ -34,12 +66,12 @@ class NetworkDatabase(Need):
 
     def accepts(self, offer: Any) -> bool:
         """Return whether this is the database of the role."""
-        return isinstance(offer, providers.NetworkDatabase) and offer.role == self.role
+        return isinstance(offer, NetworkDatabaseServer) and offer.role == self.role
 
     def resolve(self, resource: Any, sight: Sight) -> Resolved:
         """Return how to reach the database, once its members have addresses."""
         found = sight.choose(self.word, self.usual, self.accepts)
-        offer: providers.NetworkDatabase | None = found.offer
+        offer: NetworkDatabaseServer | None = found.offer
         if offer is None:
             message = f"No {found.kind} of type {self.role} exists in this namespace; create {found}"
             return Resolved(
@@ -64,4 +96,4 @@ class NetworkDatabase(Need):
 
     def imagine(self, resource: Any, world: Imagination) -> None:
         """Put a database of the role there."""
-        world.add(world.offering(self.word, self.usual, providers.NetworkDatabase(self.role)))
+        world.add(world.offering(self.word, self.usual, NetworkDatabaseServer(self.role)))

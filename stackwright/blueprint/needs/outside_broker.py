@@ -1,12 +1,20 @@
 """A broker as machines outside of the cluster reach it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from stackwright.blueprint.facts import BrokerFacts, OutsideFacts
+from stackwright.blueprint.needs.broker import BROKER, BrokerFacts
 from stackwright.blueprint.needs.need import Need, Resolved
 from stackwright.blueprint.outside_addresses import is_broker_inside, lead_to
-from stackwright.blueprint.providers import BROKER, Sight
+from stackwright.blueprint.providers import Sight
+
+
+@dataclass(frozen=True)
+class OutsideFacts:
+    """How machines outside of the cluster log in to a broker; where they cannot, `why` says what to do about it."""
+
+    transport_url: str = field(default="", repr=False)
+    why: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from stackwright.adapters.errors import AdapterError
+from stackwright.api.rabbitmq import MANAGEMENT_PORT, PORT
 from stackwright.blueprint.secret_values import read_value
 from stackwright.controllers.absent_servers import Absent, explained
 from stackwright.controllers.looks import Looker
@@ -13,7 +14,6 @@ from stackwright.services.rabbitmq import configuration
 from stackwright.services.rabbitmq.kinds import RabbitMq
 
 URL_READY = "TransportURLReady"
-MANAGEMENT_PORT = 15672
 # Seconds after which a broker that did not answer is asked again.
 TRY_AGAIN = 5.0
 
@@ -66,7 +66,7 @@ def find_broker(name: str, look: Looker) -> Broker | Absent:
         name=name,
         namespace=resource.metadata.namespace,
         hosts=hosts_of(resource),
-        port=external.port if external is not None else configuration.PORT,
+        port=external.port if external is not None else PORT,
         management=external.managementURL if external is not None else inside,
         user=user,
         password=password,

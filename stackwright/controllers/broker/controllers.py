@@ -4,13 +4,17 @@ import secrets as randomness
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from urllib.parse import urlsplit, urlunsplit
 
+from stackwright import services
 from stackwright.adapters.errors import AdapterError
 from stackwright.adapters.rabbitmq import Access, Management, digest_of
 from stackwright.api.annotations import PAUSED
 from stackwright.api.rabbitmq import TransportURL
+from stackwright.blueprint import use
 from stackwright.blueprint.secret_values import read_value
+from stackwright.controllers import needs
 from stackwright.controllers.absent_servers import Absent
 from stackwright.controllers.broker import secrets
 from stackwright.controllers.broker.broker import URL_READY, Broker, find_broker
@@ -42,6 +46,8 @@ from stackwright.kube.builtin import Secret
 from stackwright.kube.controller import Context, Controller
 from stackwright.kube.errors import AlreadyExists, Retry
 from stackwright.kube.plan import Wait
+from stackwright.kube.resource import CustomResource
+from stackwright.kube.shapes.belonging import MADE_FOR
 from stackwright.kube.shapes.external import external
 from stackwright.services.rabbitmq.kinds import RabbitMq
 
@@ -121,24 +127,26 @@ async def observe(resource: TransportURL, world: World) -> Seen:
         broker,
         user,
         wanted_vhost(resource),
-        _kept(broker, user, world, look),
+        _read_password(broker, user, world, look),
         urls=urls,
         shared=_shared(resource, world),
         foreign=_foreign(resource, world, look),
+        readers=readers_of(resource),
     )
+    seen = replace(seen, behind=_find_behind(seen, look))
     if not broker.ready and seen.current is None and not resource.deleting:
         return seen
     names = {url.user for url in urls} | {resource.status.rabbitmqUsername, user}
     if not resource.deleting:
         names -= {user}
     generated = {
-        name: isinstance(kept := _kept(broker, name, world, look), Kept) and kept.generated
+        name: isinstance(kept := _read_password(broker, name, world, look), Kept) and kept.generated
         for name in names - {"", broker.user}
     }
-    return await _asked(seen, broker, world, generated)
+    return await _ask_broker(seen, broker, world, generated)
 
 
-async def _asked(seen: Seen, broker: Broker, world: World, generated: Mapping[str, bool]) -> Seen:
+async def _ask_broker(seen: Seen, broker: Broker, world: World, generated: Mapping[str, bool]) -> Seen:
     """Return what was seen with what the broker says; `generated` are the users besides, and whose password is ours."""
     former = []
     async with world.management(broker) as management:
@@ -159,7 +167,7 @@ async def _asked(seen: Seen, broker: Broker, world: World, generated: Mapping[st
         )
 
 
-def _kept(broker: Broker, user: str, world: World, look: Looker) -> Kept | Wait | None:
+def _read_password(broker: Broker, user: str, world: World, look: Looker) -> Kept | Wait | None:
     """Return the password of a user from its Secret, None where there is no such Secret yet."""
     if user == broker.user:
         return Kept(broker.password, generated=False)
@@ -190,6 +198,28 @@ def _is_going(secret: Secret, resource: TransportURL) -> bool:
     """Return whether a Secret is being deleted with an earlier resource of the same name."""
     owner = secret.metadata.controller
     return owner is not None and (owner.kind, owner.name) == (resource.kind.name, resource.metadata.name)
+
+
+def readers_of(resource: TransportURL) -> tuple[use.Reader, ...]:
+    """Return who is known to use a URL: the service for which the resource was made."""
+    kind, _, name = resource.metadata.annotations.get(MADE_FOR, "").partition("/")
+    return ((kind, name),) if kind in find_reader_kinds() else ()
+
+
+def _find_behind(seen: Seen, look: Looker) -> tuple[str, ...]:
+    """Return the readers that may still use the URL of before; nobody is looked at where there is none."""
+    current = seen.current
+    if current is None or len(seen.urls) == 1:
+        return ()
+    there = {reader: look(find_reader_kinds()[reader[0]], reader[1]) for reader in seen.readers}
+    return use.behind(replace(current, readers=seen.readers).export, None, there)
+
+
+@cache
+def find_reader_kinds() -> dict[str, type[CustomResource]]:
+    """Return the kinds of services that log in to brokers, by name."""
+    found = (each.kind for each in services.blueprints() if TransportURL in needs.kinds_kept(each))
+    return {kind.kind.name: kind for kind in found}
 
 
 def _shared(resource: TransportURL, world: World) -> frozenset[str]:
@@ -282,6 +312,9 @@ def controllers(dialler: Dialler, *, generate: Generate = generate, every: float
         replace(transport_urls, every=every).controller(
             lambda context: World(context, dialler, interests, generate),
             owns=(Secret,),
-            watches=interests.watches((RabbitMq, Secret)),
+            watches=(
+                *interests.watches((RabbitMq, Secret)),
+                *(interests.watch(kind, use.is_noted_anew) for kind in find_reader_kinds().values()),
+            ),
         ),
     )

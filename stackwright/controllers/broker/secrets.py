@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
+from stackwright.blueprint import use
+from stackwright.blueprint.needs.broker import QUORUM_QUEUES, TRANSPORT_URL
 from stackwright.blueprint.secret_values import encode, texts_of
+from stackwright.blueprint.service import Export
 from stackwright.kube.builtin import Secret
 from stackwright.kube.resource import JsonObject, Resource, owner_reference
 
@@ -18,9 +21,6 @@ GENERATED = "openstack.org/generated"
 # A finalizer with this suffix on the Secret of a URL says that somebody uses the URL; it is kept until then.
 CONSUMER = "-transport-consumer"
 
-URL_KEY = "transport_url"
-QUORUM_KEY = "quorumqueues"
-
 
 @dataclass(frozen=True)
 class Url:
@@ -30,7 +30,13 @@ class Url:
     user: str
     hosts: tuple[str, ...]
     content: Mapping[str, str] = field(repr=False)
+    readers: tuple[use.Reader, ...] = ()
     consumed: bool = False
+
+    @property
+    def export(self) -> Export:
+        """The Secret as something that others read, and mark."""
+        return Export(self.name, self.content, readers=self.readers)
 
 
 def url_of(secret: Secret) -> Url:
@@ -41,6 +47,7 @@ def url_of(secret: Secret) -> Url:
         user=annotations.get(USER, ""),
         hosts=tuple(host for host in annotations.get(HOSTS, "").split(",") if host),
         content=texts_of(secret),
+        readers=use.named_on(secret),
         consumed=any(name.endswith(CONSUMER) for name in secret.metadata.finalizers),
     )
 
@@ -56,7 +63,7 @@ def transport_url(login: tuple[str, str], hosts: tuple[str, ...], port: int, vho
 
 def content(url: str, queue_type: str) -> dict[str, str]:
     """Return what stands in the Secret with a URL."""
-    return {URL_KEY: url, QUORUM_KEY: "true" if queue_type == "quorum" else "false"}
+    return {TRANSPORT_URL: url, QUORUM_QUEUES: "true" if queue_type == "quorum" else "false"}
 
 
 def digest(values: Mapping[str, str]) -> str:
@@ -79,12 +86,14 @@ def password_name(broker: str, user: str) -> str:
 
 def url_secret(owner: Resource, url: Url, labels: Mapping[str, str]) -> JsonObject:
     """Return the Secret with a URL as it is applied; it goes with its TransportURL."""
+    # Where nobody is known to read it, nobody is waited for but those who are connected.
+    marks = use.annotations_of(url.export) if url.readers else {}
     return {
         "metadata": {
             "name": url.name,
             "namespace": owner.metadata.namespace,
             "labels": dict(labels),
-            "annotations": {USER: url.user, HOSTS: ",".join(url.hosts)},
+            "annotations": {USER: url.user, HOSTS: ",".join(url.hosts), **marks},
             "ownerReferences": [owner_reference(owner)],
         },
         "data": encode(url.content),

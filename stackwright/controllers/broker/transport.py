@@ -6,6 +6,7 @@ import msgspec
 
 from stackwright.adapters.rabbitmq import Permission, User, Vhost
 from stackwright.api.rabbitmq import TransportURL, TransportURLStatus
+from stackwright.blueprint.use import Reader
 from stackwright.controllers.absent_servers import Absent
 from stackwright.controllers.broker import secrets
 from stackwright.controllers.broker.broker import URL_READY, Broker
@@ -46,6 +47,7 @@ class Seen:
 
     `user` and `vhost` are wanted, `account`, `host` and `permission` are what the broker has of them. `shared` are the
     users that other TransportURLs of the same broker name. `foreign` is a Secret of somebody else where ours would be.
+    `readers` are the resources that are known to use the URL, and `behind` those of them that may use a former one.
     """
 
     broker: Broker | Absent
@@ -59,6 +61,8 @@ class Seen:
     former: tuple[Former, ...] = ()
     shared: frozenset[str] = frozenset()
     foreign: str = ""
+    readers: tuple[Reader, ...] = ()
+    behind: tuple[str, ...] = ()
 
     @property
     def current(self) -> Url | None:
@@ -186,28 +190,34 @@ def _url(resource: TransportURL, seen: Seen, broker: Broker, kept: Kept) -> tupl
     hosts = broker.hosts if broker.ready or current is None or not current.hosts else current.hosts
     text = secrets.transport_url((seen.user, kept.password), hosts, broker.port, seen.vhost)
     content = secrets.content(text, broker.queue_type)
-    if current is not None and current.hosts == hosts and current.content == content:
+    same = current is not None and (current.hosts, current.readers) == (hosts, seen.readers)
+    if current is not None and same and current.content == content:
         return ()
     taken = frozenset(url.name for url in seen.urls)
     name = current.name if current is not None else secrets.url_name(resource.metadata.name, seen.user, taken)
-    url = Url(name, seen.user, hosts, content)
+    url = Url(name, seen.user, hosts, content, seen.readers)
     return (WriteUrl(broker, resource, url, reason="WritingURL", condition=URL_READY),)
 
 
 def _retire(seen: Seen, broker: Broker) -> tuple[Step, ...]:
-    """Return the steps that delete users and URLs from before a rotation, once nobody uses them."""
+    """Return the steps that delete users and URLs from before a rotation, once nobody uses them.
+
+    That nobody is connected is not enough: a machine that is switched off comes back with what it had.
+    """
+    if seen.behind:
+        return ()
     former = {one.user: one for one in seen.former}
     steps = []
     for url in seen.urls:
         one = former.get(url.user)
         if url.user == seen.user or url.consumed or (one is not None and one.connected):
             continue
-        user, password = _dropped(url.user, one, seen, broker)
+        user, password = _choose_dropped(url.user, one, seen, broker)
         steps.append(Retire(broker, user, password, url.name, reason="Retiring", condition=URL_READY))
     return tuple(steps)
 
 
-def _dropped(name: str, former: Former | None, seen: Seen, broker: Broker) -> tuple[str, str]:
+def _choose_dropped(name: str, former: Former | None, seen: Seen, broker: Broker) -> tuple[str, str]:
     """Return which user and which password go: those that we made and that nobody else names."""
     if former is None or not former.ours or name in seen.shared or name == broker.user:
         return "", ""
@@ -222,7 +232,7 @@ def remove(url: TransportURL, seen: Seen) -> Plan:
         return Plan() if seen.broker.gone else Plan(waits=(seen.broker.wait,))
     steps = []
     for former in seen.former:
-        user, password = _dropped(former.user, former, seen, seen.broker)
+        user, password = _choose_dropped(former.user, former, seen, seen.broker)
         if user:
             steps.append(Retire(seen.broker, user, password, reason="DroppingUser", condition=URL_READY))
     return Plan(steps=tuple(steps))

@@ -260,7 +260,7 @@ def tell(umbrella: OpenStackControlPlane, facts: Facts) -> OpenStackControlPlane
     if is_refused(umbrella, facts):
         return umbrella.status
     instances = instances_of(umbrella, facts)
-    states = tuple(sorted(_told(instance, facts) for instance in instances))
+    states = tuple(sorted(_describe_state(instance, facts) for instance in instances))
     resolved = tuple(
         ResolvedDependency(name=instance.name, kind=instance.resource_name[0], neededBy=instance.needed_by)
         for instance in instances
@@ -284,7 +284,7 @@ def _attending(instances: Iterable[Instance], facts: Facts) -> Iterable[Operator
         yield OperatorState(service=team, ready=ready, message=message)
 
 
-def _told(instance: Instance, facts: Facts) -> tuple[ResourceName, ServiceState]:
+def _describe_state(instance: Instance, facts: Facts) -> tuple[ResourceName, ServiceState]:
     state = _state(instance, facts)
     ready = state.status == "True"
     message = "" if ready else state.message

@@ -188,7 +188,7 @@ def renewal(step: Add, umbrella: OpenStackControlPlane) -> str:
     )
 
 
-def made(step: Add, generate: Generate) -> dict[str, str]:
+def make_passwords(step: Add, generate: Generate) -> dict[str, str]:
     """Return what a step puts under its keys."""
     # A Fernet key is what `generate` makes of as many bytes, with the sign at its end that it leaves out.
     return {key: f"{generate(KEY_BYTES)}=" if key in step.fernet else generate(STRENGTH) for key in step.keys}
@@ -197,7 +197,7 @@ def made(step: Add, generate: Generate) -> dict[str, str]:
 async def carry_out(step: Add, umbrella: OpenStackControlPlane, client: Client, generate: Generate) -> None:
     """Write the passwords; nothing is written over what somebody else wrote meanwhile."""
     name, namespace = umbrella.spec.secret, umbrella.metadata.namespace
-    data = encode(made(step, generate))
+    data = encode(make_passwords(step, generate))
     metadata: JsonObject = {"name": name, "namespace": namespace}
     try:
         if step.version:

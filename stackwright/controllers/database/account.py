@@ -18,6 +18,7 @@ from stackwright.api.mariadb import (
     MariaDBDatabase,
 )
 from stackwright.blueprint import tls
+from stackwright.blueprint.needs.database import PASSWORD
 from stackwright.blueprint.secret_values import read_value
 from stackwright.controllers.absent_servers import Absent
 from stackwright.controllers.database import marks
@@ -38,7 +39,6 @@ from stackwright.kube.shapes.external import external
 
 ACCOUNT_READY = "MariaDBAccountReady"
 FINALIZER = "openstack.org/mariadbaccount"
-PASSWORD_KEY = "DatabasePassword"  # noqa: S105  the name of a key, not a password
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def _inputs(account: MariaDBAccount, look: Looker, foreign: Blocked | None) -> S
     label = account.metadata.labels.get(DATABASE_LABEL, "")
     database = look(MariaDBDatabase, label) if label else None
     name = _server_name(account, database)
-    secret = read_value(look(Secret, account.spec.secret), account.spec.secret, PASSWORD_KEY, ACCOUNT_READY)
+    secret = read_value(look(Secret, account.spec.secret), account.spec.secret, PASSWORD, ACCOUNT_READY)
     if not name:
         return Seen(None, waits=() if database or not label else (_missing(label, SERVER_READY),))
     server = find_server(name, look)

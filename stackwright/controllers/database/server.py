@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from stackwright.adapters.errors import AdapterError
 from stackwright.adapters.mariadb import Connect, MariaDB, ServerLogin
 from stackwright.adapters.mariadb_marks import Thing
+from stackwright.api.mariadb import PORT
 from stackwright.blueprint.secret_values import read_value
 from stackwright.controllers import ownership
 from stackwright.controllers.absent_servers import Absent, explained
@@ -24,7 +25,6 @@ SERVER_READY = "MariaDBServerReady"
 # Seconds after which a server that did not answer is tried again.
 TRY_AGAIN = 1.0
 ROOT = "root"
-PORT = 3306
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from stackwright.api.dataplane import (
 )
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.api.network import DNSData, IPSet, NetConfig
+from stackwright.blueprint import use
 from stackwright.blueprint.dataplane.addresses import describe_ip_set, find_networks
 from stackwright.blueprint.dataplane.host_keys import record as record_keys
 from stackwright.blueprint.dataplane.inheritance import inherit
@@ -167,10 +168,14 @@ def tell(node: OpenStackDataPlaneNode, seen: Seen) -> OpenStackDataPlaneNodeStat
     else:
         wanted = {due.service: due.inputs for due in seen.prepared.services}
     counted = [run for run in seen.runs if is_for_node(run, node)]
-    records = fold(node.status.services, wanted, node.metadata.name, counted)
     waiting = isinstance(seen.prepared, Wait)
-    following = next((record for record in records if not is_applied(record)), None)
     running = find_running(node.metadata.name, (run for run in counted if run.spec.service in wanted))
+    used = {} if isinstance(seen.prepared, Wait) else {due.service: due.used for due in seen.prepared.services}
+    records = tuple(
+        use.with_use(record, used.get(record.name), running=running is not None and running.name == record.name)
+        for record in fold(node.status.services, wanted, node.metadata.name, counted)
+    )
+    following = next((record for record in records if not is_applied(record)), None)
     deployed = following is None and running is None and not waiting
     last = max((record.finishedAt for record in records), default="")
     status = msgspec.structs.replace(

@@ -99,7 +99,8 @@ def prepare(
     own = {SSH_KEY: secret.data[SSH_KEY], KNOWN_HOSTS: "\n".join(given)}
     key = digest_secret(msgspec.structs.replace(secret, data=own))
     services = (
-        Due(work.service, input_hash(work, machine, variables, key), common_key(work, machine)) for work in works
+        Due(work.service, input_hash(work, machine, variables, key), common_key(work, machine), work.used)
+        for work in works
     )
     return Prepared(machine, variables, tuple(services), given)
 

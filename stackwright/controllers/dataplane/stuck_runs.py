@@ -80,7 +80,7 @@ async def _find_refused(run: OpenStackAnsibleEE, job: Job, pods: Sequence[Pod], 
     if not missing_pods.lacks_pods(job, [pod for pod in pods if not is_over(pod)]):
         return None
     before = conditions.find(run.status.conditions, JOB_READY)
-    found = await missing_pods.told(job, pods, before, client)
+    found = await missing_pods.explain_missing(job, pods, before, client)
     if found is None:
         return None
     return Wait(found.reason, found.message, JOB_READY, missing_pods.LOOK_AGAIN, ends=Ends.BY_USER)

@@ -144,7 +144,7 @@ def decide(resource: KeystoneEndpoint, seen: Seen) -> Plan:
     return Plan(steps=noting(steps, seen.made, there, otherwise))
 
 
-def kept(resource: KeystoneEndpoint, seen: Seen, service: str, region: str) -> dict[str, Endpoint]:
+def choose_kept(resource: KeystoneEndpoint, seen: Seen, service: str, region: str) -> dict[str, Endpoint]:
     """Return for each interface of the service which endpoint stays: the one that was registered, else the first."""
     chosen: dict[str, Endpoint] = {}
     # What the status says goes before what is noted.
@@ -158,7 +158,7 @@ def kept(resource: KeystoneEndpoint, seen: Seen, service: str, region: str) -> d
 
 
 def _interface(resource: KeystoneEndpoint, seen: Seen, access: Access, wanted: Endpoint) -> Iterator[KeystoneStep]:
-    there = kept(resource, seen, wanted.service_id, access.region).get(wanted.interface)
+    there = choose_kept(resource, seen, wanted.service_id, access.region).get(wanted.interface)
     again = wanted.interface in resource.status.endpointIDs
     place = f"{wanted.interface} endpoint of {resource.spec.serviceName}"
     if there is None:
@@ -187,7 +187,7 @@ def _interface(resource: KeystoneEndpoint, seen: Seen, access: Access, wanted: E
 def _superfluous(resource: KeystoneEndpoint, seen: Seen, access: Access) -> Iterator[KeystoneStep]:
     """Yield the end of endpoints that nobody asks for: removed interfaces, second ones, those of another region."""
     service, name = str(seen.service), resource.spec.serviceName
-    stay = {endpoint.id for endpoint in kept(resource, seen, service, access.region).values()}
+    stay = {endpoint.id for endpoint in choose_kept(resource, seen, service, access.region).values()}
     registered = seen.registered(resource)
     for endpoint in seen.endpoints:
         here = (endpoint.service_id, endpoint.region) == (service, access.region)
@@ -214,7 +214,7 @@ def tell(resource: KeystoneEndpoint, seen: Seen) -> KeystoneEndpointStatus:
     """Return the status with what was seen in the catalog."""
     if isinstance(seen.keystone, Absent) or isinstance(seen.service, Wait) or seen.foreign is not None:
         return resource.status
-    found = kept(resource, seen, seen.service, seen.keystone.region)
+    found = choose_kept(resource, seen, seen.service, seen.keystone.region)
     # An endpoint that is no longer wanted stays in the status until it is out of the catalog.
     ours = {
         interface: endpoint

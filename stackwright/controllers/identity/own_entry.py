@@ -12,7 +12,7 @@ from stackwright.adapters.identity import Endpoint, Keystone, Service
 from stackwright.api.annotations import PAUSED
 from stackwright.blueprint.interfaces import INTERNAL, PUBLIC
 from stackwright.blueprint.needs.catalog_entry import is_own_type
-from stackwright.blueprint.providers import IDENTITY
+from stackwright.blueprint.needs.login import IDENTITY
 from stackwright.controllers import ownership
 from stackwright.controllers.identity.access import Access, access_of
 from stackwright.controllers.identity.world import Keystones

@@ -14,7 +14,7 @@ from stackwright.api.node_service import NodeServiceResource
 from stackwright.blueprint.dataplane.node_service import NodeService
 from stackwright.blueprint.dataplane.schedule import GATHER_SECONDS, Backoff
 from stackwright.blueprint.images import ComponentImage
-from stackwright.blueprint.providers import IDENTITY
+from stackwright.blueprint.needs.login import IDENTITY
 from stackwright.controllers.dataplane.gathering import Gathering
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.looks import Interests, forgetting

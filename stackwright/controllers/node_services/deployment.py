@@ -18,6 +18,7 @@ from stackwright.api.node_service import (
     NodeServiceResource,
     NodeServiceStatus,
 )
+from stackwright.blueprint import use
 from stackwright.blueprint.dataplane.node_service import NodeService
 from stackwright.blueprint.dataplane.records import find_running, fold, is_for_resource
 from stackwright.blueprint.providers import Sight
@@ -182,7 +183,8 @@ def _say_why(node: OpenStackDataPlaneNode) -> str:
 def tell(service: NodeService, resource: NodeServiceResource, seen: Seen) -> NodeServiceStatus:
     """Return how far a service on a node is."""
     record, running = record_of(service, resource, seen), running_of(service, resource, seen)
-    status = resource.status
+    used = None if isinstance(seen.whole, Wait) else seen.whole.due.used
+    record, status = use.with_use(record, used, running=running is not None), resource.status
     host = status.hostName if isinstance(seen.whole, Wait) else seen.whole.prepared.machine.host_name
     return msgspec.structs.replace(
         status,

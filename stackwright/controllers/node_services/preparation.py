@@ -16,6 +16,7 @@ from stackwright.blueprint.dataplane.inputs import (
     common_key,
     digest_secret,
     digest_sources,
+    find_used,
     input_hash,
     with_mounted,
 )
@@ -209,9 +210,11 @@ def _assemble(
         sources=own,
         type=service.folder,
         files=fields.digest([content, spec.customServiceConfig]),
+        used=find_used((each.source for each in files), sight.look),
     )
     variables = replace(variables, plain={**variables.plain, **images})
-    due = Due(service.name, input_hash(work, machine, variables, digest_secret(key)), common_key(work, machine))
+    inputs = input_hash(work, machine, variables, digest_secret(key))
+    due = Due(service.name, inputs, common_key(work, machine), work.used)
     return Whole(place[0], Prepared(machine, variables, (due,)), work, spec.customServiceConfig)
 
 

@@ -12,7 +12,8 @@ from stackwright.api.base import JsonObject
 from stackwright.blueprint.dataplane.node_service import Call, Sign
 from stackwright.blueprint.interfaces import INTERNAL
 from stackwright.blueprint.look import Survey
-from stackwright.blueprint.providers import IDENTITY, Sight
+from stackwright.blueprint.needs.login import IDENTITY
+from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.secret_values import read_value
 from stackwright.controllers.dialling import Dialler
 from stackwright.kube.builtin import Secret

@@ -17,8 +17,9 @@ from stackwright.blueprint.claims import Claim, claim_object
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.name_folding import fold_name
 from stackwright.blueprint.needs import catalog_entry
-from stackwright.blueprint.needs.database import claim_schema, claim_user
-from stackwright.blueprint.providers import DATABASE, IDENTITY, Provider, Sight
+from stackwright.blueprint.needs.database import DATABASE, claim_schema, claim_user
+from stackwright.blueprint.needs.login import IDENTITY
+from stackwright.blueprint.providers import Provider, Sight
 from stackwright.blueprint.service import Service
 from stackwright.controllers import needs
 from stackwright.controllers.ownership.memory import Memory
@@ -84,7 +85,7 @@ def claims(resource: CustomResource, around: Around) -> tuple[Claim, ...]:
     service = services.blueprint_of(type(resource))
     if service is None:
         return ()
-    return _memory.recall(resource, around.named, lambda look: _made(service, resource, needs.sight(look)))
+    return _memory.recall(resource, around.named, lambda look: _list_claims(service, resource, needs.sight(look)))
 
 
 @cache
@@ -93,7 +94,7 @@ def claiming() -> tuple[type[CustomResource], ...]:
     return tuple(kind for kind in services.kinds() if kind is not services.control_plane())
 
 
-def _made(service: Service[Any, Any], resource: Any, sight: Sight) -> Iterator[Claim]:
+def _list_claims(service: Service[Any, Any], resource: Any, sight: Sight) -> Iterator[Claim]:
     """Yield what a service creates: its release, its Secrets and volumes, and what its needs ask for."""
     for kind, name in service.fixed:
         yield claim_object(kind, name, advice="use another namespace, because each has only one of them", owned=True)

@@ -72,7 +72,7 @@ def taken(resource: CustomResource, known: Known) -> tuple[Taken, ...]:
     """Return what a resource claims but cannot have, because another one has the better right."""
     around = Around(known, resource.metadata.namespace)
     mine = claims(resource, around)
-    found = (*_told(_asked_twice(mine)), *_rivalled(resource, mine, around, newcomer=False))
+    found = (*_tell_once(_asked_twice(mine)), *_rivalled(resource, mine, around, newcomer=False))
     return found or tuple(_kept_for_others(resource, mine, around))
 
 
@@ -82,7 +82,7 @@ def check(old: CustomResource | None, new: CustomResource, known: Known) -> Obje
     before = {claim: claim.nodes for claim in claims(old, around)} if old is not None else {}
     mine = claims(new, around)
     fresh = [claim for claim in mine if before.get(claim) != claim.nodes]
-    found = (*_told(_asked_twice(mine)), *_rivalled(new, fresh, around, newcomer=True))
+    found = (*_tell_once(_asked_twice(mine)), *_rivalled(new, fresh, around, newcomer=True))
     found = found or tuple(_kept_for_others(new, fresh, around))
     if old is None and users.is_unmarked(new):
         found += tuple(_in_the_way(new, around))
@@ -138,7 +138,7 @@ def _rivalled(resource: CustomResource, mine: Iterable[Claim], around: Around, *
         for claim in shared:
             if claim not in losses or right < losses[claim][0]:
                 losses[claim] = right, Taken(by_claim[claim], owner, rival)
-    yield from _told(found for _, found in losses.values())
+    yield from _tell_once(found for _, found in losses.values())
 
 
 def _innate(shared: Iterable[Claim]) -> int:
@@ -146,7 +146,7 @@ def _innate(shared: Iterable[Claim]) -> int:
     return -sum(claim.innate for claim in shared)
 
 
-def _told(found: Iterable[Taken]) -> Iterator[Taken]:
+def _tell_once(found: Iterable[Taken]) -> Iterator[Taken]:
     """Yield one thing for each owner and field: the others follow from it."""
     seen: set[tuple[str, str]] = set()
     for each in found:

@@ -33,7 +33,7 @@ def source(resource: CustomResource) -> ChartSource | None:
     return spec_of(resource).chart
 
 
-def said(resource: CustomResource) -> str:
+def describe_source(resource: CustomResource) -> str:
     """Return what a status says of where the chart comes from; "" where it is ours."""
     chart = source(resource)
     return str(chart) if chart is not None else ""
@@ -96,7 +96,7 @@ def refuse_foreign(
     if problems:
         more = f"; and {len(problems) - NAMED} more" if len(problems) > NAMED else ""
         raise Blocked(
-            f"the chart of {said(resource)} renders {'; '.join(problems[:NAMED])}{more}",
+            f"the chart of {describe_source(resource)} renders {'; '.join(problems[:NAMED])}{more}",
             reason=REASON,
             condition=condition,
         )

@@ -128,7 +128,10 @@ class ServiceController(Generic[C, F]):
                 *self.interests.watches((Namespace,) if profiles.needs_namespace(self.service) else ()),
                 # Whoever is refused for the sake of another is woken when that one says something else, or goes.
                 # Whoever waits for a reader of an export is woken by its mark.
-                *(self.interests.watch(kind, any_of(asked_differently, _notes)) for kind in _rivals(looked_at)),
+                *(
+                    self.interests.watch(kind, any_of(asked_differently, use.is_noted_anew))
+                    for kind in _rivals(looked_at)
+                ),
                 Watch(Secret, release.woken_by),
                 Watch(Pod, self._works_for),
                 self.interests.watch(Node, _moved),
@@ -183,7 +186,7 @@ class ServiceController(Generic[C, F]):
             await release.settle(resource, context)
             await act.disown(resource, (Secret, ConfigMap), context)
             seen = await self._see(resource, look, context)
-            status, why = await preview.given(self.service, resource, seen, self.environment, context)
+            status, why = await preview.describe_given(self.service, resource, seen, self.environment, context)
             finding = Finding("", "False", release.GIVEN, why, "Info")
             await report(resource, (finding,), status, context, looked=False)
             return None
@@ -233,7 +236,11 @@ class ServiceController(Generic[C, F]):
                 status.hash, self._pods(resource, context), context.store(Job).owned_by(resource.metadata.uid)
             )
         )
-        status = credentials.noted(resource, intent.used, status, look, settled=settled)
+        status = (
+            credentials.note_settled_use(self.service, resource, intent, status, look)
+            if settled
+            else credentials.note_use(resource, intent.used, status, look, settled=False)
+        )
         said = await report(resource, findings, status, context)
         _tell_moved(resource, addresses.moved(resource, status, exposed, seen.nodes), context)
         if settled:
@@ -367,7 +374,7 @@ class ServiceController(Generic[C, F]):
         assert isinstance(status, WorkloadStatus)  # noqa: S101  the status of every service extends it
         changes: dict[str, Any] = {"overridden": outcome.overridden(), "actions": intent.course.statuses}
         if intent.values is not None:
-            changes["chart"] = charts.said(outcome.parent)
+            changes["chart"] = charts.describe_source(outcome.parent)
             changes["addresses"] = addresses.keep(status.addresses, exposed)
             changes["readyCount"] = ready_count
             changes["lastAppliedTopology"] = _topology_of(intent, outcome.parent)
@@ -386,7 +393,7 @@ def _topology_of(intent: Intent[Any], resource: Resource) -> TopologyRef | None:
 
 async def _report_failure(resource: CustomResource, error: Exception, context: Context) -> None:
     finding = conditions.finding_of(error)
-    status = preview.told(resource.status, error)
+    status = preview.note_contested(resource.status, error)
     # An error that names no condition says nothing of any.
     await report(resource, (finding,), status, context, looked=bool(finding.condition))
 
@@ -401,11 +408,6 @@ def _tell_moved(resource: CustomResource, sentences: Iterable[str], context: Con
 def _rivals(looked_at: Container[type[Resource]]) -> Iterable[type[CustomResource]]:
     """Return the kinds of those that may claim what a service makes, and that it does not look at anyway."""
     return (kind for kind in ownership.claiming() if kind not in looked_at)
-
-
-def _notes(change: Change[Any]) -> bool:
-    """Return whether a resource works with another content of an export than before."""
-    return change.old is None or change.new is None or use.noted(change.old) != use.noted(change.new)
 
 
 def _moved(change: Change[Node]) -> bool:

@@ -6,12 +6,14 @@ carry the hash of the configuration that they started with; all others mark the 
 """
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
+from stackwright import services
 from stackwright.api.base import CustomResource
+from stackwright.api.dataplane import OpenStackDataPlaneNode
 from stackwright.api.service import WorkloadStatus
 from stackwright.blueprint import use
 from stackwright.blueprint.needs.need import Retirement
@@ -41,14 +43,14 @@ async def begin(resource: CustomResource, used: Iterable[use.Used], look: Looker
     entries = tuple(used)
     await mark(resource, use.begin(resource, entries, look), context)
     before = status_of(resource)
-    status = noted(resource, entries, before, look, settled=False)
+    status = note_use(resource, entries, before, look, settled=False)
     if status == before:
         return False
     await write(resource, status, context)
     return True
 
 
-def noted(
+def note_use(
     resource: CustomResource, used: Iterable[use.Used], status: WorkloadStatus, look: Looker, *, settled: bool
 ) -> WorkloadStatus:
     """Return a status with what it says of the exports that name the resource."""
@@ -63,12 +65,29 @@ async def settle(
     context: Context,
 ) -> None:
     """Mark the credentials that a service uses whose pods are all of the present, and delete older ones."""
-    facts, used = intent.facts, intent.used
-    await mark(resource, use.finish(resource, used, look), context)
-    retired = _retired(service, resource, facts, look, context)
-    if retired and not is_read_by_others(service.exports(resource, facts) if service.exports else (), look):
+    marks = tuple(use.finish(resource, intent.used, look))
+    retired = _retired(service, resource, intent.facts, look, context)
+    if (marks or retired) and not is_read_by_others(_exports_of(service, resource, intent), look):
+        await mark(resource, marks, context)
         for entry in retired:
             await act.retire(entry, resource, context)
+
+
+def note_settled_use(
+    service: Service[Any, Any], resource: CustomResource, intent: Intent[Any], status: WorkloadStatus, look: Looker
+) -> WorkloadStatus:
+    """Return a status that says which exports a service works with, whose pods are all of the present.
+
+    What it hands on is used by its readers, so they have to be of the present as well. They are looked at only where it
+    makes a difference: each further look would wake the service when one of a thousand machines has changed.
+    """
+    before = note_use(resource, intent.used, status, look, settled=False)
+    after = note_use(resource, intent.used, status, look, settled=True)
+    return before if after == before or is_read_by_others(_exports_of(service, resource, intent), look) else after
+
+
+def _exports_of(service: Service[Any, Any], resource: CustomResource, intent: Intent[Any]) -> Iterable[Export]:
+    return service.exports(resource, intent.facts) if service.exports else ()
 
 
 def has_rolled(hashes: Mapping[str, str], pods: Iterable[Pod], jobs: Iterable[Job] = ()) -> bool:
@@ -91,13 +110,22 @@ def is_read_by_others(exports: Iterable[Export], look: Looker) -> bool:
     """Return whether a reader of an export may still work with what it had before."""
     # The kinds that every service's controller watches.
     kinds = {kind.kind.name: kind for kind in ownership.claiming()}
-    for entry in exports:
+    entries = tuple(exports)
+    machines = {reader: found for reader, found in _machines(look) if use.noted(found)} if entries else {}
+    for entry in entries:
         secret = look(Secret, entry.name)
         readers = use.readers_of(entry, secret)
         there = {reader: look(kinds[reader[0]], reader[1]) for reader in readers if reader[0] in kinds}
-        if use.behind(entry, secret, there):
+        if use.behind(entry, secret, {**machines, **there}):
             return True
     return False
+
+
+def _machines(look: Looker) -> Iterator[tuple[use.Reader, CustomResource]]:
+    """Yield the resources that say what was applied to machines outside of the cluster."""
+    kinds: list[type[CustomResource]] = [OpenStackDataPlaneNode, *(each.kind for each in services.node_services())]
+    for kind in kinds:
+        yield from (((kind.kind.name, found.metadata.name), found) for found in look.all(kind))
 
 
 def _retired(

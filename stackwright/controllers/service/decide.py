@@ -195,8 +195,8 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
         course=actions.waiting(common.course, due.waiting),
         turns=due.steps,
         # Several needs may read the same Secret.
-        used=tuple(dict.fromkeys(filter(None, map(use.read_of, inputs.given(service, resource, seen.look))))),
-        noted={**losses.noted(service, resource, facts, seen.look), **noted},
+        used=tuple(dict.fromkeys(filter(None, map(use.read_of, inputs.list_given(service, resource, seen.look))))),
+        noted={**losses.name_secrets(service, resource, facts, seen.look), **noted},
         wake=due.wake,
     )
 

@@ -44,7 +44,7 @@ def gather_needs(resolved: Iterable[tuple[Need, Resolved]], *further: Resolved) 
     return gather((*tolerated, *further))
 
 
-def given(service: Service[C, F], resource: C, look: Look) -> tuple[Secret, ...]:
+def list_given(service: Service[C, F], resource: C, look: Look) -> tuple[Secret, ...]:
     """Return the Secrets of others by which the needs of a resource are met."""
     sight = needs.sight(look)
     return tuple(secret for need in service.needs_of(resource) for secret in need.used(resource, sight))

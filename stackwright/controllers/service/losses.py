@@ -29,7 +29,7 @@ C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
 
 
-def noted(service: Service[C, F], resource: C, facts: F, look: Look) -> dict[str, str]:
+def name_secrets(service: Service[C, F], resource: C, facts: F, look: Look) -> dict[str, str]:
     """Return a short name for each Secret of the resource's own that is there: of which one it is, not what it has.
 
     And one for each key that the service encrypts with.

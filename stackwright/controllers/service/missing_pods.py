@@ -63,12 +63,14 @@ async def find_refused(
         if not beside and isinstance(workload, Plain) and lacks_pods(workload, mine):
             delays.append(LOOK_AGAIN)
             trouble = conditions.find(resource.status.conditions, item.condition or conditions.READY)
-            finding = await told(workload, mine, trouble, context.client)
+            finding = await explain_missing(workload, mine, trouble, context.client)
             found.extend([replace(finding, condition=item.condition)] if finding is not None else ())
     return tuple(found), delays
 
 
-async def told(workload: Plain, pods: Iterable[Pod], trouble: Condition | None, client: Client) -> Finding | None:
+async def explain_missing(
+    workload: Plain, pods: Iterable[Pod], trouble: Condition | None, client: Client
+) -> Finding | None:
     """Return why a workload cannot create its missing pods; None if there is no event about it.
 
     `trouble` is the condition that follows the workload.

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from stackwright.api.base import CustomResource, JsonObject
+from stackwright.blueprint.needs import TYPES
 from stackwright.blueprint.service import Service
 from stackwright.blueprint.service_fields import status_of
 from stackwright.controllers import release
@@ -28,7 +29,7 @@ _CONDITIONS: Mapping[type[Resource], str] = {
     builtin.PodDisruptionBudget: "PDBReady",
 }
 # Which condition follows a Job that makes what a service needs, where the chart does that.
-_PROVISIONING = {"db-create": "DBReady", "identity-create": "KeystoneServiceReady"}
+_PROVISIONING = {entry.job: entry.condition for of in TYPES for entry in of.provisions}
 
 
 def children_of(

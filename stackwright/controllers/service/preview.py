@@ -21,7 +21,7 @@ C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
 
 
-async def given(
+async def describe_given(
     service: Service[C, F], resource: C, seen: Seen, environment: Environment, context: Context
 ) -> tuple[Status, str]:
     """Return the status of a resource whose release was given to helm, and a sentence that says so.
@@ -43,7 +43,7 @@ async def given(
     return _with(resource.status, release.preview(history, rendered.objects)), sentence
 
 
-def told(status: Status, error: Exception) -> Status:
+def note_contested(status: Status, error: Exception) -> Status:
     """Return the status with what would be reverted, where an error says that a release is contested."""
     contested = error if isinstance(error, release.Contested) else error.__cause__
     return _with(status, contested.overridden) if isinstance(contested, release.Contested) else status

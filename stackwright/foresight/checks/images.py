@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from stackwright.blueprint.images import REFERENCE
-from stackwright.controllers.service.references import containers_of
+from stackwright.blueprint.pod_references import containers_of
 from stackwright.foresight.checks.cluster_state import ClusterState
 from stackwright.foresight.checks.imagined_cloud import NO_IMAGE, ImaginedCloud, pods_of
 from stackwright.foresight.checks.results import CheckResult, Level

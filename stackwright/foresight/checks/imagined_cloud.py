@@ -14,7 +14,7 @@ from stackwright import services, tasks
 from stackwright.adapters.helm import Rendered, Renderer
 from stackwright.api.base import CustomResource
 from stackwright.api.controlplane import OpenStackControlPlane
-from stackwright.api.rabbitmq import TransportURL
+from stackwright.api.rabbitmq import PORT, TransportURL
 from stackwright.blueprint import refusals
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.needs.broker import TRANSPORT_URL
@@ -42,7 +42,7 @@ TOPIC = "manifest"
 NO_IMAGE = "unknown.invalid/image"
 # What stands for a URL that only the cluster knows.
 _SOME_URL = "http://unknown.invalid"
-_SOME_BROKER = "rabbit://unknown.invalid:5672/"
+_SOME_BROKER = f"rabbit://unknown.invalid:{PORT}/"
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from stackwright import services
+from stackwright.blueprint.pod_references import Reference, list_pull_secrets, list_required
 from stackwright.blueprint.secret_values import encode
 from stackwright.blueprint.service_fields import spec_of
 from stackwright.controllers.controlplane import passwords
 from stackwright.controllers.controlplane.passwords import SecretKeys
 from stackwright.controllers.controlplane.resolution import Instance
-from stackwright.controllers.service.references import OF_KUBERNETES, Reference, pull_secrets, referenced
+from stackwright.controllers.service.references import OF_KUBERNETES
 from stackwright.foresight.checks.cluster_state import ClusterState
 from stackwright.foresight.checks.imagined_cloud import ImaginedCloud, pods_of
 from stackwright.foresight.checks.results import CheckResult, Level
@@ -76,7 +77,7 @@ def references(cloud: ImaginedCloud, state: ClusterState | None) -> Iterable[Che
     wanted: dict[Reference, str] = {}
     for release in cloud.releases:
         for _, pod in pods_of(release):
-            for reference in (*pull_secrets(pod), *referenced(pod)):
+            for reference in (*list_pull_secrets(pod), *list_required(pod)):
                 if reference.name not in made:
                     wanted.setdefault(reference, release.label)
     there = _keys(cloud, state)

@@ -131,7 +131,7 @@ class Children:
         self.refusals.stop(name, asked, time.monotonic())
         absent = before is None
         if left := self.exchanges.rest(name, time.monotonic(), absent=absent):
-            raise Retry(exchange.told(str(item), absent=absent), reason=exchange.REASON, after=left)
+            raise Retry(exchange.describe_exchange(str(item), absent=absent), reason=exchange.REASON, after=left)
         try:
             applied = await _apply(item, parent, context, missed=absent and self.exchanges.has_written(name))
         except (Invalid, TypedPatchRefused) as error:
@@ -140,7 +140,9 @@ class Children:
         changed = before is None or version_of(before) != version_of(applied.resource)
         digest, now = fields.digest(item.body), time.monotonic()
         if changed and self.exchanges.note(name, digest, now, absent=absent, once=item.once):
-            context.events.event(parent, "Warning", exchange.REASON, exchange.told(str(item), absent=absent))
+            context.events.event(
+                parent, "Warning", exchange.REASON, exchange.describe_exchange(str(item), absent=absent)
+            )
         return applied
 
     def _remember(self, outcome: Outcome, ours: str) -> None:

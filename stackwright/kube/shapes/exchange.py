@@ -89,7 +89,7 @@ class Exchanges:
         self.keep(parent, ())
 
 
-def told(what: str, *, absent: bool = False) -> str:
+def describe_exchange(what: str, *, absent: bool = False) -> str:
     """Return the sentence that tells people of an exchange."""
     if absent:
         return (

@@ -9,9 +9,12 @@ import msgspec
 from stackwright.api.base import JsonObject
 from stackwright.blueprint import oslo, serving
 from stackwright.blueprint.configuration import oslo_files, snippet_files
-from stackwright.blueprint.facts import BrokerFacts, DatabaseFacts, Facts, IdentityFacts
+from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.ini import Ini, Repeated, Setting
 from stackwright.blueprint.needs import Password
+from stackwright.blueprint.needs.broker import BrokerFacts
+from stackwright.blueprint.needs.database import DatabaseFacts
+from stackwright.blueprint.needs.login import IdentityFacts
 from stackwright.blueprint.service import ConfigFile
 from stackwright.services.barbican.kinds import Barbican
 

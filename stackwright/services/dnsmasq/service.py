@@ -15,7 +15,7 @@ from stackwright.blueprint.claims import Claim, claim_object
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import Census
-from stackwright.blueprint.network import Listen, Network
+from stackwright.blueprint.network import ANYBODY, Listen, Network
 from stackwright.blueprint.providers import NAME_SERVER, NameServer, Provides
 from stackwright.blueprint.service import Component, ConfigFile, Service, Told
 from stackwright.blueprint.value_types import client_service, described, name_of
@@ -239,7 +239,7 @@ SERVICE = Service(
     ),
     # Whoever asks has an address that no policy knows.
     network=Network(
-        listens=(Listen(PORT, by="anybody", protocol="UDP"), Listen(PORT, by="anybody")), resolves=find_server_ports
+        listens=(Listen(PORT, by=ANYBODY, protocol="UDP"), Listen(PORT, by=ANYBODY)), resolves=find_server_ports
     ),
     values=values,
     own_values={

@@ -6,8 +6,12 @@ from dataclasses import dataclass, field
 
 from stackwright.blueprint import oslo, placeholders, serving
 from stackwright.blueprint.configuration import oslo_files, snippet_files
-from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Facts, IdentityFacts
+from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.ini import Ini
+from stackwright.blueprint.needs.broker import BrokerFacts
+from stackwright.blueprint.needs.cache import CacheFacts
+from stackwright.blueprint.needs.database import DatabaseFacts
+from stackwright.blueprint.needs.login import IdentityFacts
 from stackwright.blueprint.service import ConfigFile
 from stackwright.services.glance import apis
 from stackwright.services.glance.apis import ApiComponent

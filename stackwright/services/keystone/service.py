@@ -11,7 +11,8 @@ from stackwright.blueprint.claims import Claim
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import Cache, Database, Notifications, Password
 from stackwright.blueprint.needs.catalog_entry import claim_own
-from stackwright.blueprint.providers import IDENTITY, IdentityServer, Provides
+from stackwright.blueprint.needs.login import IDENTITY, IdentityServer
+from stackwright.blueprint.providers import Provides
 from stackwright.blueprint.service import (
     DB_SYNC,
     Endpoint,

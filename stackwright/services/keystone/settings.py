@@ -4,8 +4,11 @@ from dataclasses import dataclass
 
 from stackwright.blueprint import oslo, serving
 from stackwright.blueprint.configuration import oslo_files
-from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Facts
+from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.ini import Ini
+from stackwright.blueprint.needs.broker import BrokerFacts
+from stackwright.blueprint.needs.cache import CacheFacts
+from stackwright.blueprint.needs.database import DatabaseFacts
 from stackwright.blueprint.service import ConfigFile
 from stackwright.services.keystone.kinds import KeystoneAPI
 

@@ -3,7 +3,8 @@
 import ipaddress
 import re
 
-PORT = 3306
+from stackwright.api.mariadb import PORT
+
 # A Service of the cluster, as pods may write it: its name alone, or with the namespace and the domain after it.
 _SERVICE = re.compile(r"(?P<name>[a-z0-9-]+)(?:\.(?P<namespace>[a-z0-9-]+)(?P<svc>\.svc(?:\..+)?)?)?")
 # A node of a Galera: the name of its pod, and the Service of the nodes.

@@ -21,7 +21,7 @@ from stackwright.api.base import (
 )
 from stackwright.api.exposure import SimpleTls
 from stackwright.api.forms import ObjectName, OptionalName
-from stackwright.api.mariadb import GROUP
+from stackwright.api.mariadb import GROUP, PORT
 from stackwright.api.naming import STATEFUL_NAME
 from stackwright.api.pods import PodOverride
 from stackwright.api.service import InfrastructureSpec, ServiceResource, WorkloadStatus
@@ -35,7 +35,7 @@ class GaleraExternal(Value, frozen=True, kw_only=True):
     hostname: Annotated[
         str, min_length(1), max_length(253), describe("The host name or address under which clients reach it.")
     ]
-    port: Annotated[int, minimum(1), maximum(65535), describe("The port on which it listens.")] = 3306
+    port: Annotated[int, minimum(1), maximum(65535), describe("The port on which it listens.")] = PORT
     secret: Annotated[
         ObjectName,
         describe("The Secret with an account that may create schemas and users, under the keys username and password."),

@@ -6,18 +6,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from stackwright.api.base import JsonObject
+from stackwright.api.mariadb import PORT
 from stackwright.blueprint import my_cnf, storage_classes
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.generated import Generated
 from stackwright.blueprint.look import Look
+from stackwright.blueprint.needs.database import DATABASE, DatabaseServer
 from stackwright.blueprint.network import Listen, Network
-from stackwright.blueprint.providers import DATABASE, DatabaseServer, Provides
+from stackwright.blueprint.providers import Provides
 from stackwright.blueprint.service import Component, ConfigFile, Service, Told
 from stackwright.blueprint.value_types import WORKLOAD, client_service, closed, described
 from stackwright.blueprint.workloads import Port
 from stackwright.kube.builtin import ConfigMap, StatefulSet
 from stackwright.kube.conditions import Finding
-from stackwright.services.mariadb.addresses import PORT, server_at
+from stackwright.services.mariadb.addresses import server_at
 from stackwright.services.mariadb.kinds import Galera, GaleraAttributes
 
 NODE = "python3 /var/lib/stackwright/node/node.py"
@@ -248,7 +250,7 @@ SERVICE = Service(
     ),
     provides=Provides(DATABASE, offer),
     # The nodes copy data from each other, and agree through a ConfigMap.
-    network=Network(listens=(Listen(PORT, by="database"),), peers=True, kubernetes=True),
+    network=Network(listens=(Listen(PORT, by=DATABASE),), peers=True, kubernetes=True),
     values=values,
     own_values={
         "rootSecret": described("The Secret with root's password.", closed(ROOT_SECRET)),

@@ -7,8 +7,9 @@ import msgspec
 from stackwright.api.base import JsonObject
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
+from stackwright.blueprint.needs.cache import CACHE, CacheServers
 from stackwright.blueprint.network import Listen, Network
-from stackwright.blueprint.providers import CACHE, CacheServers, Provides
+from stackwright.blueprint.providers import Provides
 from stackwright.blueprint.service import Component, Service, Told
 from stackwright.blueprint.value_types import client_service, described
 from stackwright.blueprint.workloads import Port
@@ -74,7 +75,7 @@ SERVICE = Service(
         ),
     ),
     provides=Provides(CACHE, lambda resource: CacheServers(resource.status.serverList)),
-    network=Network(listens=(Listen(PORT, by="cache"),)),
+    network=Network(listens=(Listen(PORT, by=CACHE),)),
     values=values,
     own_values={
         "cacheSize": described("How much memory the cache takes, in MB.", COUNT),

@@ -3,15 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stackwright.blueprint.facts import (
-    BrokerFacts,
-    CacheFacts,
-    DatabaseFacts,
-    Facts,
-    IdentityFacts,
-    NetworkDatabaseFacts,
-    OutsideFacts,
-)
+from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.needs import (
     Cache,
     CatalogEntry,
@@ -23,6 +15,12 @@ from stackwright.blueprint.needs import (
     Notifications,
     OutsideBroker,
 )
+from stackwright.blueprint.needs.broker import BrokerFacts
+from stackwright.blueprint.needs.cache import CacheFacts
+from stackwright.blueprint.needs.database import DatabaseFacts
+from stackwright.blueprint.needs.login import IdentityFacts
+from stackwright.blueprint.needs.network_database import NetworkDatabaseFacts
+from stackwright.blueprint.needs.outside_broker import OutsideFacts
 from stackwright.services.neutron.kinds import NeutronAPI
 
 OVN = "ovn"

@@ -22,8 +22,9 @@ from stackwright.blueprint.dataplane.node_service import (
 )
 from stackwright.blueprint.dataplane.ways import Way
 from stackwright.blueprint.ini import Problem
+from stackwright.blueprint.needs.network_database import NETWORK_DATABASE, NetworkDatabaseServer
 from stackwright.blueprint.places import connection_places
-from stackwright.blueprint.providers import NETWORK_DATABASE, NetworkDatabase, Sight
+from stackwright.blueprint.providers import Sight
 from stackwright.kube import conditions
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.plan import Ends, Wait
@@ -60,7 +61,7 @@ def files(_: OVNMetadataAgent, sight: Sight) -> Iterator[Files | Wait]:
     yield Files(of_config_map(config), "ovn")
 
 
-def _is_south(offer: NetworkDatabase) -> bool:
+def _is_south(offer: NetworkDatabaseServer) -> bool:
     return offer.role == "SB"
 
 

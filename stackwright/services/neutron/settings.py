@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from stackwright.blueprint import ini, oslo
-from stackwright.blueprint.facts import IdentityFacts
 from stackwright.blueprint.ini import Ini, Setting
 from stackwright.blueprint.interfaces import INTERNAL
+from stackwright.blueprint.needs.login import IdentityFacts
 from stackwright.services.neutron.facts import OVN, NeutronFacts, has_ovn
 from stackwright.services.neutron.kinds import NeutronAPI
 

@@ -10,7 +10,8 @@ from functools import lru_cache
 from typing import Any
 
 from stackwright.blueprint import ini
-from stackwright.blueprint.providers import DATABASE, DatabaseServer, Sight
+from stackwright.blueprint.needs.database import DATABASE, DatabaseServer
+from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.whole_numbers import read_number
 from stackwright.services.nova import api, metadata
 from stackwright.services.nova.checks import is_metadata_global

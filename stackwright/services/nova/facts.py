@@ -4,9 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Facts, IdentityFacts
+from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.needs import Account, Cache, Each, Given, GivenLogin, OutsideBroker
+from stackwright.blueprint.needs.broker import BrokerFacts
+from stackwright.blueprint.needs.cache import CacheFacts
+from stackwright.blueprint.needs.database import DatabaseFacts
 from stackwright.blueprint.needs.given import GIVEN_BROKER_ALONE, GIVEN_DATABASE, Connection, read_broker_url
+from stackwright.blueprint.needs.login import IdentityFacts
 from stackwright.blueprint.places import broker_places
 
 # The keys of the Secrets that `Nova` writes, and that a user may write.

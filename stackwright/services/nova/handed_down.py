@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from stackwright.blueprint.facts import BrokerFacts
+from stackwright.blueprint.needs.broker import BrokerFacts
 from stackwright.blueprint.needs.given import broker_secret, database_secret
 from stackwright.blueprint.service import Export
 from stackwright.services.nova import mapping

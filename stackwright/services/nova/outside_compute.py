@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import unquote, urlsplit
 
 from stackwright.blueprint import ini
-from stackwright.blueprint.facts import IdentityFacts, OutsideFacts
 from stackwright.blueprint.ini import Ini
 from stackwright.blueprint.interfaces import INTERNAL, PUBLIC
+from stackwright.blueprint.needs.login import IdentityFacts
+from stackwright.blueprint.needs.outside_broker import OutsideFacts
 from stackwright.blueprint.outside_addresses import is_url_inside
 from stackwright.blueprint.service import Export
 from stackwright.kube.conditions import Finding

@@ -4,7 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from stackwright.blueprint.facts import BrokerFacts, DatabaseFacts, Facts, IdentityFacts
+from stackwright.blueprint.facts import Facts
+from stackwright.blueprint.needs.broker import BrokerFacts
+from stackwright.blueprint.needs.database import DatabaseFacts
+from stackwright.blueprint.needs.login import IdentityFacts
 from stackwright.services.nova.kinds.cell import CELL0, NovaCell
 from stackwright.services.nova.kinds.nova import Nova
 from stackwright.services.nova.kinds.parts import NovaComputeTemplate

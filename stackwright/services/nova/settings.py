@@ -5,9 +5,10 @@ from typing import Any
 
 from stackwright.blueprint import oslo
 from stackwright.blueprint.configuration import oslo_files
-from stackwright.blueprint.facts import DatabaseFacts, IdentityFacts
 from stackwright.blueprint.ini import Ini, Interpolated, Setting
 from stackwright.blueprint.interfaces import INTERNAL
+from stackwright.blueprint.needs.database import DatabaseFacts
+from stackwright.blueprint.needs.login import IdentityFacts
 from stackwright.blueprint.service import ConfigFile
 from stackwright.services.nova.facts import NovaFacts
 from stackwright.services.nova.kinds.cell import CELL0

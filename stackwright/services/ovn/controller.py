@@ -12,9 +12,10 @@ from stackwright.api.base import JsonObject
 from stackwright.api.pods import PodTemplate
 from stackwright.api.service import ContainerImage
 from stackwright.blueprint.claims import Claim, claim_object
-from stackwright.blueprint.facts import Facts, NetworkDatabaseFacts
+from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import NetworkDatabase
+from stackwright.blueprint.needs.network_database import NetworkDatabaseFacts
 from stackwright.blueprint.network import Network
 from stackwright.blueprint.providers import NETWORK_GATEWAY, NetworkGateways, Provides
 from stackwright.blueprint.service import Component, Service, Told

@@ -15,8 +15,9 @@ from stackwright.blueprint.claims import Claim, claim_object
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import Reported
+from stackwright.blueprint.needs.network_database import NETWORK_DATABASE, NetworkDatabaseServer
 from stackwright.blueprint.network import Listen, Network
-from stackwright.blueprint.providers import NETWORK_DATABASE, Imagined, NetworkDatabase, Provides, Sight
+from stackwright.blueprint.providers import Imagined, Provides, Sight
 from stackwright.blueprint.service import Component, Service, Told
 from stackwright.blueprint.value_types import closed, described, refer
 from stackwright.blueprint.values import describe_override
@@ -207,14 +208,14 @@ def advice(resource: OVNDBCluster, sight: Sight) -> Iterable[tuple[str, str]]:
         yield "spec.replicas", f"{count} members survive the loss of no more members than {count - 1}; use {count - 1}"
 
 
-def offer(resource: OVNDBCluster) -> NetworkDatabase:
+def offer(resource: OVNDBCluster) -> NetworkDatabaseServer:
     """Return what others need to know about a database."""
     role, outside = resource.spec.dbType, resource.status.dbAddress
     config = OUTSIDE_CONFIG if role == "SB" and outside else ""
-    return NetworkDatabase(role, resource.status.internalDbAddress, outside, config)
+    return NetworkDatabaseServer(role, resource.status.internalDbAddress, outside, config)
 
 
-def _imagine(wish: NetworkDatabase) -> JsonObject:
+def _imagine(wish: NetworkDatabaseServer) -> JsonObject:
     return {"dbType": wish.role, "storageRequest": "10G"}
 
 
@@ -295,7 +296,7 @@ SERVICE = Service(
     # The members find each other, and agree through a ConfigMap.
     network=Network(
         listens=tuple(
-            Listen(client, by="network-database", component=role.lower()) for role, (client, _) in PORTS.items()
+            Listen(client, by=NETWORK_DATABASE, component=role.lower()) for role, (client, _) in PORTS.items()
         ),
         peers=True,
         kubernetes=True,

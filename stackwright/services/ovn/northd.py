@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from stackwright.api.base import JsonObject
 from stackwright.blueprint.claims import Claim, claim_object
-from stackwright.blueprint.facts import Facts, NetworkDatabaseFacts
+from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.needs import NetworkDatabase
+from stackwright.blueprint.needs.network_database import NetworkDatabaseFacts
 from stackwright.blueprint.service import Component, Service
 from stackwright.blueprint.value_types import described
 from stackwright.kube.builtin import StatefulSet

@@ -5,9 +5,11 @@ from pathlib import Path
 
 from stackwright.blueprint import apis, oslo, serving
 from stackwright.blueprint.configuration import oslo_files
-from stackwright.blueprint.facts import DatabaseFacts, Facts, IdentityFacts
+from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.ini import Ini
 from stackwright.blueprint.needs import CatalogEntry, Database, Login
+from stackwright.blueprint.needs.database import DatabaseFacts
+from stackwright.blueprint.needs.login import IdentityFacts
 from stackwright.blueprint.service import DB_SYNC, ConfigFile, Endpoint, Job, RunJob, Service
 from stackwright.services.placement.kinds import PlacementAPI
 

@@ -4,11 +4,11 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 
+from stackwright.api.rabbitmq import MANAGEMENT_PORT, PORT
 from stackwright.blueprint.service import ConfigFile
 from stackwright.services.rabbitmq.conf_values import value_problem
 from stackwright.services.rabbitmq.kinds import RabbitMq
 
-PORT = 5672
 DEFAULT_USER = "default_user"
 # The file that a node loads at each start, if its default user was renewed.
 DEFINITIONS = "definitions.json"
@@ -19,9 +19,9 @@ _PLACE = "/etc/rabbitmq"
 # Always enabled: the operator and the readiness probe use the management API.
 _PLUGINS = ("rabbitmq_management",)
 
-_LINES = """\
-listeners.tcp.default = 5672
-management.tcp.port = 15672
+_LINES = f"""\
+listeners.tcp.default = {PORT}
+management.tcp.port = {MANAGEMENT_PORT}
 # Nobody gets in without a password.
 auth_mechanisms.1 = PLAIN
 auth_mechanisms.2 = AMQPLAIN

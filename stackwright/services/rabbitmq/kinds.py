@@ -33,7 +33,7 @@ from stackwright.api.exposure import EmbeddedMetadata, ServiceOverride
 from stackwright.api.forms import Form, Labels, ObjectName, OptionalName
 from stackwright.api.naming import STATEFUL_NAME
 from stackwright.api.pods import ResourceRequirements
-from stackwright.api.rabbitmq import GROUP
+from stackwright.api.rabbitmq import GROUP, PORT
 from stackwright.api.service import InfrastructureSpec, ServiceResource, WorkloadStatus
 from stackwright.api.storage import StorageQuantity
 from stackwright.api.topology import Affinity
@@ -121,7 +121,7 @@ class BrokerExternal(Value, frozen=True, kw_only=True):
     hostname: Annotated[
         str, min_length(1), max_length(253), describe("The host name or address under which clients reach it.")
     ]
-    port: Annotated[int, minimum(1), maximum(65535), describe("The port on which it listens for AMQP.")] = 5672
+    port: Annotated[int, minimum(1), maximum(65535), describe("The port on which it listens for AMQP.")] = PORT
     managementURL: Annotated[
         str,
         pattern(r"^https?://[^/@\s]+(/[^@\s]*)?$"),

@@ -5,21 +5,21 @@ from collections.abc import Callable, Iterable, Mapping
 import msgspec
 
 from stackwright.api.base import JsonObject
+from stackwright.api.rabbitmq import MANAGEMENT_PORT, PORT
 from stackwright.blueprint import storage_classes
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.generated import Generated
 from stackwright.blueprint.look import Look
-from stackwright.blueprint.network import Listen, Network
+from stackwright.blueprint.needs.broker import BROKER, BrokerServer
+from stackwright.blueprint.network import BY_OPERATORS, Listen, Network
 from stackwright.blueprint.outside_addresses import is_inside
-from stackwright.blueprint.providers import BROKER, BrokerServer, Provides, Sight
+from stackwright.blueprint.providers import Provides, Sight
 from stackwright.blueprint.service import Component, ConfigFile, Service, Told
 from stackwright.blueprint.value_types import client_service, closed, described
 from stackwright.blueprint.workloads import Port
 from stackwright.services.rabbitmq import configuration
 from stackwright.services.rabbitmq.kinds import DefaultUser, RabbitMq, SecretReference, ServiceReference
 
-# The port of the management API, through which the operators manage users and virtual hosts.
-MANAGEMENT = 15672
 # Erlang listens here from the start, even while the broker boots, waits for other nodes or has paused itself.
 ALIVE: JsonObject = {"tcpSocket": {"port": "distribution"}, "timeoutSeconds": 5}
 READY = ["python3", "/var/lib/stackwright/scripts/ready.py"]
@@ -118,7 +118,7 @@ def tell(resource: RabbitMq, facts: Facts | None, look: Look) -> Told[RabbitMq]:
     status = msgspec.structs.replace(
         resource.status,
         hostnames=configuration.hostnames(resource),
-        port=configuration.PORT,
+        port=PORT,
         queueType=configuration.QUORUM,
         # Until all inputs are known, it is where it was.
         outsideAddress=facts.outside if facts is not None else resource.status.outsideAddress,
@@ -157,8 +157,8 @@ SERVICE = Service(
             suffix="server",
             nodes="nodes",
             ports=(
-                Port("amqp", configuration.PORT),
-                Port("management", MANAGEMENT),
+                Port("amqp", PORT),
+                Port("management", MANAGEMENT_PORT),
                 Port("epmd", 4369),
                 Port("distribution", 25672),
             ),
@@ -181,10 +181,10 @@ SERVICE = Service(
         Generated(name=lambda resource: f"{resource.metadata.name}-erlang-cookie", content=_cookie, wanted=_deployed),
     ),
     provides=Provides(BROKER, lambda resource: BrokerServer(resource.status.outsideAddress)),
-    outside=lambda resource: (resource.metadata.name, configuration.PORT),
+    outside=lambda resource: (resource.metadata.name, PORT),
     # The nodes form a cluster, and ask Kubernetes how many nodes it should have.
     network=Network(
-        listens=(Listen(configuration.PORT, by="broker"), Listen(MANAGEMENT, by="operators")),
+        listens=(Listen(PORT, by=BROKER), Listen(MANAGEMENT_PORT, by=BY_OPERATORS)),
         peers=True,
         kubernetes=True,
         exposed=exposed,

@@ -12,8 +12,12 @@ from typing import Any
 import msgspec
 
 from stackwright.blueprint.needs import CatalogEntry
+from stackwright.blueprint.needs.broker import BROKER
+from stackwright.blueprint.needs.cache import CACHE
+from stackwright.blueprint.needs.database import DATABASE
+from stackwright.blueprint.needs.login import IDENTITY
 from stackwright.blueprint.needs.need import WantedPassword
-from stackwright.blueprint.providers import BROKER, CACHE, DATABASE, IDENTITY, NETWORK_DATABASE
+from stackwright.blueprint.needs.network_database import NETWORK_DATABASE
 from stackwright.blueprint.service import Component, Service
 from stackwright.kube.resource import CustomResource, JsonObject
 
@@ -135,7 +139,7 @@ class ServiceCase:
         """The Jobs of the chart that do, where a user asks for that, what operators do otherwise."""
         if "provisioning" not in self.resource.spec.__struct_fields__:
             return frozenset()
-        return frozenset(job for need in self.blueprint.needs_of(self.resource) for job in need.jobs)
+        return frozenset(entry.job for need in self.blueprint.needs_of(self.resource) for entry in need.provisions)
 
     @property
     def entry(self) -> CatalogEntry | None:

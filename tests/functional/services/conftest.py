@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stackwright.blueprint.providers import DATABASE
+from stackwright.blueprint.needs.database import DATABASE
 from stackwright.kube.builtin import StorageClass
 from stackwright.kube.client import Client
 from stackwright.simulator import Script, simulated, storage_class

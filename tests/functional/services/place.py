@@ -11,7 +11,11 @@ from typing import Any
 
 from stackwright.adapters.identity import Credentials, Keystone, Session
 from stackwright.blueprint.images import ComponentImage
-from stackwright.blueprint.providers import BROKER, CACHE, DATABASE, IDENTITY, NETWORK_DATABASE
+from stackwright.blueprint.needs.broker import BROKER
+from stackwright.blueprint.needs.cache import CACHE
+from stackwright.blueprint.needs.database import DATABASE
+from stackwright.blueprint.needs.login import IDENTITY
+from stackwright.blueprint.needs.network_database import NETWORK_DATABASE
 from stackwright.controllers import chart_files
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.identity import controllers as identity_controllers

@@ -10,7 +10,7 @@ from stackwright.api.dataplane import OpenStackDataPlaneNode
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
-from stackwright.blueprint.use import CONTENT, USED_BY, noted
+from stackwright.blueprint.use import CONTENT, ROLLING, USED_BY, noted
 from stackwright.kube.builtin import Deployment, Job, Secret, StatefulSet
 from stackwright.kube.conditions import READY, find, is_true
 from stackwright.services.keystone.kinds import KeystoneAPI
@@ -290,6 +290,38 @@ async def test_computes_outside_are_configured_once_they_can_reach_what_they_nee
         namespace,
         lambda cell: cell.status.hash.get("cell1-compute-config") not in (first, None),
     )
+    await keeps_what_machines_use(standing, first)
+
+
+async def keeps_what_machines_use(standing: Place, earlier: str) -> None:
+    """A machine that was switched off meanwhile has the configuration of before, and the cell with it."""
+    client, namespace = standing.client, standing.namespace
+    machine: Any = {"metadata": {"name": "one", "namespace": namespace}, "spec": {"cellName": "nova-cell1"}}
+    await client.apply(NovaExternalCompute, machine)
+
+    async def applied(content: str) -> None:
+        record = {"name": "nova-external-compute", "exports": {"nova-cell1-compute-config": content}}
+        await client.apply(NovaExternalCompute, {**machine, "status": {"deployment": record}}, subresource="status")
+
+    await applied(earlier)
+    (bus,) = [
+        one for one in await names(client, Secret, namespace) if one.startswith("rabbitmq-transport-url-nova-cell1")
+    ]
+    login = base64.b64encode(b"rabbit://another:hop@rabbitmq.example.svc:5672/").decode()
+    await client.patch(Secret, bus, namespace, {"data": {"transport_url": login}})
+    given = await eventually(client, Secret, "nova-cell1", namespace, lambda one: one.data["transport_url"] == login)
+    content = given.metadata.annotations[CONTENT]
+    await eventually(
+        client,
+        NovaConductor,
+        "nova-cell1-conductor",
+        namespace,
+        lambda one: is_ready(one) and noted(one).get("nova-cell1") == content,
+    )
+    cell = await eventually(client, NovaCell, "nova-cell1", namespace, is_ready)
+    assert noted(cell)["nova-cell1"] == ROLLING
+    await applied(cell.status.hash["cell1-compute-config"])
+    await eventually(client, NovaCell, "nova-cell1", namespace, lambda one: noted(one)["nova-cell1"] == content)
 
 
 async def test_a_new_image_goes_from_the_tables_to_the_conductors_and_the_api_is_last(standing: Place) -> None:

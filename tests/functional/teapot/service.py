@@ -7,9 +7,13 @@ from functools import partial
 from stackwright.api.base import JsonObject
 from stackwright.blueprint import apis, ini, oslo
 from stackwright.blueprint.configuration import oslo_files
-from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Facts, IdentityFacts
+from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.needs import Cache, CatalogEntry, Database, Each, Given, Login, Messaging
+from stackwright.blueprint.needs.broker import BrokerFacts
+from stackwright.blueprint.needs.cache import CacheFacts
+from stackwright.blueprint.needs.database import DatabaseFacts
 from stackwright.blueprint.needs.given import GIVEN_BROKER, GIVEN_DATABASE, broker_secret, database_secret
+from stackwright.blueprint.needs.login import IdentityFacts
 from stackwright.blueprint.service import Component, ConfigFile, Endpoint, Export, Job, Service
 from stackwright.blueprint.workloads import Host
 from stackwright.kube.plan import Wait

@@ -297,6 +297,13 @@ MUTANTS = (
         ("tests/unit/controllers/broker/test_transport.py::test_a_user_of_somebody_else_gets_no_other_password",),
     ),
     Mutant(
+        "a cache is closed to the pods that need it",
+        "stackwright/blueprint/needs/cache.py",
+        "    labelled: ClassVar[bool] = True\n",
+        "",
+        ("tests/unit/blueprint/test_needs.py::test_a_port_is_open_to_the_pods_that_carry_the_label_of_a_need",),
+    ),
+    Mutant(
         "a release record that somebody forged is taken for ours",
         "stackwright/controllers/service/holding.py",
         "newest.content_digest != status_of(",

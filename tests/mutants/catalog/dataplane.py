@@ -19,6 +19,33 @@ USERS = "tests/unit/controllers/dataplane/test_users_objects.py"
 
 MUTANTS = (
     Mutant(
+        "a machine that is off does not keep the login that it has",
+        "stackwright/controllers/broker/transport.py",
+        "    if seen.behind:\n",
+        "    if False:\n",
+        ("tests/unit/controllers/broker/test_transport.py::test_steps",),
+    ),
+    Mutant(
+        "nobody looks at the machines that read an export",
+        "stackwright/controllers/service/credentials.py",
+        "{**machines, **there}",
+        "{**there}",
+        (
+            "tests/unit/controllers/test_service_credentials.py::"
+            "test_machines_outside_are_readers_whom_nobody_has_to_name",
+        ),
+    ),
+    Mutant(
+        "a machine counts as changed as soon as another content is wanted",
+        "stackwright/blueprint/use.py",
+        "used is not None and record.appliedHash and record.appliedHash == record.inputHash",
+        "used is not None",
+        (
+            "tests/unit/blueprint/test_use.py::test_a_machine_is_marked_with_what_was_applied_to_it",
+            f"{DEPLOYMENT}::test_it_is_marked_with_the_exports_that_were_applied_until_others_are",
+        ),
+    ),
+    Mutant(
         "a data plane takes a node that a user made, and deletes it one day",
         "stackwright/controllers/dataplane/data_planes.py",
         "    spares_users=True,",

@@ -4,7 +4,7 @@ import ast
 import base64
 import typing
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,10 +15,14 @@ import pytest
 from stackwright import services
 from stackwright.api.base import ObjectMeta
 from stackwright.blueprint import needs, policies
-from stackwright.blueprint.facts import ApiFacts, BrokerFacts, DatabaseFacts, Facts
+from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.needs import Api, Cache, CatalogEntry, Database, Each, Given, Messaging, Password
+from stackwright.blueprint.needs.api import ApiFacts
+from stackwright.blueprint.needs.broker import BrokerFacts
+from stackwright.blueprint.needs.database import DatabaseFacts
 from stackwright.blueprint.needs.given import GIVEN_BROKER, GIVEN_DATABASE, broker_secret, database_secret
 from stackwright.blueprint.needs.need import Resolved, WantedPassword
+from stackwright.blueprint.network import ANYBODY, BY_OPERATORS
 from stackwright.blueprint.service import Component, Service
 from stackwright.controllers.needs import sight
 from stackwright.kube.builtin import Secret
@@ -26,7 +30,10 @@ from stackwright.kube.resource import Resource
 from stackwright.services.placement.kinds import PlacementAPI
 
 ROOT = Path(__file__).parents[3] / "stackwright"
-WORDS = tuple(name for name in needs.__all__ if name not in ("Each", "Need"))
+NEEDS = "stackwright.blueprint.needs"
+FOLDER = ROOT / "blueprint" / "needs"
+FILES = tuple(path for path in FOLDER.glob("*.py") if path.stem not in ("__init__", "need"))
+WORDS = tuple(name for name in needs.__all__ if name not in ("Each", "Need", "TYPES"))
 
 DATABASE = DatabaseFacts("db.cloud.svc", 3306, "nova_cell1", "nova_cell1", "hush", "openstack")
 BROKER = BrokerFacts("rabbit://u:p@bus.cloud.svc:5672/", quorum_queues=True, secret="connections", server="rabbitmq")
@@ -65,34 +72,99 @@ def secret(name: str, content: dict[str, str]) -> Secret:
     return Secret(metadata=ObjectMeta(name=name, namespace="cloud"), data=data)
 
 
-def importers(word: str) -> set[str]:
-    """The modules below services that name a need, but for the folder of the needs itself."""
+def own_words(need: str) -> set[str]:
+    """The texts that a need's file gives a name to: the word of its provider, keys of Secrets, names of Jobs."""
     found = set()
-    for path in (
+    for node in ast.parse((FOLDER / f"{need}.py").read_text()).body:
+        if isinstance(node, ast.Assign):
+            values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+            found |= {each.value for each in values if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+    # A condition is one of a kind, and belongs to no need.
+    return {word for word in found if not word.endswith("Ready")}
+
+
+@cache
+def said() -> dict[str, set[str]]:
+    """What each module below services imports, as module.name, and the texts that it has; the needs are not asked."""
+    found: dict[str, set[str]] = {}
+    floors = (
         path for floor in ("blueprint", "controllers", "foresight", "cli") for path in (ROOT / floor).rglob("*.py")
-    ):
+    )
+    for path in (path for path in floors if not path.is_relative_to(FOLDER)):
+        mine = found.setdefault(str(path.relative_to(ROOT)), set())
         for node in ast.walk(ast.parse(path.read_text())):
-            named = isinstance(node, ast.ImportFrom) and (node.module or "").startswith("stackwright.blueprint.needs")
-            if named and any(alias.name == word for alias in getattr(node, "names", ())):
-                found.add(str(path.relative_to(ROOT)))
-    return {path for path in found if not path.startswith("blueprint/needs/")}
+            match node:
+                case ast.ImportFrom(module=module, names=names):
+                    mine |= {f"{module}.{each.name}" for each in names}
+                case ast.Constant(value=str(text)):
+                    mine.add(text)
+    return found
 
 
-# Questions that are asked of one need alone: the password of a service that runs elsewhere, the options in a user's
-# Secrets, which kinds an API of another service is read from, and which changes wake a service that counts
-# resources. Every service has the Topologies of its components.
+# Who has to do with one need alone. Settings in oslo's words are written from its facts; the tables of an API wait for
+# the Job that makes their schema, and a process has to start anew when that was lost. The kinds that stand for what a
+# need makes have controllers of their own, and foresight and ownership know what these are of. Keystone is asked by
+# whoever registers something. Questions that are asked of one need: the password of a service that runs elsewhere, the
+# options in a user's Secrets, which kinds an API of another service is read from, and which changes wake a service that
+# counts resources. Every service has the Topologies of its components.
 ASKED = {
-    "Password": {"controllers/service/decide.py"},
-    "Snippets": {"controllers/service/refusals.py"},
-    "Api": {"controllers/needs.py"},
-    "Census": {"controllers/needs.py"},
-    "Topologies": {"blueprint/service.py"},
+    "api": {"controllers/needs.py"},
+    "broker": {
+        "blueprint/oslo.py",
+        "controllers/broker/secrets.py",
+        "foresight/checks/imagined_cloud.py",
+        "foresight/dependencies.py",
+    },
+    "cache": {"blueprint/oslo.py"},
+    "catalog_entry": {
+        "controllers/identity/endpoint.py",
+        "controllers/identity/own_entry.py",
+        "controllers/identity/service.py",
+        "controllers/identity/sweeping.py",
+        "controllers/ownership/claims.py",
+    },
+    "census": {"controllers/needs.py"},
+    "database": {
+        "blueprint/apis.py",
+        "blueprint/configuration.py",
+        "blueprint/oslo.py",
+        "controllers/database/account.py",
+        "controllers/ownership/claims.py",
+        "foresight/dependencies.py",
+    },
+    "login": {
+        "blueprint/configuration.py",
+        "blueprint/oslo.py",
+        "blueprint/placeholders.py",
+        "controllers/identity/own_entry.py",
+        "controllers/node_services/controllers.py",
+        "controllers/node_services/signs.py",
+        "controllers/ownership/claims.py",
+        "foresight/dependencies.py",
+    },
+    "password": {"controllers/service/decide.py"},
+    "snippets": {"controllers/service/refusals.py"},
+    "topologies": {"blueprint/service.py"},
 }
 
 
-@pytest.mark.parametrize("word", WORDS)
-def test_a_need_is_said_in_one_file(word: str) -> None:
-    assert importers(word) == ASKED.get(word, set())
+@pytest.mark.parametrize("need", sorted(path.stem for path in FILES))
+def test_a_need_is_said_in_one_file(need: str) -> None:
+    """Neither its classes nor its words are anywhere else, below the services that have it."""
+    classes = {f"{NEEDS}.{name}" for name in WORDS if getattr(needs, name).__module__ == f"{NEEDS}.{need}"}
+    mine = {*classes, *own_words(need), f"{NEEDS}.{need}"}
+    found = {
+        path for path, words in said().items() if mine & words or any(f"{NEEDS}.{need}." in word for word in words)
+    }
+    assert found == ASKED.get(need, set())
+
+
+def test_a_port_is_open_to_the_pods_that_carry_the_label_of_a_need() -> None:
+    """A word that no need has would close a port to everybody."""
+    every = [need for service in services.blueprints() for need in service.needs]
+    labelled = {need.word for need in every if isinstance(need, needs.Need) and need.labelled}
+    listening = {listen.by for service in services.blueprints() for listen in service.network.listens}
+    assert listening - {ANYBODY, BY_OPERATORS} <= labelled
 
 
 def resolved(need: needs.Need, *there: Resource, leaf: Any = None) -> Resolved:

@@ -5,11 +5,11 @@ from typing import Any, cast
 
 import pytest
 
-from stackwright.blueprint import providers
 from stackwright.blueprint.needs import NetworkDatabase
 from stackwright.blueprint.needs.need import Resolved
+from stackwright.blueprint.needs.network_database import NETWORK_DATABASE, NetworkDatabaseServer
 from stackwright.blueprint.places import connection_places
-from stackwright.blueprint.providers import NETWORK_DATABASE, Offerer, Sight
+from stackwright.blueprint.providers import Offerer, Sight
 from stackwright.kube.plan import Ends
 
 NEED = NetworkDatabase(name="north", role="NB", usual="networks-nb")
@@ -22,7 +22,7 @@ def database(name: str, role: str, inside: str = "tcp:10.96.1.2:6641", *, deleti
         metadata=SimpleNamespace(name=name),
         status=SimpleNamespace(conditions=()),
         deleting=deleting,
-        offer=providers.NetworkDatabase(role, inside),
+        offer=NetworkDatabaseServer(role, inside),
     )
 
 

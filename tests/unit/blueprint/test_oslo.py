@@ -1,7 +1,7 @@
 """What services say alike in their configuration."""
 
 from stackwright.blueprint import oslo
-from stackwright.blueprint.facts import BrokerFacts
+from stackwright.blueprint.needs.broker import BrokerFacts
 
 
 def test_nobodys_request_waits_forever_for_a_broker_that_is_away() -> None:

@@ -9,8 +9,12 @@ import pytest
 from stackwright import services
 from stackwright.api.base import JsonObject
 from stackwright.api.exposure import RoutedOverride
-from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Facts, IdentityFacts
+from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.needs import Login
+from stackwright.blueprint.needs.broker import BrokerFacts
+from stackwright.blueprint.needs.cache import CacheFacts
+from stackwright.blueprint.needs.database import DatabaseFacts
+from stackwright.blueprint.needs.login import IdentityFacts
 from stackwright.blueprint.network import Listen, Network
 from stackwright.blueprint.policies import Surroundings, pod_labels, rules, values
 from stackwright.blueprint.service import Component, Endpoint, Service

@@ -8,13 +8,16 @@ import msgspec
 import pytest
 
 from stackwright.api.base import ObjectMeta
+from stackwright.api.dataplane import OpenStackDataPlaneNode, ServiceRecord
 from stackwright.blueprint import use
 from stackwright.blueprint.service import Export
 from stackwright.kube.builtin import Secret
+from stackwright.services.nova.kinds.external_compute import NovaExternalCompute
 from stackwright.services.placement.kinds import PlacementAPI
 
 READER = ("PlacementAPI", "placement")
 OTHER = ("OpenStackDataPlaneNodeSet", "compute")
+COMPUTE, NODE = ("NovaExternalCompute", "one"), ("OpenStackDataPlaneNode", "one")
 
 
 def exported(text: str = "new", readers: tuple[tuple[str, str], ...] = ()) -> Export:
@@ -38,6 +41,18 @@ def reader(noted: str | None = None) -> PlacementAPI:
     status = {"hash": {} if noted is None else {f"{use.NOTED}teapot-cell1": noted}}
     body = {"metadata": {"name": "placement", "namespace": "cloud"}, "spec": spec, "status": status}
     return msgspec.convert(body, PlacementAPI)
+
+
+def compute(content: str, name: str = "teapot-cell1") -> NovaExternalCompute:
+    record = {"name": "nova-external-compute", "exports": {name: content}}
+    body = {"metadata": {"name": "one", "namespace": "cloud"}, "status": {"deployment": record}}
+    return msgspec.convert({**body, "spec": {"cellName": "cell1"}}, NovaExternalCompute)
+
+
+def node(*contents: str) -> OpenStackDataPlaneNode:
+    records = [{"name": str(number), "exports": {"teapot-cell1": each}} for number, each in enumerate(contents)]
+    body = {"metadata": {"name": "one", "namespace": "cloud"}, "spec": {"role": "r"}, "status": {"services": records}}
+    return msgspec.convert(body, OpenStackDataPlaneNode)
 
 
 NEW = content_of(exported())
@@ -73,6 +88,11 @@ def test_an_export_is_a_secret_with_the_digest_of_its_content() -> None:
         ),
         pytest.param({}, (OTHER,), {}, ("OpenStackDataPlaneNodeSet compute",), id="machines-that-have-not-begun"),
         pytest.param({}, (), {}, (), id="nobody-reads-it"),
+        pytest.param({}, (), {COMPUTE: compute("old")}, ("NovaExternalCompute one",), id="a-machine-that-is-off"),
+        pytest.param({}, (), {COMPUTE: compute(NEW)}, (), id="a-machine-to-which-it-was-applied"),
+        pytest.param({}, (), {COMPUTE: compute("old", "another")}, (), id="a-machine-that-reads-another"),
+        pytest.param({}, (), {NODE: node(NEW, "old")}, ("OpenStackDataPlaneNode one",), id="one-service-of-two"),
+        pytest.param({}, (), {NODE: node(NEW, NEW)}, (), id="both-services-of-a-machine"),
     ],
 )
 def test_who_is_behind(
@@ -172,3 +192,30 @@ def test_a_reader_notes_nothing_that_has_changed_since_it_was_read() -> None:
         f"{use.NOTED}teapot-cell1": use.ROLLING
     }
     assert use.notes(reader("old"), [used("new")], look_at(None), settled=True) == {}
+
+
+BEFORE = ServiceRecord(name="nova", run="run-1", appliedHash="1", inputHash="1", exports={"teapot-cell1": "old"})
+
+
+@pytest.mark.parametrize(
+    ("changes", "known", "running", "expected"),
+    [
+        pytest.param({}, True, False, NEW, id="applied-as-it-is-wanted"),
+        pytest.param({"inputHash": "2"}, True, False, "old", id="not-applied-yet"),
+        pytest.param({"inputHash": "2"}, True, True, use.ROLLING, id="being-applied"),
+        pytest.param({}, True, True, use.ROLLING, id="changed-back-while-another-content-is-being-applied"),
+        pytest.param({"inputHash": "2", "appliedHash": ""}, True, False, use.ROLLING, id="a-run-failed"),
+        pytest.param({}, False, False, "old", id="what-is-wanted-is-not-known"),
+        pytest.param({"inputHash": "", "appliedHash": "", "run": ""}, True, False, "old", id="nothing-ran-yet"),
+    ],
+)
+def test_a_machine_is_marked_with_what_was_applied_to_it(
+    changes: dict[str, str], *, known: bool, running: bool, expected: str
+) -> None:
+    record = msgspec.structs.replace(BEFORE, **changes)
+    found = use.with_use(record, (used(),) if known else None, running=running)
+    assert found.exports == {"teapot-cell1": expected}
+
+
+def test_a_machine_to_which_nothing_was_applied_has_no_mark() -> None:
+    assert use.with_use(ServiceRecord(name="nova", inputHash="1"), (used(),), running=False).exports == {}

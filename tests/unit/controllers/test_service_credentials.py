@@ -2,12 +2,16 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
+from stackwright.blueprint import use
+from stackwright.blueprint.service import Export
 from stackwright.controllers.service import labels
-from stackwright.controllers.service.credentials import has_rolled
+from stackwright.controllers.service.credentials import has_rolled, is_read_by_others
 from stackwright.kube.builtin import Job, Pod
-from stackwright.kube.resource import ObjectMeta, OwnerReference
+from stackwright.kube.resource import ObjectMeta, OwnerReference, R
+from stackwright.services.nova.kinds.external_compute import NovaExternalCompute
 
 OWNER = OwnerReference(apiVersion="batch/v1", kind="Job", name="db-sync", uid="7")
 HASHES = {"conductor": "new"}
@@ -44,3 +48,35 @@ def test_when_all_pods_work_with_the_present_configuration(
     pods: tuple[Pod, ...], jobs: tuple[Job, ...], *, expected: bool
 ) -> None:
     assert has_rolled(HASHES, pods, jobs) is expected
+
+
+class Machines:
+    """Looks at machines outside of the cluster; no Secret carries a mark."""
+
+    def __init__(self, *contents: str) -> None:
+        records = [{"name": "nova-external-compute", "exports": {"cell1": content}} for content in contents]
+        bodies = ({"spec": {"cellName": "cell1"}, "status": {"deployment": record}} for record in records)
+        named = ({**body, "metadata": {"name": f"node-{number}"}} for number, body in enumerate(bodies))
+        self.machines: list[Any] = [msgspec.convert(body, NovaExternalCompute) for body in named]
+
+    def __call__(self, kind: type[R], name: str) -> R | None:  # noqa: ARG002  the form of a look
+        return None
+
+    def all(self, kind: type[R]) -> list[R]:
+        return self.machines if kind is NovaExternalCompute else []
+
+
+PRESENT = use.annotations_of(Export("cell1", {"password": "new"}))[use.CONTENT]
+
+
+@pytest.mark.parametrize(
+    ("contents", "expected"),
+    [
+        pytest.param((), False, id="no-machines"),
+        pytest.param((PRESENT, PRESENT), False, id="all-of-the-present"),
+        pytest.param((PRESENT, "old"), True, id="one-of-them-is-off"),
+    ],
+)
+def test_machines_outside_are_readers_whom_nobody_has_to_name(contents: tuple[str, ...], *, expected: bool) -> None:
+    look: Any = Machines(*contents)
+    assert is_read_by_others((Export("cell1", {"password": "new"}),), look) is expected

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 from stackwright.api.base import VERSION, CustomResource, Definition, Kind, ObjectMeta, Value, shown
 from stackwright.api.service import ServiceSpec, ServiceStatus
 from stackwright.blueprint.children import Later
-from stackwright.blueprint.facts import DatabaseFacts, Facts
+from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.needs import Database, Each, Given, Password
+from stackwright.blueprint.needs.database import DatabaseFacts
 from stackwright.blueprint.needs.given import GIVEN_DATABASE, database_secret
 from stackwright.blueprint.service import Component, ConfigFile, Export, Job, Service
 from stackwright.kube.shapes.child import Child, child

@@ -6,7 +6,12 @@ from typing import Any
 import msgspec
 
 from stackwright.blueprint.children import Later
-from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Endpoints, IdentityFacts, OutsideFacts
+from stackwright.blueprint.facts import Endpoints
+from stackwright.blueprint.needs.broker import BrokerFacts
+from stackwright.blueprint.needs.cache import CacheFacts
+from stackwright.blueprint.needs.database import DatabaseFacts
+from stackwright.blueprint.needs.login import IdentityFacts
+from stackwright.blueprint.needs.outside_broker import OutsideFacts
 from stackwright.blueprint.service import Service
 from stackwright.kube.plan import Wait
 from stackwright.kube.shapes.child import Child

@@ -10,9 +10,11 @@ import pytest
 from stackwright.api.base import ObjectMeta
 from stackwright.blueprint import configuration, ini, policies, values
 from stackwright.blueprint.digests import digest
-from stackwright.blueprint.facts import BrokerFacts, DatabaseFacts, Endpoints, IdentityFacts
+from stackwright.blueprint.facts import Endpoints
 from stackwright.blueprint.needs import Messaging
-from stackwright.blueprint.providers import BROKER
+from stackwright.blueprint.needs.broker import BROKER, BrokerFacts
+from stackwright.blueprint.needs.database import DatabaseFacts
+from stackwright.blueprint.needs.login import IdentityFacts
 from stackwright.controllers.service import losses
 from stackwright.kube.errors import Blocked
 from stackwright.kube.resource import R

@@ -10,9 +10,13 @@ import pytest
 
 from stackwright.api.service import ServiceSpec, ServiceTemplate
 from stackwright.blueprint import configuration, ini, values
-from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts, Endpoints, IdentityFacts
+from stackwright.blueprint.facts import Endpoints
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.needs import Notifications
+from stackwright.blueprint.needs.broker import BrokerFacts
+from stackwright.blueprint.needs.cache import CacheFacts
+from stackwright.blueprint.needs.database import DatabaseFacts
+from stackwright.blueprint.needs.login import IdentityFacts
 from stackwright.controllers.service.decide import Seen, decide
 from stackwright.controllers.service.environment import Environment
 from stackwright.kube.builtin import Deployment, PersistentVolumeClaim, StorageClass

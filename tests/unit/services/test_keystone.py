@@ -9,7 +9,9 @@ import msgspec
 import pytest
 
 from stackwright.api.base import ObjectMeta
-from stackwright.blueprint.facts import CacheFacts, DatabaseFacts, Endpoints
+from stackwright.blueprint.facts import Endpoints
+from stackwright.blueprint.needs.cache import CacheFacts
+from stackwright.blueprint.needs.database import DatabaseFacts
 from stackwright.services.keystone.kinds import KeystoneAPI, KeystoneAPISpec
 from stackwright.services.keystone.service import bootstrap_inputs
 from stackwright.services.keystone.settings import PREPARE, KeystoneFacts, settings

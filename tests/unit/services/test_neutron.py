@@ -9,17 +9,15 @@ import pytest
 
 from stackwright.api.base import ObjectMeta
 from stackwright.blueprint import configuration, ini, options, policies, tls, values
-from stackwright.blueprint.facts import (
-    BrokerFacts,
-    CacheFacts,
-    DatabaseFacts,
-    Endpoints,
-    IdentityFacts,
-    NetworkDatabaseFacts,
-    OutsideFacts,
-)
+from stackwright.blueprint.facts import Endpoints
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.needs import NetworkDatabase, OutsideBroker
+from stackwright.blueprint.needs.broker import BrokerFacts
+from stackwright.blueprint.needs.cache import CacheFacts
+from stackwright.blueprint.needs.database import DatabaseFacts
+from stackwright.blueprint.needs.login import IdentityFacts
+from stackwright.blueprint.needs.network_database import NetworkDatabaseFacts
+from stackwright.blueprint.needs.outside_broker import OutsideFacts
 from stackwright.controllers.controlplane import passwords
 from stackwright.kube.resource import R
 from stackwright.services.neutron import agents

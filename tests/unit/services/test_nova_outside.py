@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from stackwright.blueprint import ini, options
-from stackwright.blueprint.facts import BrokerFacts, Endpoints, OutsideFacts
+from stackwright.blueprint.facts import Endpoints
+from stackwright.blueprint.needs.broker import BrokerFacts
+from stackwright.blueprint.needs.outside_broker import OutsideFacts
 from stackwright.kube.plan import Wait
 from stackwright.services.nova import metadata, outside_compute
 from stackwright.services.nova.cell import CELL

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from stackwright import services
-from stackwright.blueprint.facts import NetworkDatabaseFacts
+from stackwright.blueprint.needs.network_database import NetworkDatabaseFacts
 from stackwright.blueprint.policies import Surroundings, rules
 from stackwright.controllers.controlplane.resolution import resolve
 from stackwright.kube import builtin

@@ -9,7 +9,9 @@ import pytest
 
 from stackwright.api.base import ObjectMeta
 from stackwright.blueprint import configuration, ini, values
-from stackwright.blueprint.facts import DatabaseFacts, Endpoints, IdentityFacts
+from stackwright.blueprint.facts import Endpoints
+from stackwright.blueprint.needs.database import DatabaseFacts
+from stackwright.blueprint.needs.login import IdentityFacts
 from stackwright.kube.resource import R
 from stackwright.services.placement.kinds import PlacementAPI, PlacementAPISpec
 from stackwright.services.placement.service import SERVICE, PlacementFacts

@@ -6,7 +6,9 @@ import msgspec
 import pytest
 
 from stackwright.blueprint import configuration, options
-from stackwright.blueprint.facts import BrokerFacts, CacheFacts, DatabaseFacts
+from stackwright.blueprint.needs.broker import BrokerFacts
+from stackwright.blueprint.needs.cache import CacheFacts
+from stackwright.blueprint.needs.database import DatabaseFacts
 from stackwright.blueprint.service import Service
 from stackwright.services.barbican.service import SERVICE as BARBICAN
 from stackwright.services.glance.service import SERVICE as GLANCE

@@ -77,6 +77,14 @@ RESOURCE = TransportURL(
             replace(GOOD, urls=(URL, OLD), former=(Former("old", ours=True),)), [Retire], id="a-former-user-goes"
         ),
         pytest.param(
+            replace(GOOD, urls=(URL, OLD), former=(Former("old", ours=True),), behind=("Nova nova",)),
+            [],
+            id="a-former-user-stays-while-a-machine-that-is-off-may-come-back-with-it",
+        ),
+        pytest.param(
+            replace(GOOD, readers=(("Nova", "nova"),)), [WriteUrl], id="a-secret-that-does-not-name-its-reader-yet"
+        ),
+        pytest.param(
             replace(GOOD, urls=(URL, replace(OLD, consumed=True)), former=(Former("old", ours=True),)),
             [],
             id="a-former-user-with-a-consumer-stays",

@@ -13,7 +13,7 @@ from stackwright.controllers.controlplane.passwords import (
     SecretKeys,
     decide,
     loss,
-    made,
+    make_passwords,
     random,
     read_keys,
     renewal,
@@ -81,7 +81,7 @@ def test_of_a_secret_the_keys_are_seen_and_not_the_values(annotations: dict[str,
 
 
 def test_a_key_of_fernet_has_its_32_bytes_and_a_password_is_none() -> None:
-    found = made(Add(("Key", "Password"), "", fernet=frozenset({"Key"})), random)
+    found = make_passwords(Add(("Key", "Password"), "", fernet=frozenset({"Key"})), random)
     assert len(base64.b64decode(found["Key"], altchars=b"-_", validate=True)) == 32
     assert len(found["Password"]) == 32
     assert found["Password"] != found["Key"]

@@ -14,7 +14,12 @@ from stackwright.api.ansibleee import (
     RunNode,
 )
 from stackwright.api.base import ObjectMeta
-from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneNodeSpec, ServiceRecord
+from stackwright.api.dataplane import (
+    OpenStackDataPlaneNode,
+    OpenStackDataPlaneNodeSpec,
+    OpenStackDataPlaneNodeStatus,
+    ServiceRecord,
+)
 from stackwright.api.dataplane_service import DataSource
 from stackwright.api.node_sections import ObjectReference
 from stackwright.blueprint.dataplane.inheritance import Machine
@@ -22,6 +27,7 @@ from stackwright.blueprint.dataplane.inputs import Work
 from stackwright.blueprint.dataplane.schedule import Due, NewRun
 from stackwright.blueprint.dataplane.variables import Variables
 from stackwright.blueprint.secret_values import encode, texts_of
+from stackwright.blueprint.use import Used
 from stackwright.controllers.dataplane import nodes, run_job, run_log, runs
 from stackwright.controllers.dataplane.occupancy import find_holder
 from stackwright.controllers.dataplane.preparation import Prepared
@@ -123,6 +129,18 @@ def test_a_node_remembers_the_key_that_its_machine_was_met_with() -> None:
     # It stays when the runs are gone.
     later = msgspec.structs.replace(node, status=told)
     assert nodes.tell(later, nodes.Seen(Prepared(machine, Variables(), ()))).hostKeys == (key,)
+
+
+def test_a_node_is_marked_with_the_exports_that_a_service_of_its_role_applied() -> None:
+    machine, export = Machine("one", "one", "192.0.2.10", "key"), Used("cell1-compute-config", "new")
+    record = ServiceRecord(name="nova", run="x", appliedHash="1", inputHash="1", exports={export.name: "old"})
+    status = OpenStackDataPlaneNodeStatus(services=(record,))
+    metadata, spec = ObjectMeta(name="one"), OpenStackDataPlaneNodeSpec(role="r")
+    node = OpenStackDataPlaneNode(metadata=metadata, spec=spec, status=status)
+    for inputs, expected in (("1", "new"), ("2", "old")):
+        wanted = Prepared(machine, Variables(), (Due("nova", inputs, "", (export,)),))
+        (told,) = nodes.tell(node, nodes.Seen(wanted)).services
+        assert told.exports == {export.name: expected}
 
 
 def test_recorded_and_given_keys_of_machines_are_files_of_a_run() -> None:

@@ -12,13 +12,15 @@ from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.dataplane import OpenStackDataPlaneNode, ServiceRecord
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.api.node_service import SERVICE_READY, NodeServiceResource
+from stackwright.blueprint import use
 from stackwright.blueprint.dataplane.node_service import NodeService
 from stackwright.blueprint.dataplane.schedule import Backoff
+from stackwright.blueprint.service import Export
 from stackwright.controllers.dataplane.run_job import describe_job
 from stackwright.controllers.node_services import fleet
 from stackwright.controllers.node_services.deployment import Seen, decide, find_waits, observe, tell
 from stackwright.controllers.node_services.preparation import Whole, prepare
-from stackwright.kube.builtin import ConfigMap
+from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.plan import Ends, Wait
 from stackwright.kube.resource import Condition, Resource
 from stackwright.services.nova.kinds.cell import NovaCell
@@ -318,6 +320,29 @@ def test_a_service_that_stays_down_is_for_somebody_to_look_at(status: str, since
     late = datetime(2026, 11, 16, 12, 10, tzinfo=UTC)
     (wait,) = decide(COMPUTE, resource, seen(resource, runs=(run,), sign="Nova says that it is down", now=late)).waits
     assert (wait.reason, wait.ends, "the journal of one" in wait.message) == ("NotUp", ends, ends is not Ends.BY_ITSELF)
+
+
+def test_it_is_marked_with_the_exports_that_were_applied_until_others_are() -> None:
+    """What the cell gave before stays: a machine that is switched off comes back with it."""
+    name = "nova-cell1-compute-config"
+
+    def exported(text: str) -> Secret:
+        said = use.secret_of(Export(name, {"01-nova.conf": text})).body
+        return made(Secret, name, said["metadata"]["annotations"], data=said["data"])
+
+    first, second = exported("[DEFAULT]\n"), exported("[DEFAULT]\ntransport_url = rabbit://other@rabbit\n")
+    resource = compute()
+    assert use.noted(after(resource, seen(resource, first))) == {}
+    run = begin(COMPUTE, resource, first)
+    assert use.noted(after(resource, seen(resource, first, runs=(run,)))) == {name: use.ROLLING}
+    applied = after(resource, seen(resource, first, runs=(ended(run),)))
+    assert use.noted(applied) == {name: first.metadata.annotations[use.CONTENT]}
+    rotated = after(applied, seen(applied, second))
+    assert use.noted(rotated) == use.noted(applied)
+    assert rotated.status.deployment != applied.status.deployment
+    failed = after(rotated, seen(rotated, second, runs=(ended(begin(COMPUTE, rotated, second), "Unreachable"),)))
+    assert use.noted(failed) == {name: use.ROLLING}
+    assert use.noted(after(failed, seen(failed, first))) == {name: use.ROLLING}
 
 
 def test_it_says_which_run_it_waits_for() -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from stackwright import services
 from stackwright.adapters.helm import records
+from stackwright.blueprint import pod_references
 from stackwright.cli.printing import check_report
 from stackwright.controllers.controlplane.resolution import Instance
-from stackwright.controllers.service import references
 from stackwright.foresight.checks import capacity, cluster, images, inputs, names, storage
 from stackwright.foresight.checks.cluster_state import Definition
 from stackwright.foresight.checks.quantities import amount, cpus, memory
@@ -290,7 +290,7 @@ def test_what_we_make_and_what_kubernetes_makes_is_not_asked_for() -> None:
 
 def test_what_is_optional_is_not_asked_for() -> None:
     pod = {"volumes": [{"name": "x", "configMap": {"name": "maybe", "optional": True}}], "containers": []}
-    assert list(references.referenced(pod)) == []
+    assert list(pod_references.list_required(pod)) == []
 
 
 def test_files_count_for_what_pods_read() -> None:
