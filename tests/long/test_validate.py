@@ -22,6 +22,8 @@ from tests.e2e.clusters import NAME
 from tests.e2e.waiting import eventually
 
 POD = "stackwright-validate"
+# What the names of all that it makes in the cloud begin with.
+PREFIXES = ("swvalid-", "tempest-")
 Tell = Callable[[str], None]
 # Tests that fail on this cloud, and why.
 KNOWN = {
@@ -70,7 +72,7 @@ def nothing_is_left(cloud: Cloud) -> None:
     for kind in ("project", "user", "flavor", "image", "network", "router", "security group"):
         listed = cloud.openstack(*kind.split(), "list") or []
         names = [entry["Name"] for entry in listed]
-        assert [name for name in names if (name or "").startswith(POD)] == [], kind
+        assert [name for name in names if (name or "").startswith(PREFIXES)] == [], kind
     assert (
         cloud.kubectl("get", "pods,networkpolicies", "--output=name", f"--selector=app.kubernetes.io/name={POD}") == ""
     )
@@ -106,7 +108,11 @@ def test_who_interrupts_it_leaves_nothing_behind(cloud: Cloud) -> None:
     with subprocess.Popen([*COMMAND, "tempest.api.compute.servers"], cwd=ROOT) as process:
         eventually(lambda: "Running" in cloud.kubectl.get("pods", "{.items[*].status.phase}"), "the pod runs", 120.0)
         # Until its tests have made something.
-        eventually(lambda: any(POD in entry["Name"] for entry in cloud.openstack("project", "list")), "it works", 180.0)
+        eventually(
+            lambda: any(entry["Name"].startswith(PREFIXES) for entry in cloud.openstack("project", "list")),
+            "it works",
+            180.0,
+        )
         eventually(lambda: cloud.openstack("server", "list", "--all-projects"), "there is a server", 300.0)
         os.kill(process.pid, signal.SIGINT)
         assert process.wait(300) == 130

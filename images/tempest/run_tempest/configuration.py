@@ -10,7 +10,8 @@ from .api import Login
 from .facts import Facts
 
 # What all names begin with that Tempest and we make in a cloud: by it they are found again, and removed.
-PREFIX = "stackwright-validate"
+# As long as Tempest's own, "tempest": names of servers become host names, and those have 63 characters at most.
+PREFIX = "swvalid"
 # The tiny server's disk in the image, and who logs in there: it runs no DHCP client that could be asked again.
 GUEST = "/guest/guest.qcow2"
 GUEST_USER = "root"

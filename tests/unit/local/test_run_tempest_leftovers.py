@@ -12,7 +12,7 @@ from images.tempest.run_tempest import facts, leftovers
 from images.tempest.run_tempest.api import Cloud, CloudError, Login
 from images.tempest.run_tempest.facts import Compute, External, Facts
 
-OURS, TEMPEST = "stackwright-validate-x", "tempest-TokensTest-1"
+OURS, TEMPEST = "swvalid-x", "tempest-TokensTest-1"
 
 
 class Served(ThreadingHTTPServer):
