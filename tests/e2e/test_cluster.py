@@ -70,8 +70,8 @@ def test_pods_reach_the_spare_network_and_nobody_there_reaches_the_node(cluster:
     # This machine is in the network as a server with a floating IP would be.
     with socket.create_server((spare.host, 0)) as listening:
         listening.settimeout(30)
-        port = str(listening.getsockname()[1])
-        with subprocess.Popen(kubectl.command("exec", "asker", "--", "nc", "-w", "5", spare.host, port)):
+        url = f"http://{spare.host}:{listening.getsockname()[1]}/"
+        with subprocess.Popen(kubectl.command("exec", "asker", "--", "wget", "-qO-", url)):
             connection, (asker, _) = listening.accept()
             connection.close()
     assert asker == way
