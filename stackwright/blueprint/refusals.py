@@ -1,6 +1,6 @@
 """Everything that is refused in a resource: at admission, in the reconcile, and by `check`. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from stackwright.api.base import CustomResource
@@ -22,6 +22,11 @@ from stackwright.blueprint.spec_memory import SpecMemory
 
 _memory = SpecMemory[tuple[str, str]]()
 _of_values = SpecMemory[tuple[str, str]]()
+
+
+def describe(found: Iterable[tuple[str, str]]) -> str:
+    """Return all that is refused as one message; "" if nothing is."""
+    return "; ".join(f"{path}: {sentence}" for path, sentence in found)
 
 
 def problems(

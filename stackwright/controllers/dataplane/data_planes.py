@@ -18,6 +18,7 @@ from stackwright.api.dataplane import (
 )
 from stackwright.api.forms import LONGEST_NAME, OBJECT_NAME
 from stackwright.api.node_sections import DeployStrategy
+from stackwright.blueprint import refusals
 from stackwright.blueprint.dataplane import name_lengths
 from stackwright.kube import conditions
 from stackwright.kube.controller import Context, Controller
@@ -65,7 +66,7 @@ def _refuse_names(resource: OpenStackDataPlane) -> None:
             if len(name) > LONGEST_NAME or not re.search(OBJECT_NAME, name):
                 message = f'spec.{field}: "{name[:LONGEST_NAME]}" cannot be a name: {WRONG_NAME}'
                 raise Blocked(message, reason="InvalidInput", condition=DEPLOYMENT_READY)
-    if found := "; ".join(f"{path}: {sentence}" for path, sentence in name_lengths.problems(resource)):
+    if found := refusals.describe(name_lengths.problems(resource)):
         raise Blocked(found, reason="InvalidInput", condition=DEPLOYMENT_READY)
 
 

@@ -48,7 +48,7 @@ class Prepared:
 
 def refuse_values(resource: CustomResource) -> Wait | None:
     """Return what no pod that runs Ansible could have: a webhook refuses that, but may have been down."""
-    found = "; ".join(f"{path}: {sentence}" for path, sentence in refusals.of_values(resource))
+    found = refusals.describe(refusals.of_values(resource))
     if not found:
         return None
     message = f"{resource.kind.name} {resource.metadata.name}: {found}"

@@ -83,7 +83,7 @@ def prepare(service: NodeService, resource: NodeServiceResource, sight: Sight, a
 def refuse_own(service: NodeService, resource: NodeServiceResource, around: Surroundings) -> Wait | None:
     """Return what the service would not start with: a webhook refuses that, but may have been down."""
     problems = (*refusals.of_values(resource), *snippets.problems(service, resource, around.images))
-    found = "; ".join(f"{path}: {sentence}" for path, sentence in problems)
+    found = refusals.describe(problems)
     return Wait("InvalidInput", found, INPUT_READY, ends=Ends.BY_USER) if found else None
 
 

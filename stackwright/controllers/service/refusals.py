@@ -30,8 +30,7 @@ def refuse_problems(service: Service[C, F], resource: C, look: Look, environment
         *_in_secrets(service, resource, look, environment),
     )
     if found:
-        message = "; ".join(f"{path}: {sentence}" for path, sentence in found)
-        raise Blocked(message, reason="InvalidInput", condition=declared(resource, "InputReady"))
+        raise Blocked(refusals.describe(found), reason="InvalidInput", condition=declared(resource, "InputReady"))
 
 
 def _in_secrets(service: Service[C, F], resource: C, look: Look, environment: Environment) -> Iterable[tuple[str, str]]:

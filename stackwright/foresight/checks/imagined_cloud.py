@@ -202,7 +202,7 @@ def wrong_with(blueprint: Service[Any, Any], resource: CustomResource, image: Co
         *database_names.problems(resource, lambda _: None),
         *refusals.problems(blueprint, resource, _some_world, image),
     )
-    return "; ".join(f"{path}: {sentence}" for path, sentence in found)
+    return refusals.describe(found)
 
 
 def _some_world(kind: type[R], name: str, *, namespace: str = "") -> R | None:  # noqa: ARG001  the form of `Look`
