@@ -7,26 +7,20 @@ run, $FUZZ_OPERATIONS and $FUZZ_SECONDS make it longer.
 import asyncio
 import os
 import secrets
-import socket
-import time
 from collections import Counter
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from stackwright.kube.builtin import Secret, StorageClass
 from stackwright.kube.client import Client
-from stackwright.kube.errors import Invalid
-from stackwright.kube.pace import SILENCE
 from stackwright.local.apiserver.server import ApiServer
-from stackwright.services.keystone.kinds import KeystoneAPI
-from stackwright.simulator import Script, simulated, storage_class
+from stackwright.simulator import Script, simulated
 from tests.chaos.fuzzing import watched
 from tests.chaos.fuzzing.fuzzer import Fuzzer
-from tests.chaos.fuzzing.operator import EVERY_SECONDS, NAME
-from tests.chaos.fuzzing.watched import Operator
+from tests.chaos.fuzzing.operator import NAME
+from tests.chaos.fuzzing.scene import SETTLING, asked, free_port, settled, surroundings
 from tests.functional.conftest import (
     kubernetes,
     private_apiserver,
@@ -34,72 +28,17 @@ from tests.functional.conftest import (
     private_namespace,
     second_apiserver,
 )
-from tests.functional.crds.samples import LEAST
-from tests.functional.definitions import defined
 
 __all__ = ["kubernetes", "private_apiserver", "private_client", "private_namespace", "second_apiserver"]
 
 OPERATIONS = int(os.environ.get("FUZZ_OPERATIONS", "1500"))
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "240"))
-# How long the operator may work on what was written at last.
-SETTLING = 120.0
-# For how long nothing may happen before that is the end of its work.
-CALM = SILENCE + 2.0
 # For how long it is watched then, in seconds, and how many passes a controller may end in that time for each of its
 # resources: what cannot be watched is looked at again, and what fails is tried again with growing pauses.
 WINDOW = 30.0
 PASSES = 5
 MEGABYTES = 400
 RECONCILES = "controller_runtime_reconcile_total"
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
-async def surroundings(client: Client, namespace: str) -> None:
-    """Make what resources refer to, some of it as it should not be."""
-    await defined(client)
-    for name in ("local", "openstack"):
-        await client.apply(StorageClass, storage_class(name))
-    keys = ("AdminPassword", "GlancePassword", "PlacementPassword", "BarbicanPassword", "BarbicanSimpleCryptoKEK")
-    good, bad = dict.fromkeys(keys, "wonderland"), dict.fromkeys(keys, " ends in a newline\n")
-    for name, content in (("osp-secret", good), ("other", bad), ("keystone", {})):
-        body = {"metadata": {"name": name, "namespace": namespace}, "stringData": content}
-        await client.apply(Secret, body, field_manager="user")
-
-
-async def asked(client: Client, namespace: str) -> None:
-    """Wait until the API server asks the operator's webhooks, which alone refuse a broken snippet."""
-    spec = {**LEAST["KeystoneAPI"], "customServiceConfig": "no section here"}
-    body = {"metadata": {"name": "asked", "namespace": namespace}, "spec": spec}
-    async with asyncio.timeout(60.0):
-        while True:
-            try:
-                await client.apply(KeystoneAPI, body, dry_run=True)
-            except Invalid:
-                return
-            await asyncio.sleep(0.2)  # What the API server has read of its own objects cannot be watched.
-
-
-async def settled(operator: Operator, audit: Path) -> float | None:
-    """Wait until no controller has anything to do, or has written; return after how many seconds, None for never.
-
-    A status that was put off stands in no queue, and writing it may wake others. So it is the server that says whether
-    anything was written for longer than the longest pause.
-    """
-    began, calm = time.monotonic(), 0.0
-    while calm < CALM or watched.writes(audit, NAME, (datetime.now(UTC) - timedelta(seconds=CALM)).isoformat()):
-        await operator.until(lambda: True, "it lives", 1.0)
-        await asyncio.sleep(EVERY_SECONDS)  # A file cannot be watched with the standard library.
-        depth = sum(operator.counted("workqueue_depth").values())
-        working = sum(operator.counted("controller_runtime_active_workers").values())
-        calm = calm + EVERY_SECONDS if depth == working == 0 else 0.0
-        if time.monotonic() > began + SETTLING:
-            return None
-    return time.monotonic() - began
 
 
 @pytest.mark.parametrize("webhooks", [pytest.param(True, id="webhooks-on"), pytest.param(False, id="webhooks-off")])

@@ -81,6 +81,20 @@ def test_the_extensions_of_the_network_are_named() -> None:
     assert read["network"]["public_network_id"] == "n-1"
 
 
+@pytest.mark.parametrize(
+    ("networks", "pools", "found"),
+    [
+        ([{"name": "outside"}], [{"name": "projects"}], ("auto-allocated-topology", "router")),
+        ([{"name": "outside"}], [], ("router",)),
+        ([], [{"name": "projects"}], ("router",)),
+    ],
+)
+def test_networks_that_neutron_makes_itself_need_a_default_network_and_pool(
+    networks: list[Any], pools: list[Any], found: tuple[str, ...]
+) -> None:
+    assert facts.usable(["router", "auto-allocated-topology"], networks, pools) == found
+
+
 def test_endpoints_are_all_of_one_interface() -> None:
     read = conf(Facts(services=ALL, computes=FAKE))
     sections = ("compute", "image", "network", "volume", "object-storage")

@@ -1,0 +1,73 @@
+"""What an operator under test meets, and the end of its work."""
+
+import asyncio
+import socket
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from stackwright.kube.builtin import Secret, StorageClass
+from stackwright.kube.client import Client
+from stackwright.kube.errors import Invalid
+from stackwright.kube.pace import SILENCE
+from stackwright.services.keystone.kinds import KeystoneAPI
+from stackwright.simulator import storage_class
+from tests.chaos.fuzzing import watched
+from tests.chaos.fuzzing.operator import EVERY_SECONDS, NAME
+from tests.chaos.fuzzing.watched import Operator
+from tests.functional.crds.samples import LEAST
+from tests.functional.definitions import defined
+
+# How long the operator may work on what was written at last.
+SETTLING = 120.0
+# For how long nothing may happen before that is the end of its work.
+CALM = SILENCE + 2.0
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+async def surroundings(client: Client, namespace: str) -> None:
+    """Make what resources refer to, some of it as it should not be."""
+    await defined(client)
+    for name in ("local", "openstack"):
+        await client.apply(StorageClass, storage_class(name))
+    keys = ("AdminPassword", "GlancePassword", "PlacementPassword", "BarbicanPassword", "BarbicanSimpleCryptoKEK")
+    good, bad = dict.fromkeys(keys, "wonderland"), dict.fromkeys(keys, " ends in a newline\n")
+    for name, content in (("osp-secret", good), ("other", bad), ("keystone", {})):
+        body = {"metadata": {"name": name, "namespace": namespace}, "stringData": content}
+        await client.apply(Secret, body, field_manager="user")
+
+
+async def asked(client: Client, namespace: str) -> None:
+    """Wait until the API server asks the operator's webhooks, which alone refuse a broken snippet."""
+    spec = {**LEAST["KeystoneAPI"], "customServiceConfig": "no section here"}
+    body = {"metadata": {"name": "asked", "namespace": namespace}, "spec": spec}
+    async with asyncio.timeout(60.0):
+        while True:
+            try:
+                await client.apply(KeystoneAPI, body, dry_run=True)
+            except Invalid:
+                return
+            await asyncio.sleep(0.2)  # What the API server has read of its own objects cannot be watched.
+
+
+async def settled(operator: Operator, audit: Path) -> float | None:
+    """Wait until no controller has anything to do, or has written; return after how many seconds, None for never.
+
+    A status that was put off stands in no queue, and writing it may wake others. So it is the server that says whether
+    anything was written for longer than the longest pause.
+    """
+    began, calm = time.monotonic(), 0.0
+    while calm < CALM or watched.writes(audit, NAME, (datetime.now(UTC) - timedelta(seconds=CALM)).isoformat()):
+        await operator.until(lambda: True, "it lives", 1.0)
+        await asyncio.sleep(EVERY_SECONDS)  # A file cannot be watched with the standard library.
+        depth = sum(operator.counted("workqueue_depth").values())
+        working = sum(operator.counted("controller_runtime_active_workers").values())
+        calm = calm + EVERY_SECONDS if depth == working == 0 else 0.0
+        if time.monotonic() > began + SETTLING:
+            return None
+    return time.monotonic() - began
