@@ -22,6 +22,7 @@ import openstack
 
 DISK = Path(__file__).parent / "guest.qcow2"
 NAME, INSIDE, OUTSIDE, ROUTER, GROUP, SMALL = "first", "inside", "outside", "way-out", "open", "tiny"
+POOL = "projects"
 PORTS = (22, 80)
 # What Neutron calls a machine that OVN knows.
 CONTROLLER = "OVN Controller agent"
@@ -40,7 +41,7 @@ def connect_networks(cloud: Any) -> Any:
     outside = network.find_network(OUTSIDE)
     if outside is None:
         physical = {"provider:network_type": "flat", "provider:physical_network": "datacentre"}
-        outside = network.create_network(name=OUTSIDE, is_router_external=True, **physical)
+        outside = network.create_network(name=OUTSIDE, is_router_external=True, is_default=True, **physical)
     if network.find_subnet(OUTSIDE) is None:
         network.create_subnet(
             name=OUTSIDE,
@@ -50,6 +51,11 @@ def connect_networks(cloud: Any) -> Any:
             cidr=os.environ["SPARE_RANGE"],
             gateway_ip=os.environ["SPARE_HOST"],
             allocation_pools=[{"start": os.environ["SPARE_FIRST"], "end": os.environ["SPARE_LAST"]}],
+        )
+    if network.find_subnet_pool(POOL) is None:
+        # From it and the network outside Neutron makes networks for projects that have none (--nic auto).
+        network.create_subnet_pool(
+            name=POOL, prefixes=["192.168.128.0/17"], default_prefix_length=26, is_shared=True, is_default=True
         )
     inside = network.find_network(INSIDE) or network.create_network(name=INSIDE)
     subnet = network.find_subnet(INSIDE) or network.create_subnet(

@@ -1,6 +1,6 @@
 """What a cloud has: read from its APIs, so that Tempest is told what it can try."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,9 @@ from .api import Cloud, CloudError, NotFound
 
 # Nova's word for a compute that only pretends to run servers.
 PRETENDS = "fake"
+# The extension by which Neutron makes a network for who names none. It is always there; it works only if there are an
+# external network and a pool of addresses that are the default.
+AUTOMATIC = "auto-allocated-topology"
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,15 @@ def _network(cloud: Cloud, path: str) -> Any:
 
 
 def _extensions(cloud: Cloud) -> tuple[str, ...]:
-    return tuple(sorted(str(entry["alias"]) for entry in _network(cloud, "/extensions").get("extensions") or ()))
+    names = [str(entry["alias"]) for entry in _network(cloud, "/extensions").get("extensions") or ()]
+    networks = _network(cloud, "/networks?router:external=true&is_default=true").get("networks") or ()
+    pools = _network(cloud, "/subnetpools?is_default=true").get("subnetpools") or ()
+    return usable(names, networks, pools)
+
+
+def usable(names: Iterable[str], networks: Sequence[Any], pools: Sequence[Any]) -> tuple[str, ...]:
+    """Return the extensions that can do something, with these external networks and pools as default. Pure."""
+    return tuple(sorted(name for name in names if name != AUTOMATIC or (networks and pools)))
 
 
 def _external(cloud: Cloud, wanted: str) -> External | None:
