@@ -347,19 +347,21 @@ def test_a_server_that_is_too_busy_to_answer_keeps_its_clients_for_a_while(serve
     assert not answers.take(left, 24.0).serves, "this is an answer"
 
 
+@pytest.mark.parametrize("table", ["global_priv", "proc"])
 def test_a_server_is_asked_for_its_own_tables_after_its_status(
-    server: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str
 ) -> None:
+    missing = MISSING.strip().replace("global_priv", table)
     # A client that answers the first statement and fails at the second one, as the real one does.
     program = tmp_path / "mariadb"
     program.write_text(
         "#!/bin/sh\nread status; read tables\nprintf 'wsrep_ready\\tON\\nwsrep_local_state\\t4\\n'\n"
-        f'case "$tables" in *mysql.global_priv*) echo "{MISSING[:-1]}" >&2; exit 1;; esac\n'
+        f'case "$tables" in *"mysql.{table} "*) echo "{missing}" >&2; exit 1;; esac\n'
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     status = server.Server(tmp_path, "db-galera-0", run=tmp_path).status()
-    assert (status.ready, status.state, status.broken) == (True, 4, "Table 'mysql.global_priv' doesn't exist")
+    assert (status.ready, status.state, status.broken) == (True, 4, f"Table 'mysql.{table}' doesn't exist")
 
 
 def test_marks_and_members_survive(server: ModuleType, tmp_path: Path) -> None:

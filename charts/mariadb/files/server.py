@@ -23,8 +23,11 @@ STATUS = (
     " ('WSREP_READY','WSREP_LOCAL_STATE','WSREP_CLUSTER_STATUS','WSREP_INCOMING_ADDRESSES','WSREP_CLUSTER_STATE_UUID')"
 )
 # The tables by which the server knows who may do what. It keeps that in memory, so it goes on without them until its
-# next start, which then fails.
-SYSTEM_TABLES = ("global_priv", "db", "tables_priv", "columns_priv", "procs_priv", "proxies_priv", "roles_mapping")
+# next start, which then fails. After them those of what a schema has besides tables.
+SYSTEM_TABLES = (
+    *("global_priv", "db", "tables_priv", "columns_priv", "procs_priv", "proxies_priv", "roles_mapping"),
+    *("proc", "event", "func", "plugin", "servers"),
+)
 TABLES = " UNION ALL ".join(f"(SELECT 1 FROM mysql.{table} LIMIT 1)" for table in SYSTEM_TABLES)  # noqa: S608  our own
 # What the server says of a table or schema that is not there, or that it cannot read: not that it is busy, or that it
 # waits for the other nodes.
