@@ -20,7 +20,7 @@ from stackwright.simulator import Script, simulated
 from tests.chaos.fuzzing import watched
 from tests.chaos.fuzzing.fuzzer import Fuzzer
 from tests.chaos.fuzzing.operator import NAME
-from tests.chaos.fuzzing.scene import SETTLING, asked, free_port, settled, surroundings
+from tests.chaos.fuzzing.scene import SETTLING, asked, settled, surroundings
 from tests.functional.conftest import (
     kubernetes,
     private_apiserver,
@@ -28,6 +28,7 @@ from tests.functional.conftest import (
     private_namespace,
     second_apiserver,
 )
+from tests.ports import free_port
 
 __all__ = ["kubernetes", "private_apiserver", "private_client", "private_namespace", "second_apiserver"]
 

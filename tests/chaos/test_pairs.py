@@ -35,7 +35,7 @@ from stackwright.local.apiserver.server import ApiServer
 from stackwright.simulator import Script, simulated
 from tests.chaos.fuzzing import watched
 from tests.chaos.fuzzing.operator import NAME
-from tests.chaos.fuzzing.scene import asked, free_port, settled, surroundings
+from tests.chaos.fuzzing.scene import asked, settled, surroundings
 from tests.functional.conftest import (
     kubernetes,
     private_apiserver,
@@ -45,6 +45,7 @@ from tests.functional.conftest import (
 )
 from tests.functional.crds.samples import KINDS, LEAST
 from tests.functional.services.rows import rows
+from tests.ports import free_port
 
 __all__ = ["kubernetes", "private_apiserver", "private_client", "private_namespace", "second_apiserver"]
 

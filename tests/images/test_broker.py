@@ -1,6 +1,5 @@
 """The broker of the image that was built takes a new password of its default user from its definitions."""
 
-import socket
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +8,7 @@ from stackwright.kube.resource import ObjectMeta
 from stackwright.services.rabbitmq import configuration
 from stackwright.services.rabbitmq.kinds import RabbitMq
 from tests.images.built import Built, container, why_not_built
+from tests.ports import free_ports
 
 BROKER = RabbitMq(metadata=ObjectMeta(name="mq", namespace="openstack"))
 HOME = "/tmp/broker"
@@ -33,14 +33,6 @@ def rabbitmq() -> Iterator[Built]:
         pytest.skip(reason)
     with container("rabbitmq") as made:
         yield made
-
-
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [int(found.getsockname()[1]) for found in sockets]
-    for found in sockets:
-        found.close()
-    return ports
 
 
 def test_a_broker_gives_its_default_user_the_password_of_its_definitions(rabbitmq: Built) -> None:

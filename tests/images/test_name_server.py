@@ -1,6 +1,5 @@
 """The name server of the image that was built: it serves what the operator writes, and learns of changes as it runs."""
 
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from stackwright.services.dnsmasq.kinds import DNSMasq, DNSMasqOption, DNSMasqSp
 from stackwright.services.dnsmasq.service import DNSMasqFacts, Names
 from tests.images.built import Answer, Built, container, why_not_built
 from tests.images.resolver import AAAA, NO_SUCH_NAME, PTR, REFUSED, A, Reply, ask, reverse
+from tests.ports import free_port
 
 # Ends the server as Kubernetes does, when the test is done with it.
 SCRIPT = """\
@@ -43,11 +43,6 @@ def image() -> Iterator[Built]:
         pytest.skip(reason)
     with container("dnsmasq") as made:
         yield made
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])
 
 
 class Pod:

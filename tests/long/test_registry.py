@@ -6,7 +6,6 @@ import io
 import json
 import os
 import signal
-import socket
 import subprocess
 import tarfile
 import time
@@ -37,6 +36,7 @@ from tests.fakes import registry as fake
 from tests.functional.packing import packed
 from tests.images.built import why_not_built
 from tests.long.machines import ssh
+from tests.ports import free_port
 
 CHART = ROOT / "tests" / "functional" / "charts" / "small"
 IMAGE = "memcached"
@@ -77,12 +77,6 @@ def answers(place: str) -> bool:
 
 def fetch(place: str, path: str) -> Any:
     return json.loads(ask(place, path)[1])
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 async def put_chart(place: str, repository: str, package: bytes) -> str:

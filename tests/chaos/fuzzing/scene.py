@@ -1,7 +1,6 @@
 """What an operator under test meets, and the end of its work."""
 
 import asyncio
-import socket
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,12 +21,6 @@ from tests.functional.definitions import defined
 SETTLING = 120.0
 # For how long nothing may happen before that is the end of its work.
 CALM = SILENCE + 2.0
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 async def surroundings(client: Client, namespace: str) -> None:

@@ -1,14 +1,14 @@
-"""What Teapot checks of others: a login to a broker must not be called like a cup."""
+"""What Teapot checks of others: no entry of the catalog may be called like a cup."""
 
-from stackwright.api.rabbitmq import TransportURL
+from stackwright.api.keystone import KeystoneService
 from stackwright.kube.admission.checks import FieldError, Objections
 
 
-def check_login(old: TransportURL | None, new: TransportURL, known: object) -> Objections:
-    """Refuse a login that would be taken for a cup."""
+def check_entry(old: KeystoneService | None, new: KeystoneService, known: object) -> Objections:
+    """Refuse an entry that would be taken for a cup."""
     if new.metadata.name.endswith("-cup"):
         return Objections(errors=(FieldError("metadata.name", "ends like a cup of Teapot; choose another name"),))
     return Objections()
 
 
-CHECKS = {TransportURL: check_login}
+CHECKS = {KeystoneService: check_entry}

@@ -1,19 +1,20 @@
 """Teapot makes tea: an API, and cells that brew. A small Nova, in the words in which Nova will be said."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from stackwright.api.base import JsonObject
 from stackwright.blueprint import apis, ini, oslo
 from stackwright.blueprint.configuration import oslo_files
 from stackwright.blueprint.facts import Facts
-from stackwright.blueprint.needs import Cache, CatalogEntry, Database, Each, Given, Login, Messaging
+from stackwright.blueprint.needs import Cache, CatalogEntry, Database, Each, Given, Login, Messaging, OutsideBroker
 from stackwright.blueprint.needs.broker import BrokerFacts
 from stackwright.blueprint.needs.cache import CacheFacts
 from stackwright.blueprint.needs.database import DatabaseFacts
 from stackwright.blueprint.needs.given import GIVEN_BROKER, GIVEN_DATABASE, broker_secret, database_secret
 from stackwright.blueprint.needs.login import IdentityFacts
+from stackwright.blueprint.needs.outside_broker import OutsideFacts
 from stackwright.blueprint.service import Component, ConfigFile, Endpoint, Export, Job, Service
 from stackwright.blueprint.workloads import Host
 from stackwright.kube.plan import Wait
@@ -35,6 +36,7 @@ class TeapotFacts(Facts):
     # By the name of the cell.
     cell_databases: Mapping[str, DatabaseFacts] = field(default_factory=dict)
     cell_brokers: Mapping[str, BrokerFacts] = field(default_factory=dict)
+    outside_brokers: Mapping[str, OutsideFacts] = field(default_factory=dict)
 
 
 def cell_name(cell: str, resource: TeapotAPI) -> str:
@@ -42,8 +44,8 @@ def cell_name(cell: str, resource: TeapotAPI) -> str:
     return f"{resource.metadata.name}-{cell}"
 
 
-def cell_needs(resource: TeapotAPI) -> Iterator[Database | Messaging]:
-    """Yield a database and a broker for each cell."""
+def cell_needs(resource: TeapotAPI) -> Iterator[Database | Messaging | OutsideBroker]:
+    """Yield a database and a broker for each cell, the broker also as machines outside reach it."""
     for cell in sorted(resource.spec.cells):
         named = partial(cell_name, cell)
         yield Database(
@@ -54,7 +56,9 @@ def cell_needs(resource: TeapotAPI) -> Iterator[Database | Messaging]:
             database=named,
             usual_account=named,
         )
-        yield Messaging(name="cell_brokers", key=cell, bus=f"cells.{cell}.messagingBus", url=named)
+        broker = Messaging(name="cell_brokers", key=cell, bus=f"cells.{cell}.messagingBus", url=named)
+        yield broker
+        yield OutsideBroker(name="outside_brokers", key=cell, broker=broker)
 
 
 def files(resource: TeapotAPI, facts: TeapotFacts) -> tuple[ConfigFile, ...]:
@@ -101,7 +105,9 @@ def exports(resource: TeapotAPI, facts: TeapotFacts) -> Iterator[Export]:
         connections = {**database_secret(facts.cell_databases[cell]), **broker_secret(facts.cell_brokers[cell])}
         name = cell_name(cell, resource)
         yield Export(name, connections, readers=(("TeapotCell", name),))
-        yield Export(f"{name}-pourer-config", {"01-teapot.conf": ini.render(oslo.messaging(facts.cell_brokers[cell]))})
+        if url := facts.outside_brokers[cell].transport_url:
+            reached = oslo.messaging(replace(facts.cell_brokers[cell], transport_url=url))
+            yield Export(f"{name}-pourer-config", {"01-teapot.conf": ini.render(reached)})
 
 
 def children(resource: TeapotAPI, facts: TeapotFacts) -> Iterator[Child | Wait]:
@@ -136,7 +142,7 @@ API = Service(
         Database(),
         Login(),
         CatalogEntry(type="tea", description="Tea for everybody", path="/v1"),
-        Each((Database, Messaging), cell_needs),
+        Each((Database, Messaging, OutsideBroker), cell_needs),
     ),
     endpoints=(Endpoint(port=PORT),),
     components=(apis.api(PORT, "/", serve, files),),

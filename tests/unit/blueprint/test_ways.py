@@ -11,6 +11,7 @@ import yaml
 
 from stackwright.blueprint.dataplane import ways
 from stackwright.blueprint.dataplane.ways import Way
+from tests.ports import free_port
 
 
 @pytest.fixture
@@ -31,12 +32,6 @@ def deaf() -> Iterator[int]:
             client.setblocking(False)
             client.connect_ex(found.getsockname())
         yield found.getsockname()[1]
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def test_each_way_is_tried_and_the_closed_ones_are_named(listener: socket.socket, deaf: int) -> None:
