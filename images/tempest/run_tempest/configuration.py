@@ -161,8 +161,16 @@ def _compute(facts: Facts, made: Made) -> dict[str, str]:
         "flavor_ref": made.flavors[0],
         "flavor_ref_alt": made.flavors[1],
         "min_compute_nodes": str(max(1, len(facts.computes))),
+        **_migration(facts.hosts),
         **_microversions(facts.compute.oldest, facts.compute.newest),
     }
+
+
+def _migration(hosts: tuple[str, ...]) -> dict[str, str]:
+    """Return from where to where some tests move a server."""
+    if len(hosts) < 2:
+        return {}
+    return {"migration_source_host": hosts[0], "migration_dest_host": hosts[1]}
 
 
 def _microversions(oldest: str, newest: str) -> dict[str, str]:
@@ -182,6 +190,10 @@ def _compute_features(facts: Facts) -> dict[str, str]:
         "snapshot": _flag(facts.real),
         "shelve": _flag(facts.real),
         "vnc_console": _flag(facts.real),
+        "shelve_migrate": _flag(several and facts.real),
+        # What libvirt can do, and every Nova of the last years.
+        "stable_rescue": _flag(facts.real),
+        "hostname_fqdn_sanitization": _flag(facts.real),
     }
 
 

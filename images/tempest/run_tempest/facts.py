@@ -20,6 +20,8 @@ class Compute:
     name: str
     kind: str
     """The type of its hypervisor, in Nova's word."""
+    host: str = ""
+    """What Nova calls the machine, where that differs from the hypervisor's name."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,13 @@ class Facts:
     @property
     def real(self) -> bool:
         """Whether servers really run: on one compute at least that does not pretend."""
-        return any(compute.kind.lower() != PRETENDS for compute in self.computes)
+        return bool(self.hosts)
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The machines on which servers really run."""
+        real = (compute for compute in self.computes if compute.kind.lower() != PRETENDS)
+        return tuple(compute.host or compute.name for compute in real)
 
 
 def read(cloud: Cloud, external: str = "") -> Facts:
@@ -99,7 +107,11 @@ def newest_of(answer: Any) -> Versions:
 def _computes(cloud: Cloud) -> tuple[Compute, ...]:
     listed = cloud.get("compute", "/os-hypervisors/detail").get("hypervisors") or ()
     return tuple(
-        Compute(str(entry.get("hypervisor_hostname", "")), str(entry.get("hypervisor_type", "")))
+        Compute(
+            str(entry.get("hypervisor_hostname", "")),
+            str(entry.get("hypervisor_type", "")),
+            str((entry.get("service") or {}).get("host", "")),
+        )
         for entry in listed
         if entry.get("state") == "up" and entry.get("status") == "enabled"
     )

@@ -60,8 +60,16 @@ def test_two_real_computes_with_a_way_in_are_tried_in_full() -> None:
     assert read["compute"]["min_compute_nodes"] == "2"
     features = read["compute-feature-enabled"]
     assert [features[name] for name in ("snapshot", "resize", "cold_migration", "live_migration")] == ["true"] * 4
+    assert (features["stable_rescue"], features["shelve_migrate"]) == ("true", "true")
     assert configuration.notes(found, Wanted()) == []
     assert conf(found, Wanted(login=False))["validation"]["run_validation"] == "false"
+
+
+def test_servers_are_moved_between_machines_that_run_them() -> None:
+    mixed = (*FAKE, Compute("node-0.example.org", "QEMU", "node-0"), Compute("node-1", "QEMU"))
+    read = conf(Facts(services=ALL, computes=mixed, external=OUTSIDE))["compute"]
+    assert (read["migration_source_host"], read["migration_dest_host"]) == ("node-0", "node-1")
+    assert "migration_source_host" not in conf(Facts(services=ALL, computes=mixed[:2], external=OUTSIDE))["compute"]
 
 
 def test_without_an_external_network_there_are_no_floating_ips() -> None:
