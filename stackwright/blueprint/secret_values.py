@@ -59,6 +59,18 @@ def read_value(
     return value
 
 
+def read_database_password(secret: Secret | None, name: str, key: str, condition: str) -> str | Wait:
+    """Return the password of a user of a database, or a wait for one that clients can log in with.
+
+    The client library of all services sends Latin-1, and the server keeps UTF-8: they differ beyond ASCII.
+    """
+    value = read_value(secret, name, key, condition)
+    if isinstance(value, Wait) or value.isascii():
+        return value
+    message = f"Secret {name}: the value of the key {key} has characters beyond ASCII; choose another password"
+    return Wait("SecretInvalid", message, condition, ends=Ends.BY_USER)
+
+
 def texts_of(secret: Secret) -> dict[str, str]:
     """Return all that stands in a Secret, by key; "" for what is no text."""
     return {key: text_of(secret, key) or "" for key in secret.data}

@@ -316,6 +316,11 @@ async def sale(_step: Sell, market: Market) -> None:
         group.create_task(_refuse())
 
 
+@external(of=Fruit, read=look, decide=sell_all)
+async def gift(_step: Sell, market: Market) -> None:
+    """Take the fruit to the market, where it stays."""
+
+
 async def _refuse() -> None:
     raise Blocked("Nobody wants it; lower the price", reason="TooDear")
 
@@ -344,6 +349,19 @@ async def test_a_world_that_does_not_answer_shows_in_the_status(client: Client, 
 async def test_an_error_out_of_a_group_is_told_as_what_it_is(client: Client, namespace: str) -> None:
     shown = await told(client, namespace, sale, Market())
     assert condition(shown, "SoldReady") == ("False", "TooDear", "Nobody wants it; lower the price")
+
+
+@pytest.mark.usefixtures("kinds")
+async def test_a_step_that_has_no_effect_is_told(client: Client, namespace: str) -> None:
+    async with running(one(client, gift.controller(lambda _context: Market()), namespace)):
+        apple = await put(client, Fruit, "apple", namespace, {})
+        shown = await until(
+            client, apple, lambda seen: answered(seen) and condition(seen, "SoldReady")[1] == "NoEffect"
+        )
+    assert condition(shown, "SoldReady") == ("False", "NoEffect", "Selling: was done 4 times, and had no effect")
+    ready = find(shown.status.conditions, "Ready")
+    assert ready is not None
+    assert ready.severity == "Error"
 
 
 @pytest.mark.usefixtures("kinds")

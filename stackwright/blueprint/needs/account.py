@@ -10,7 +10,7 @@ from stackwright.api.mariadb import DATABASE_LABEL, PORT, SERVER_LABEL, MariaDBA
 from stackwright.blueprint.needs.database import DATABASE, PASSWORD, DatabaseFacts
 from stackwright.blueprint.needs.need import Need, Places, Resolved
 from stackwright.blueprint.providers import Sight
-from stackwright.blueprint.secret_values import read_value
+from stackwright.blueprint.secret_values import read_database_password
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Ends, Wait
 
@@ -51,7 +51,7 @@ class Account(Need):
         if not account.status.currentSecret or database is None:
             return self._wait("AccountNotReady", f"MariaDBAccount {name} is not ready yet")
         secret = account.spec.secret
-        password = read_value(sight(Secret, secret), secret, PASSWORD, self.condition)
+        password = read_database_password(sight(Secret, secret), secret, PASSWORD, self.condition)
         if isinstance(password, Wait):
             return Resolved(ready=False, waits=(password,))
         server = database.metadata.labels.get(SERVER_LABEL, "")

@@ -31,7 +31,7 @@ from stackwright.blueprint.digests import digest
 from stackwright.blueprint.needs.need import KEEP, MAKE, Imagination, Need, Places, Provision, Resolved, Retirement
 from stackwright.blueprint.passwords import NewSecret
 from stackwright.blueprint.providers import Provider, Sight
-from stackwright.blueprint.secret_values import read_value
+from stackwright.blueprint.secret_values import read_database_password
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Ends, Wait
 from stackwright.kube.shapes.belonging import made_for, maker_of, not_anothers
@@ -197,7 +197,7 @@ class Database(Need):
     ) -> DatabaseFacts | None:
         """Return how to log in, once schema and account were made; that they cannot be seen now changes nothing."""
         # What is wrong with it, its account says.
-        password = read_value(secret, secret.metadata.name, PASSWORD, "")
+        password = read_database_password(secret, secret.metadata.name, PASSWORD, "")
         at: DatabaseServer | None = server.offer
         if at is None or not at.hostname or isinstance(password, Wait):
             return None
@@ -218,7 +218,7 @@ class Database(Need):
         if at is None or not at.started:
             wait = self._missing(server) if at is None else Wait("MariaDBServerNotReady", server.why, self.made)
             return Resolved(ready=False, waits=(wait,))
-        password = read_value(secret, secret_name, PASSWORD, self.login)
+        password = read_database_password(secret, secret_name, PASSWORD, self.login)
         if isinstance(password, Wait):
             return Resolved(ready=False, waits=(password,))
         schema, user = names.schema(self.database(resource)), names.database_user(self.account_of(resource))

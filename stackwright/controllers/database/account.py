@@ -19,7 +19,7 @@ from stackwright.api.mariadb import (
 )
 from stackwright.blueprint import tls
 from stackwright.blueprint.needs.database import PASSWORD
-from stackwright.blueprint.secret_values import read_value
+from stackwright.blueprint.secret_values import read_database_password
 from stackwright.controllers.absent_servers import Absent
 from stackwright.controllers.database import marks
 from stackwright.controllers.database.marks import UNKEPT, Holding
@@ -126,7 +126,7 @@ def _inputs(account: MariaDBAccount, look: Looker, foreign: Blocked | None) -> S
     label = account.metadata.labels.get(DATABASE_LABEL, "")
     database = look(MariaDBDatabase, label) if label else None
     name = _server_name(account, database)
-    secret = read_value(look(Secret, account.spec.secret), account.spec.secret, PASSWORD, ACCOUNT_READY)
+    secret = read_database_password(look(Secret, account.spec.secret), account.spec.secret, PASSWORD, ACCOUNT_READY)
     if not name:
         return Seen(None, waits=() if database or not label else (_missing(label, SERVER_READY),))
     server = find_server(name, look)

@@ -6,7 +6,7 @@ from stackwright.adapters.errors import AdapterError
 from stackwright.adapters.mariadb import Connect, MariaDB, ServerLogin
 from stackwright.adapters.mariadb_marks import Thing
 from stackwright.api.mariadb import PORT
-from stackwright.blueprint.secret_values import read_value
+from stackwright.blueprint.secret_values import read_database_password, read_value
 from stackwright.controllers import ownership
 from stackwright.controllers.absent_servers import Absent, explained
 from stackwright.controllers.database.marks import Holding
@@ -104,7 +104,7 @@ def _login(galera: Galera, look: Looker) -> Server | Absent:
     else:
         source, key = root_secret(galera)
     secret = look(Secret, source)
-    password = read_value(secret, source, key, SERVER_READY)
+    password = read_database_password(secret, source, key, SERVER_READY)
     user = ROOT if external is None else read_value(secret, source, "username", SERVER_READY)
     for value in (password, user):
         if isinstance(value, Wait):

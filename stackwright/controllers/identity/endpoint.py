@@ -113,7 +113,8 @@ def _paths(resource: KeystoneEndpoint) -> Iterator[str]:
 
 def _service(name: str, service: KeystoneService | None) -> str | Wait:
     if service is None or service.deleting:
-        message = f"spec.serviceName: KeystoneService {name} does not exist; create it, or correct the name"
+        missing = f"spec.serviceName: KeystoneService {name} does not exist"
+        message = f"{missing}; create it, or make another KeystoneEndpoint"
         return Wait("ServiceMissing", message, ENDPOINTS_READY, ends=Ends.BY_AUTHOR)
     if not service.status.serviceID:
         return _not_registered(name)

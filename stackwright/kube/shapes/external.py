@@ -118,12 +118,13 @@ class External(Generic[C, Seen, World]):
     async def _approach(self, resource: C, decide: Callable[[C, Seen], Plan], world: World) -> "_Outcome[Seen]":
         """Act and read again until nothing is left to do, something fails, or it is others' turn."""
         seen: Seen | None = None
-        plan = Plan()
+        plan, first = Plan(), Plan()
         try:
             async with asyncio.timeout(self.deadline) as scope:
-                for _ in range(ROUNDS):
+                for turn in range(ROUNDS):
                     seen = await self.read(resource, world)
                     plan = decide(resource, seen)
+                    first = plan if turn == 0 else first
                     if not plan.steps:
                         break
                     failures = await self._take(plan.steps, world)
@@ -136,7 +137,8 @@ class External(Generic[C, Seen, World]):
             # An error that names no condition says nothing of any.
             told = ((finding, error),)
             return _Outcome(resource, seen, Plan(waits=plan.waits), told, looked=bool(finding.condition))
-        return _Outcome(resource, seen, plan, ())
+        # What has to be done again each time, whatever becomes of the rest, would go on for ever without a word.
+        return _Outcome(resource, seen, plan, tuple(_in_vain(step) for step in plan.steps if step in first.steps))
 
     async def _take(self, steps: tuple[Step, ...], world: World) -> tuple[tuple[Finding, Exception], ...]:
         """Take all steps at once; return those that failed. A step that fails does not stop its neighbours."""
@@ -165,6 +167,12 @@ class External(Generic[C, Seen, World]):
         if outcome.plan.steps and not errors:
             raise Retry(f"{outcome.plan.steps[0].reason} is not finished after {ROUNDS} rounds")
         return Result(after=min(delays)) if delays else None
+
+
+def _in_vain(step: Step) -> tuple[Finding, Exception]:
+    """Return what is said of a step that was taken in every round and is still to do."""
+    error = Retry(f"{step.reason}: was done {ROUNDS} times, and had no effect", reason="NoEffect")
+    return conditions.finding_of(error, step.condition), error
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from stackwright.blueprint.secret_values import decode, read_value, text_of, texts_of
+from stackwright.blueprint.secret_values import decode, read_database_password, read_value, text_of, texts_of
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Wait
 
@@ -34,6 +34,13 @@ def test_a_value_that_cannot_be_used_is_waited_for(found: Secret | None, reason:
 
 def test_a_value_is_what_the_secret_has() -> None:
     assert read_value(secret(b"a b"), "db", "password", "Ready") == "a b"
+
+
+@pytest.mark.parametrize(("content", "usable"), [("p$ß wörd", False), ("p$ss w%rd", True)])
+def test_a_database_takes_no_password_that_clients_send_otherwise(content: str, usable: bool) -> None:
+    value = read_database_password(secret(content.encode()), "db", "password", "Ready")
+    assert value == content if usable else isinstance(value, Wait)
+    assert usable or "beyond ASCII; choose another password" in str(value)
 
 
 @pytest.mark.parametrize(("value", "found"), [("dGVh", b"tea"), ("/w==", b"\xff"), ("", b""), ("te a", None)])
