@@ -1,5 +1,8 @@
 """Networks and subnets as values to compute with. Pure."""
 
+import contextlib
+import re
+import socket
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -8,6 +11,7 @@ from stackwright.api.network import NetConfig, NetConfigSpec, Network, Subnet
 
 Address = IPv4Address | IPv6Address
 Prefix = IPv4Network | IPv6Network
+_NUMBERS = re.compile(r"(?:0[xX][0-9a-fA-F]+|[0-9]+)(?:\.(?:0[xX][0-9a-fA-F]+|[0-9]+)){0,3}")
 
 
 @dataclass(frozen=True)
@@ -77,9 +81,18 @@ def parse_prefix(text: str) -> Prefix | None:
 
 
 def normalize(text: str) -> str:
-    """Return an address, or a name, as it is written always. IPv4 has one way to be written."""
+    """Return an address, or a name, as it is written always.
+
+    An address of IPv4 may be written as one of IPv6, and also with fewer numbers, or with others than decimal ones: all
+    who connect take 10.1 for 10.0.0.1.
+    """
     address = parse_address(text) if ":" in text else None
-    return str(address) if address is not None else text.lower()
+    if isinstance(address, IPv6Address):
+        return str(address.ipv4_mapped or address)
+    if _NUMBERS.fullmatch(text):
+        with contextlib.suppress(OSError):
+            return socket.inet_ntoa(socket.inet_aton(text))
+    return text.lower()
 
 
 def find_network(spec: NetConfigSpec, name: str) -> Network | None:

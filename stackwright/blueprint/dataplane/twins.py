@@ -1,4 +1,4 @@
-"""Nodes that stand for the same machine, by its host name or by where it is reached. Pure."""
+"""Nodes that stand for the same machine: by its host name, by where it is reached, or by its own keys. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -7,6 +7,7 @@ from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlane
 from stackwright.api.network import IPSet
 from stackwright.blueprint.addresses.subnets import normalize
 from stackwright.blueprint.dataplane.addresses import is_ctlplane, reach_by
+from stackwright.blueprint.dataplane.host_keys import keys_of, lines_for
 from stackwright.blueprint.dataplane.inheritance import Machine, inherit
 
 # A node whose role is not there says itself where its machine is, or nobody knows.
@@ -14,8 +15,9 @@ _NO_ROLE = OpenStackDataPlaneRole()
 
 
 def words_of(node: OpenStackDataPlaneNode) -> set[str]:
-    """Return what a node says of its host name and its address, whatever its role says."""
-    return {normalize(node.spec.hostName or node.metadata.name), normalize(node.spec.ansibleHost)} - {""}
+    """Return by what a node may be known as another one's twin, whatever its role says."""
+    names = {normalize(node.spec.hostName or node.metadata.name), normalize(node.spec.ansibleHost)} - {""}
+    return names | keys_of(node.status.hostKeys)
 
 
 def find_given(ip_set: IPSet | None) -> Iterator[str]:
@@ -35,7 +37,7 @@ def find_twins(
     roles: Mapping[str, OpenStackDataPlaneRole],
     ip_sets: Mapping[str, IPSet],
 ) -> dict[str, str]:
-    """Return the nodes whose machine, by its host name or address, is another node's, each with that one.
+    """Return the nodes whose machine, by its host name, address or keys, is another node's, each with that one.
 
     Two nodes for one machine would be configured at the same time. The machine is that of the node that was there
     first: whose services were applied to it, or else the older one. That holds also for one that is being deleted, as
@@ -54,6 +56,8 @@ def find_twins(
         places = [
             (normalize(machine.host_name), 0),
             *([(normalize(machine.address), machine.port)] if machine.address else []),
+            # Names may lead to one machine in any number; those that were met elsewhere were another machine's.
+            *((key, 0) for key in keys_of(lines_for(machine, "\n".join(node.status.hostKeys)))),
         ]
         elder = next((elders[place] for place in places if place in elders), "")
         if elder:

@@ -84,11 +84,10 @@ def observe(node: OpenStackDataPlaneNode, context: Context, interests: Interests
 
 
 def _wait_for(elder: OpenStackDataPlaneNode) -> Wait:
-    name = elder.metadata.name
+    same = f"Node {elder.metadata.name} has the same host name, address or host key"
     if elder.deleting:
-        message = f"Node {name} has the same host name or address, and is being deleted; this waits until it is gone"
-        return Wait("MachineTaken", message, INPUT_READY)
-    message = f"Node {name} has the same host name or address, and was there first; correct one of them"
+        return Wait("MachineTaken", f"{same}, and is being deleted; this waits until it is gone", INPUT_READY)
+    message = f"{same}, and was there first; correct one of them"
     return Wait("MachineTaken", message, INPUT_READY, ends=Ends.BY_USER)
 
 
@@ -149,7 +148,7 @@ def _find_runs(node: OpenStackDataPlaneNode, context: Context) -> Iterable[OpenS
 
 
 def _find_similar(node: OpenStackDataPlaneNode, context: Context) -> Iterable[OpenStackDataPlaneNode]:
-    """Return the nodes with the host name or the address of a node, itself among them; by indexes as well."""
+    """Return the nodes with the host name, address or keys of a node, itself among them; by indexes as well."""
     store, ip_sets = context.store(OpenStackDataPlaneNode), context.store(IPSet)
     store.index(_PLACES, words_of)
     ip_sets.index(_PLACES, find_given)

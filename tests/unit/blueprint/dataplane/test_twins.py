@@ -19,6 +19,7 @@ from stackwright.kube.resource import ObjectMeta
 from tests.unit.blueprint.addresses.networks import given
 
 APPLIED = OpenStackDataPlaneNodeStatus(services=(ServiceRecord(name="reach", inputHash="h", appliedHash="h"),))
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA"
 ROLE = msgspec.convert({"metadata": {"name": "compute"}, "spec": {"preProvisioned": True}}, OpenStackDataPlaneRole)
 
 
@@ -35,6 +36,11 @@ def node(name: str, created: str, **spec: Any) -> OpenStackDataPlaneNode:
         pytest.param({"ansibleHost": "10.0.0.2", "hostName": "A"}, {"b": "a"}, id="one-host-name-in-other-letters"),
         pytest.param({"ansibleHost": "10.0.0.1", "node": NodeSection(ansiblePort=2222)}, {}, id="behind-another-port"),
         pytest.param({"ansibleHost": "10.0.0.2"}, {}, id="another-machine"),
+        pytest.param({"ansibleHost": "10.1"}, {"b": "a"}, id="one-address-in-fewer-numbers"),
+        pytest.param({"ansibleHost": "0x0a.0.0.1"}, {"b": "a"}, id="one-address-in-other-numbers"),
+        pytest.param({"ansibleHost": "::ffff:10.0.0.1"}, {"b": "a"}, id="one-address-as-one-of-ipv6"),
+        pytest.param({"ansibleHost": "10.2"}, {}, id="another-address-in-fewer-numbers"),
+        pytest.param({"ansibleHost": "10.0.0.1.example"}, {}, id="a-name-that-begins-like-an-address"),
         pytest.param({}, {}, id="a-machine-that-is-not-there"),
     ],
 )
@@ -57,6 +63,24 @@ def test_an_address_that_a_network_gave_is_compared_too(
 ) -> None:
     nodes = (node("b", "02", **second), node("a", "01", ansibleHost="2001:DB8:0::1"))
     assert find_twins(nodes, {"compute": ROLE}, {"b": ip_set}) == twins
+
+
+@pytest.mark.parametrize(
+    ("address", "line", "twins"),
+    [
+        pytest.param("other.example", f"other.example {KEY}", {"b": "a"}, id="another-name-of-the-machine"),
+        pytest.param("other.example", f"other.example {KEY[:-1]}B", {}, id="another-key"),
+        pytest.param("new.example", f"other.example {KEY}", {}, id="met-where-the-node-is-no-more"),
+    ],
+)
+def test_a_machine_is_known_by_its_keys(address: str, line: str, twins: dict[str, str]) -> None:
+    elder = node("a", "01", ansibleHost="10.0.0.1")
+    younger = node("b", "02", ansibleHost=address)
+    met = [
+        msgspec.structs.replace(each, status=OpenStackDataPlaneNodeStatus(hostKeys=(said,)))
+        for each, said in ((younger, line), (elder, f"10.0.0.1 {KEY}"))
+    ]
+    assert find_twins(met, {}, {}) == twins
 
 
 def test_the_case_of_letters_is_nothing_in_a_name() -> None:
