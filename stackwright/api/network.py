@@ -176,6 +176,9 @@ class IPSetStatus(Status, frozen=True, kw_only=True):
         list_map("network"),
         describe("The addresses, in the order of spec.networks, that of ctlplane first."),
     ] = ()
+    networks: Annotated[
+        IPSetNetworks, describe("With immutable, spec.networks as they stay; otherwise they are not noted.")
+    ] = ()
 
 
 class IPSet(CustomResource, frozen=True, kw_only=True):

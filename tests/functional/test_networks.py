@@ -114,6 +114,44 @@ async def test_what_cannot_be_is_said_again_without_the_webhook(client: Client, 
         await here.ready(DNSData, "wrong")
 
 
+async def test_what_machines_were_told_stays_without_the_webhook(client: Client, namespace: str) -> None:
+    here = Cloud(client, namespace)
+    retagged = {**INTERNAL, "subnets": [{**INTERNAL["subnets"][0], "vlan": 30}]}
+    vlan = "spec.networks[1].subnets[0].vlan: must stay 20: IPSets have addresses in the subnet"
+    async with running(Runtime(client, addresses.controllers(), namespace=namespace)):
+        await here.put(NetConfig, "netconfig", spec={"networks": [CTLPLANE, INTERNAL]})
+        await here.put(IPSet, "node", spec={"networks": BOTH[1:], "immutable": True})
+        before = await here.ready(IPSet, "node")
+
+        await here.put(NetConfig, "netconfig", spec={"networks": [CTLPLANE, retagged]})
+        await here.says(NetConfig, "InputReady", vlan, "netconfig")
+        refused = await here.says(IPSet, "InputReady", vlan, "node")
+        assert refused.status.reservations == before.status.reservations
+        # Nobody else gets an address in what is refused, or the machines of one subnet would not agree on its VLAN.
+        await here.put(IPSet, "late", spec={"networks": BOTH[1:]})
+        late = await here.says(IPSet, "InputReady", vlan, "late")
+        assert late.status.reservations == ()
+        await here.put(NetConfig, "netconfig", spec={"networks": [CTLPLANE, INTERNAL]})
+        assert [each.vlan for each in (await here.ready(IPSet, "late")).status.reservations] == [20]
+        await here.ready(IPSet, "node")
+        await here.ready(NetConfig, "netconfig")
+
+        await here.put(IPSet, "node", spec={"networks": BOTH, "immutable": True})
+        immutable = "spec.networks: must stay as it is, because immutable is set"
+        refused = await here.says(IPSet, "InputReady", immutable, "node")
+        assert refused.status.reservations == before.status.reservations
+        assert [each.spec.ipSetRef.name for each in await client.list(Reservation, namespace)] == ["node", "late"]
+        await here.put(IPSet, "node", spec={"networks": BOTH, "immutable": False})
+        assert len((await here.ready(IPSet, "node")).status.reservations) == 2
+
+        # A VLAN that no machine was told may be another one.
+        await here.put(NetConfig, "netconfig", spec={"networks": [CTLPLANE, retagged]})
+        await here.says(NetConfig, "InputReady", vlan, "netconfig")
+        await client.delete(IPSet, "late", namespace)
+        await client.delete(IPSet, "node", namespace)
+        await here.ready(NetConfig, "netconfig")
+
+
 class Networked(Plane):
     """Machines with addresses in networks."""
 

@@ -3,7 +3,6 @@
 Admission asks this when a resource is written, and each reconcile asks it again.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from stackwright.api.network import (
@@ -28,6 +27,14 @@ from stackwright.blueprint.addresses.subnets import (
 Problem = tuple[str, str]
 # How many IPSets are named that have addresses in a subnet.
 _NAMED = 3
+
+
+def of_net_config(spec: NetConfigSpec, held: Iterable[Held], ip_sets: Iterable[IPSet]) -> Iterator[Problem]:
+    """Yield what is wrong with a NetConfig, by itself and with what IPSets have and tell of it."""
+    there = tuple(ip_sets)
+    yield from of_networks(spec)
+    yield from of_use(spec, held, fixed_by(there))
+    yield from of_vlans(spec, there)
 
 
 # A NetConfig by itself.
@@ -150,14 +157,40 @@ def path_of(spec: NetConfigSpec, place: Place) -> str:
     return f"spec.networks[{first}].subnets[{place.network.subnets.index(place.subnet)}]"
 
 
-def of_networks_changed(old: NetConfigSpec, new: NetConfigSpec, held: Iterable[Held]) -> Iterator[Problem]:
-    """Yield what of a NetConfig stays as it is while IPSets have addresses there: machines cannot follow at once."""
-    used = Counter((each.network.lower(), each.subnet.lower()) for each in held)
-    for network, subnet in sorted(used):
+def of_vlans(spec: NetConfigSpec, ip_sets: Iterable[IPSet]) -> Iterator[Problem]:
+    """Yield the subnets that have another VLAN than IPSets tell their machines: these cannot follow at once."""
+    for (network, subnet), told in sorted(_list_vlans(ip_sets).items()):
+        place = find_place(spec, network, subnet)
+        if place is not None and place.subnet.vlan not in told:
+            yield _keep_vlan(spec, place, next(iter(told)))
+
+
+def of_networks_changed(
+    old: NetConfigSpec, new: NetConfigSpec, held: Iterable[Held], ip_sets: Iterable[IPSet]
+) -> Iterator[Problem]:
+    """Yield the VLANs that change under addresses of which no IPSet tells yet; of the others, `of_vlans` knows.
+
+    What IPSets tell counts more than the NetConfig of before: that may have been changed while nobody was asked.
+    """
+    used = {(each.network.lower(), each.subnet.lower()) for each in held}
+    for network, subnet in sorted(used - _list_vlans(ip_sets).keys()):
         before, after = find_place(old, network, subnet), find_place(new, network, subnet)
         if before is not None and after is not None and before.subnet.vlan != after.subnet.vlan:
-            sentence = f"must stay {before.subnet.vlan}: {used[network, subnet]} IPSets have addresses in the subnet"
-            yield f"{path_of(new, after)}.vlan", sentence
+            yield _keep_vlan(new, after, before.subnet.vlan)
+
+
+def _list_vlans(ip_sets: Iterable[IPSet]) -> dict[tuple[str, str], dict[int | None, None]]:
+    """Return the VLANs that IPSets tell their machines, in order, by network and subnet. It should be one for each."""
+    found: dict[tuple[str, str], dict[int | None, None]] = {}
+    for ip_set in ip_sets:
+        for each in ip_set.status.reservations:
+            found.setdefault((each.network.lower(), each.subnet.lower()), {})[each.vlan] = None
+    return found
+
+
+def _keep_vlan(spec: NetConfigSpec, place: Place, vlan: int | None) -> Problem:
+    stays = "absent" if vlan is None else vlan
+    return f"{path_of(spec, place)}.vlan", f"must stay {stays}: IPSets have addresses in the subnet"
 
 
 # An IPSet.
@@ -204,12 +237,28 @@ def _of_default(
     defaults.setdefault(version, position)
 
 
+_IMMUTABLE = ("spec.networks", "must stay as it is, because immutable is set")
+
+
+def of_immutable(ip_set: IPSet) -> Iterator[Problem]:
+    """Yield that an immutable IPSet asks for something else than its status notes.
+
+    Whoever takes `immutable` away may change the networks; in which order that was written cannot be told any more.
+    """
+    if ip_set.spec.immutable and ip_set.status.networks not in ((), ip_set.spec.networks):
+        yield _IMMUTABLE
+
+
 def of_ip_set_changed(old: IPSet, new: IPSet) -> Iterator[Problem]:
-    """Yield what of an IPSet stays as it is: a machine has the addresses."""
-    if old.spec.immutable and old.spec.networks != new.spec.networks:
-        yield "spec.networks", "must stay as it is, because immutable is set"
+    """Yield what of an IPSet stays as it is: a machine has the addresses.
+
+    What was changed while nobody was asked may be set back to what the status tells.
+    """
+    if old.spec.immutable:
+        if new.spec.networks not in (old.spec.networks, old.status.networks):
+            yield _IMMUTABLE
         return
-    have = {each.network.lower(): each.address for each in old.status.reservations}
+    told = {each.network.lower(): each for each in old.status.reservations}
     after = {each.name.lower(): (position, each) for position, each in enumerate(new.spec.networks)}
     for before in old.spec.networks:
         if before.name.lower() not in after:
@@ -217,10 +266,11 @@ def of_ip_set_changed(old: IPSet, new: IPSet) -> Iterator[Problem]:
             continue
         position, now = after[before.name.lower()]
         path = f"spec.networks[{position}]"
-        if now.subnetName.lower() != before.subnetName.lower():
-            sentence = f"must stay {before.subnetName}: an address does not move to another subnet"
-            yield f"{path}.subnetName", sentence
-        address = have.get(before.name.lower(), before.fixedIP)
+        have = told.get(before.name.lower())
+        subnet = have.subnet if have is not None else before.subnetName
+        if now.subnetName.lower() != subnet.lower():
+            yield f"{path}.subnetName", f"must stay {subnet}: an address does not move to another subnet"
+        address = have.address if have is not None else before.fixedIP
         if now.fixedIP and address and parse_address(now.fixedIP) != parse_address(address):
             yield f"{path}.fixedIP", f"must stay {address}: an address is not exchanged for another one"
 

@@ -6,6 +6,7 @@ is on the machine now.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 import msgspec
 
@@ -18,7 +19,10 @@ from stackwright.api.dataplane import (
     ServiceRecord,
     ServiceState,
 )
+from stackwright.api.node_service import NodeServiceResource
 from stackwright.blueprint.use import ROLLING
+
+N = TypeVar("N", bound=NodeServiceResource)
 
 _ENDED: Mapping[str, ServiceState] = {
     "Ok": "Applied",
@@ -51,12 +55,20 @@ def fold(
 
 def is_for_node(run: OpenStackAnsibleEE, node: OpenStackDataPlaneNode) -> bool:
     """Return whether a run counts for a node: a role made it, or a user, and not for an earlier node of that name."""
-    # Of several owners, only the first is the controller; once it is gone, there is none.
-    owners = run.metadata.ownerReferences
-    made_for_role = any(owner.kind == OpenStackDataPlaneRole.kind.name for owner in owners) or (
-        not owners and is_numbered(run)
-    )
+    made_for_role = _is_of_role(run) or (not run.metadata.ownerReferences and is_numbered(run))
     return made_for_role and run.metadata.creationTimestamp >= node.metadata.creationTimestamp
+
+
+def _is_of_role(run: OpenStackAnsibleEE) -> bool:
+    # Of several owners, only the first is the controller; once it is gone, there is none.
+    return any(owner.kind == OpenStackDataPlaneRole.kind.name for owner in run.metadata.ownerReferences)
+
+
+def find_given_name(node: str, runs: Iterable[OpenStackAnsibleEE]) -> str:
+    """Return the name by which the operator of a service gets to know a machine right now; "" if none does."""
+    theirs = (run for run in runs if run.metadata.ownerReferences and not _is_of_role(run) and not run.finished)
+    entries = (node_of(run, node) for run in theirs)
+    return next((entry.inventory_name for entry in entries if entry is not None), "")
 
 
 def is_numbered(run: OpenStackAnsibleEE) -> bool:
@@ -67,6 +79,21 @@ def is_numbered(run: OpenStackAnsibleEE) -> bool:
 def is_for_resource(run: OpenStackAnsibleEE, resource: CustomResource) -> bool:
     """Return whether a run was made for a resource, perhaps among others."""
     return any(owner.uid == resource.metadata.uid for owner in run.metadata.ownerReferences)
+
+
+def with_begun(resource: N, runs: Iterable[OpenStackAnsibleEE]) -> N:
+    """Return a resource whose status tells that it has begun, also if it did so a moment ago: its runs say so.
+
+    A run says, too, what it calls the machine, whatever the node was renamed to since.
+    """
+    own = () if resource.has_begun else (run for run in runs if is_for_resource(run, resource))
+    last = max(own, key=lambda run: run.spec.sequence, default=None)
+    entry = node_of(last, resource.node_name) if last is not None else None
+    if last is None or entry is None:
+        return resource
+    running = RunningService(name=last.spec.service, run=last.metadata.name)
+    status = msgspec.structs.replace(resource.status, hostName=entry.inventory_name, running=running)
+    return msgspec.structs.replace(resource, status=status)
 
 
 def node_of(run: OpenStackAnsibleEE, name: str) -> RunNode | None:

@@ -17,15 +17,8 @@ CACHE = "cache"
 
 
 @dataclass(frozen=True)
-class CacheServers:
-    """The nodes of a cache, each as host:port."""
-
-    servers: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class CacheFacts:
-    """The nodes of a cache, each as host:port."""
+    """The nodes of a cache, each as host:port: what a cache offers, and what a service knows of it."""
 
     servers: tuple[str, ...]
 
@@ -58,7 +51,7 @@ class Cache(Need):
         if self.optional and not self.provided_by(resource):
             return Resolved(ready=True)
         cache = sight.provider(self.word, self.provided_by(resource))
-        offer: CacheServers | None = cache.offer
+        offer: CacheFacts | None = cache.offer
         if offer is None:
             message = f"{cache} does not exist; create it, or name another one in spec.{self.instance}"
             wait = Wait("MemcachedMissing", message, self.condition, ends=Ends.BY_AUTHOR)
@@ -69,7 +62,7 @@ class Cache(Need):
         if not cache.ready:
             # A cache that is away costs time, not answers: the service goes on and says so.
             findings = (Finding(self.condition, "False", "MemcachedNotReady", cache.why, "Warning"),)
-        return Resolved(ready=True, fact=CacheFacts(offer.servers), findings=findings)
+        return Resolved(ready=True, fact=offer, findings=findings)
 
     def places(self, fact: CacheFacts) -> Places:
         """Return where the nodes are."""

@@ -18,19 +18,16 @@ def _check_net_config(old: CustomResource | None, new: CustomResource, known: Kn
     assert isinstance(new, NetConfig)  # noqa: S101  the table below says for which kind
     namespace = new.metadata.namespace
     held = tuple(list_held(known(Reservation, namespace)))
-    problems = [*refusals.of_networks(new.spec), *refusals.of_use(new.spec, held, _fixed(namespace, known))]
+    ip_sets = tuple(known(IPSet, namespace))
+    problems = [*refusals.of_net_config(new.spec, held, ip_sets)]
     if isinstance(old, NetConfig):
-        problems += refusals.of_networks_changed(old.spec, new.spec, held)
+        problems += refusals.of_networks_changed(old.spec, new.spec, held, ip_sets)
     errors = [*_errors(problems)]
     elder = next((each for each in elder_first(known(NetConfig, namespace)) if each.key != new.key), None)
     if old is None and elder is not None:
         message = f"there is already NetConfig {elder.metadata.name} in namespace {namespace}, there can only be one"
         errors.append(FieldError("metadata.name", message, "FieldValueForbidden"))
     return Objections(tuple(errors))
-
-
-def _fixed(namespace: str, known: Known) -> dict[str, frozenset[str]]:
-    return refusals.fixed_by(known(IPSet, namespace))
 
 
 def _check_ip_set(old: CustomResource | None, new: CustomResource, known: Known) -> Objections:

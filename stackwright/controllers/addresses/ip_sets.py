@@ -125,17 +125,24 @@ async def observe(ip_set: IPSet, world: World) -> Seen:
     if net_config is None:
         message = f"NetConfig missing in namespace {ip_set.metadata.namespace}; create one"
         return Seen(waits=(Wait("NetConfigMissing", message, INPUT_READY, ends=Ends.BY_AUTHOR),))
-    if wrong := tuple(refusals.of_networks(net_config.spec)):
-        message = f"NetConfig {net_config.metadata.name} has to be corrected first: {describe(wrong)}"
-        return Seen(waits=(Wait("NetConfigInvalid", message, INPUT_READY, ends=Ends.BY_USER),))
-    if wrong := tuple(refusals.of_ip_set(ip_set.spec, net_config.spec)):
+    if wrong := (*refusals.of_networks(net_config.spec), *refusals.of_vlans(net_config.spec, (ip_set,))):
+        return _refuse_networks(net_config, wrong)
+    if wrong := (*refusals.of_immutable(ip_set), *refusals.of_ip_set(ip_set.spec, net_config.spec)):
         return Seen(waits=(Wait("Invalid", describe(wrong), INPUT_READY, ends=Ends.BY_USER),))
     mine = _find_mine(ip_set, world)
     orphans = tuple(each for each in mine if each.metadata.controller is None)
     around = Around(net_config.spec, mine, rivals=_find_rivals(ip_set, mine, look, world))
     if len(allocate(ip_set, around).kept) < len(ip_set.spec.networks):
+        # An address that is new gets the VLAN that the other machines of its subnet were told.
+        if wrong := tuple(refusals.of_vlans(net_config.spec, look.all(IPSet))):
+            return _refuse_networks(net_config, wrong)
         around = replace(around, taken=_find_taken(ip_set, look, world), reached=_find_reached(ip_set, look))
     return Seen(around, orphans=orphans)
+
+
+def _refuse_networks(net_config: NetConfig, wrong: tuple[refusals.Problem, ...]) -> Seen:
+    message = f"NetConfig {net_config.metadata.name} has to be corrected first: {describe(wrong)}"
+    return Seen(waits=(Wait("NetConfigInvalid", message, INPUT_READY, ends=Ends.BY_USER),))
 
 
 def _find_mine(ip_set: IPSet, world: World) -> tuple[Reservation, ...]:
@@ -215,7 +222,9 @@ def tell(ip_set: IPSet, seen: Seen) -> IPSetStatus:
     """Return the addresses that an IPSet has; while the networks are not known, those that it had."""
     if seen.around is None:
         return ip_set.status
-    return msgspec.structs.replace(ip_set.status, reservations=describe_addresses(seen.allocate(ip_set)))
+    stay = ip_set.spec.networks if ip_set.spec.immutable else ()
+    told = describe_addresses(seen.allocate(ip_set))
+    return msgspec.structs.replace(ip_set.status, reservations=told, networks=stay)
 
 
 async def act(step: Reserve | Adopt | Release, world: World) -> None:

@@ -20,11 +20,11 @@ NAMED = 3
 
 @dataclass(frozen=True)
 class Seen:
-    """What a NetConfig finds in its namespace: the one that counts, and who has which address."""
+    """What a NetConfig finds in its namespace: the one that counts, who has which address, and what IPSets tell."""
 
     elder: str
     held: tuple[Held, ...]
-    fixed: dict[str, frozenset[str]]
+    ip_sets: tuple[IPSet, ...]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ async def observe(net_config: NetConfig, world: World) -> Seen:
     return Seen(
         elder=next((each.metadata.name for each in elder_first(look.all(NetConfig))), ""),
         held=tuple(list_held(look.all(Reservation))),
-        fixed=refusals.fixed_by(world.context.store(IPSet).list(net_config.metadata.namespace)),
+        ip_sets=tuple(look.all(IPSet)),
     )
 
 
@@ -50,8 +50,7 @@ def decide(net_config: NetConfig, seen: Seen) -> Plan:
     if seen.elder != net_config.metadata.name:
         message = f"NetConfig {seen.elder} was there first, and a namespace has one at most; delete one of them"
         return Plan(waits=(Wait("NotTheOnlyOne", message, INPUT_READY, ends=Ends.BY_USER),))
-    spec = net_config.spec
-    problems = (*refusals.of_networks(spec), *refusals.of_use(spec, seen.held, seen.fixed))
+    problems = tuple(refusals.of_net_config(net_config.spec, seen.held, seen.ip_sets))
     if not problems:
         return Plan()
     return Plan(waits=(Wait("Invalid", describe(problems), INPUT_READY, ends=Ends.BY_USER),))
@@ -67,7 +66,7 @@ async def _act(step: Step, _: World) -> None:
     raise AssertionError(f"a NetConfig has no steps: {step}")
 
 
-def _went(change: Change[Reservation]) -> bool:
+def _went(change: Change[Reservation | IPSet]) -> bool:
     """Return whether an address was released; that one is taken makes no NetConfig wrong."""
     return change.new is None
 
@@ -80,7 +79,10 @@ def controller() -> Controller:
     )
     return shape.controller(
         lambda context: World(context, interests),
-        watches=(interests.watch(NetConfig, asked_differently), interests.watch(Reservation, _went)),
+        watches=(
+            interests.watch(NetConfig, asked_differently),
+            *(interests.watch(kind, _went) for kind in (Reservation, IPSet)),
+        ),
         owns=(),
         workers=1,
     )

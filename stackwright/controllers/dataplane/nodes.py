@@ -28,7 +28,7 @@ from stackwright.blueprint.dataplane.inheritance import inherit
 from stackwright.blueprint.dataplane.inputs import REACH
 from stackwright.blueprint.dataplane.inventory import INVENTORY_KEY, NAME, SECRET_NAME, describe_host, write_inventory
 from stackwright.blueprint.dataplane.names import Around, describe_dns_data, find_taken, shorten
-from stackwright.blueprint.dataplane.records import find_running, fold, is_for_node
+from stackwright.blueprint.dataplane.records import find_given_name, find_running, fold, is_for_node
 from stackwright.blueprint.dataplane.twins import find_given, find_twins, words_of
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.secret_values import encode
@@ -192,7 +192,8 @@ def tell(node: OpenStackDataPlaneNode, seen: Seen) -> OpenStackDataPlaneNodeStat
     met = (line for run in counted if run.finished for line in run.status.hostKeys)
     return msgspec.structs.replace(
         status,
-        hostName=machine.host_name,
+        # Operators say that they are on the machine once they were seen to be: a rename may come before that.
+        hostName=find_given_name(node.metadata.name, seen.runs) or machine.host_name,
         hostKeys=record_keys(
             node.status.hostKeys,
             met,

@@ -6,6 +6,7 @@ A change of a role, or of the role of a node, is judged by what it means for eac
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
+from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.dataplane import (
     OpenStackDataPlane,
     OpenStackDataPlaneNode,
@@ -14,6 +15,7 @@ from stackwright.api.dataplane import (
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.api.node_service import NodeServiceResource
 from stackwright.blueprint.dataplane.node_service import NodeService
+from stackwright.blueprint.dataplane.records import with_begun
 from stackwright.blueprint.dataplane.wishes import wish_of
 from stackwright.controllers.surroundings import Known
 from stackwright.kube.admission.checks import FieldError, Objections
@@ -158,10 +160,14 @@ def _refuse_rename(
     was, will = (node.spec.hostName or name for node in (before, after))
     if was == will:
         return
-    there = next((each for each in known(service.kind, before.metadata.namespace) if each.metadata.name == name), None)
+    namespace = before.metadata.namespace
+    there = next((each for each in known(service.kind, namespace) if each.metadata.name == name), None)
+    if there is None:
+        return
+    there = with_begun(there, known(OpenStackAnsibleEE, namespace))
     # With the webhook down, the node may have got a name by which nobody knows it: it may be set back.
-    known_as = (there.status.hostName or was) if there is not None else was
-    if there is not None and there.has_begun and will != known_as:
+    known_as = there.status.hostName or was
+    if there.has_begun and will != known_as:
         message = f"must stay {known_as}, by which {service.kind.kind.name} {name} is known; delete that first"
         yield FieldError(path, message, FORBIDDEN)
 

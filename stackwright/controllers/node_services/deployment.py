@@ -20,7 +20,7 @@ from stackwright.api.node_service import (
 )
 from stackwright.blueprint import use
 from stackwright.blueprint.dataplane.node_service import NodeService
-from stackwright.blueprint.dataplane.records import find_running, fold, is_for_resource
+from stackwright.blueprint.dataplane.records import find_running, fold, is_for_resource, with_begun
 from stackwright.blueprint.providers import Sight
 from stackwright.controllers.dataplane.nodes import failure_of, find_holding, find_stuck, is_applied
 from stackwright.controllers.needs import sight
@@ -65,9 +65,10 @@ class Seen:
 async def observe(service: NodeService, resource: NodeServiceResource, world: World) -> Seen:
     """Look for what a service needs and for its runs; if it is applied, ask whether it is up."""
     around = sight(world.interests.begin(resource, world.context))
-    whole = prepare(service, resource, around, world.around)
+    runs = await find_runs(resource, world)
+    whole = prepare(service, with_begun(resource, runs), around, world.around)
     address = find_address(service.sign.type, around)
-    seen = Seen(whole, runs=await find_runs(resource, world), ask_again=world.ask_again)
+    seen = Seen(whole, runs=runs, ask_again=world.ask_again)
     record = record_of(service, resource, seen)
     if isinstance(whole, Wait):
         return seen
@@ -185,7 +186,8 @@ def tell(service: NodeService, resource: NodeServiceResource, seen: Seen) -> Nod
     record, running = record_of(service, resource, seen), running_of(service, resource, seen)
     used = None if isinstance(seen.whole, Wait) else seen.whole.due.used
     record, status = use.with_use(record, used, running=running is not None), resource.status
-    host = status.hostName if isinstance(seen.whole, Wait) else seen.whole.prepared.machine.host_name
+    known_as = with_begun(resource, seen.runs).status.hostName
+    host = known_as if isinstance(seen.whole, Wait) else seen.whole.prepared.machine.host_name
     return msgspec.structs.replace(
         status,
         phase=_phase(record, running, seen, was_up=status.phase == "Up"),

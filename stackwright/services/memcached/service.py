@@ -7,7 +7,7 @@ import msgspec
 from stackwright.api.base import JsonObject
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
-from stackwright.blueprint.needs.cache import CACHE, CacheServers
+from stackwright.blueprint.needs.cache import CACHE, CacheFacts
 from stackwright.blueprint.network import Listen, Network
 from stackwright.blueprint.providers import Provides
 from stackwright.blueprint.service import Component, Service, Told
@@ -74,7 +74,7 @@ SERVICE = Service(
             finish=5,
         ),
     ),
-    provides=Provides(CACHE, lambda resource: CacheServers(resource.status.serverList)),
+    provides=Provides(CACHE, lambda resource: CacheFacts(resource.status.serverList)),
     network=Network(listens=(Listen(PORT, by=CACHE),)),
     values=values,
     own_values={

@@ -7,7 +7,7 @@ from stackwright.api.annotations import GENERATED_FOR
 from stackwright.api.base import Resource
 from stackwright.api.mariadb import DATABASE_LABEL, MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
-from stackwright.blueprint.needs import Leftovers
+from stackwright.blueprint.needs import TYPES, Leftovers
 from stackwright.controllers.needs import sight
 from stackwright.kube.shapes.belonging import MADE_FOR, maker_of
 from stackwright.services.nova.kinds.nova import Nova
@@ -57,6 +57,11 @@ def test_logins_of_what_is_no_more_go(known: Resource, gone: bool) -> None:
     (need,) = (need for need in NOVA.needs_of(RESOURCE) if isinstance(need, Leftovers))
     found = [entry.resource for entry in need.retired(RESOURCE, None, sight(look_at()), [known])]
     assert found == ([known] if gone else [])
+
+
+def test_a_need_that_logs_in_leaves_something() -> None:
+    """What a need makes to log in with has to be known here, or that of a removed entry stays for ever."""
+    assert {of.credential for of in TYPES if of.credential is not None} == set(Leftovers.keeps)
 
 
 def test_an_account_goes_with_its_user_and_its_secret() -> None:

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from stackwright.api.base import JsonObject
+from stackwright.api.network import IPSet
 from stackwright.blueprint.addresses import refusals
 from stackwright.blueprint.addresses.allocation import list_held
 from tests.unit.blueprint.addresses.networks import CTLPLANE, INTERNAL, changed, ip_set, net_config, reservation
@@ -125,9 +126,23 @@ def test_a_fixed_address_needs_no_range_and_a_vlan_in_use_stays() -> None:
     assert list(refusals.of_use(spec, held, fixed)) == []
     assert list(refusals.of_use(spec, held, {})) != []
     tagged = net_config(changed(CTLPLANE, vlan=7), INTERNAL).spec
-    ((path, _),) = refusals.of_networks_changed(spec, tagged, held)
-    assert path == f"{SUBNET}.vlan"
-    assert list(refusals.of_networks_changed(spec, tagged, [])) == []
+    assert list(refusals.of_networks_changed(spec, tagged, held, ())) == [
+        (f"{SUBNET}.vlan", "must stay absent: IPSets have addresses in the subnet")
+    ]
+    assert list(refusals.of_networks_changed(spec, tagged, [], ())) == []
+
+
+def test_what_machines_were_told_of_a_vlan_counts() -> None:
+    tagged, spec = net_config(changed(CTLPLANE, vlan=7), INTERNAL).spec, net_config().spec
+    told = ip_set(status=STATUS)
+    assert list(refusals.of_vlans(tagged, [told])) == [
+        (f"{SUBNET}.vlan", "must stay absent: IPSets have addresses in the subnet")
+    ]
+    assert list(refusals.of_vlans(spec, [told])) == []
+    assert list(refusals.of_vlans(tagged, [ip_set()])) == []
+    # A VLAN that was changed while the webhook was down can be set back.
+    held = list(list_held([reservation("node", "192.168.122.100")]))
+    assert list(refusals.of_networks_changed(tagged, spec, held, [told])) == []
 
 
 @pytest.mark.parametrize(
@@ -186,3 +201,27 @@ def test_an_immutable_ip_set_keeps_its_networks() -> None:
     assert [where for where, _ in refusals.of_ip_set_changed(old, ip_set({"name": "ctlplane"}, {"name": "other"}))] == [
         "spec.networks"
     ]
+
+
+def immutable(*networks: JsonObject, status: JsonObject | None = None) -> IPSet:
+    found = ip_set(*networks, status=status)
+    return msgspec.structs.replace(found, spec=msgspec.structs.replace(found.spec, immutable=True))
+
+
+def test_an_immutable_ip_set_that_was_changed_without_the_webhook_is_refused_and_can_be_set_back() -> None:
+    status = {"networks": [{"name": "ctlplane", "subnetName": "subnet1"}]}
+    both = ({"name": "ctlplane"}, {"name": "internalapi"})
+    wrong = immutable(*both, status=status)
+    refused = ("spec.networks", "must stay as it is, because immutable is set")
+    assert list(refusals.of_immutable(wrong)) == [refused]
+    assert list(refusals.of_ip_set_changed(wrong, immutable(status=status))) == []
+    assert list(refusals.of_ip_set_changed(wrong, wrong)) == []
+    assert list(refusals.of_immutable(immutable(status=status))) == []
+    # Nothing was told yet; and who takes immutable away may change what was.
+    assert list(refusals.of_immutable(immutable(*both))) == []
+    assert list(refusals.of_immutable(ip_set(*both, status=status))) == []
+
+
+def test_a_subnet_that_was_changed_without_the_webhook_can_be_set_back() -> None:
+    wrong = ip_set({"name": "ctlplane", "subnetName": "s2"}, status=STATUS)
+    assert list(refusals.of_ip_set_changed(wrong, ip_set(status=STATUS))) == []

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from stackwright.api.network import DNSData, DNSDataSpec, DNSHost, IPSet, NetConfig, Reservation
-from stackwright.blueprint.addresses import refusals
 from stackwright.blueprint.addresses.allocation import list_held
 from stackwright.controllers import roster
 from stackwright.controllers.addresses import checks, controllers, hold, net_configs
@@ -48,10 +47,18 @@ def test_a_network_with_reservations_stays() -> None:
 
 
 def test_the_webhook_being_away_changes_no_answer() -> None:
-    seen = net_configs.Seen("netconfig", tuple(list_held([TAKEN])), refusals.fixed_by(()))
+    told = {"reservations": [{"network": "ctlplane", "subnet": "subnet1", "address": "192.168.122.100", "vlan": 3}]}
+    seen = net_configs.Seen("netconfig", tuple(list_held([TAKEN])), (ip_set(name="other", status=told),))
+    tagged = net_config(changed(CTLPLANE, vlan=3), INTERNAL)
     (wait,) = net_configs.decide(net_config(INTERNAL), seen).waits
     assert wait.message.startswith("spec.networks: network ctlplane cannot be removed")
-    assert net_configs.decide(net_config(), seen).waits == ()
+    assert net_configs.decide(tagged, seen).waits == ()
+    (wait,) = net_configs.decide(net_config(), seen).waits
+    assert wait.message == ("spec.networks[0].subnets[0].vlan: must stay 3: IPSets have addresses in the subnet")
+    # And what it says to set back may be set back.
+    there = (*seen.ip_sets, TAKEN)
+    assert errors(net_config(), tagged, net_config(), *there) == []
+    assert errors(tagged, net_config(), tagged, *there) != []
     (wait,) = net_configs.decide(net_config(name="second"), seen).waits
     assert wait.message == "NetConfig netconfig was there first, and a namespace has one at most; delete one of them"
 

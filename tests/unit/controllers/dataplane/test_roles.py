@@ -323,3 +323,18 @@ def test_a_node_with_services_of_operators_keeps_its_host_name() -> None:
     ):
         found = prepare(node(**body), ROLE, (WORK,), look)
         assert (found.reason if isinstance(found, Wait) else "") == reason
+
+
+def test_a_node_that_is_renamed_while_an_operator_begins_tells_the_name_of_the_run() -> None:
+    entry, renamed = {"name": "one", "host": "one"}, node(spec={"hostName": "other"}, status={"hostName": "one"})
+    owner = {**OWNER, "kind": "NovaExternalCompute", "uid": "compute"}
+
+    def name_with(owners: list[Any], finished: str = "") -> str:
+        spec, status = {"playbook": "p", "nodes": [entry]}, {"finishedAt": finished}
+        metadata = {"ownerReferences": owners}
+        theirs = made(OpenStackAnsibleEE, "run", LATE, metadata=metadata, spec=spec, status=status)
+        return told(renamed, theirs).status.hostName
+
+    assert name_with([owner]) == "one"
+    # The service tells its own name once it ran; runs of users and of the role bind no name.
+    assert [name_with([owner], LATE), name_with([]), name_with([OWNER])] == ["other"] * 3

@@ -156,10 +156,9 @@ def asking(api: Api, *others: Resource) -> Any:
         made(Nova, "nova", spec={"secret": "s"}, status={**READY, "apiEndpoints": {"internal": address}}),
         secret("s", AdminPassword="p"),
     ).look
-    store = SimpleNamespace(list=lambda _: [])
     return SimpleNamespace(
         interests=SimpleNamespace(begin=lambda *_: there),
-        context=SimpleNamespace(store=lambda _: store),
+        context=SimpleNamespace(store=lambda kind: SimpleNamespace(list=lambda _: [*There(others).of_kind(kind)])),
         around=AROUND,
         signs=api,
         memory=SimpleNamespace(begun={}),

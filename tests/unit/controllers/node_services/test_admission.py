@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.base import JsonObject
 from stackwright.api.dataplane import OpenStackDataPlane, OpenStackDataPlaneNode
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
@@ -36,6 +37,14 @@ RENAMED = made(
     spec={"cellName": "c1"},
     status={"deployment": {"name": COMPUTE.name, "run": "r"}, "hostName": "one"},
 )
+
+
+def begun(whose: CustomResource) -> OpenStackAnsibleEE:
+    """Return a run that began on the node `one` when that was the name of the machine, too."""
+    owner = {"apiVersion": "v1", "kind": "X", "name": "one", "uid": whose.metadata.uid}
+    metadata = {"name": "run", "namespace": "openstack", "ownerReferences": [owner]}
+    spec = {"playbook": COMPUTE.playbook, "nodes": [{"name": "one", "host": "one"}]}
+    return msgspec.convert({"metadata": metadata, "spec": spec}, OpenStackAnsibleEE)
 
 
 def renamed(host: str) -> OpenStackDataPlaneNode:
@@ -85,6 +94,14 @@ def check(old: CustomResource | None, new: CustomResource, *others: CustomResour
             node(cell="c1"), renamed("other"), (role(), APPLIED), "spec.hostName", "must stay one, by which", id="name"
         ),
         pytest.param(
+            node(cell="c1"),
+            renamed("other"),
+            (role(), PLANNED, begun(PLANNED)),
+            "spec.hostName",
+            "must stay one, by which",
+            id="name-while-a-run-begins",
+        ),
+        pytest.param(
             None,
             made(OpenStackDataPlane, "p", spec={"nodes": {"one": {"role": "compute", "hostName": "other"}}}),
             (node(cell="c1"), role(), APPLIED),
@@ -132,7 +149,13 @@ def test_what_is_refused(
         pytest.param(node(cell="c1"), renamed("other"), (role(), compute("c1")), id="another-name-before-it-runs"),
         pytest.param(node(cell="c1"), renamed("one"), (role(), APPLIED), id="the-same-name-in-words"),
         pytest.param(node(cell="c1"), renamed("other"), (role(), PLANNED), id="another-name-before-a-run"),
+        pytest.param(
+            node(cell="c1"), renamed("other"), (role(), PLANNED, begun(node())), id="another-name-while-others-run"
+        ),
         pytest.param(renamed("other"), renamed("one"), (role(), RENAMED), id="back-to-the-name-that-nova-knows"),
+        pytest.param(
+            renamed("other"), renamed("one"), (role(), PLANNED, begun(PLANNED)), id="back-to-the-name-of-the-run"
+        ),
     ],
 )
 def test_what_is_allowed(old: CustomResource | None, new: CustomResource, others: tuple[CustomResource, ...]) -> None:

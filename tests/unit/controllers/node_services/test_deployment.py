@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from stackwright.api.ansibleee import OpenStackAnsibleEE
+from stackwright.api.ansibleee import OpenStackAnsibleEE, OpenStackAnsibleEEStatus
 from stackwright.api.dataplane import OpenStackDataPlaneNode, ServiceRecord
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.api.node_service import SERVICE_READY, NodeServiceResource
@@ -421,6 +421,23 @@ def test_a_machine_keeps_the_name_by_which_the_service_is_known() -> None:
     assert tell(COMPUTE, resource, now).hostName == "one"
     # Before it ran, it may have any.
     assert isinstance(prepare(COMPUTE, compute(), seeing(renamed, inventory_of("other")), AROUND), Whole)
+
+
+async def test_a_machine_keeps_the_name_of_a_run_that_the_status_does_not_tell_of_yet() -> None:
+    spec = {"role": "compute", "ansibleHost": "one.example", "hostName": "other"}
+    renamed = made(OpenStackDataPlaneNode, "one", {COMPUTE.annotation: "nova-cell1"}, spec=spec, status=READY)
+    resource = compute()
+    over = ended(begin(COMPUTE, resource))
+    for run in (over, msgspec.structs.replace(over, status=OpenStackAnsibleEEStatus())):
+        now = await observe(COMPUTE, resource, asking(Api(), renamed, inventory_of("other"), run))
+        assert isinstance(now.whole, Wait)
+        assert (now.whole.reason, "set hostName back to one" in now.whole.message) == ("HostNameChanged", True)
+        assert tell(COMPUTE, resource, now).hostName == "one"
+    # One that was made for an earlier resource of that name says nothing of this one.
+    earlier = msgspec.structs.replace(over, metadata=msgspec.structs.replace(over.metadata, ownerReferences=()))
+    now = await observe(COMPUTE, resource, asking(Api(), renamed, inventory_of("other"), earlier))
+    assert isinstance(now.whole, Whole)
+    assert tell(COMPUTE, resource, now).hostName == "other"
 
 
 def inventory_of(host: str) -> ConfigMap:
