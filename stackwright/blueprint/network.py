@@ -37,9 +37,9 @@ class Network:
 
     `peers` says that they are nodes of one cluster, which talk to each other on any port; `kubernetes` that they ask
     the cluster's own API. `exposed` says of a resource that the user leads others than pods to it: its ports are then
-    open to anybody. `dials` are ports of hosts that the service's own users name, wherever they are; two numbers are
-    the first and the last port of a range. `resolves` returns the ports of name servers that the user names: they are
-    asked by UDP and by TCP.
+    open to anybody, except those for operators. `dials` are ports of hosts that the service's own users name, wherever
+    they are; two numbers are the first and the last port of a range. `resolves` returns the ports of name servers that
+    the user names: they are asked by UDP and by TCP.
     """
 
     listens: tuple[Listen, ...] = ()

@@ -175,7 +175,8 @@ def _others(service: Service[C, F], resource: C, around: Surroundings) -> Iterat
 def _heard(listen: Listen, name: str, around: Surroundings, *, exposed: bool) -> JsonObject:
     """Return what may connect to a port; the operators always may, because they manage the server."""
     ports = [_port(listen.port, listen.protocol)]
-    if exposed or listen.by == ANYBODY or not around.operators:
+    led_there = exposed and listen.by != BY_OPERATORS
+    if led_there or listen.by == ANYBODY or not around.operators:
         return {"ports": ports}
     operators = {**_namespace(around.operators), **_pods({NAME: OPERATORS})}
     clients = [] if listen.by == BY_OPERATORS else [_pods({_label(listen.by, name): "true"})]

@@ -81,14 +81,18 @@ def parse_prefix(text: str) -> Prefix | None:
 
 
 def normalize(text: str) -> str:
-    """Return an address, or a name, as it is written always.
-
-    An address of IPv4 may be written as one of IPv6, and also with fewer numbers, or with others than decimal ones: all
-    who connect take 10.1 for 10.0.0.1.
-    """
+    """Return an address, or a name, as it is written always. An address of IPv4 may be written as one of IPv6."""
     address = parse_address(text) if ":" in text else None
     if isinstance(address, IPv6Address):
         return str(address.ipv4_mapped or address)
+    return complete(text)
+
+
+def complete(text: str) -> str:
+    """Return an address of IPv4 with its four numbers, or a name in lower case.
+
+    All who connect take 10.1 and 0xa.1 for 10.0.0.1.
+    """
     if _NUMBERS.fullmatch(text):
         with contextlib.suppress(OSError):
             return socket.inet_ntoa(socket.inet_aton(text))

@@ -10,6 +10,7 @@ must not go on with another machine.
 import re
 from collections.abc import Iterable
 
+from stackwright.blueprint.addresses.subnets import complete
 from stackwright.blueprint.dataplane.inheritance import DEFAULT_PORT, Machine
 
 # The key of a Secret with an SSH key that has the keys of machines.
@@ -24,8 +25,8 @@ def name_machine(machine: Machine) -> str:
 
 
 def name_place(address: str, port: int) -> str:
-    """Return what SSH calls a machine at an address and a port; it writes all names in lower case."""
-    name = address.lower()
+    """Return what SSH calls a machine at an address and a port; it writes names in lower case, addresses complete."""
+    name = complete(address)
     return name if port == DEFAULT_PORT else f"[{name}]:{port}"
 
 

@@ -18,11 +18,13 @@ from stackwright.kube.resource import CustomResource, JsonObject, Resource, Reso
 def check_cluster(cloud: ImaginedCloud, state: ClusterState, oldest: tuple[int, int]) -> Iterable[CheckResult]:
     """Return what there is to say of a cluster for a deployment. Pure but for the version of this program."""
     version = importlib.metadata.version("stackwright")
+    # What is there already has its pods in the namespace too; what the deployment says of it counts more.
+    resources = (*state.resources, *(release.resource for release in cloud.releases))
     return (
         cluster.kubernetes(state, oldest),
         *cluster.definitions(state),
         *cluster.operators(state, version, clock.now()),
-        cluster.namespace(state, *needed_profile(release.resource for release in cloud.releases)),
+        cluster.namespace(state, *needed_profile(resources)),
     )
 
 

@@ -257,6 +257,14 @@ def test_what_must_be_reached_by_others_than_pods_is_open(spec: JsonObject, arou
     assert {"ports": tcp(5672)} in found["ingress"]["server"]
 
 
+def test_what_only_operators_ask_for_stays_closed_if_the_user_exposes_the_rest() -> None:
+    rabbitmq = blueprint("rabbitmq")
+    spec = {"override": {"service": {"spec": {"type": "NodePort"}}}}
+    found = rules(rabbitmq, resource(rabbitmq, "rabbit", spec), facts("rabbit"), AROUND)["ingress"]["server"]
+    (management,) = [rule for rule in found if rule.get("ports") == tcp(15672)]
+    assert management["from"]
+
+
 def test_switched_off_the_labels_stay_so_that_no_pod_restarts_when_it_is_switched_on() -> None:
     found = values(KEYSTONE, resource(KEYSTONE, "keystone", SAID), facts("keystone"), None)
     assert found.keys() == {"podLabels"}

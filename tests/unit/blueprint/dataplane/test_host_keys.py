@@ -72,6 +72,7 @@ def test_ssh_knows_machines_by_names_in_lower_case() -> None:
     assert lines_for(machine("one.example.COM"), given) == [given]
     assert write_recorded([f"one.example.com {KEY}"], given) == ""
     assert record([], [f"2001:db8::1 {KEY}"], machine("2001:DB8::1")) == (f"2001:db8::1 {KEY}",)
+    assert record([], [f"192.0.2.10 {KEY}"], machine("192.522")) == (f"192.0.2.10 {KEY}",)
 
 
 def test_what_the_user_gives_goes_before_what_was_recorded() -> None:

@@ -10,15 +10,17 @@ import pytest
 from stackwright import services
 from stackwright.adapters.helm import records
 from stackwright.blueprint import pod_references
+from stackwright.blueprint.workloads import ENFORCED
 from stackwright.cli.printing import check_report
 from stackwright.controllers.controlplane.resolution import Instance
-from stackwright.foresight.checks import capacity, cluster, images, inputs, names, storage
+from stackwright.foresight.checks import capacity, cluster, images, inputs, names, storage, suite
 from stackwright.foresight.checks.cluster_state import Definition
 from stackwright.foresight.checks.quantities import amount, cpus, memory
 from stackwright.foresight.checks.results import CheckResult, Level
 from stackwright.kube.builtin import Deployment, Lease, Namespace, Pod, Secret, Service, StorageClass
 from stackwright.kube.crd import generate
 from stackwright.kube.version import ServerVersion
+from stackwright.services.ovn.kinds import OVNController
 from tests.unit.foresight.checks.samples import cloud, container, converted, deployment, node, state, stateful_set
 from tests.unit.foresight.clouds import control_plane, keystone, made
 
@@ -444,6 +446,13 @@ def test_a_namespace_has_to_allow_what_services_declare(enforced: str, level: Le
     found = cluster.namespace(state(here=here), "privileged", ("OVNController ovncontroller",))
     assert found.level is level
     assert said in found.message
+
+
+def test_what_is_in_the_namespace_counts_for_its_profile_too() -> None:
+    there = converted(OVNController, metadata={"name": "gateway", "namespace": "openstack"}, spec={})
+    here = converted(Namespace, metadata={"name": "openstack", "labels": {ENFORCED: "privileged"}})
+    found = suite.check_cluster(cloud(), state(here=here, resources=(there,)), (1, 30))
+    assert [each.level for each in found if each.topic == "namespace"] == [Level.OK]
 
 
 FOUND = (
