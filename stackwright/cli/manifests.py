@@ -56,7 +56,9 @@ def _resource(document: Any, label: str) -> Resource | None:
     if not isinstance(document, dict) or not document.get("kind"):
         raise BadManifest(f"{label} has a document without a kind; each is one Kubernetes object.")
     types = {(kind.kind.api_version, kind.kind.name): kind for kind in (*services.kinds(), *_BUILTIN)}
-    kind = types.get((document.get("apiVersion", ""), document["kind"]))
+    if not document.get("apiVersion"):
+        raise BadManifest(f"{label}: {document['kind']} has no apiVersion.")
+    kind = types.get((document["apiVersion"], document["kind"]))
     if kind is None:
         return None
     name = (document.get("metadata") or {}).get("name", "")

@@ -136,6 +136,8 @@ def read(
         except manifests.BadManifest as error:
             wrong.append(CheckResult(Level.PROBLEM, TOPIC, error.message))
             continue
+        if not documents:
+            wrong.append(CheckResult(Level.PROBLEM, TOPIC, f"{path} has no resource in it."))
         for body in documents:
             try:
                 found += [(item, body) for item in manifests.parse(yaml.safe_dump(body), str(path))]

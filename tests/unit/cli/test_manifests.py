@@ -34,6 +34,7 @@ def test_what_we_know_is_read_and_the_rest_passed_over() -> None:
     ("text", "said"),
     [
         pytest.param("a: [b", "x.yaml is not YAML (line 1)", id="no-yaml"),
+        pytest.param("{kind: Foo}", "x.yaml: Foo has no apiVersion", id="no-version"),
         pytest.param("just words", "x.yaml has a document without a kind", id="no-object"),
         pytest.param(KEYSTONE.replace("{name: keystone}", "{}"), "has no metadata.name", id="no-name"),
         pytest.param(
