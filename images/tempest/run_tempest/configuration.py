@@ -191,9 +191,9 @@ def _compute_features(facts: Facts) -> dict[str, str]:
         "shelve": _flag(facts.real),
         "vnc_console": _flag(facts.real),
         "shelve_migrate": _flag(several and facts.real),
-        # What libvirt can do, and every Nova of the last years.
         "stable_rescue": _flag(facts.real),
-        "hostname_fqdn_sanitization": _flag(facts.real),
+        # Machines of the type q35, which ours are, have none.
+        "ide_bus": "false",
     }
 
 
