@@ -340,7 +340,7 @@ MUTANTS = (
     Mutant(
         "the host key of a machine is not found by a name in upper case",
         f"{DATA_PLANE}/host_keys.py",
-        "name = address.lower()",
+        "name = complete(address)",
         "name = address",
         ("tests/unit/blueprint/dataplane/test_host_keys.py::test_ssh_knows_machines_by_names_in_lower_case",),
     ),
