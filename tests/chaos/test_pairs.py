@@ -12,42 +12,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from stackwright.controllers.release.kinds import KINDS as MADE_KINDS
 from stackwright.kube import paths
-from stackwright.kube.builtin import (
-    ConfigMap,
-    DaemonSet,
-    Deployment,
-    Job,
-    NetworkPolicy,
-    PodDisruptionBudget,
-    Role,
-    RoleBinding,
-    Secret,
-    Service,
-    ServiceAccount,
-    StatefulSet,
-)
 from stackwright.kube.client import Client
 from stackwright.kube.errors import Invalid
 from stackwright.kube.resource import JsonObject, Resource
 from stackwright.kube.transport import Call
 from stackwright.local.apiserver.server import ApiServer
-from stackwright.simulator import Script, simulated
 from tests.chaos.fuzzing import watched
 from tests.chaos.fuzzing.operator import NAME
-from tests.chaos.fuzzing.scene import asked, settled, surroundings
-from tests.functional.conftest import (
-    kubernetes,
-    private_apiserver,
-    private_client,
-    private_namespace,
-    second_apiserver,
-)
+from tests.chaos.fuzzing.scene import operated, settled
 from tests.functional.crds.samples import KINDS, LEAST
 from tests.functional.services.rows import rows
-from tests.ports import free_port
-
-__all__ = ["kubernetes", "private_apiserver", "private_client", "private_namespace", "second_apiserver"]
 
 # For how long a settled cluster is watched, in seconds.
 WINDOW = 60.0
@@ -65,11 +41,6 @@ SPECS: dict[str, JsonObject] = {
     "NovaMetadata": {"apiDatabaseSecret": "database-by-hand"},
     "OpenStackDataPlaneRole": {"nodeTemplate": {"ansibleSSHPrivateKeySecret": "key"}},
 }
-# What operators make besides resources of our own kinds.
-MADE: tuple[type[Resource], ...] = (
-    *(ConfigMap, Secret, Service, ServiceAccount, Role, RoleBinding),
-    *(Deployment, StatefulSet, DaemonSet, Job, NetworkPolicy, PodDisruptionBudget),
-)
 # What the server itself writes.
 UNSTABLE = ("managedFields", "resourceVersion", "generation")
 
@@ -77,7 +48,7 @@ UNSTABLE = ("managedFields", "resourceVersion", "generation")
 async def things(client: Client, namespace: str) -> dict[str, JsonObject]:
     """Return all that is in the namespace, without statuses."""
     found: dict[str, JsonObject] = {}
-    kinds: tuple[type[Resource], ...] = (*KINDS.values(), *MADE)
+    kinds: tuple[type[Resource], ...] = (*KINDS.values(), *MADE_KINDS)
     for kind in kinds:
         path = paths.collection(kind.kind, namespace)
         reply = await client.transport.request(Call("GET", path, {}, kind=kind.kind))
@@ -113,30 +84,24 @@ async def test_a_second_one_of_every_kind_touches_nothing_of_the_first(
     webhooks: bool,
 ) -> None:
     client, namespace, audit = private_client, private_namespace, private_apiserver.audit_log
-    await surroundings(client, namespace)
-    port = free_port() if webhooks else 0
-    running = watched.operating(
-        private_apiserver.kubeconfig, namespace, kubernetes["helm"], tmp_path / "operator", port
+    running = operated(
+        private_apiserver, client, namespace, kubernetes["helm"], tmp_path / "operator", webhooks=webhooks
     )
-    async with simulated(client, namespace, Script()):
-        with running as operator:
-            await operator.until(lambda: "all caches are complete" in operator.log, "its caches are complete", 60.0)
-            if webhooks:
-                await asked(client, namespace)
-            assert await ask(client, namespace, "") == {}
-            assert await settled(operator, audit) is not None, "the first ones did not come to rest"
-            before = await things(client, namespace)
-            refused = await ask(client, namespace, "2")
-            assert await settled(operator, audit) is not None, "the second ones did not come to rest"
-            after = await things(client, namespace)
-            calm = datetime.now(UTC).isoformat()
-            await asyncio.sleep(WINDOW)  # That is the time in which nothing must be written.
-            written = Counter(watched.writes(audit, NAME, calm))
-            tell(
-                f"two of {len(KINDS)} kinds, webhooks {'on' if webhooks else 'off'}: {len(before)} things, then "
-                f"{len(after)}; refused at once: {', '.join(refused) or 'none'}; "
-                f"{sum(written.values())} writes in {WINDOW:g} s after that"
-            )
+    async with running as operator:
+        assert await ask(client, namespace, "") == {}
+        assert await settled(operator, audit) is not None, "the first ones did not come to rest"
+        before = await things(client, namespace)
+        refused = await ask(client, namespace, "2")
+        assert await settled(operator, audit) is not None, "the second ones did not come to rest"
+        after = await things(client, namespace)
+        calm = datetime.now(UTC).isoformat()
+        await asyncio.sleep(WINDOW)  # That is the time in which nothing must be written.
+        written = Counter(watched.writes(audit, NAME, calm))
+        tell(
+            f"two of {len(KINDS)} kinds, webhooks {'on' if webhooks else 'off'}: {len(before)} things, then "
+            f"{len(after)}; refused at once: {', '.join(refused) or 'none'}; "
+            f"{sum(written.values())} writes in {WINDOW:g} s after that"
+        )
     assert written == {}
     assert operator.troubles == []
     changed = {name: (said, after.get(name)) for name, said in before.items() if after.get(name) != said}

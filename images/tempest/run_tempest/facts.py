@@ -8,8 +8,8 @@ from .api import Cloud, CloudError, NotFound
 
 # Nova's word for a compute that only pretends to run servers.
 PRETENDS = "fake"
-# The extension by which Neutron makes a network for who names none. It is always there; it works only if there are an
-# external network and a pool of addresses that are the default.
+# With this extension, Neutron makes a network for projects that have none. It is always there, but it works only if an
+# external network and a pool of addresses are the default ones.
 AUTOMATIC = "auto-allocated-topology"
 
 

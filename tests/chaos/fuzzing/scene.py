@@ -1,7 +1,9 @@
 """What an operator under test meets, and the end of its work."""
 
 import asyncio
+import contextlib
 import time
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,13 +11,15 @@ from stackwright.kube.builtin import Secret, StorageClass
 from stackwright.kube.client import Client
 from stackwright.kube.errors import Invalid
 from stackwright.kube.pace import SILENCE
+from stackwright.local.apiserver.server import ApiServer
 from stackwright.services.keystone.kinds import KeystoneAPI
-from stackwright.simulator import storage_class
+from stackwright.simulator import Script, simulated, storage_class
 from tests.chaos.fuzzing import watched
 from tests.chaos.fuzzing.operator import EVERY_SECONDS, NAME
 from tests.chaos.fuzzing.watched import Operator
 from tests.functional.crds.samples import LEAST
 from tests.functional.definitions import defined
+from tests.ports import free_port
 
 # How long the operator may work on what was written at last.
 SETTLING = 120.0
@@ -46,6 +50,21 @@ async def asked(client: Client, namespace: str) -> None:
             except Invalid:
                 return
             await asyncio.sleep(0.2)  # What the API server has read of its own objects cannot be watched.
+
+
+@contextlib.asynccontextmanager
+async def operated(
+    server: ApiServer, client: Client, namespace: str, helm: Path, folder: Path, *, webhooks: bool
+) -> AsyncIterator[Operator]:
+    """Run an operator, with pods that are played, for the time of a block; it begins when all is watched."""
+    await surroundings(client, namespace)
+    running = watched.operating(server.kubeconfig, namespace, helm, folder, free_port() if webhooks else 0)
+    async with simulated(client, namespace, Script()):
+        with running as operator:
+            await operator.until(lambda: "all caches are complete" in operator.log, "its caches are complete", 60.0)
+            if webhooks:
+                await asked(client, namespace)
+            yield operator
 
 
 async def settled(operator: Operator, audit: Path) -> float | None:
