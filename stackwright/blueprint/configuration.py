@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from stackwright.api import paths
@@ -82,31 +83,51 @@ def file_problem(name: str) -> str:
     return "is not a file name; use letters, digits, dots, dashes and underscores, and no directories"
 
 
-def secrets(service: Service[C, F], resource: C, facts: F) -> dict[str, dict[str, str]]:
-    """Return the configuration Secrets by name: each has all files of its parts, and `<part>.json` for each of them."""
-    found: dict[str, dict[str, str]] = {}
+@dataclass(frozen=True)
+class Configured:
+    """What a part (a component, a job or a schedule) reads at its start, and the Secret that has it."""
+
+    secret: str
+    data: Mapping[str, str] = field(repr=False)
+
+
+def parts(service: Service[C, F], resource: C, facts: F) -> dict[str, Configured]:
+    """Return what each part reads, by its name: its files, and its start contract as `<part>.json`."""
+    found: dict[str, Configured] = {}
     for component in service.components_of(resource):
-        if component.command is None:
-            continue
-        files = tuple(component.files(resource, facts))
-        data = found.setdefault(secret_name(resource, component), {})
-        data |= {file.key: file.content for file in files}
-        data[f"{component.name}.json"] = _contract(service, component, resource, files)
-    parts: tuple[Job[C, F] | Schedule[C, F], ...] = (*service.jobs_of(resource), *service.schedules)
-    for part in parts:
+        if component.command is not None:
+            files = tuple(component.files(resource, facts))
+            contract = _contract(service, component, resource, files)
+            found[component.name] = _configured(resource, component, files, contract)
+    tasks: tuple[Job[C, F] | Schedule[C, F], ...] = (*service.jobs_of(resource), *service.schedules)
+    for part in tasks:
         files = tuple(part.files(resource, facts))
         if isinstance(part, Job) and part.secret and not files:
             # A Secret of its own is written when its content is known, and not before that and again.
             continue
-        data = found.setdefault(secret_name(resource, part), {})
-        data |= {file.key: file.content for file in files}
-        data[f"{part.name}.json"] = start.contract(part.command(resource), files, service.user)
+        contract = start.contract(part.command(resource), files, service.user)
+        found[part.name] = _configured(resource, part, files, contract)
+    return found
+
+
+def _configured(
+    resource: C, part: Component[C, F] | Job[C, F] | Schedule[C, F], files: tuple[ConfigFile, ...], contract: str
+) -> Configured:
+    data = {file.key: file.content for file in files} | {f"{part.name}.json": contract}
+    return Configured(secret_name(resource, part), data)
+
+
+def secrets(configured: Iterable[Configured]) -> dict[str, dict[str, str]]:
+    """Return the configuration Secrets by name: each has all that its parts read."""
+    found: dict[str, dict[str, str]] = {}
+    for part in configured:
+        found.setdefault(part.secret, {}).update(part.data)
     return found
 
 
 def secret_data(service: Service[C, F], resource: C, facts: F) -> dict[str, str]:
     """Return the content of the Secret that a resource is configured by."""
-    return secrets(service, resource, facts).get(secret_name(resource), {})
+    return secrets(parts(service, resource, facts).values()).get(secret_name(resource), {})
 
 
 def component_hash(service: Service[C, F], component: Component[C, F], resource: C, facts: F) -> str:

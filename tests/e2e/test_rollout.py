@@ -28,6 +28,10 @@ def condition(cloud: Cloud) -> dict[str, str]:
     return next(entry for entry in status["conditions"] if entry["type"] == "DeploymentReady")
 
 
+def has_any(cloud: Cloud, labels: str, pods: list[str]) -> bool:
+    return not set(pods).isdisjoint(cloud.kubectl("get", "pods", labels, "--output=name").split())
+
+
 def test_a_value_that_keystone_cannot_read_is_refused_with_its_line(cloud: Cloud) -> None:
     with pytest.raises(AssertionError, match=r"line 2: \[token\] expiration must be a whole number"):
         change(cloud, customServiceConfig=SOON)
@@ -43,6 +47,11 @@ def test_a_value_that_only_the_pod_finds_leaves_the_old_pod_at_work(cloud: Cloud
     assert "[token] expiration is not of type Integer" in said
     assert "soon" not in said
     assert set(before) <= set(cloud.kubectl("get", "pods", labels, "--output=name").split())
+    assert cloud.is_valid(cloud.token())
+    # A good pod that has to start again meanwhile, on another node or after a crash, reads what it read before.
+    cloud.kubectl("delete", *before, "--wait=false")
+    served = "Deployment keystone serves with 1 of 1 pods"
+    eventually(lambda: not has_any(cloud, labels, before) and served in condition(cloud)["message"], "it serves again")
     assert cloud.is_valid(cloud.token())
     cloud.ask(keystone={"template": {"defaultConfigOverwrite": None, "kollaConfig": None}})
     eventually(lambda: condition(cloud).get("status") == "True", "it goes on with the value taken back")

@@ -8,6 +8,7 @@ volumes.py      the volumes that outlive it
 rings.py        which key rings are due; ring_turns.py turns them when every pod holds the present keys
 traces.py       what has become of the actions that a user asked for
 charts.py       which chart is rendered: ours, or one that the user brings; rendering.py renders it
+editions.py     what pods mount: a new configuration leaves that of earlier pods alone
 trials.py       what pods would start with is tried in a Job, where those that serve are replaced in place
 objects.py      the objects of the release, each with its condition; references.py: what they read and nobody made
 failed_jobs.py  Jobs that failed and are tried again

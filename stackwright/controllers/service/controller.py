@@ -25,6 +25,7 @@ from stackwright.controllers.service import (
     addresses,
     charts,
     credentials,
+    editions,
     failed_jobs,
     former_jobs,
     holding,
@@ -334,7 +335,17 @@ class ServiceController(Generic[C, F]):
         }
         is_reached = self.service.outside is not None or self.service.endpoints_of(resource)
         nodes = tuple(look.all(Node)) if is_reached else ()
-        return Seen(look, clock.now(), self._workloads(resource, context), nodes, logs, ownership.caches(context))
+        there = context.store(Secret).list(resource.metadata.namespace)
+        return Seen(
+            look,
+            clock.now(),
+            self._workloads(resource, context),
+            nodes,
+            logs,
+            ownership.caches(context),
+            tuple(self._pods(resource, context)),
+            editions.find(self.service, resource, there),
+        )
 
     async def _render(self, resource: C, intent: Intent[F], look: Looker, context: Context) -> Rendered | None:
         if intent.values is None or not self.service.has_chart:

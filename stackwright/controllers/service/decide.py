@@ -21,12 +21,12 @@ from stackwright.blueprint.service import Service
 from stackwright.blueprint.service_fields import spec_of, status_of
 from stackwright.blueprint.use import Used
 from stackwright.controllers import needs
-from stackwright.controllers.service import charts, inputs, losses, profiles, refusals, rings, traces, volumes
+from stackwright.controllers.service import charts, editions, inputs, losses, profiles, refusals, rings, traces, volumes
 from stackwright.controllers.service.environment import Environment
 from stackwright.controllers.service.rings import Drop, Spread, Turn
 from stackwright.controllers.surroundings import Known, nothing_known
 from stackwright.kube import clock
-from stackwright.kube.builtin import Node, Plain, Secret
+from stackwright.kube.builtin import Node, Plain, Pod, Secret
 from stackwright.kube.conditions import Finding, declared
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Wait
@@ -40,7 +40,8 @@ F = TypeVar("F", bound=Facts)
 class Seen:
     """What a pass found: a look into the caches, the pods' owners, the nodes, and logs of actions that have ended.
 
-    `known` lists what else the namespace has: others may claim what the service makes.
+    `known` lists what else the namespace has: others may claim what the service makes. `editions` are those of its
+    configuration.
     """
 
     look: Look
@@ -49,6 +50,8 @@ class Seen:
     nodes: tuple[Node, ...] = ()
     logs: Mapping[str, str] = field(default_factory=dict)
     known: Known = nothing_known
+    pods: tuple[Pod, ...] = ()
+    editions: tuple[Secret, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -167,11 +170,7 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
             for name, job in common.course.jobs.items()
         }
     due = rings.due(service, resource, facts, seen.look, common.course, seen.now)
-    condition = declared(resource, "ServiceConfigReady")
-    config = (
-        child(Secret(metadata=ObjectMeta(name=name), data=encode(data)), condition=condition)
-        for name, data in configuration.secrets(service, resource, facts).items()
-    )
+    chart_values, config = _configured(service, resource, seen, facts, chart_values)
     further = service.resources(resource, facts) if service.resources else ()
     exported = tuple(service.exports(resource, facts)) if service.exports else ()
     noted = {entry.noted: digest(dict(entry.content)) for entry in exported if entry.noted}
@@ -199,6 +198,26 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
         noted={**losses.name_secrets(service, resource, facts, seen.look), **noted},
         wake=due.wake,
     )
+
+
+def _configured(
+    service: Service[C, F], resource: C, seen: Seen, facts: F, chart_values: JsonObject
+) -> tuple[JsonObject, tuple[Child, ...]]:
+    """Return the values with the Secrets that pods mount, and all Secrets with configuration."""
+    own, parts = configuration.secret_name(resource), configuration.parts(service, resource, facts)
+    content = {name: encode(data) for name, data in configuration.secrets(parts.values()).items()}
+    readers = editions.list_readers(seen.workloads, seen.pods)
+    present = seen.look(Secret, own)
+    in_use = present is not None and editions.is_in_use(own, chart_values["components"], readers)
+    if present is not None and in_use:
+        content[own] = present.data
+    placed = editions.place(own, chart_values, parts, readers, in_use=in_use)
+    wanted = tuple(editions.list_wanted(service, resource, placed, parts))
+    condition = declared(resource, "ServiceConfigReady")
+    written = (
+        child(Secret(metadata=ObjectMeta(name=name), data=data), condition=condition) for name, data in content.items()
+    )
+    return placed, (*written, *wanted, *editions.list_spare(seen.editions, wanted, readers))
 
 
 def _image(service: Service[C, F], environment: Environment) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from stackwright.blueprint.look import Look
-from stackwright.blueprint.pod_references import Reference, list_required
+from stackwright.blueprint.pod_references import Reference, list_required, list_volumes
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.conditions import Finding
 from stackwright.kube.resource import JsonObject, Resource
@@ -46,3 +46,9 @@ def pod_of(spec: JsonObject) -> JsonObject:
     spec = (spec.get("jobTemplate") or {}).get("spec") or spec
     pod: JsonObject = (spec.get("template") or {}).get("spec") or {}
     return pod
+
+
+def list_secrets(pod: JsonObject) -> set[str]:
+    """Return the names of the Secrets that a pod mounts."""
+    volumes = list_volumes(pod.get("volumes") or ())
+    return {reference.name for reference in volumes if reference.kind == Secret.kind.name}

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from stackwright.api.base import CustomResource, JsonObject
-from stackwright.blueprint import configuration, names
+from stackwright.blueprint import names
 from stackwright.blueprint.digests import digest
 from stackwright.blueprint.service import Component, Service
 from stackwright.controllers import release
 from stackwright.controllers.looks import Looker
-from stackwright.controllers.service import labels, pods
+from stackwright.controllers.service import labels, pods, references
 from stackwright.kube.builtin import DaemonSet, Job, Plain, Pod, Secret, StatefulSet
 from stackwright.kube.conditions import Finding, declared
 from stackwright.kube.plan import Wait
@@ -112,9 +112,9 @@ def hold_back(
 ) -> Held:
     """Return which changes are held back because they have not been tried yet.
 
-    `beside_it` are the other children of the resource; the configuration is among them.
+    `beside_it` are the other children of the resource; the Secrets with its configuration are among them.
     """
-    written = _is_written(resource, beside_it, look)
+    written = {item.key.name: item.body for item in beside_it if item.of is Secret}
     bodies: list[JsonObject] = []
     trials: list[Child] = []
     waits: list[Wait] = []
@@ -130,7 +130,7 @@ def hold_back(
             name = _name(change.present)
             message = f"{name} keeps its pods until a trial of its new image and configuration succeeds"
             waits.append(Wait("Trial", message, condition))
-        if written:
+        if _is_written(trial, written, look):
             trials.append(_child(trial, change.present, resource, service, look))
     return Held(tuple(bodies), tuple(trials), tuple(waits))
 
@@ -228,12 +228,13 @@ def _container(entry: Mapping[str, Any], command: str) -> JsonObject:
     }
 
 
-def _is_written(resource: CustomResource, beside_it: Iterable[Child], look: Looker) -> bool:
-    """Return whether the Secret already has the configuration to be tried; a pod reads whatever it has."""
-    name = configuration.secret_name(resource)
-    wanted = next((item.body["data"] for item in beside_it if item.of is Secret and item.key.name == name), None)
-    present = look(Secret, name)
-    return wanted is None or (present is not None and present.data == wanted)
+def _is_written(trial: JsonObject, written: Mapping[str, JsonObject], look: Looker) -> bool:
+    """Return whether the Secrets that are ours already have what is to be tried; a pod reads whatever they have."""
+    for name in references.list_secrets(references.pod_of(trial["spec"])) & written.keys():
+        present = look(Secret, name)
+        if present is None or present.data != written[name]["data"]:
+            return False
+    return True
 
 
 def _child(trial: JsonObject, present: Plain, resource: Any, service: Service[Any, Any], look: Looker) -> Child:

@@ -3,11 +3,13 @@
 A Deployment has the new pod beside the old one. A StatefulSet cannot, so that the change is tried in a Job first.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
-from stackwright.kube.builtin import Deployment, Job, Pod, StatefulSet
+from stackwright.controllers.service import references
+from stackwright.kube.builtin import Deployment, Job, Pod, Secret, StatefulSet
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import find
 from stackwright.simulator import Behaviour, Script, Selector
@@ -68,6 +70,13 @@ async def generation(place: Place, name: str) -> int:
     return found
 
 
+async def read_by(place: Place, pods: Iterable[Pod]) -> dict[str, dict[str, str]]:
+    """Return the configuration that pods would start with, if they had to start again."""
+    names = {name for pod in pods for name in references.list_secrets(pod.spec) if "-config-data" in name}
+    assert names
+    return {name: (await place.client.get(Secret, name, place.namespace)).data for name in names}
+
+
 async def assert_old_pod_serves(place: Place, deployment: str, component: str, snippet: str) -> None:
     """Make a change whose new pod ends; see that the old one stays, and that the change goes on once it can."""
     client, namespace, case = place.client, place.namespace, place.case
@@ -76,6 +85,7 @@ async def assert_old_pod_serves(place: Place, deployment: str, component: str, s
     assert owned
     for pod in owned:
         await annotate(client, Pod, pod.metadata.name, namespace, fault="None")
+    read = await read_by(place, owned)
     crash = {"fault": "Crash", "exit_code": "22", "message": WORDS, "backoff": "0.5", "container": component}
     await annotate(client, Deployment, deployment, namespace, **crash)
     await configure(place, snippet)
@@ -83,6 +93,7 @@ async def assert_old_pod_serves(place: Place, deployment: str, component: str, s
     assert f"Deployment {deployment} serves with 1 of 1 pods, and a new one is not ready yet" in message
     assert "0 of 1" not in message
     await assert_ready(place, owned)
+    assert await read_by(place, owned) == read
 
     # It goes on by itself once the cause is gone.
     await annotate(client, Deployment, deployment, namespace, **dict.fromkeys(crash))
@@ -93,7 +104,7 @@ async def assert_change_is_tried(place: Place, name: str, snippet: str) -> None:
     """Make a change whose trial fails; see that the pod stays, and that another change is tried and comes through."""
     client, namespace = place.client, place.namespace
     serving = await client.get(Pod, f"{name}-0", namespace)
-    before = await generation(place, name)
+    before, read = await generation(place, name), await read_by(place, [serving])
     await configure(place, snippet)
     (trial,) = await some(client, Job, namespace, lambda found: len(found) == 1, labels=TRIAL)
     await annotate(client, Job, trial.metadata.name, namespace, fault="Crash", exit_code="22", message=WORDS)
@@ -101,6 +112,7 @@ async def assert_change_is_tried(place: Place, name: str, snippet: str) -> None:
     assert f"StatefulSet {name} keeps its pods, because a trial of the change failed" in message
     assert await generation(place, name) == before
     await assert_ready(place, [serving])
+    assert await read_by(place, [serving]) == read
 
     await configure(place, f"{snippet}use_stderr = false\n")
     await place.up()

@@ -227,6 +227,20 @@ MUTANTS = (
         ("tests/unit/services/test_rabbitmq.py",),
     ),
     Mutant(
+        "pods of before find the configuration of new ones",
+        "stackwright/controllers/service/decide.py",
+        "    if present is not None and in_use:\n",
+        "    if False:\n",
+        ("tests/unit/controllers/test_service_decide.py",),
+    ),
+    Mutant(
+        "an edition that pods mount goes",
+        "stackwright/controllers/service/editions.py",
+        "(left[part] >= 0 or secret.metadata.name in mounted)",
+        "left[part] >= 0",
+        ("tests/unit/controllers/test_service_editions.py",),
+    ),
+    Mutant(
         "a StatefulSet's pods are replaced without a trial",
         "stackwright/controllers/service/trials.py",
         "        if not change.is_risky:\n",
@@ -285,9 +299,9 @@ MUTANTS = (
     Mutant(
         "a trial runs with the configuration of before",
         "stackwright/controllers/service/trials.py",
-        "present is not None and present.data == wanted",
-        "True",
-        ("tests/unit/controllers/test_service_trials.py::test_configuration_is_tried_once_it_is_written",),
+        '        if present is None or present.data != written[name]["data"]:\n',
+        "        if present is None:\n",
+        ("tests/unit/controllers/test_service_trials.py",),
     ),
     Mutant(
         "a broker's user of another RabbitMq gets another password",

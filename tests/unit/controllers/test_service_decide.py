@@ -19,7 +19,7 @@ from stackwright.controllers.service.environment import Environment
 from stackwright.controllers.service.failed_jobs import again_in
 from stackwright.controllers.service.rings import PRIMARY_UNTIL, SPREAD, TURNED_AT, Drop, Spread, Turn, name_of
 from stackwright.kube import clock
-from stackwright.kube.builtin import Job, Secret, Service, StorageClass
+from stackwright.kube.builtin import Deployment, Job, Plain, Secret, Service, StorageClass
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Ends
 from stackwright.kube.resource import Resource
@@ -92,13 +92,13 @@ def keystone(**spec: Any) -> KeystoneAPI:
     return resource
 
 
-def decided(resource: KeystoneAPI, *others: Resource) -> Intent[KeystoneFacts]:
+def decided(resource: KeystoneAPI, *others: Resource, workloads: tuple[Plain, ...] = ()) -> Intent[KeystoneFacts]:
     there = world(*others)
 
     def look(kind: type[Any], name: str, **_: str) -> Any:
         return there.get((kind, name))
 
-    return decide(SERVICE, resource, Seen(look, NOW), ENVIRONMENT)
+    return decide(SERVICE, resource, Seen(look, NOW, workloads), ENVIRONMENT)
 
 
 def turned_ring(*, spread: bool) -> Secret:
@@ -116,6 +116,23 @@ def test_credentials_are_migrated_only_when_every_pod_writes_with_the_new_key() 
     assert spread.values is not None
     assert "credential-migrate" in spread.values["jobs"]
     assert spread.turns == ()
+
+
+def test_a_changed_configuration_is_written_beside_the_one_that_pods_still_read() -> None:
+    own = "keystone-config-data"
+    volume = {"name": "config", "secret": {"secretName": own}}
+    template = {"metadata": {"annotations": {"openstack.org/config-hash": "of-before"}}, "spec": {"volumes": [volume]}}
+    labels = {"app.kubernetes.io/component": "api"}
+    running = Deployment(metadata=ObjectMeta(name="keystone", labels=labels), spec={"template": template})
+    before = secret(own, old="yes")
+    intent = decided(keystone(), before, workloads=(running,))
+    written = {item.key.name: item.body for item in intent.children if item.of is Secret}
+    assert written[own]["data"] == before.data
+    assert intent.values is not None
+    mounted = intent.values["components"]["api"]["config"]
+    assert mounted == f"{own}-api-{intent.values['components']['api']['hash']}"
+    assert written[mounted]["immutable"]
+    assert {"01-keystone.conf", "api.json"} <= written[mounted]["data"].keys()
 
 
 @pytest.mark.parametrize("spread", [False, True], ids=["not spread yet", "spread, and not migrated yet"])

@@ -26,6 +26,8 @@ from stackwright.services.rabbitmq.service import SERVICE as RABBITMQ
 LABELS = {"app.kubernetes.io/name": "mariadb", "app.kubernetes.io/instance": "db"}
 CONFIG = Secret(metadata=ObjectMeta(name="db-config-data", namespace="openstack"), data={"a": "bmV3"})
 
+CONFIG_VOLUME = {"name": "config", "secret": {"secretName": "db-config-data"}}
+
 
 def body(image: str = "mariadb:1", read: str = "one", replicas: int = 1) -> dict[str, Any]:
     labels = {**LABELS, "app.kubernetes.io/component": "server"}
@@ -38,7 +40,7 @@ def body(image: str = "mariadb:1", read: str = "one", replicas: int = 1) -> dict
         "resources": {"requests": {"cpu": "4"}},
         "volumeMounts": [{"name": "data", "mountPath": "/var/lib/mysql"}],
     }
-    pod = {"containers": [container], "affinity": {"podAntiAffinity": {}}, "volumes": [{"name": "config"}]}
+    pod = {"containers": [container], "affinity": {"podAntiAffinity": {}}, "volumes": [CONFIG_VOLUME]}
     annotations = {"openstack.org/config-hash": read}
     return {
         "apiVersion": "apps/v1",

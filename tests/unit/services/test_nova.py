@@ -259,7 +259,9 @@ def test_what_nova_manage_reads_is_written_whole_or_not_at_all() -> None:
     assert mapping.manage_files("cell1", nova(), waiting) == ()
     assert mapping.manage_files("cell0", nova(), waiting)
     resource = nova(cellTemplates={"cell0": {}, "cell1": {}})
-    written = (set(configuration.secrets(NOVA, resource, facts)) for facts in (PARENT, waiting))
+    written = (
+        {part.secret for part in configuration.parts(NOVA, resource, facts).values()} for facts in (PARENT, waiting)
+    )
     both, first = {"nova-cell0-manage-config-data", "nova-cell1-manage-config-data"}, {"nova-cell0-manage-config-data"}
     assert list(written) == [both, first]
 
@@ -293,7 +295,7 @@ def test_a_cell_that_is_not_declared_any_more_stays_until_it_is_removed() -> Non
 
 
 def test_each_cell_has_a_secret_of_its_own_for_nova_manage() -> None:
-    found = configuration.secrets(NOVA, nova(), replace(PARENT, synced=True))
+    found = configuration.secrets(configuration.parts(NOVA, nova(), replace(PARENT, synced=True)).values())
     assert set(found) == {"nova-cell0-manage-config-data", "nova-cell1-manage-config-data"}
     first, second = (ini.parse(found[f"nova-{cell}-manage-config-data"]["01-nova.conf"]) for cell in ("cell0", "cell1"))
     assert not isinstance(first, ini.Problem)

@@ -1,0 +1,149 @@
+"""Editions of a service's configuration: what pods of before started with stays there for them. Pure.
+
+Pods read their configuration when they start. If the Secret that they mount followed the spec at once, a good pod that
+starts again while a bad value is on its way (its node is drained, its process dies) would fail like the new ones. So
+pods mount `<name>-config-data` as long as it has what they start with, and another configuration begins as an edition:
+an immutable Secret that is named for its content. `<name>-config-data` follows as soon as no pod reads anything else
+there; until then jobs mount editions as well.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stackwright.api.base import CustomResource, JsonObject, ObjectMeta
+from stackwright.blueprint import configuration
+from stackwright.blueprint.configuration import Configured
+from stackwright.blueprint.digests import digest
+from stackwright.blueprint.secret_values import encode
+from stackwright.blueprint.service import Service
+from stackwright.controllers.service import labels, references
+from stackwright.kube.builtin import Plain, Pod, Secret
+from stackwright.kube.shapes.child import Child, child
+
+# How many editions of a part stay though no pod mounts them, the newest: for a release that is rolled back.
+SPARE = 3
+# The phases of pods that read nothing any more.
+_ENDED = ("Succeeded", "Failed")
+# Where the values of a chart have parts with a configuration.
+_GROUPS = ("components", "jobs", "schedules", "actions")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What pods of a component read: those that are there, or those that a workload would create."""
+
+    component: str
+    mounted: frozenset[str]
+    hash: str
+
+
+def find(service: Service[Any, Any], resource: CustomResource, there: Iterable[Secret]) -> tuple[Secret, ...]:
+    """Return the editions that a resource has, also those that have no owner since its release was given to helm."""
+    before = f"{configuration.secret_name(resource)}-"
+    return tuple(
+        secret
+        for secret in there
+        if secret.immutable
+        and secret.metadata.name.startswith(before)
+        and labels.instance_of(secret, service.name) == resource.key
+    )
+
+
+def list_readers(workloads: Iterable[Plain], pods: Iterable[Pod]) -> tuple[Reader, ...]:
+    """Return who reads the configuration.
+
+    Workloads count for themselves: a StatefulSet has no pod for a moment when one is deleted.
+    """
+    templates = ((workload.metadata.labels, workload.spec["template"]) for workload in workloads)
+    running = (pod for pod in pods if pod.status.get("phase") not in _ENDED)
+    return (
+        *(_reader(marks, _annotations_of(template), template["spec"]) for marks, template in templates),
+        *(_reader(pod.metadata.labels, pod.metadata.annotations, pod.spec) for pod in running),
+    )
+
+
+def _annotations_of(template: JsonObject) -> Mapping[str, str]:
+    return (template.get("metadata") or {}).get("annotations") or {}
+
+
+def _reader(marks: Mapping[str, str], annotations: Mapping[str, str], pod: JsonObject) -> Reader:
+    mounted = frozenset(references.list_secrets(pod))
+    return Reader(marks.get(labels.COMPONENT, ""), mounted, annotations.get(labels.CONFIG_HASH, ""))
+
+
+def is_in_use(secret: str, components: Mapping[str, JsonObject], readers: Iterable[Reader]) -> bool:
+    """Return whether pods read something in a Secret that is not what is asked for now."""
+    return any(
+        secret in reader.mounted and reader.hash != components[reader.component].get("hash", "")
+        for reader in readers
+        if reader.component in components
+    )
+
+
+def place(
+    secret: str, values: JsonObject, parts: Mapping[str, Configured], readers: Iterable[Reader], *, in_use: bool
+) -> JsonObject:
+    """Return the values of a chart in which parts that cannot mount a Secret mount editions.
+
+    `in_use` says that the Secret stays as it is for the pods of before.
+    """
+    readers = tuple(readers)
+    read = {(reader.component, reader.hash) for reader in readers if secret in reader.mounted}
+    running = {reader.component for reader in readers}
+    placed = dict(values)
+    for group in _GROUPS:
+        for name, said in values.get(group, {}).items():
+            if said.get("config") != secret:
+                continue
+            if group == "components":
+                of, named = name, said["hash"]
+                # What runs with this configuration goes on: nothing is restarted for a name.
+                stays = (name, named) in read or (name not in running and not in_use)
+            else:
+                of = _part_of(group, name, said)
+                named, stays = digest(dict(parts[of].data)), not in_use
+            if not stays:
+                placed[group] = {**placed[group], name: {**said, "config": f"{secret}-{of}-{named}"}}
+    return placed
+
+
+def _part_of(group: str, name: str, said: JsonObject) -> str:
+    """Return the part whose configuration is meant: an action runs a job or schedule once more."""
+    return str(said["job"]) if group == "actions" else name
+
+
+def list_wanted(
+    service: Service[Any, Any], resource: CustomResource, values: JsonObject, parts: Mapping[str, Configured]
+) -> Iterator[Child]:
+    """Yield the editions that the parts of a chart's values mount, each once."""
+    before = f"{configuration.secret_name(resource)}-"
+    mounted = {
+        said["config"]: _part_of(group, name, said)
+        for group in _GROUPS
+        for name, said in values.get(group, {}).items()
+        if said.get("config", "").startswith(before)
+    }
+    for name, of in mounted.items():
+        marks = {labels.NAME: service.name, labels.INSTANCE: resource.metadata.name, labels.COMPONENT: of}
+        yield _edition(name, marks, encode(dict(parts[of].data)))
+
+
+def list_spare(there: Iterable[Secret], wanted: Iterable[Child], readers: Iterable[Reader]) -> Iterator[Child]:
+    """Yield the editions of before that stay: those that pods mount, and the newest of each part."""
+    mounted = {name for reader in readers for name in reader.mounted}
+    now = {item.key.name for item in wanted}
+    left: dict[str, int] = {}
+    for secret in sorted(there, key=_age, reverse=True):
+        part = secret.metadata.labels.get(labels.COMPONENT, "")
+        left[part] = left.get(part, SPARE) - 1
+        if secret.metadata.name not in now and (left[part] >= 0 or secret.metadata.name in mounted):
+            yield _edition(secret.metadata.name, secret.metadata.labels, secret.data)
+
+
+def _edition(name: str, marks: Mapping[str, str], data: dict[str, str]) -> Child:
+    return child(Secret(metadata=ObjectMeta(name=name, labels=dict(marks)), data=data, immutable=True))
+
+
+def _age(secret: Secret) -> tuple[str, str]:
+    return secret.metadata.creationTimestamp, secret.metadata.name

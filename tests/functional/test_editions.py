@@ -1,0 +1,57 @@
+"""Editions of configuration on a real API server: they come with a change, and go when nobody can need them."""
+
+import base64
+from collections.abc import Callable
+
+import pytest
+
+from stackwright.adapters.identity import Keystone
+from stackwright.controllers.service import editions, references
+from stackwright.kube.builtin import Deployment, Secret
+from stackwright.kube.client import Client
+from stackwright.services.placement.kinds import PlacementAPI
+from tests.functional.placements import keystone, place
+from tests.functional.watching import eventually, gone, is_ready
+
+__all__ = ["keystone"]
+
+pytestmark = pytest.mark.usefixtures("kinds")
+
+OWN = "placement-config-data"
+KEY = "02-placement-override.conf"
+
+
+def mounted(deployment: Deployment) -> str:
+    (name,) = (name for name in references.list_secrets(references.pod_of(deployment.spec)) if name.startswith(OWN))
+    return name
+
+
+def other_than(name: str) -> Callable[[Deployment], bool]:
+    return lambda seen: mounted(seen) != name
+
+
+def has(text: str) -> Callable[[Secret], bool]:
+    return lambda secret: base64.b64decode(secret.data.get(KEY, "")).decode() == text
+
+
+async def test_a_changed_configuration_is_an_edition_that_the_secret_follows(
+    client: Client, namespace: str, keystone: Keystone
+) -> None:
+    await place(client, namespace)
+    await eventually(client, PlacementAPI, "placement", namespace, is_ready)
+    last = mounted(await client.get(Deployment, "placement", namespace))
+    assert last == OWN
+    seen: list[str] = []
+    for number in range(editions.SPARE + 1):
+        said = f"[placement]\nallocation_conflict_retry_count = {number}\n"
+        await place(client, namespace, customServiceConfig=said)
+        last = mounted(await eventually(client, Deployment, "placement", namespace, other_than(last)))
+        seen.append(last)
+        assert has(said)(await client.get(Secret, last, namespace))
+        await eventually(client, PlacementAPI, "placement", namespace, is_ready)
+        # No pod of before reads it any more.
+        await eventually(client, Secret, OWN, namespace, has(said))
+    # The newest stay, for a release that is rolled back; what nobody mounts goes in the end.
+    await gone(client, Secret, seen[0], namespace)
+    there = await client.list(Secret, namespace, labels="app.kubernetes.io/component=api")
+    assert {secret.metadata.name for secret in there} == set(seen[1:])

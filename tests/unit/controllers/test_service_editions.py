@@ -1,0 +1,131 @@
+"""A new configuration leaves that of earlier pods alone, and nothing restarts for the name of a Secret."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+
+from stackwright.api.base import ObjectMeta
+from stackwright.blueprint.configuration import Configured
+from stackwright.controllers.service import editions
+from stackwright.kube.builtin import Pod, Secret, StatefulSet
+from stackwright.services.mariadb.kinds import Galera
+from stackwright.services.mariadb.service import SERVICE as MARIADB
+
+GALERA: Any = msgspec.convert({"metadata": {"name": "db", "namespace": "openstack"}, "spec": {}}, Galera)
+OWN = "db-config-data"
+VALUES: dict[str, Any] = {
+    "components": {"server": {"config": OWN, "hash": "two"}, "cache": {"replicas": 1}},
+    "jobs": {"sync": {"config": OWN, "hash": "job"}, "manage": {"config": "db-manage", "hash": "job"}},
+    "schedules": {"purge": {"config": OWN}},
+    "actions": {"purge-now": {"job": "purge", "config": OWN, "hash": "id"}},
+}
+PARTS = {name: Configured(OWN, {f"{name}.json": "{}"}) for name in ("server", "sync", "purge")}
+
+
+def marks(component: str = "server", instance: str = "db", service: str = "mariadb") -> dict[str, str]:
+    return {
+        "app.kubernetes.io/name": service,
+        "app.kubernetes.io/instance": instance,
+        "app.kubernetes.io/component": component,
+    }
+
+
+def mounting(name: str) -> dict[str, Any]:
+    return {"volumes": [{"name": "config", "secret": {"secretName": name}}, {"name": "data", "emptyDir": {}}]}
+
+
+def workload(secret: str, read: str) -> StatefulSet:
+    template = {"metadata": {"annotations": {"openstack.org/config-hash": read}}, "spec": mounting(secret)}
+    return StatefulSet(metadata=ObjectMeta(name="db", labels=marks()), spec={"template": template})
+
+
+def pod(secret: str, read: str, phase: str = "Running", component: str = "server") -> Pod:
+    metadata = ObjectMeta(name="db-0", labels=marks(component), annotations={"openstack.org/config-hash": read})
+    return Pod(metadata=metadata, spec=mounting(secret), status={"phase": phase})
+
+
+def edition(name: str, minute: int = 0, *, immutable: bool = True, **labelled: str) -> Secret:
+    made = datetime(2026, 11, 18, 1, minute, tzinfo=UTC).isoformat()
+    metadata = ObjectMeta(name=name, namespace="openstack", labels=marks(**labelled), creationTimestamp=made, uid="u")
+    return Secret(metadata=metadata, data={"a": "bmV3"}, immutable=immutable)
+
+
+def place(*there: StatefulSet | Pod) -> tuple[str, set[str]]:
+    """Return what the server mounts, and what its jobs do."""
+    workloads = (item for item in there if isinstance(item, StatefulSet))
+    readers = editions.list_readers(workloads, (item for item in there if isinstance(item, Pod)))
+    in_use = editions.is_in_use(OWN, VALUES["components"], readers)
+    placed = editions.place(OWN, VALUES, PARTS, readers, in_use=in_use)
+    assert placed["components"]["cache"] == VALUES["components"]["cache"]
+    assert placed["jobs"]["manage"] == VALUES["jobs"]["manage"]
+    tasks = (placed["jobs"]["sync"], *placed["schedules"].values(), *placed["actions"].values())
+    return placed["components"]["server"]["config"], {said["config"].rpartition("-")[0] for said in tasks}
+
+
+NEW = f"{OWN}-server-two"
+FOLLOWS = {"db-config"}
+STAYS = {f"{OWN}-sync", f"{OWN}-purge"}
+
+
+@pytest.mark.parametrize(
+    ("there", "mounted", "tasks"),
+    [
+        pytest.param((), OWN, FOLLOWS, id="the-first-one-needs-no-edition"),
+        pytest.param((workload(OWN, "two"), pod(OWN, "two")), OWN, FOLLOWS, id="nothing-new"),
+        pytest.param((workload(OWN, "one"), pod(OWN, "one")), NEW, STAYS, id="the-first-change"),
+        pytest.param((workload(OWN, "one"),), NEW, STAYS, id="its-pod-was-deleted"),
+        pytest.param((workload(NEW, "two"), pod(OWN, "one"), pod(NEW, "two")), NEW, STAYS, id="it-rolls-or-is-stuck"),
+        pytest.param((workload(NEW, "two"), pod(OWN, "one", "Failed")), NEW, FOLLOWS, id="one-was-evicted"),
+        pytest.param((workload(NEW, "two"), pod(NEW, "two")), NEW, FOLLOWS, id="it-has-rolled"),
+        # Taken back: the pods that are there go on, and are not replaced by others with the same content.
+        pytest.param((workload(f"{OWN}-server-bad", "bad"), pod(OWN, "two")), OWN, FOLLOWS, id="taken-back"),
+        pytest.param((workload(f"{OWN}-server-one", "one"),), NEW, FOLLOWS, id="a-later-change"),
+        pytest.param(
+            (workload(OWN, "two"), pod(OWN, "old", component="former")), OWN, FOLLOWS, id="a-former-component"
+        ),
+    ],
+)
+def test_a_secret_stays_while_pods_of_before_read_it(there: Any, mounted: str, tasks: set[str]) -> None:
+    assert place(*there) == (mounted, tasks)
+
+
+def test_editions_have_what_their_part_reads() -> None:
+    readers = editions.list_readers((workload(OWN, "one"),), ())
+    placed = editions.place(OWN, VALUES, PARTS, readers, in_use=True)
+    found = {
+        item.key.name.rpartition("-")[0]: item.body for item in editions.list_wanted(MARIADB, GALERA, placed, PARTS)
+    }
+    # A schedule, and the action that runs it once more, mount the same one.
+    assert found.keys() == {f"{OWN}-server", f"{OWN}-sync", f"{OWN}-purge"}
+    assert found[f"{OWN}-purge"]["data"] == {"purge.json": "e30="}
+    assert all(body["immutable"] for body in found.values())
+
+
+def test_only_a_resources_own_editions_are_found() -> None:
+    own = edition(f"{OWN}-server-one")
+    others = (
+        edition(OWN),
+        edition(f"{OWN}-server-two", immutable=False),
+        edition(f"{OWN}-server-three", instance="other"),
+        edition(f"{OWN}-server-four", service="rabbitmq"),
+        edition("mine"),
+    )
+    assert editions.find(MARIADB, GALERA, (own, *others)) == (own,)
+
+
+def test_what_pods_mount_and_the_newest_of_each_part_stay() -> None:
+    there = [edition(f"{OWN}-server-{number}", number) for number in range(6)]
+    there.append(edition(f"{OWN}-sync-0", component="sync"))
+    readers = editions.list_readers((workload(f"{OWN}-server-1", "one"),), (pod(f"{OWN}-server-0", "zero"),))
+    found = [item.key.name for item in editions.list_spare(there, (), readers)]
+    assert set(found) == {f"{OWN}-sync-0", *(f"{OWN}-server-{number}" for number in (0, 1, 3, 4, 5))}
+
+
+def test_an_edition_that_stays_is_not_written_again() -> None:
+    """It is asked for as it was when it was new, so that its mark still holds."""
+    secret = edition(f"{OWN}-server-0")
+    (kept,) = editions.list_spare((secret,), (), ())
+    assert kept.body["data"] == secret.data
+    assert kept.body["metadata"] == {"name": secret.metadata.name, "labels": marks()}
