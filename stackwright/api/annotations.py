@@ -13,6 +13,8 @@ ACCEPT_LOSS = "openstack.org/accept-loss"
 DEPLOYED_BY = "dataplane.openstack.org/deployed-by-"
 # On a service of a node: a digest of the images that its webhook would fill in, as they were at the last write.
 DEFAULT_IMAGES = "dataplane.openstack.org/default-images"
+# On a KeystoneService that a service made: the version of the Secret whose password the service is configured with.
+CONFIGURED_WITH = "openstack.org/configured-with"
 # By which operators know again what they made: on every Secret that was generated, for which resource.
 GENERATED_FOR = "openstack.org/generated-for"
 # On a generated Secret that took the place of a lost one: "true". What was set up with the old one is told the new.

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters.identity import Keystone
+from stackwright.adapters.identity import Credentials, Keystone
 from stackwright.api.annotations import RELEASE_OWNER
+from stackwright.api.keystone import KeystoneService
 from stackwright.kube import builtin
 from stackwright.kube.builtin import Deployment, Secret
 from stackwright.kube.client import Client
@@ -14,7 +15,8 @@ from stackwright.kube.resource import Resource
 from stackwright.kube.shapes.belonging import MADE_FOR
 from stackwright.services.placement.kinds import PlacementAPI
 from tests.functional.placements import keystone, place, says
-from tests.functional.watching import eventually, is_ready
+from tests.functional.services.cases.placement import CASES
+from tests.functional.watching import eventually, is_false, is_ready
 
 __all__ = ["keystone"]
 
@@ -74,6 +76,26 @@ async def test_an_installation_by_hand_is_taken_over_when_the_user_says(
     secret = await client.get(Secret, "placement-config-data", namespace)
     assert secret.metadata.controller is not None
     assert secret.metadata.controller.uid == taken.metadata.uid
+
+
+async def test_a_service_that_is_refused_is_not_locked_out_by_another_password(
+    client: Client, namespace: str, keystone: Keystone
+) -> None:
+    """Its pods go on with the password of before, so the user in Keystone has to keep it."""
+    await place(client, namespace)
+    await eventually(client, PlacementAPI, "placement", namespace, is_ready)
+    await eventually(client, KeystoneService, "placement", namespace, is_ready)
+    (before,) = CASES[0].passwords.values()
+    await place(client, namespace, customServiceConfig=UNREADABLE)
+    await eventually(client, PlacementAPI, "placement", namespace, says("debug"))
+    await make(client, namespace, Secret, "osp-secret", stringData=dict.fromkeys(CASES[0].passwords, "another"))
+    words = "it is set in Keystone once PlacementAPI placement is configured with it"
+    await eventually(client, KeystoneService, "placement", namespace, is_false(words, "KeystoneServiceOSUserReady"))
+    assert await keystone.login(Credentials("placement", before)) is not None
+    await place(client, namespace)
+    await eventually(client, PlacementAPI, "placement", namespace, is_ready)
+    await eventually(client, KeystoneService, "placement", namespace, is_ready)
+    assert await keystone.login(Credentials("placement", "another")) is not None
 
 
 async def test_what_carries_the_mark_of_render_is_taken_over(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from stackwright.api import paths
+from stackwright.api.annotations import CONFIGURED_WITH
 from stackwright.api.base import JsonObject, ObjectMeta, Resource
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneEndpointSpec, KeystoneService, KeystoneServiceSpec
 from stackwright.blueprint import value_types
@@ -18,7 +19,8 @@ from stackwright.blueprint.needs.login import IDENTITY, IdentityFacts, IdentityS
 from stackwright.blueprint.needs.need import Need, Provision, Resolved
 from stackwright.blueprint.needs.password import key_of
 from stackwright.blueprint.providers import Sight
-from stackwright.kube.shapes.child import child
+from stackwright.kube.builtin import Secret
+from stackwright.kube.shapes.child import Child, child
 
 # The chart's own job that makes user, service and endpoints.
 IDENTITY_CREATE = "identity-create"
@@ -66,12 +68,21 @@ class CatalogEntry(Need):
         """Return the service's entry and its user; nothing waits for them."""
         if resource.spec.provisioning == "Job":
             return Resolved(ready=True)
-        return Resolved(ready=True, children=(child(self._service(resource), condition=self.registered),))
+        present = sight(KeystoneService, resource.metadata.name)
+        used = (
+            present.metadata.annotations.get(CONFIGURED_WITH, "") if present is not None else _version(resource, sight)
+        )
+        return Resolved(ready=True, children=(self._service(resource, used),))
 
-    def _service(self, resource: Any) -> KeystoneService:
+    def _service(self, resource: Any, used: str) -> Child:
+        """Return the entry and its user; `used` is the version of the Secret that the service is configured with.
+
+        A user of Keystone has one password. It is changed there when the service is given the new one, and not while
+        something holds the service up: its pods would be locked out.
+        """
         name, spec = resource.metadata.name, resource.spec
-        return KeystoneService(
-            metadata=ObjectMeta(name=name),
+        service = KeystoneService(
+            metadata=ObjectMeta(name=name, annotations={CONFIGURED_WITH: used} if used else {}),
             spec=KeystoneServiceSpec(
                 serviceType=self.type,
                 serviceName=name,
@@ -82,19 +93,25 @@ class CatalogEntry(Need):
                 keystoneInstance=self.provided_by(resource),
             ),
         )
+        return child(service, condition=self.registered)
 
     def complete(self, resource: Any, facts: Facts, sight: Sight) -> Resolved:
-        """Return the endpoints, once they are known: as a resource, or for the chart's Job."""
+        """Return the entry as the service is configured now, and the endpoints, once they are known.
+
+        They are resources, or values for the chart's Job.
+        """
         served = self.served_by(resource, sight) if self.served_by is not None else facts.endpoints
+        by_job = resource.spec.provisioning == "Job"
+        entry = () if by_job else (self._service(resource, _version(resource, sight)),)
         if not served:
-            return Resolved(ready=True)
+            return Resolved(ready=True, children=entry)
         urls = self._urls(served)
-        if resource.spec.provisioning == "Job":
+        if by_job:
             return Resolved(ready=True, values={"provision": {"identity": self._job(resource, facts, sight)}})
         name = resource.metadata.name
         spec = KeystoneEndpointSpec(serviceName=name, endpoints=urls, keystoneInstance=self.provided_by(resource))
         endpoint = KeystoneEndpoint(metadata=ObjectMeta(name=name), spec=spec)
-        return Resolved(ready=True, children=(child(endpoint, condition=self.listed),))
+        return Resolved(ready=True, children=(*entry, child(endpoint, condition=self.listed)))
 
     def claims(self, resource: Any, sight: Sight) -> Iterator[Claim]:
         """Yield entry, endpoints and user, as resources and in Keystone."""
@@ -131,6 +148,11 @@ class CatalogEntry(Need):
 
     def _urls(self, endpoints: Endpoints) -> dict[str, str]:
         return {interface: f"{url}{self.path}" for interface, url in endpoints.by_interface.items()}
+
+
+def _version(resource: Any, sight: Sight) -> str:
+    secret = sight(Secret, resource.spec.secret)
+    return secret.metadata.resourceVersion if secret is not None else ""
 
 
 def claim_entry(of_type: str, name: str, keystone: str, path: str = NAME) -> Claim:

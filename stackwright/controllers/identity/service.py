@@ -8,7 +8,7 @@ import msgspec
 from stackwright import tasks
 from stackwright.adapters.errors import AdapterError
 from stackwright.adapters.identity import Keystone, Project, RoleAssignment, Service, User
-from stackwright.api.annotations import PAUSED
+from stackwright.api.annotations import CONFIGURED_WITH, PAUSED
 from stackwright.api.keystone import KeystoneService, KeystoneServiceStatus
 from stackwright.blueprint.name_folding import fold_name
 from stackwright.blueprint.needs.catalog_entry import is_own_type
@@ -51,10 +51,12 @@ class Seen:
 
     `foreign` says that the user or the entry is another resource's; `taken` are the services that other resources
     registered; `made` is what is noted as made for this one. `alike` is a user whose name Keystone takes for ours.
+    `unused` says that the service that made the resource is not configured with the Secret as it is now.
     """
 
     keystone: Access | Absent
     password: str | Wait = field(default="", repr=False)
+    unused: bool = False
     foreign: Blocked | None = None
     taken: frozenset[str] = frozenset()
     made: tuple[Made, ...] = ()
@@ -87,11 +89,13 @@ def _inputs(service: KeystoneService, world: World) -> Seen:
     """Read from the caches, everything before the first await, so that no change is missed."""
     spec, look = service.spec, world.looker(service)
     others = [other for other in look.all(KeystoneService) if not other.deleting and other.key != service.key]
-    secret = read_value(look(Secret, spec.secret), spec.secret, spec.passwordSelector, USER_READY)
+    secret = look(Secret, spec.secret)
+    used = service.metadata.annotations.get(CONFIGURED_WITH)
     keystone = find_keystone(service, look)
     return Seen(
         keystone,
-        secret,
+        read_value(secret, spec.secret, spec.passwordSelector, USER_READY),
+        unused=used is not None and secret is not None and used != secret.metadata.resourceVersion,
         foreign=world.foreign(service, CONDITIONS),
         taken=frozenset(other.status.serviceID for other in others),
         made=world.ledger.of(service, keystone.name).made if isinstance(keystone, Access) else (),
@@ -124,7 +128,7 @@ def decide(service: KeystoneService, seen: Seen) -> Plan:
         raise refusal
     access = seen.keystone
     steps = (*_catalog(service, seen, access), *_project(service, seen, access), *_user(service, seen, access))
-    waits = (seen.password,) if isinstance(seen.password, Wait) else ()
+    waits = (*((seen.password,) if isinstance(seen.password, Wait) else ()), *_held_up(service, seen))
     if not steps and not waits and seen.login is PasswordState.FUTILE:
         raise Blocked(
             f"Keystone accepted the new password of user {service.spec.serviceUser}, but refuses its login: see "
@@ -134,6 +138,18 @@ def decide(service: KeystoneService, seen: Seen) -> Plan:
         )
     otherwise = Note(access, service, reason="Noting", condition=SERVICE_READY)
     return Plan(steps=noting(steps, seen.made, _there(service, seen), otherwise), waits=waits)
+
+
+def _held_up(service: KeystoneService, seen: Seen) -> Iterator[Wait]:
+    """Yield why the user keeps the password that it has: with another one the service would be locked out."""
+    if seen.unused and seen.login is PasswordState.DIFFERS:
+        owner = service.metadata.controller
+        who = f"{owner.kind} {owner.name}" if owner is not None else "the service"
+        message = (
+            f"Secret {service.spec.secret} has another password for user {service.spec.serviceUser}; it is set in "
+            f"Keystone once {who} is configured with it"
+        )
+        yield Wait("PasswordUnused", message, USER_READY)
 
 
 def _there(service: KeystoneService, seen: Seen) -> tuple[Made, ...]:
@@ -277,7 +293,7 @@ def _user(service: KeystoneService, seen: Seen, access: Access) -> Iterator[Keys
     if not user.enabled:
         message = f"User {name} is disabled and is enabled"
         yield EnableUser(access, service, user, reason="EnablingUser", message=message, condition=USER_READY, told=True)
-    if seen.login is PasswordState.DIFFERS and isinstance(seen.password, str):
+    if seen.login is PasswordState.DIFFERS and isinstance(seen.password, str) and not seen.unused:
         message = f"The password of user {name} is not that of Secret {service.spec.secret} and is changed in Keystone"
         yield SetPassword(
             access, service, user, seen.password, reason="ChangingPassword", message=message, condition=USER_READY,

@@ -124,7 +124,8 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
     completed = inputs.gather(need.complete(resource, facts, sight) for need in service.needs_of(resource))
     common = replace(
         common,
-        children=(*common.children, *completed.children),
+        # What is completed takes the place of what was there to begin with.
+        children=tuple({item.object_key: item for item in (*common.children, *completed.children)}.values()),
         waits=(*common.waits, *waits, *completed.waits),
         findings=(*common.findings, *completed.findings),
     )

@@ -227,6 +227,13 @@ MUTANTS = (
         ("tests/unit/services/test_rabbitmq.py",),
     ),
     Mutant(
+        "a password is set that locks out a service that is held up",
+        "stackwright/controllers/identity/service.py",
+        "isinstance(seen.password, str) and not seen.unused:",
+        "isinstance(seen.password, str):",
+        ("tests/unit/controllers/identity/test_decide_service.py",),
+    ),
+    Mutant(
         "pods of before find the configuration of new ones",
         "stackwright/controllers/service/decide.py",
         "    if present is not None and in_use:\n",

@@ -43,6 +43,7 @@ WHO_ENDS = {
     "NotBegun": {ITSELF},
     "NotAdopted": {ITSELF},
     "NotAsked": {ITSELF},
+    "PasswordUnused": {ITSELF},
     "RabbitMqGoing": {ITSELF},
     "RabbitMqNotReady": {ITSELF},
     "Replacing": {ITSELF},

@@ -96,6 +96,14 @@ def test_what_is_missing_is_made(seen: Seen, steps: list[str]) -> None:
     assert "secret" not in f"{plan.steps}".replace("osp-secret", "")
 
 
+@pytest.mark.parametrize("login", [PasswordState.DIFFERS, PasswordState.WORKS], ids=lambda state: str(state.value))
+def test_a_password_that_the_service_does_not_use_yet_is_not_set(login: PasswordState) -> None:
+    plan = decide(GLANCE, replace(THERE, login=login, unused=True))
+    assert plan.steps == ()
+    # The Secret may have changed for the sake of another password.
+    assert [wait.reason for wait in plan.waits] == (["PasswordUnused"] if login is PasswordState.DIFFERS else [])
+
+
 def test_what_is_done_is_done_to_the_right_thing() -> None:
     seen = replace(
         THERE, services=(replace(ENTRY, name="renamed"),), held=frozenset({"admin"}), login=PasswordState.DIFFERS
