@@ -1,6 +1,7 @@
 #!/opt/ansible/bin/python
 """One run of Ansible, told as it goes: a JSON object a line for each event, and last the summary.
 
+    {"play": "Install the operating system", "hosts": "all"}
     {"host": "compute-0", "status": "failed", "task": "Install packages", "message": "No space left on device"}
     {"hostKeys": ["192.0.2.10 ssh-ed25519 AAAA..."]}
     {"summary": {"compute-0": "failed", "compute-1": "ok"}}
@@ -8,9 +9,9 @@
 The keys are those of machines that SSH met for the first time.
 
 It takes the arguments of `ansible-runner run`, so that an image with ansible-runner alone can stand in for this one.
-Any other command is run as it is. What Ansible hides (no_log) is hidden here, too, and of a result only the message is
-shown. What stands in the files below /runner/hidden, and the SSH key, is cut out of tasks and messages: a task may show
-what it should not, and the log of a pod is kept.
+Any other command is run as it is. What Ansible hides (no_log) is hidden here, too. Of a result the message, the return
+code and the last lines of stderr are shown. What stands in the files below /runner/hidden, and the SSH key, is
+cut out of tasks and messages: a task may show what it should not, and the log of a pod is kept.
 """
 
 import argparse
@@ -24,6 +25,8 @@ from pathlib import Path
 from typing import Any
 
 LONGEST = 2000
+# How many lines of what a program wrote are shown: the last ones say what it failed of.
+LAST_LINES = 10
 FORKS_PER_CORE = 10
 # Where SSH writes the keys of machines that it did not know, as the image's ssh_config says.
 MET = Path("/tmp/known_hosts")  # noqa: S108  a volume of the pod's own
@@ -34,6 +37,9 @@ SHORTEST_SECRET = 6
 HIDDEN = "(hidden)"
 # The password in a URL.
 IN_URL = re.compile(r"://[^\s:/@]*:([^\s@]+)@")
+# What ssh-agent and ssh-add say if all is well. It comes first, and would stand before what went wrong.
+OF_AGENT = re.compile(r"^(Agent pid \d+|Identity added: ).*$\n?", re.MULTILINE)
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 CGROUP_LIMIT = Path("/sys/fs/cgroup/cpu.max")
 # The summary's words, by the numbers of Ansible's statistics; the first that is not zero counts.
 _FAILURES = {"dark": "unreachable", "failures": "failed"}
@@ -84,6 +90,8 @@ def lines(event: Mapping[str, Any], met: Path = MET, secrets: Sequence[str] = ()
         said = message(data.get("res", {}), secrets) if failed else ""
         task = hide(str(data.get("task", "")), secrets)
         yield {"host": data.get("host", ""), "status": status, "task": task, "message": said}
+    if event.get("event") == "playbook_on_play_start":
+        yield {name: hide(str(data.get(of, "")), secrets) for name, of in (("play", "name"), ("hosts", "pattern"))}
     if event.get("event") == "playbook_on_stats":
         found = summary(data)
         yield from ({"host": host, "status": "done", "task": "", "message": ""} for host in found)
@@ -106,10 +114,30 @@ def message(result: Mapping[str, Any], secrets: Sequence[str] = ()) -> str:
         result = next(wrong, result)
     if "censored" in result:
         return "What went wrong is hidden, because the task handles secrets (no_log)."
-    words = [str(result.get(name, "")).strip() for name in ("msg", "stderr", "module_stderr")]
-    said = "\n".join(dict.fromkeys(word for word in words if word)) or str(result.get("stdout", "")).strip()
-    # Cut short afterwards, so that no part of a secret is left.
-    return hide(said, secrets)[:LONGEST] or "The task failed, and said nothing."
+    # Hidden before anything is cut, so that no part of a secret is left.
+    said = hide(str(result.get("msg", "")).strip(), secrets)
+    written = [last_lines(hide(str(result.get(name, "")), secrets)) for name in ("stderr", "module_stderr")]
+    if code := result.get("rc"):
+        said = f"{said} (rc {code})".strip()
+    words = "\n".join(dict.fromkeys(word for word in (said, *written) if word))
+    words = words or last_lines(hide(str(result.get("stdout", "")), secrets))
+    return shorten(words) or "The task failed, and said nothing."
+
+
+def last_lines(text: str) -> str:
+    """Return the end of what a program wrote."""
+    return "\n".join([line.rstrip() for line in text.splitlines() if line.strip()][-LAST_LINES:])
+
+
+def shorten(text: str) -> str:
+    """Return the beginning and the end of a long text: what it is about, and what came of it."""
+    half = LONGEST // 2
+    return text if len(text) <= LONGEST else f"{text[: half - 1]}…{text[-half:]}"
+
+
+def clean(output: str) -> str:
+    """Return what Ansible wrote to its terminal, without colours and what the SSH agent says."""
+    return OF_AGENT.sub("", COLOUR.sub("", output)).strip()
 
 
 def summary(statistics: Mapping[str, Any]) -> dict[str, str]:
@@ -159,9 +187,9 @@ def run(wanted: argparse.Namespace, scratch: Path) -> int:
     )
     if not complete:
         said = Path(done.stdout.name).read_text(errors="replace") if done.status != "timeout" else ""
-        said = hide(said, secrets)
+        said = hide(clean(said), secrets)
         print(said, file=sys.stderr, flush=True)
-        tell({"summary": {}, "message": said.strip()[:LONGEST]})
+        tell({"summary": {}, "message": shorten(said)})
     return int(done.rc or 0) if complete else int(done.rc or 1)
 
 

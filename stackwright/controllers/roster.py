@@ -1,6 +1,6 @@
 """The roster: all controllers that there are, those of some teams, and the webhooks of their kinds."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from stackwright import services
@@ -41,11 +41,19 @@ def assemble(
         *database.controllers(dialler),
         *broker.controllers(dialler),
         *identity.controllers(dialler),
-        *dataplane.controllers(environment.images, reads=tuple(each.kind for each in services.node_services())),
+        *dataplane.controllers(environment.images, reads=tuple(_read_by_checks())),
         *node_services.controllers(dialler, environment.images),
         *addresses.controllers(),
         *services.controllers(),
     )
+
+
+def _read_by_checks() -> Iterator[type[CustomResource]]:
+    """Yield what the checks of nodes look at: the services on them, and what these are bound to."""
+    for each in services.node_services():
+        yield each.kind
+        if each.binding is not None:
+            yield each.binding.of
 
 
 def team_of(controller: Controller) -> str:

@@ -11,10 +11,11 @@ from stackwright import services
 from stackwright.kube.builtin import Deployment
 from stackwright.kube.client import Client
 from stackwright.kube.resource import owner_reference
-from stackwright.local.apiserver.server import Shared
+from stackwright.local.apiserver.server import ApiServer, Shared
 from stackwright.services.keystone.kinds import KeystoneAPI
 from tests.functional.cli_resources import SINCE, tell
 from tests.functional.commands import command, started
+from tests.functional.definitions import defined
 from tests.functional.workloads import deployment
 
 pytestmark = pytest.mark.usefixtures("kinds")
@@ -124,3 +125,21 @@ async def test_changes_are_told_as_they_come_and_an_interrupt_ends_it(
         assert line[2] == ":"
         code, complaint = await watching.interrupt()
     assert (code, complaint.strip()) == (130, "")
+
+
+async def test_a_namespace_that_no_operator_works_in_is_told_so(
+    private_client: Client, private_namespace: str, private_apiserver: ApiServer
+) -> None:
+    client, namespace, kubeconfig = private_client, private_namespace, private_apiserver.kubeconfig
+    await defined(client)
+    await cloud(client, namespace)
+    operator = deployment("operator", namespace)
+    marks = {"name": "stackwright", "component": "operator", "instance": "mine"}
+    operator["metadata"]["labels"] = {f"app.kubernetes.io/{name}": word for name, word in marks.items()}
+    (container,) = operator["spec"]["template"]["spec"]["containers"]
+    for watched, told in (("elsewhere", True), (namespace, False)):
+        container["args"] = [f"--namespace={watched}"]
+        await client.apply(Deployment, operator)
+        for words in (["status"], ["explain", "keystone"]):
+            done = await command(kubeconfig, namespace, *words)
+            assert (f"--set 'namespaces={{elsewhere,{namespace}}}'" in done.stderr) is told, done.stderr

@@ -55,6 +55,7 @@ def test_a_run_is_told_as_it_goes(runner: Built) -> None:
     code, told, output = run(runner, "-p", "playbook.yaml", "-i", "run-1")
     assert code != 0
     assert told[-1] == {"summary": {"away": "unreachable", "bad": "failed", "good": "ok"}}, output
+    assert {"play": "all", "hosts": "all"} in told
     assert {"host": "good", "status": "ok", "task": "Reach it", "message": ""} in told
     (failed,) = [line for line in told if line.get("status") == "failed"]
     assert (failed["host"], failed["task"]) == ("bad", "Hide it")

@@ -74,3 +74,18 @@ def test_the_role_reads_the_keys_that_a_cell_writes() -> None:
     names = (migration.PRIVATE_KEY, migration.PUBLIC_KEY, migration.AUTHORITY, migration.AUTHORITY_PUBLIC)
     for name in names:
         assert re.search(rf"/{re.escape(name)}[\'\"]", texts), name
+
+
+def test_a_service_that_is_stopped_has_not_failed_and_needs_no_restart_for_it() -> None:
+    folder = ROOT / "ansible" / "roles" / "edpm_container"
+    tasks: Any = yaml.safe_load((folder / "tasks" / "started.yml").read_text())
+    (written,) = (task for task in tasks if task.get("ansible.builtin.template", {}).get("src") == "stopped.conf.j2")
+    said = (folder / "templates" / "stopped.conf.j2").read_text()
+    assert "[Service]\nSuccessExitStatus=143\n" in said
+    # The text of the unit is as it was on machines that have it, so that their services go on.
+    assert "SuccessExitStatus" not in (folder / "templates" / "service.container.j2").read_text()
+    systemd = tasks[-1]["ansible.builtin.systemd_service"]
+    assert written["register"] in systemd["daemon_reload"]
+    assert written["register"] not in systemd["state"]
+    (removed,) = (task for task in yaml.safe_load((folder / "tasks" / "absent.yml").read_text()) if "loop" in task)
+    assert written["ansible.builtin.template"]["dest"] in removed["loop"]

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
 from stackwright.blueprint.dataplane.node_service import NodeService
 
-YES = "true"
+# What an annotation says; anything else counts as no.
+YES, NO = "true", "false"
 
 
 def wish_of(

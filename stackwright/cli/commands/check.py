@@ -21,6 +21,7 @@ from stackwright.foresight.checks import cluster_state, images, imagined_cloud, 
 from stackwright.foresight.checks.cluster_state import ClusterState
 from stackwright.foresight.checks.imagined_cloud import Means
 from stackwright.foresight.checks.results import CheckResult, Level
+from stackwright.foresight.operators import describe_blindness
 from stackwright.kube.client import Client
 from stackwright.kube.errors import ConfigError
 from stackwright.kube.resource import JsonObject, Resource
@@ -79,7 +80,9 @@ async def _check(where: Where, files: tuple[Path, ...], *, nodes: bool) -> tuple
         state = await cluster_state.read(client, namespace)
         planes = tuple(item for item in (given if files else state.planes) if isinstance(item, OpenStackControlPlane))
         if not files and not planes:
-            raise click.ClickException(f"Namespace {namespace} has no OpenStackControlPlane; name a file with -f.")
+            blind = describe_blindness(state.operators, namespace)
+            lacks = f"Namespace {namespace} has no OpenStackControlPlane; name a file with -f."
+            raise click.ClickException(" ".join(filter(None, (lacks, blind))))
         known, unsure = _images(state)
         cloud = await imagined_cloud.imagine(namespace, given, planes, suite.find_foreign(state, planes), _means(known))
         rendered = [body for release in cloud.releases for body in release.rendered.objects]

@@ -17,6 +17,7 @@ from stackwright.cli import exit_codes, resource_names
 from stackwright.cli.commands import openrc, status
 from stackwright.cli.connection import Where, client_of, cloud_options
 from stackwright.cli.printing import explanation_report
+from stackwright.cli.unseen import tell_unseen
 from stackwright.foresight import critical_path, explanation, reasons, snapshot, things, tree
 from stackwright.foresight.kinds import service_kinds
 from stackwright.foresight.objects import Objects, list_kind, resource_name_of
@@ -55,6 +56,7 @@ async def _explain(where: Where, word: str, output: str) -> int:
     async with client_of(where) as client:
         namespace = await resource_names.namespace_of(client, where.namespace)
         found = await snapshot.read(client, namespace)
+        await tell_unseen(client, namespace)
         target = resource_name_of(status.choose(found.objects, word))
         if names := namesakes(found.objects, word, target):
             chosen = f"{target[0].lower()}/{target[1]}"

@@ -14,6 +14,7 @@ from stackwright.cli.connection import Where, client_of, cloud_options
 from stackwright.cli.parameters import Duration
 from stackwright.cli.printing import cloud_report
 from stackwright.cli.printing.progress import tell_until
+from stackwright.cli.unseen import tell_unseen
 from stackwright.foresight import mirror, tree
 from stackwright.foresight.kinds import service_kinds
 from stackwright.foresight.mirror import Mirror
@@ -55,6 +56,7 @@ async def _once(where: Where, word: str | None, output: str) -> int:
     async with client_of(where) as client:
         namespace = await resource_names.namespace_of(client, where.namespace)
         objects = await mirror.read(client, namespace)
+        await tell_unseen(client, namespace)
     nodes = select(objects, word)
     _print(namespace, nodes, output)
     return code_of(nodes)
@@ -63,6 +65,7 @@ async def _once(where: Where, word: str | None, output: str) -> int:
 async def _wait(where: Where, word: str | None, timeout: float, output: str) -> int:
     async with client_of(where) as client:
         namespace = await resource_names.namespace_of(client, where.namespace)
+        await tell_unseen(client, namespace)
         with Shown() as progress:
             log_lines.silence()
             async with mirror.follow(client, namespace) as found:
@@ -100,6 +103,7 @@ async def _wait_for_change(found: Mirror, trouble: str) -> str:
 async def _watch(where: Where, word: str | None, output: str) -> None:
     async with client_of(where) as client:
         namespace = await resource_names.namespace_of(client, where.namespace)
+        await tell_unseen(client, namespace)
         log_lines.silence()
         async with mirror.follow(client, namespace) as found:
             if output == JSON:

@@ -1,12 +1,14 @@
 """What stands in the log of a run: one JSON object a line, the last of which is the summary. Pure.
 
+{"play": "Install the operating system", "hosts": "all"}
 {"host": "compute-0", "status": "failed", "task": "Install packages", "message": "No space left on device"}
 {"hostKeys": ["192.0.2.10 ssh-ed25519 AAAA…"]}
 {"summary": {"compute-0": "failed", "compute-1": "ok"}}
 
 The keys are those of machines that SSH met for the first time.
 
-A run that broke before it got to its machines has an empty summary, with a message.
+A run that broke before it got to its machines has an empty summary, with a message. One that had nothing to do on a
+machine does not name it in the summary.
 """
 
 import json
@@ -19,9 +21,14 @@ import msgspec
 
 from stackwright.api.ansibleee import HostResult, HostState
 from stackwright.blueprint.dataplane.host_keys import is_line
+from stackwright.controllers import excerpts
 
-# A message of Ansible may be a whole log; its beginning says what it is about.
-LONGEST = 400
+# A message of Ansible may be a whole log: its beginning says what it is about, and its end what came of it.
+LONGEST, BEGINNING = 400, 160
+# How many characters the hosts of a playbook's plays may have.
+LONGEST_HOSTS = 150
+# What else may be the reason that nothing ran on a node.
+FAILED_BEFORE = "Others failed, perhaps before Ansible got to this node; correct them first. If not:"
 # What is shorter is no secret, or cannot be told from other words.
 SHORTEST_SECRET = 6
 HIDDEN = "(hidden)"
@@ -37,18 +44,22 @@ _SUMMARY: Mapping[str, HostState] = {"ok": "Ok", "failed": "Failed", "unreachabl
 
 @dataclass(frozen=True)
 class Progress:
-    """How a run goes, by host; `complete` once its summary is there. Lines that are read twice change nothing."""
+    """How a run goes, by host; `complete` once its summary is there. Lines that are read twice change nothing.
+
+    `plays` are the hosts that its plays are for, as the playbook says them.
+    """
 
     hosts: Mapping[str, HostResult] = field(default_factory=dict)
     complete: bool = False
     message: str = ""
     host_keys: frozenset[str] = frozenset()
+    plays: tuple[str, ...] = ()
 
 
 def read_lines(progress: Progress, lines: Iterable[str], hidden: Iterable[str] = ()) -> Progress:
     """Return the progress after some lines of the log; `hidden` are the words that are shown to nobody."""
     hosts, keys = dict(progress.hosts), set(progress.host_keys)
-    complete, message = progress.complete, progress.message
+    complete, message, plays = progress.complete, progress.message, list(progress.plays)
     # The longest first: one secret may be a part of another.
     secrets = sorted({word for word in hidden if len(word) >= SHORTEST_SECRET}, key=len, reverse=True)
     for line in lines:
@@ -59,9 +70,13 @@ def read_lines(progress: Progress, lines: Iterable[str], hidden: Iterable[str] =
             message = _clean(event.get("message"), secrets)
         elif isinstance(met := event.get("hostKeys"), list):
             keys |= {line for line in met[:MOST_KEYS] if isinstance(line, str) and is_line(line)}
+        elif "play" in event and (pattern := _clean(event.get("hosts"), secrets)) not in plays:
+            plays.append(pattern)
         elif isinstance(host := event.get("host"), str) and event.get("status") in _EVENTS:
             hosts[host] = _follow(hosts.get(host), _result(host, event, secrets))
-    return replace(progress, hosts=hosts, complete=complete, message=message, host_keys=frozenset(keys))
+    return replace(
+        progress, hosts=hosts, complete=complete, message=message, host_keys=frozenset(keys), plays=tuple(plays)
+    )
 
 
 def _result(host: str, event: Mapping[str, Any], secrets: Iterable[str]) -> HostResult:
@@ -97,6 +112,9 @@ def conclude(progress: Progress, names: Iterable[str], *, succeeded: bool) -> tu
     A Job that succeeded has applied everything, even if nobody has its log any more.
     """
     every = {name: HostResult(host=name) for name in names} | dict(progress.hosts)
+    # A run that broke, or was given up, says why.
+    if progress.complete and not progress.message:
+        every |= {name: _explain_untouched(name, progress) for name in every if name not in progress.hosts}
     ended = []
     for name in sorted(every):
         result = every[name]
@@ -105,6 +123,18 @@ def conclude(progress: Progress, names: Iterable[str], *, succeeded: bool) -> tu
             result = msgspec.structs.replace(result, state="Ok" if succeeded else "Unknown", message=why)
         ended.append(result)
     return tuple(ended)
+
+
+def _explain_untouched(name: str, progress: Progress) -> HostResult:
+    """Return that nothing ran on a host although the run came to its end, and what to do."""
+    hosts = excerpts.keep_ends(", ".join(progress.plays), LONGEST_HOSTS, LONGEST_HOSTS // 2)
+    plays = f" (hosts: {hosts})" if hosts else ""
+    advice = f"write `hosts: all` or `hosts: {name}` into it, and exclude no hosts or tasks by cmdLine"
+    message = f"The playbook has no play with tasks for this node{plays}; {advice}"
+    if any(host.state != "Ok" for host in progress.hosts.values()):
+        # With `serial` or `any_errors_fatal` Ansible ends before it gets to everybody.
+        message = f"{FAILED_BEFORE} {message}"
+    return HostResult(host=name, state="Failed", message=message)
 
 
 def secret_words(texts: Iterable[str]) -> frozenset[str]:
@@ -132,4 +162,4 @@ def _clean(text: object, secrets: Iterable[str]) -> str:
     said = " ".join(str(text or "").split())
     for secret in secrets:
         said = said.replace(" ".join(secret.split()), HIDDEN)
-    return said if len(said) <= LONGEST else said[:LONGEST] + "…"
+    return excerpts.keep_ends(said, LONGEST, BEGINNING)

@@ -1,4 +1,4 @@
-"""What is refused: a node keeps what it is bound to, and gets no service twice.
+"""What is refused: a node keeps what it is bound to, and gets no service twice. Odd annotations are warned of.
 
 A change of a role, or of the role of a node, is judged by what it means for each node. Pure.
 """
@@ -16,7 +16,7 @@ from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.api.node_service import NodeServiceResource
 from stackwright.blueprint.dataplane.node_service import NodeService
 from stackwright.blueprint.dataplane.records import with_begun
-from stackwright.blueprint.dataplane.wishes import wish_of
+from stackwright.blueprint.dataplane.wishes import NO, YES, wish_of
 from stackwright.controllers.surroundings import Known
 from stackwright.kube.admission.checks import FieldError, Objections
 from stackwright.kube.resource import CustomResource
@@ -25,6 +25,8 @@ Check = Callable[[CustomResource | None, CustomResource, Known], Objections]
 Nodes = OpenStackDataPlaneNode
 Roles = OpenStackDataPlaneRole
 FORBIDDEN = "FieldValueForbidden"
+# How many characters of an annotation are repeated, and how many resources are named that there are.
+LONGEST, NAMED = 63, 5
 
 
 def checks(services: tuple[NodeService, ...]) -> Mapping[type[CustomResource], Check]:
@@ -56,7 +58,7 @@ def _check_node(
             errors += _refuse_rename(service, before, new, "spec.hostName", known)
         if role is not None and wish_of(service, new, role, services):
             errors += _refuse_twice(service, role, path, known)
-    return Objections(tuple(errors))
+    return Objections(tuple(errors), tuple(_warn_odd(services, new, known)))
 
 
 def _check_role(
@@ -73,7 +75,7 @@ def _check_role(
         asked = any(wish_of(service, node, new, services) for node in nodes)
         if asked or new.metadata.annotations.get(service.annotation):
             errors += _refuse_twice(service, new, "spec.services", known)
-    return Objections(tuple(dict.fromkeys(errors)))
+    return Objections(tuple(dict.fromkeys(errors)), tuple(_warn_odd(services, new, known)))
 
 
 def _check_data_plane(
@@ -180,6 +182,26 @@ def _refuse_twice(service: NodeService, role: OpenStackDataPlaneRole, path: str,
                 f"{role.metadata.name} would deploy the same; use one of them"
             )
             yield FieldError(path, message, FORBIDDEN)
+
+
+def _warn_odd(
+    services: tuple[NodeService, ...], new: OpenStackDataPlaneNode | OpenStackDataPlaneRole, known: Known
+) -> Iterator[str]:
+    """Yield which annotations mean nothing, or nothing yet. An empty one takes away what the role says."""
+    for service in services:
+        said = new.metadata.annotations.get(service.annotation, "").strip()
+        if not said:
+            continue
+        shown = said if len(said) <= LONGEST else f"{said[:LONGEST]}…"
+        if service.binding is None:
+            if said not in (YES, NO):
+                yield f'{_path(service)}: "{shown}" means nothing, and counts as {NO}; write {YES} or {NO}'
+            continue
+        kind, there = service.binding.of, known(service.binding.of, new.metadata.namespace)
+        names = sorted(each.metadata.name for each in there)
+        if said not in names:
+            listed = f"; there are {', '.join(names[:NAMED])}{', …' if len(names) > NAMED else ''}" if names else ""
+            yield f"{_path(service)}: no {kind.kind.name} {shown} in this namespace yet, and nodes wait for it{listed}"
 
 
 def _own(service: NodeService, node: OpenStackDataPlaneNode) -> str | None:

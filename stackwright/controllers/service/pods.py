@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from stackwright.controllers import excerpts
 from stackwright.controllers.service import labels
 from stackwright.kube import conditions
 from stackwright.kube.builtin import DaemonSet, Plain, Pod
@@ -28,7 +29,7 @@ _STUCK = frozenset(
 IMAGE = frozenset({"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName"})
 
 
-# How many characters of a container's message are repeated.
+# How many characters of a container's message are repeated: the last ones, because a program ends with its error.
 _LONGEST = 400
 
 
@@ -48,8 +49,8 @@ def trouble(pods: Iterable[Pod]) -> str:
 
 def last_words(ended: dict[str, Any]) -> str:
     """Return what a container left for the pod's status when it ended, to stand behind how it ended."""
-    words = " ".join(str(ended.get("message") or "").split())
-    return f": {words if len(words) <= _LONGEST else words[:_LONGEST] + '…'}" if words else ""
+    words = excerpts.keep_end(str(ended.get("message") or ""), _LONGEST)
+    return f": {words}" if words else ""
 
 
 def _trouble(pod: Pod) -> str:

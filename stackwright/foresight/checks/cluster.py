@@ -8,7 +8,8 @@ from stackwright.blueprint.workloads import ENFORCED, PROFILES, Profile, forbids
 from stackwright.foresight.checks.cluster_state import ClusterState
 from stackwright.foresight.checks.results import CheckResult, Level
 from stackwright.foresight.durations import spell
-from stackwright.kube.builtin import Deployment, Namespace
+from stackwright.foresight.operators import describe_blindness
+from stackwright.kube.builtin import Namespace
 from stackwright.kube.crd.generate import OWNER, OWNER_LABEL
 from stackwright.kube.crd.install import differences
 from stackwright.kube.shapes.states import state_of
@@ -73,12 +74,7 @@ def operators(state: ClusterState, version: str, now: datetime) -> Iterable[Chec
         return
     if not state.operators:
         yield _outside(state, now)
-    elif not any(_sees(item, state.namespace) for item in state.operators):
-        named = ", ".join(sorted({place for item in state.operators for place in works_in(item)}))
-        message = (
-            f"The operators work only in namespace {named}, and would not see a cloud in {state.namespace}; add it to "
-            f"their chart's namespaces (stackwright up --namespace {state.namespace} does it)."
-        )
+    elif message := describe_blindness(state.operators, state.namespace):
         yield CheckResult(Level.PROBLEM, topic, message)
     for item in state.operators:
         name = f"{item.metadata.name} in namespace {item.metadata.namespace}"
@@ -91,18 +87,6 @@ def operators(state: ClusterState, version: str, now: datetime) -> Iterable[Chec
             yield CheckResult(Level.WARNING, topic, message)
         else:
             yield CheckResult(Level.OK, topic, f"{name} runs, in version {version}.")
-
-
-def _sees(operator: Deployment, namespace: str) -> bool:
-    return namespace in (works_in(operator) or (namespace,))
-
-
-def works_in(operator: Deployment) -> list[str]:
-    """Return the namespaces that an operator was told to work in; none stands for all."""
-    option = "--namespace="
-    containers = operator.spec.get("template", {}).get("spec", {}).get("containers", ())
-    words = (word for container in containers for word in container.get("args", ()))
-    return [word.removeprefix(option) for word in words if word.startswith(option)]
 
 
 def _outside(state: ClusterState, now: datetime) -> CheckResult:

@@ -8,6 +8,7 @@ from stackwright import services, tasks
 from stackwright.api.base import CustomResource
 from stackwright.blueprint import images
 from stackwright.blueprint.images import ComponentImage
+from stackwright.foresight import operators as installed
 from stackwright.foresight.objects import list_kinds
 from stackwright.kube import discovery
 from stackwright.kube.builtin import (
@@ -26,9 +27,6 @@ from stackwright.kube.crd import generate
 from stackwright.kube.errors import ApiError, Denied, KindNotInstalled
 from stackwright.kube.resource import JsonObject, Kind, R, Resource
 
-# How the operators are known, whatever their release is called.
-_CHART = "app.kubernetes.io/name=stackwright"
-OPERATORS = f"{_CHART},app.kubernetes.io/component=operator"
 _IMAGES = "images.yaml"
 
 
@@ -71,7 +69,7 @@ async def read(client: Client, namespace: str) -> ClusterState:
     """Return what is there, but for the objects that would be made."""
     definitions, operators, version, here = await tasks.together(
         _list_definitions(client),
-        _list(client, Deployment, labels=OPERATORS),
+        installed.read(client),
         client.server_version(),
         _find_namespace(client, namespace),
     )
@@ -106,7 +104,7 @@ async def read(client: Client, namespace: str) -> ClusterState:
 async def _find_images(client: Client, operators: Iterable[Deployment] | None) -> ConfigMap | None:
     """Return what says which images the operators run; it lies beside them."""
     for operator in operators or ():
-        beside = await _list(client, ConfigMap, operator.metadata.namespace, labels=_CHART)
+        beside = await _list(client, ConfigMap, operator.metadata.namespace, labels=installed.CHART)
         if found := next((item for item in beside or () if _IMAGES in item.data), None):
             return found
     return None

@@ -45,7 +45,7 @@ def test_what_a_container_said_last_is_repeated() -> None:
     [
         pytest.param("", "", id="silence"),
         pytest.param("one\n  two\n", ": one two", id="several-lines-become-one"),
-        pytest.param("x" * 5000, f": {'x' * 400}…", id="no-end"),
+        pytest.param("x" * 5000, f": … {'x' * 398}", id="no-end"),
     ],
 )
 def test_last_words_are_one_short_line(message: str, told: str) -> None:

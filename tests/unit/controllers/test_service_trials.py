@@ -267,7 +267,9 @@ def test_a_trial_that_failed_is_told_with_the_last_words_of_its_pod() -> None:
     reference = OwnerReference(apiVersion="batch/v1", kind="Job", name=trial.key.name, uid="j", controller=True)
     labels = trial.body["spec"]["template"]["metadata"]["labels"]
     metadata = ObjectMeta(name="x", namespace="openstack", labels=labels, ownerReferences=(reference,))
-    ended = {"exitCode": 7, "message": "mariadbd: unknown variable 'foo=1'"}
+    # The error comes last, after much that a program says when it starts.
+    said_before = "2026-11-16 mariadbd starts as process 12, and reads its files\n" * 20
+    ended = {"exitCode": 7, "message": f"{said_before}mariadbd: unknown variable 'foo=1'"}
     status = {"containerStatuses": [{"name": "server", "state": {"terminated": ended}}]}
     pod = Pod(metadata=metadata, status=status)
     (trial,) = held(wanted, CONFIG, present(body()), pod).trials

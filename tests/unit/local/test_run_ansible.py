@@ -36,6 +36,21 @@ def event(name: str, **data: Any) -> dict[str, Any]:
             id="a-command-says-more-on-stderr",
         ),
         pytest.param(
+            event("runner_on_failed", res={"msg": "non-zero return code", "rc": 3, "stderr": "one\n\ntwo\n"}),
+            ("failed", "non-zero return code (rc 3)\none\ntwo"),
+            id="a-command-says-how-it-ended",
+        ),
+        pytest.param(
+            event("runner_on_failed", res={"msg": "it failed", "rc": 1, "stderr": "\n".join(map(str, range(100)))}),
+            ("failed", "\n".join(["it failed (rc 1)", *map(str, range(90, 100))])),
+            id="the-last-lines-say-what-it-failed-of",
+        ),
+        pytest.param(
+            event("runner_on_failed", res={"censored": "hidden", "rc": 3, "stderr": "hunter2"}),
+            ("failed", "What went wrong is hidden, because the task handles secrets (no_log)."),
+            id="a-command-that-handles-secrets-says-nothing",
+        ),
+        pytest.param(
             event(
                 "runner_on_failed", res={"msg": "All items", "results": [{"msg": "a"}, {"failed": True, "msg": "b"}]}
             ),
@@ -80,6 +95,9 @@ def test_no_secret_stands_in_a_task_or_a_message(tmp_path: Path) -> None:
     assert (line["task"], line["message"]) == ("Log in with (hidden)", "(hidden) is on, (hidden)")
     (line,) = program.lines(event("runner_on_failed", res={"msg": "hunter2 was refused"}), secrets=secrets)
     assert line["message"] == "(hidden) was refused"
+    failed = {"msg": "it failed", "rc": 1, "stderr": "no user s3cr3t-word"}
+    (line,) = program.lines(event("runner_on_failed", res=failed), secrets=secrets)
+    assert line["message"] == "it failed (rc 1)\nno user (hidden)"
     # A part of a secret must not be left by cutting the message short.
     long = event("runner_on_failed", res={"msg": "x" * (program.LONGEST - 4) + "s3cr3t-word"})
     (line,) = program.lines(long, secrets=secrets)
@@ -97,6 +115,21 @@ def test_the_keys_of_new_machines_are_told_before_the_summary(tmp_path: Path) ->
     assert "summary" in told[-1]
 
 
+def test_plays_are_told_with_their_hosts() -> None:
+    told = program.lines({"event": "playbook_on_play_start", "event_data": {"name": "Begin", "pattern": "computes"}})
+    assert list(told) == [{"play": "Begin", "hosts": "computes"}]
+
+
+def test_what_the_agent_of_ssh_says_does_not_stand_before_the_cause() -> None:
+    said = (
+        "Agent pid 12\nIdentity added: /runner/artifacts/run/ssh_key_data (machine)\n"
+        "\x1b[0;31m[ERROR]: the playbook: x could not be found\x1b[0m\nOrigin: Identity added: no\n"
+    )
+    assert program.clean(said) == "[ERROR]: the playbook: x could not be found\nOrigin: Identity added: no"
+    wrong = "Error loading key: invalid format"
+    assert program.clean(f"{wrong}\n") == wrong
+
+
 def test_events_that_are_of_no_host_are_not_told() -> None:
     assert list(program.lines(event("playbook_on_task_start"))) == []
 
@@ -109,7 +142,9 @@ def test_the_end_says_how_each_host_is() -> None:
 
 
 def test_a_long_message_is_cut() -> None:
-    assert len(program.message({"msg": "x" * 10_000})) == program.LONGEST
+    said = program.message({"msg": "x" * 10_000 + "the cause"})
+    assert len(said) == program.LONGEST
+    assert said.endswith("the cause")
 
 
 def test_forks_follow_what_the_pod_may_use() -> None:

@@ -155,8 +155,10 @@ def test_recorded_and_given_keys_of_machines_are_files_of_a_run() -> None:
 
 
 def test_a_message_is_short() -> None:
-    (host,) = read_lines(Progress(), lines({**BAD, "message": "x" * 5000})).hosts.values()
-    assert len(host.message) == run_log.LONGEST + 1
+    (host,) = read_lines(Progress(), lines({**BAD, "message": f"rc 1 {'word ' * 1000}and the cause"})).hosts.values()
+    assert len(host.message) <= run_log.LONGEST
+    assert host.message.startswith("rc 1 word")
+    assert host.message.endswith(" word and the cause")
 
 
 @pytest.mark.parametrize(
@@ -176,6 +178,40 @@ def test_a_run_that_broke_before_it_got_to_its_machines_says_why() -> None:
     assert progress.complete
     found = conclude(progress, ["one", "two"], succeeded=False)
     assert {(host.state, host.message) for host in found} == {("Unknown", "ERROR! the playbook could not be found")}
+
+
+PLAYS = (
+    {"play": "Begin", "hosts": "computes"},
+    {"play": "computes", "hosts": "computes"},
+    {"play": "x", "hosts": "db"},
+)
+NO_PLAY = (
+    "The playbook has no play with tasks for this node (hosts: computes, db); write `hosts: all` or `hosts: two` "
+    "into it, and exclude no hosts or tasks by cmdLine"
+)
+
+
+@pytest.mark.parametrize(
+    ("events", "message"),
+    [
+        pytest.param((*PLAYS, {"summary": {"one": "ok"}}), NO_PLAY, id="it-has-plays-for-others"),
+        pytest.param(
+            ({"summary": {"one": "ok"}},),
+            NO_PLAY.replace(" (hosts: computes, db)", ""),
+            id="an-image-that-does-not-tell-of-plays",
+        ),
+        pytest.param(
+            (*PLAYS, {**BAD, "host": "one"}, {"summary": {"one": "failed"}}),
+            f"Others failed, perhaps before Ansible got to this node; correct them first. If not: {NO_PLAY}",
+            id="perhaps-it-ended-before",
+        ),
+    ],
+)
+def test_a_node_that_no_play_is_for_is_told_so(events: tuple[dict[str, Any], ...], message: str) -> None:
+    progress = read_lines(Progress(), lines(*events))
+    assert read_lines(progress, lines(*events)) == progress
+    (two,) = (host for host in conclude(progress, ["one", "two"], succeeded=False) if host.host == "two")
+    assert (two.state, two.message) == ("Failed", message)
 
 
 def seen(progress: Progress, *, ended: bool | None = None) -> runs.Seen:

@@ -1,5 +1,7 @@
 """A node keeps its cell, whatever way somebody tries to change it, and gets no service twice."""
 
+from collections.abc import Callable
+
 import msgspec
 import pytest
 
@@ -9,12 +11,15 @@ from stackwright.api.dataplane import OpenStackDataPlane, OpenStackDataPlaneNode
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.controllers.node_services import checks, fill_in
 from stackwright.controllers.node_services.defaults import find_defaults, has_other_defaults
+from stackwright.kube.admission.checks import Objections
 from stackwright.kube.resource import CustomResource, R
 from tests.unit.controllers.node_services.place import (
     CELL,
     COMPUTE,
     IMAGES,
+    METADATA,
     SERVICES,
+    cell,
     compute,
     made,
     node,
@@ -52,12 +57,50 @@ def renamed(host: str) -> OpenStackDataPlaneNode:
     return made(OpenStackDataPlaneNode, "one", {CELL: "c1"}, spec=spec)
 
 
-def check(old: CustomResource | None, new: CustomResource, *others: CustomResource) -> list[tuple[str, str]]:
+def ask(old: CustomResource | None, new: CustomResource, *others: CustomResource) -> Objections:
     def known(kind: type[R], namespace: str | None) -> list[R]:
         return [other for other in others if isinstance(other, kind) and other.metadata.namespace == namespace]
 
-    found = checks(SERVICES)[type(new)](old, new, known)
-    return [(error.field, error.message) for error in found.errors]
+    return checks(SERVICES)[type(new)](old, new, known)
+
+
+def check(old: CustomResource | None, new: CustomResource, *others: CustomResource) -> list[tuple[str, str]]:
+    return [(error.field, error.message) for error in ask(old, new, *others).errors]
+
+
+@pytest.mark.parametrize("of", [node, role])
+@pytest.mark.parametrize(
+    ("said", "others", "warning"),
+    [
+        pytest.param({"metadata": "true"}, (), "", id="yes"),
+        pytest.param({"metadata": "false"}, (), "", id="no"),
+        pytest.param({"metadata": "", "cell": ""}, (), "", id="not-what-the-role-says"),
+        pytest.param(
+            {"metadata": "maybe"},
+            (),
+            f'metadata.annotations[{METADATA}]: "maybe" means nothing, and counts as false; write true or false',
+            id="neither-yes-nor-no",
+        ),
+        pytest.param({"cell": "nova-cell1"}, (cell(),), "", id="a-cell"),
+        pytest.param(
+            {"cell": "nova-cell1"},
+            (),
+            f"{ANNOTATION}: no NovaCell nova-cell1 in this namespace yet, and nodes wait for it",
+            id="a-cell-that-may-come",
+        ),
+        pytest.param(
+            {"cell": "cell1"},
+            (cell(),),
+            f"{ANNOTATION}: no NovaCell cell1 in this namespace yet, and nodes wait for it; there are nova-cell1",
+            id="no-cell-but-others",
+        ),
+    ],
+)
+def test_an_odd_annotation_is_taken_with_a_warning(
+    of: Callable[..., CustomResource], said: dict[str, str], others: tuple[CustomResource, ...], warning: str
+) -> None:
+    found = ask(None, of(**said), *others)
+    assert found == Objections((), (warning,) if warning else ())
 
 
 @pytest.mark.parametrize(
