@@ -171,6 +171,15 @@ def test_which_former_user_is_deleted_with_its_url(former: Former, shared: froze
     assert bool(step.password) == bool(dropped)
 
 
+def test_a_service_that_leaves_the_administrator_s_login_waits_for_nobody_but_its_readers() -> None:
+    """As services of before do, which named no user: the administrator stays, and the URL goes once nobody reads it."""
+    seen = replace(GOOD, urls=(URL, Url("rabbitmq-transport-url-nova-1", "admin", HOSTS, {})))
+    assert decide(RESOURCE, replace(seen, behind=("NeutronAPI neutron",))).steps == ()
+    (step,) = decide(RESOURCE, seen).steps
+    assert isinstance(step, Retire)
+    assert (step.user, step.password, step.url) == ("", "", "rabbitmq-transport-url-nova-1")
+
+
 def test_the_default_user_s_password_is_not_ours_to_change() -> None:
     admin = User("admin", frozenset({"administrator"}), digest_of("changed by hand"))
     content = secrets.content(secrets.transport_url(("admin", "root's"), HOSTS, 5672, "/"), "quorum")
