@@ -44,7 +44,8 @@ class TransportURLSpec(Value, frozen=True, kw_only=True):
         Literal["Retain", "Delete"],
         describe(
             "What happens to the user when this resource is deleted. Retain: it stays. Delete: it is "
-            "deleted. The virtual host always stays."
+            "deleted; one that another TransportURL names loses its rights in this virtual host. The "
+            "virtual host always stays."
         ),
     ] = "Retain"
     userRef: Annotated[

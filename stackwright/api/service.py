@@ -169,7 +169,7 @@ class RabbitMqConfig(Value, frozen=True, kw_only=True):
     """A message broker and how to log in to it."""
 
     cluster: Annotated[ObjectName, describe("The name of the RabbitMq resource.")]
-    user: Annotated[str, describe("The user; empty for the broker's default user.")] = ""
+    user: Annotated[str, describe("The user; empty for one of the service's own, named after its TransportURL.")] = ""
     vhost: Annotated[str, describe("The virtual host; empty for the broker's default one.")] = ""
 
 

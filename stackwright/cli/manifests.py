@@ -1,5 +1,7 @@
 """Manifests in files, as a person writes them: read strictly, with sentences that name the file and the field."""
 
+import copy
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,9 +21,13 @@ _BUILTIN: tuple[type[Resource], ...] = (builtin.Secret, builtin.ConfigMap, built
 
 
 class BadManifest(click.ClickException):
-    """A file that is not what it should be; the message names the field."""
+    """A file that is not what it should be; each of the `problems` names the field, and the message has all of them."""
 
     exit_code = 2
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
 
 
 def read(paths: Iterable[Path]) -> list[Resource]:
@@ -48,7 +54,15 @@ def parse(text: str, label: str) -> list[Resource]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         raise BadManifest(f"{label} is not YAML{f' (line {mark.line + 1})' if mark else ''}.") from None
-    found = (_resource(document, label) for document in documents)
+    found: list[Resource | None] = []
+    problems: list[str] = []
+    for document in documents:
+        try:
+            found.append(_resource(document, label))
+        except BadManifest as bad:
+            problems += bad.problems
+    if problems:
+        raise BadManifest(*problems)
     return [resource for resource in found if resource is not None]
 
 
@@ -65,20 +79,54 @@ def _resource(document: Any, label: str) -> Resource | None:
     place = f"{label}: {document['kind']} {name}"
     if not name:
         raise BadManifest(f"{place}has no metadata.name.")
-    if issubclass(kind, CustomResource):
-        schema = generate.manifest(kind)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-        if unknown := next(iter(unknown_fields(document.get("spec") or {}, schema["properties"]["spec"], "spec")), ""):
-            raise BadManifest(f"{place}: there is no field {unknown}; check its spelling.")
-    try:
-        return msgspec.convert(document, kind)
-    except msgspec.ValidationError as error:
-        raise BadManifest(f"{place}: {_sentence(str(error))}.") from None
+    unknown = tuple(_unknown(document, kind)) if issubclass(kind, CustomResource) else ()
+    problems = [f"there is no field {path}; check its spelling." for path in unknown]
+    problems += [f"{complaint}." for complaint in _complaints(document, kind)]
+    if problems:
+        raise BadManifest(*(f"{place}: {problem}" for problem in problems))
+    return msgspec.convert(document, kind)
 
 
-def _sentence(complaint: str) -> str:
-    """Return msgspec's complaint with the field first: `spec.replicas: Expected int, got str`."""
-    said, _, path = complaint.partition(" - at `$.")
-    return f"{path.rstrip('`')}: {said}" if path else said
+def _unknown(document: JsonObject, kind: type[CustomResource]) -> Iterable[str]:
+    """Yield the fields that a kind does not have; what a server wrote is not looked at."""
+    schema = generate.manifest(kind)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    yield from (name for name in document if name not in schema["properties"])
+    yield from unknown_fields(document.get("spec") or {}, schema["properties"]["spec"], "spec")
+
+
+def _complaints(document: JsonObject, kind: type[Resource]) -> Iterable[str]:
+    """Yield what is wrong with the values of a document, each with its field first.
+
+    msgspec names one at a time, so each value that it names is left out to find the next. It ends at what cannot be
+    left out: a field that is missing, or an entry of a map, whose key it does not say.
+    """
+    rest, left_out = copy.deepcopy(document), set[str]()
+    while True:
+        try:
+            msgspec.convert(rest, kind)
+        except msgspec.ValidationError as error:
+            said, _, path = str(error).partition(" - at `$.")
+            path = path.rstrip("`")
+            _, is_missing, missing = said.partition("missing required field ")
+            if f"{path}.{missing.strip('`')}" in left_out:
+                return
+            yield f"{path}: {said}" if path else said
+            if is_missing or not _leave_out(rest, path):
+                return
+            left_out.add(path)
+        else:
+            return
+
+
+def _leave_out(document: Any, path: str) -> bool:
+    """Take the value at a path of msgspec's out of a document; return whether it was found."""
+    *before, last = re.findall(r"[^.\[\]]+|\.\.\.", path) or [""]
+    for step in before:
+        document = document.get(step) if isinstance(document, dict) else None
+    if not isinstance(document, dict) or last not in document:
+        return False
+    del document[last]
+    return True
 
 
 def unknown_fields(value: Any, schema: JsonObject, path: str) -> Iterable[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.api.annotations import ACCEPT_LOSS
+from stackwright.api.annotations import ACCEPT_LOSS, RELEASE_OWNER
 from stackwright.api.mariadb import MariaDBAccount
 from stackwright.api.rabbitmq import TransportURL
 from stackwright.controllers import release
@@ -20,6 +20,7 @@ from stackwright.kube.builtin import Event, Job, Pod, RoleBinding, Secret, Servi
 from stackwright.kube.client import Client
 from stackwright.kube.config import Connection
 from stackwright.kube.errors import Unreachable
+from stackwright.kube.resource import JsonObject
 from stackwright.kube.runtime import Runtime
 from stackwright.kube.transport import Call, Reply
 from stackwright.services.keystone.kinds import KeystoneAPI
@@ -400,20 +401,29 @@ def _reason(resource: KeystoneAPI) -> str:
     return str(found.get("DBSyncReady", ""))
 
 
+@pytest.mark.parametrize("way", ["uninstalled", "taken-over"])
 async def test_a_release_goes_on_when_what_another_one_held_is_gone(
-    client: Client, namespace: str, kubernetes: dict[str, Path]
+    client: Client, namespace: str, kubernetes: dict[str, Path], way: str
 ) -> None:
+    """These are the ways that the sentence names; the second is for the same service under another name."""
     metadata = {
         "name": "memcached",
         "namespace": namespace,
         "annotations": {"meta.helm.sh/release-name": "other", "meta.helm.sh/release-namespace": namespace},
     }
-    await client.apply(Service, {"metadata": metadata, "spec": {"ports": [{"port": 1}]}}, field_manager="helm")
+    spec = {"clusterIP": "None", "selector": {"app": "cache"}, "ports": [{"name": "memcached", "port": 1}]}
+    await client.apply(Service, {"metadata": metadata, "spec": spec}, field_manager="helm")
     await client.apply(Memcached, cache(namespace), field_manager="user")
     async with cloud(client, namespace, (MEMCACHED,), environment(kubernetes)):
         await eventually(client, Memcached, "memcached", namespace, _is_contested)
-        await client.delete(Service, "memcached", namespace)
+        if way == "uninstalled":
+            await client.delete(Service, "memcached", namespace)
+        else:
+            owner: JsonObject = {"metadata": {"annotations": {RELEASE_OWNER: "operator"}}}
+            await client.patch(Memcached, "memcached", namespace, owner)
         await eventually(client, Memcached, "memcached", namespace, is_ready)
+    service = await client.get(Service, "memcached", namespace)
+    assert service.metadata.annotations["meta.helm.sh/release-name"] == "memcached"
 
 
 def _is_contested(resource: Memcached) -> bool:

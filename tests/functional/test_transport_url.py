@@ -185,6 +185,22 @@ async def test_two_that_name_one_user_share_its_password(
     assert user.has_password(first[1])
 
 
+async def test_a_shared_user_loses_the_rights_in_the_vhost_of_the_one_that_goes(
+    client: Client, namespace: str, access: Access, broker: Management, operator: None
+) -> None:
+    await outside(client, namespace, access)
+    await ask(client, namespace, "nova-api", username="nova", vhost="one", deletionPolicy="Delete")
+    await ask(client, namespace, "nova-cell1", username="nova", vhost="two")
+    for name in ("nova-api", "nova-cell1"):
+        await settled(client, namespace, name)
+    assert await broker.permission("one", "nova") == Permission()
+
+    await client.delete(TransportURL, "nova-api", namespace)
+    await gone(client, TransportURL, "nova-api", namespace)
+    assert await broker.permission("one", "nova") is None
+    assert await broker.permission("two", "nova") == Permission()
+
+
 async def test_it_waits_for_a_broker_and_says_for_what(
     client: Client, namespace: str, access: Access, operator: None
 ) -> None:

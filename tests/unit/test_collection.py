@@ -55,6 +55,26 @@ def test_servers_run_as_the_user_that_nova_has_in_the_image() -> None:
     )
 
 
+def test_consoles_listen_on_the_address_of_the_machine_if_it_has_it() -> None:
+    """The proxy asks for `my_ip`. Nova takes no name where it listens, and no server starts on another's address."""
+    folder = ROOT / "ansible" / "roles" / "edpm_nova"
+    said, tasks = read(folder / "vars" / "main.yml"), yaml.safe_load((folder / "tasks" / "started.yml").read_text())
+    own = re.search(r"\{% if (.+) %\}\n\[vnc\]\n(?:#.*\n)*server_listen = (.+)\n\{% endif %\}", said["edpm_nova_own"])
+    assert own is not None
+    assert own.groups() == ("edpm_nova_my_ip in edpm_nova_addresses", "{{ edpm_nova_my_ip }}")
+    assert "my_ip = {{ edpm_nova_my_ip }}\n" in said["edpm_nova_own"]
+    for facts in ("all_ipv4_addresses", "all_ipv6_addresses"):
+        assert f"ansible_facts.{facts}" in said["edpm_nova_addresses"]
+    asked = [
+        task["name"] for task in tasks if "network" in task.get("ansible.builtin.setup", {}).get("gather_subset", ())
+    ]
+    names = [task["name"] for task in tasks]
+    assert names.index(*asked) < names.index("Run nova-compute")
+    # Where the machine does not have it, it is as in the Secret of the cell.
+    listening = settings.outside_compute(FACTS, "internal", None)["vnc"]
+    assert listening["server_listen"] == "::"
+
+
 def test_libvirt_and_nova_compute_log_in_the_same_way() -> None:
     said = read(ROOT / "ansible" / "roles" / "edpm_nova" / "vars" / "main.yml")
     tasks: Any = yaml.safe_load((ROOT / "ansible" / "roles" / "edpm_libvirt" / "tasks" / "started.yml").read_text())

@@ -41,10 +41,12 @@ BROKER = "broker"
 class BrokerServer:
     """A message broker; a TransportURL says how to log in to it.
 
-    `outside` is where clients outside of the cluster reach it, as host:port; "" where they cannot.
+    `outside` is where clients outside of the cluster reach it, as host:port; "" where they cannot. `apart` tells the
+    users that are made for this resource from those of others at a broker that several may share; "" at one of ours.
     """
 
     outside: str = ""
+    apart: str = ""
 
 
 @dataclass(frozen=True)
@@ -102,16 +104,18 @@ class _Broker(Need):
         if bus is None:
             return Resolved(ready=True)
         name = self.url(resource)
+        broker = sight.provider(self.word, bus.cluster)
         wanted = TransportURL(
             metadata=ObjectMeta(name=name),
-            spec=TransportURLSpec(rabbitmqClusterName=bus.cluster, username=bus.user, vhost=bus.vhost),
+            spec=TransportURLSpec(
+                rabbitmqClusterName=bus.cluster, username=bus.user or _own_user(name, broker.offer), vhost=bus.vhost
+            ),
         )
         children = (child(wanted, condition=self.condition, kept=True),)
         present = sight(TransportURL, name)
         secret = sight(Secret, present.status.secretName) if present and present.status.secretName else None
         fact = broker_facts(secret, bus.cluster)
         waits: tuple[Wait, ...] = ()
-        broker = sight.provider(self.word, bus.cluster)
         if fact is None and broker.offer is None:
             message = f"{broker} does not exist; create it, or name another one where its cluster is named"
             waits = (Wait("RabbitMqMissing", message, self.condition, ends=Ends.BY_AUTHOR),)
@@ -221,6 +225,11 @@ class Notifications(_Broker):
     @property
     def _instead(self) -> str:
         return f", or remove {self.bus}"
+
+
+def _own_user(url: str, broker: BrokerServer | None) -> str:
+    """Return the user of a service that names none: its own, as a TransportURL without one means the administrator."""
+    return f"{url}-{broker.apart}" if broker is not None and broker.apart else url
 
 
 def broker_facts(secret: Secret | None, server: str) -> BrokerFacts | None:

@@ -145,7 +145,7 @@ def read(
             try:
                 found += [(item, body) for item in manifests.parse(yaml.safe_dump(body), str(path))]
             except manifests.BadManifest as error:
-                wrong.append(CheckResult(Level.PROBLEM, TOPIC, error.message))
+                wrong += [CheckResult(Level.PROBLEM, TOPIC, problem) for problem in error.problems]
     return tuple(item for item, _ in found), tuple(found), tuple(wrong)
 
 

@@ -99,6 +99,8 @@ def render(  # noqa: PLR0913  its options
     except Missing as error:
         raise manifests.BadManifest(str(error)) from None
     chosen = select(outcomes, release)
+    if what != SECRETS and not any(outcome.service.has_chart for outcome in chosen):
+        raise click.UsageError(without_chart(chosen[0].resource, outcomes))
     if what == VALUES:
         _hint(outcomes)
         click.echo(values_text(chosen), nl=False)
@@ -108,7 +110,17 @@ def render(  # noqa: PLR0913  its options
         objects += outcome.objects
         if what == MANIFESTS:
             objects += asyncio.run(_render_chart(environment.charts, place, outcome))
+    if not objects:
+        label = resource_names.label(chosen[0].resource)
+        click.echo(f"{label} has neither Secrets nor ConfigMaps; --values and --manifests print its chart.", err=True)
     click.echo(generate.text(objects), nl=False)
+
+
+def without_chart(resource: Any, outcomes: tuple[Outcome, ...]) -> str:
+    """Return the sentence about a resource that only stands for its children. Pure."""
+    kind, name = resource.kind.name, resource.metadata.name
+    releases = ", ".join(outcome.resource.metadata.name for outcome in outcomes if outcome.service.has_chart)
+    return f"{kind} {name} has no chart; its releases are {releases or 'none'}"
 
 
 def select(outcomes: tuple[Outcome, ...], release: str) -> tuple[Outcome, ...]:
@@ -151,8 +163,20 @@ def _blueprint(word: str) -> Service[Any, Any]:
     by_kind = {word: service for service in known.values() for word in resource_names.words_of(service.kind)}
     found = by_kind.get(word.lower())
     if found is None:
-        raise click.BadParameter(f"there is no service {word}; there are {', '.join(known)}", param_hint="SERVICE")
+        others = (kind for kind in services.kinds() if word.lower() in resource_names.words_of(kind))
+        message = next(map(no_service, others), f"there is no service {word}")
+        raise click.BadParameter(f"{message}; there are {', '.join(known)}", param_hint="SERVICE")
     return found
+
+
+def no_service(kind: type[CustomResource]) -> str:
+    """Return the sentence about a kind of ours that is no service. Pure."""
+    name, word = kind.kind.name, kind.kind.name.lower()
+    return (
+        f"{name} has no chart: an operator acts on it directly, so there is nothing to install by hand. Its fields "
+        f"are in docs/reference/{word}.md, `stackwright check -f FILE` checks one, and `kubectl describe {word} NAME` "
+        "shows what became of it. To install by hand, name a service"
+    )
 
 
 def choose(blueprint: Service[Any, Any], there: list[Resource]) -> Any:

@@ -25,6 +25,7 @@ from stackwright.controllers.broker.steps import (
     KeepPassword,
     PutVhost,
     Retire,
+    Revoke,
     WriteUrl,
 )
 from stackwright.controllers.broker.transport import (
@@ -38,6 +39,7 @@ from stackwright.controllers.broker.transport import (
     is_ours,
     remove,
     tell,
+    vhosts_of,
     wanted_vhost,
 )
 from stackwright.controllers.dialling import Dialler
@@ -143,19 +145,25 @@ async def observe(resource: TransportURL, world: World) -> Seen:
         name: isinstance(kept := _read_password(broker, name, world, look), Kept) and kept.generated
         for name in names - {"", broker.user}
     }
-    return await _ask_broker(seen, broker, world, generated)
+    return await _ask_broker(seen, world, generated, vhosts_of(resource))
 
 
-async def _ask_broker(seen: Seen, broker: Broker, world: World, generated: Mapping[str, bool]) -> Seen:
-    """Return what was seen with what the broker says; `generated` are the users besides, and whose password is ours."""
-    former = []
+async def _ask_broker(seen: Seen, world: World, generated: Mapping[str, bool], vhosts: frozenset[str]) -> Seen:
+    """Return what was seen with what the broker says; `generated` are the users besides, and whose password is ours.
+
+    `vhosts` are those in which a user that is shared may have rights for the sake of this resource.
+    """
+    former, broker = [], seen.broker
+    assert isinstance(broker, Broker)  # noqa: S101  else there is nobody to ask
     async with world.management(broker) as management:
         for name, made in sorted(generated.items()):
             account = await management.user(name)
             if account is not None:
                 connected = await management.connections(name) > 0
                 ours = is_ours(account, broker) or (made and not is_anothers(account, broker))
-                former.append(Former(name, ours and ADMINISTRATOR not in account.tags, connected))
+                asked = sorted(vhosts) if name in seen.shared_users else ()
+                granted = tuple([vhost for vhost in asked if await management.permission(vhost, name) is not None])
+                former.append(Former(name, ours and ADMINISTRATOR not in account.tags, connected, granted))
             elif made:
                 former.append(Former(name, ours=True))
         return replace(
@@ -222,8 +230,8 @@ def find_reader_kinds() -> dict[str, type[CustomResource]]:
     return {kind.kind.name: kind for kind in found}
 
 
-def _shared(resource: TransportURL, world: World) -> frozenset[str]:
-    """Return the users that other resources of the same broker name, or named last."""
+def _shared(resource: TransportURL, world: World) -> frozenset[tuple[str, str]]:
+    """Return the users that other resources of the same broker name, or named last, and in which virtual hosts."""
     others = [
         other
         for other in world.context.store(TransportURL).list(resource.metadata.namespace)
@@ -232,9 +240,10 @@ def _shared(resource: TransportURL, world: World) -> frozenset[str]:
         and other.spec.rabbitmqClusterName == resource.spec.rabbitmqClusterName
     ]
     return frozenset(
-        name
+        (name, vhost)
         for other in others
         for name in (other.spec.username, other.status.rabbitmqUsername, other.status.previousRabbitmqUsername)
+        for vhost in vhosts_of(other)
         if name
     )
 
@@ -282,6 +291,8 @@ async def _change(step: BrokerStep, management: Management) -> None:
             await management.put_permission(step.vhost, step.user, EVERYTHING)
         case GrantVhost():
             await management.put_permission(step.vhost, step.user, EVERYTHING)
+        case Revoke():
+            await management.delete_permission(step.vhost, step.user)
 
 
 async def _keep(step: KeepPassword, world: World) -> None:

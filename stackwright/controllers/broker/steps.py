@@ -49,6 +49,14 @@ class GrantVhost(BrokerStep):
 
 
 @dataclass(frozen=True)
+class Revoke(BrokerStep):
+    """Take a user's rights in a virtual host away; the user stays, because others use it elsewhere."""
+
+    user: str
+    vhost: str
+
+
+@dataclass(frozen=True)
 class WriteUrl(BrokerStep):
     """Write the Secret with the URL; it is deleted with its owner."""
 

@@ -1,5 +1,6 @@
 """TransportURL: a user and a virtual host at a broker, and the Secret with the URL for oslo.messaging."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import msgspec
@@ -11,7 +12,7 @@ from stackwright.controllers.absent_servers import Absent
 from stackwright.controllers.broker import secrets
 from stackwright.controllers.broker.broker import URL_READY, Broker
 from stackwright.controllers.broker.secrets import Url
-from stackwright.controllers.broker.steps import Admit, GrantVhost, KeepPassword, PutVhost, Retire, WriteUrl
+from stackwright.controllers.broker.steps import Admit, GrantVhost, KeepPassword, PutVhost, Retire, Revoke, WriteUrl
 from stackwright.controllers.ownership import ANOTHER_NAME, TAKEN
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Plan, Step, Wait
@@ -34,11 +35,15 @@ class Kept:
 
 @dataclass(frozen=True)
 class Former:
-    """A user from before a rotation, or of a deleted resource: whether we made it, and whether it is used."""
+    """A user from before a rotation, or of a deleted resource: whether we made it, and whether it is used.
+
+    `vhosts` are the virtual hosts of the resource in which the user has rights; only those of a shared user are known.
+    """
 
     user: str
     ours: bool
     connected: bool = False
+    vhosts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,8 @@ class Seen:
     """What there is of a TransportURL.
 
     `user` and `vhost` are wanted, `account`, `host` and `permission` are what the broker has of them. `shared` are the
-    users that other TransportURLs of the same broker name. `foreign` is a Secret of somebody else where ours would be.
+    users that other TransportURLs of the same broker name, each with a virtual host that they need it for. `foreign` is
+    a Secret of somebody else where ours would be.
     `readers` are the resources that are known to use the URL, and `behind` those of them that may use a former one.
     """
 
@@ -59,10 +65,15 @@ class Seen:
     permission: Permission | None = None
     urls: tuple[Url, ...] = ()
     former: tuple[Former, ...] = ()
-    shared: frozenset[str] = frozenset()
+    shared: frozenset[tuple[str, str]] = frozenset()
     foreign: str = ""
     readers: tuple[Reader, ...] = ()
     behind: tuple[str, ...] = ()
+
+    @property
+    def shared_users(self) -> frozenset[str]:
+        """The users that other TransportURLs of the same broker name."""
+        return frozenset(user for user, _ in self.shared)
 
     @property
     def current(self) -> Url | None:
@@ -97,6 +108,11 @@ def is_anothers(account: User, broker: Broker) -> bool:
 def wanted_vhost(resource: TransportURL) -> str:
     """Return the virtual host that a resource names."""
     return resource.spec.vhost or DEFAULT_VHOST
+
+
+def vhosts_of(resource: TransportURL) -> frozenset[str]:
+    """Return the virtual hosts that a resource names, or named last."""
+    return frozenset({wanted_vhost(resource), resource.status.rabbitmqVhost or wanted_vhost(resource)})
 
 
 def decide(resource: TransportURL, seen: Seen) -> Plan:
@@ -207,11 +223,12 @@ def _retire(seen: Seen, broker: Broker) -> tuple[Step, ...]:
     if seen.behind:
         return ()
     former = {one.user: one for one in seen.former}
-    steps = []
+    steps: list[Step] = []
     for url in seen.urls:
         one = former.get(url.user)
         if url.user == seen.user or url.consumed or (one is not None and one.connected):
             continue
+        steps += _revoke(one, seen, broker)
         user, password = _choose_dropped(url.user, one, seen, broker)
         steps.append(Retire(broker, user, password, url.name, reason="Retiring", condition=URL_READY))
     return tuple(steps)
@@ -219,19 +236,32 @@ def _retire(seen: Seen, broker: Broker) -> tuple[Step, ...]:
 
 def _choose_dropped(name: str, former: Former | None, seen: Seen, broker: Broker) -> tuple[str, str]:
     """Return which user and which password go: those that we made and that nobody else names."""
-    if former is None or not former.ours or name in seen.shared or name == broker.user:
+    if former is None or not former.ours or name in seen.shared_users or name == broker.user:
         return "", ""
     return name, secrets.password_name(broker.name, name)
 
 
+def _revoke(former: Former | None, seen: Seen, broker: Broker) -> Iterator[Step]:
+    """Yield the steps that take away what a user that others share has only for the sake of this resource."""
+    if former is None or not former.ours or former.user not in seen.shared_users or former.user == broker.user:
+        return
+    for vhost in former.vhosts:
+        if (former.user, vhost) not in seen.shared:
+            yield Revoke(broker, former.user, vhost, reason="Revoking", condition=URL_READY)
+
+
 def remove(url: TransportURL, seen: Seen) -> Plan:
-    """Return what is left to do before the resource may go: the users that it made go first, the vhost stays."""
+    """Return what is left to do before the resource may go: the users that it made go first, the vhost stays.
+
+    A user that another resource names stays, without its rights in a vhost that no other resource names for it.
+    """
     if url.spec.deletionPolicy == "Retain":
         return Plan()
     if isinstance(seen.broker, Absent):
         return Plan() if seen.broker.gone else Plan(waits=(seen.broker.wait,))
-    steps = []
+    steps: list[Step] = []
     for former in seen.former:
+        steps += _revoke(former, seen, seen.broker)
         user, password = _choose_dropped(former.user, former, seen, seen.broker)
         if user:
             steps.append(Retire(seen.broker, user, password, reason="DroppingUser", condition=URL_READY))

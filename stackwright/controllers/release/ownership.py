@@ -86,28 +86,48 @@ def _is_a_hands(revision: Revision) -> bool:
 
 
 def why_contested(resource: Resource, history: tuple[Revision, ...], objects: Iterable[Resource]) -> str:
-    """Return the sentence that tells the user what to do about a release that is contested."""
-    name = resource.metadata.name
+    """Return the sentence that tells the user what to do about a release that is contested.
+
+    What is wrong stands before the first semicolon and names the release, as `stackwright take` expects it.
+    """
+    name, label = resource.metadata.name, f"{resource.kind.name.lower()}/{resource.metadata.name}"
     said = resource.metadata.annotations.get(RELEASE_OWNER)
+    by_hand = f"stackwright give {label} keeps it for helm ({RELEASE_OWNER}: helm)"
     if said is not None:
-        return f"the annotation {RELEASE_OWNER} is {said!r}; write helm or operator, or remove it"
+        return (
+            f"nobody knows who owns {named(history)}: the annotation {RELEASE_OWNER} of {label} is {said!r}; write "
+            "helm or operator, or remove it"
+        )
     if is_changed_by_hand(history):
         return (
-            f"{named(history)} was made with helm by hand and changes what the operator applied; status.overridden"
-            f" shows what. Set the annotation {RELEASE_OWNER}: operator to revert that (stackwright take shows it "
-            f"first), or {RELEASE_OWNER}: helm to continue by hand"
+            f"{named(history)} was made with helm by hand and changes what the operator applied; stackwright take "
+            f"{label} shows what, asks, and reverts it (or set the annotation {RELEASE_OWNER}: operator on {label}; "
+            f"status.overridden shows the same); {by_hand}"
         )
     if history:
         return (
-            f"there is a Helm release {name} made by hand ({named(history)}); set the annotation {RELEASE_OWNER}: "
-            "operator to have the operator take it over (status.overridden shows what that changes), or "
-            f"{RELEASE_OWNER}: helm to keep it"
+            f"{named(history)} {name} was made with helm by hand; if it is this service, stackwright take {label} "
+            "shows what differs, asks, and hands it to the operator, which deletes what the resource does not ask for "
+            f"(or set the annotation {RELEASE_OWNER}: operator on {label}); {by_hand}; if it is something else, run "
+            f"helm uninstall {name} -n {resource.metadata.namespace}, or give this resource another name"
         )
-    items = [item for item in objects if release_of(item) not in ("", name)]
+    return _why_held(resource, label, [item for item in objects if release_of(item) not in ("", name)])
+
+
+def _why_held(resource: Resource, label: str, items: list[Resource]) -> str:
+    """Return the sentence about objects of other releases; one that another resource keeps comes back if it goes."""
+    name, namespace = resource.metadata.name, resource.metadata.namespace
     others = ", ".join(f"{item.kind.name} {item.metadata.name} of release {release_of(item)}" for item in items)
+    held = f"the release {name} cannot be made, because other Helm releases hold what it needs: {others}"
+    keepers = {f"{owner.kind} {owner.name}": None for item in items if (owner := item.metadata.controller) is not None}
+    if keepers:
+        return f"{held}; these belong to {', '.join(keepers)}: give this resource another name, or delete those"
+    uninstall = ", ".join(dict.fromkeys(f"helm uninstall {release_of(item)} -n {namespace}" for item in items))
     return (
-        f"other Helm releases hold what {name} needs: {others}; uninstall them, or set the annotation "
-        f"{RELEASE_OWNER}: operator to have the operator take these objects over"
+        f"{held}; if nothing needs them, run {uninstall}, which deletes all of their objects, or give this resource "
+        f"another name; only if they are this service under another name, stackwright take {label} (or the annotation "
+        f"{RELEASE_OWNER}: operator on {label}) takes these objects over, and the next helm upgrade of the other "
+        f"release changes them again. {UNKNOWN}: the record is that of another release"
     )
 
 

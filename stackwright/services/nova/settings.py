@@ -194,7 +194,8 @@ def outside_compute(facts: NovaFacts, interface: str, console: str | None) -> In
     return merged(common(facts), clients(identity, interface), own)
 
 
-# The proxy in the cluster connects to the address that the machine has for others.
+# The proxy in the cluster connects to the address that the machine has for others. Whether that is one on which it can
+# listen, only the machine knows: the role edpm_nova then writes it over this.
 _LISTENING: dict[str, Setting] = {"server_listen": "::", "server_proxyclient_address": Interpolated("$my_ip")}
 _LIBVIRT: dict[str, Setting] = {
     "cpu_mode": "host-model",

@@ -129,6 +129,12 @@ def tell(resource: RabbitMq, facts: Facts | None, look: Look) -> Told[RabbitMq]:
     return Told(status)
 
 
+def offer(resource: RabbitMq) -> BrokerServer:
+    """Return what services learn of a broker; one that runs elsewhere may have users of other clouds."""
+    apart = resource.metadata.uid[:8] if resource.spec.external is not None else ""
+    return BrokerServer(resource.status.outsideAddress, apart)
+
+
 def _user(resource: RabbitMq, password: Callable[[int], str]) -> Mapping[str, str]:
     return configuration.default_user(resource, password(32))
 
@@ -180,7 +186,7 @@ SERVICE = Service(
         Generated(name=default_user, content=_user, wanted=_deployed),
         Generated(name=lambda resource: f"{resource.metadata.name}-erlang-cookie", content=_cookie, wanted=_deployed),
     ),
-    provides=Provides(BROKER, lambda resource: BrokerServer(resource.status.outsideAddress)),
+    provides=Provides(BROKER, offer),
     outside=lambda resource: (resource.metadata.name, PORT),
     # The nodes form a cluster, and ask Kubernetes how many nodes it should have.
     network=Network(

@@ -14,9 +14,20 @@ import pytest
 
 from stackwright import services
 from stackwright.api.base import ObjectMeta
+from stackwright.api.service import RabbitMqConfig
 from stackwright.blueprint import needs, policies
 from stackwright.blueprint.facts import Facts
-from stackwright.blueprint.needs import Api, Cache, CatalogEntry, Database, Each, Given, Messaging, Password
+from stackwright.blueprint.needs import (
+    Api,
+    Cache,
+    CatalogEntry,
+    Database,
+    Each,
+    Given,
+    Messaging,
+    Notifications,
+    Password,
+)
 from stackwright.blueprint.needs.api import ApiFacts
 from stackwright.blueprint.needs.broker import BrokerFacts
 from stackwright.blueprint.needs.database import DatabaseFacts
@@ -27,7 +38,9 @@ from stackwright.blueprint.service import Component, Service
 from stackwright.controllers.needs import sight
 from stackwright.kube.builtin import Secret
 from stackwright.kube.resource import Resource
+from stackwright.services.neutron.kinds import NeutronAPI, NeutronAPISpec
 from stackwright.services.placement.kinds import PlacementAPI
+from stackwright.services.rabbitmq.kinds import BrokerExternal, RabbitMq, RabbitMqSpec
 
 ROOT = Path(__file__).parents[3] / "stackwright"
 NEEDS = "stackwright.blueprint.needs"
@@ -341,3 +354,33 @@ def test_a_cache_that_is_optional_may_be_left_out() -> None:
 
 def test_a_broker_is_asked_for_at_the_place_that_the_need_names() -> None:
     assert Messaging(bus="cells.cell1.bus").provided_by(Leaf()) == ""
+
+
+ELSEWHERE = RabbitMqSpec(
+    external=BrokerExternal(hostname="rabbit.example.org", managementURL="http://x", secret="root")
+)
+
+
+@pytest.mark.parametrize(
+    ("bus", "broker", "user"),
+    [
+        pytest.param({}, None, "neutron-messaging", id="a-broker-that-is-not-there-yet"),
+        pytest.param({}, RabbitMqSpec(), "neutron-messaging", id="a-broker-of-ours"),
+        pytest.param({}, ELSEWHERE, "neutron-messaging-0b1c2d3e", id="a-broker-that-other-clouds-may-share"),
+        pytest.param({"user": "nova"}, ELSEWHERE, "nova", id="a-user-that-is-named"),
+    ],
+)
+@pytest.mark.parametrize(("need", "end"), [(Messaging(), "messaging"), (Notifications(), "notifications")])
+def test_a_service_logs_in_to_its_broker_as_a_user_of_its_own(
+    need: Any, end: str, bus: dict[str, str], broker: RabbitMqSpec | None, user: str
+) -> None:
+    """A TransportURL that names no user logs in as the broker's administrator."""
+    config = RabbitMqConfig(cluster="rabbitmq", **bus)
+    spec = NeutronAPISpec(
+        databaseInstance="openstack", secret="osp-secret", messagingBus=config, notificationsBus=config
+    )
+    resource = NeutronAPI(metadata=ObjectMeta(name="neutron", namespace="cloud"), spec=spec)
+    metadata = ObjectMeta(name="rabbitmq", namespace="cloud", uid="0b1c2d3e-1111-2222-3333-444444444444")
+    there = () if broker is None else (RabbitMq(metadata=metadata, spec=broker),)
+    (made,) = resolved(need, *there, leaf=resource).children
+    assert made.body["spec"]["username"] == user.replace("messaging", end)

@@ -67,6 +67,38 @@ def test_a_mistake_is_named(text: str, said: str) -> None:
     assert raised.value.exit_code == 2
 
 
+def test_all_mistakes_of_all_documents_are_named() -> None:
+    wrong = KEYSTONE.replace("spec: {", "sepc: {}\nspec: {sekret: x, fernet: 3, replicas: two, adminUser: 5, ")
+    with pytest.raises(manifests.BadManifest) as raised:
+        manifests.parse(f"{wrong}\n---\n{KEYSTONE.replace('secret: osp-secret', 'secret: 5')}", "x.yaml")
+    said = [problem.removeprefix("x.yaml: KeystoneAPI keystone: ") for problem in raised.value.problems]
+    assert said == [
+        "there is no field sepc; check its spelling.",
+        "there is no field spec.sekret; check its spelling.",
+        "there is no field spec.fernet; check its spelling.",
+        "spec.replicas: Expected `int`, got `str`.",
+        "spec.adminUser: Expected `str`, got `int`.",
+        # That it is missing then is no second mistake.
+        "spec.secret: Expected `str`, got `int`.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        pytest.param(
+            "actions: [{name: 5}, {name: 6}]", ["spec.actions[0].name: Expected `str`, got `int`"], id="a-list"
+        ),
+        pytest.param("nodeSelector: {a: 5, b: 6}", ["spec.nodeSelector[...]: Expected `str`, got `int`"], id="a-map"),
+    ],
+)
+def test_what_cannot_be_left_out_ends_the_list(spec: str, said: list[str]) -> None:
+    with pytest.raises(manifests.BadManifest) as raised:
+        manifests.parse(KEYSTONE.replace("spec: {", f"spec: {{{spec}, "), "x.yaml")
+    assert len(raised.value.problems) == len(said)
+    assert said[0] in raised.value.problems[0]
+
+
 def test_free_parts_may_have_any_field() -> None:
     free = KEYSTONE.replace("spec: {", "spec: {nodeSelector: {any/label: here}, defaultConfigOverwrite: {a.yaml: b}, ")
     assert len(manifests.parse(free, "x.yaml")) == 1

@@ -290,3 +290,19 @@ def test_a_broker_that_calls_go_by_has_to_be_known_and_a_key_is_one_of_fernet() 
     found = documents(CliRunner().invoke(render, ["barbican", "-f", "-", *IMAGE], input=BARBICAN + BUS))
     key = texts(found["osp-secret"])["BarbicanSimpleCryptoKEK"]
     assert len(base64.b64decode(key, altchars=b"-_", validate=True)) == 32
+
+
+@pytest.mark.parametrize("word", ["MariaDBDatabase", "transporturl", "openstackcontrolplane"])
+def test_a_kind_without_a_chart_says_what_to_look_at(word: str) -> None:
+    found = CliRunner().invoke(render, [word, *IMAGE])
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert "has no chart: an operator acts on it directly" in found.stderr
+    assert f"docs/reference/{word.lower()}.md" in found.stderr
+    assert "there are barbican, " in found.stderr
+    assert (Path(__file__).parents[3] / "docs" / "reference" / f"{word.lower()}.md").exists()
+
+
+def test_a_service_without_secrets_says_so() -> None:
+    found = CliRunner().invoke(render, ["memcached", *IMAGE])
+    assert (found.exit_code, found.stdout) == (0, "")
+    assert "memcached/memcached has neither Secrets nor ConfigMaps; --values and --manifests" in found.stderr

@@ -1,5 +1,6 @@
 """What is decided for a TransportURL, from what was seen."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,7 @@ from stackwright.controllers.absent_servers import Absent
 from stackwright.controllers.broker import secrets
 from stackwright.controllers.broker.broker import Broker
 from stackwright.controllers.broker.secrets import Url
-from stackwright.controllers.broker.steps import Admit, GrantVhost, KeepPassword, PutVhost, Retire, WriteUrl
+from stackwright.controllers.broker.steps import Admit, GrantVhost, KeepPassword, PutVhost, Retire, Revoke, WriteUrl
 from stackwright.controllers.broker.transport import Former, Kept, Seen, decide, remove, tell
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Step, Wait
@@ -160,15 +161,26 @@ def test_a_user_of_ours_is_let_in_and_marked(account: User) -> None:
     [
         pytest.param(Former("old", ours=True), frozenset(), "old", id="ours"),
         pytest.param(Former("old", ours=False), frozenset(), "", id="somebody-else-s"),
-        pytest.param(Former("old", ours=True), frozenset({"old"}), "", id="one-that-another-resource-names"),
+        pytest.param(Former("old", ours=True), frozenset({("old", "/")}), "", id="one-that-another-resource-names"),
     ],
 )
-def test_which_former_user_is_deleted_with_its_url(former: Former, shared: frozenset[str], dropped: str) -> None:
+def test_which_former_user_is_deleted_with_its_url(
+    former: Former, shared: frozenset[tuple[str, str]], dropped: str
+) -> None:
     plan = decide(RESOURCE, replace(GOOD, urls=(URL, OLD), former=(former,), shared=shared))
     (step,) = plan.steps
     assert isinstance(step, Retire)
     assert (step.user, step.url) == (dropped, OLD.name)
     assert bool(step.password) == bool(dropped)
+
+
+def test_a_service_that_leaves_the_administrator_s_login_waits_for_nobody_but_its_readers() -> None:
+    """As services of before do, which named no user: the administrator stays, and the URL goes once nobody reads it."""
+    seen = replace(GOOD, urls=(URL, Url("rabbitmq-transport-url-nova-1", "admin", HOSTS, {})))
+    assert decide(RESOURCE, replace(seen, behind=("NeutronAPI neutron",))).steps == ()
+    (step,) = decide(RESOURCE, seen).steps
+    assert isinstance(step, Retire)
+    assert (step.user, step.password, step.url) == ("", "", "rabbitmq-transport-url-nova-1")
 
 
 def test_the_default_user_s_password_is_not_ours_to_change() -> None:
@@ -211,7 +223,9 @@ def test_waits(seen: Seen) -> None:
         pytest.param(replace(GOOD, former=(Former("nova", ours=True),)), ["nova"], id="its-user-goes"),
         pytest.param(replace(GOOD, former=(Former("nova", ours=False),)), [], id="somebody-else-s-user-stays"),
         pytest.param(
-            replace(GOOD, former=(Former("nova", ours=True),), shared=frozenset({"nova"})), [], id="a-shared-user-stays"
+            replace(GOOD, former=(Former("nova", ours=True),), shared=frozenset({("nova", "/")})),
+            [],
+            id="a-shared-user-stays",
         ),
         pytest.param(replace(GOOD, former=(Former("admin", ours=True),)), [], id="the-default-user-stays"),
     ],
@@ -220,6 +234,31 @@ def test_deletion(seen: Seen, dropped: list[str]) -> None:
     plan = remove(RESOURCE, seen)
     assert [step.user for step in plan.steps if isinstance(step, Retire)] == dropped
     assert plan.waits == ()
+
+
+@pytest.mark.parametrize(
+    ("former", "needed", "revoked"),
+    [
+        pytest.param(
+            Former("old", ours=True, vhosts=("/", "one")), {"two"}, ["/", "one"], id="rights-that-nobody-needs"
+        ),
+        pytest.param(
+            Former("old", ours=True, vhosts=("/", "one")), {"two", "one"}, ["/"], id="rights-that-another-needs"
+        ),
+        pytest.param(Former("old", ours=True), {"two"}, [], id="no-rights-any-more"),
+        pytest.param(Former("old", ours=True, vhosts=("one",)), (), [], id="a-user-that-goes-itself"),
+        pytest.param(Former("old", ours=False, vhosts=("one",)), {"two"}, [], id="a-user-of-somebody-else"),
+        pytest.param(Former("admin", ours=True, vhosts=("one",)), {"two"}, [], id="the-default-user"),
+    ],
+)
+def test_a_shared_user_keeps_only_the_rights_that_others_need(
+    former: Former, needed: Collection[str], revoked: list[str]
+) -> None:
+    shared = frozenset((former.user, vhost) for vhost in needed)
+    seen = replace(GOOD, former=(former,), shared=shared, urls=(URL, replace(OLD, user=former.user)))
+    for plan in (remove(RESOURCE, seen), decide(RESOURCE, seen)):
+        steps = [step for step in plan.steps if isinstance(step, Revoke)]
+        assert [(step.user, step.vhost) for step in steps] == [(former.user, vhost) for vhost in revoked]
 
 
 def test_deletion_waits_for_a_broker_that_may_come_back() -> None:

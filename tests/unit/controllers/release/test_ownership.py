@@ -4,9 +4,16 @@ import msgspec
 import pytest
 
 from stackwright.controllers.release.history import Revision
-from stackwright.controllers.release.ownership import RELEASE_NAME, RELEASE_OWNER, Owner, who_owns, why_contested
+from stackwright.controllers.release.ownership import (
+    RELEASE_NAME,
+    RELEASE_OWNER,
+    Owner,
+    named,
+    who_owns,
+    why_contested,
+)
 from stackwright.kube.builtin import ConfigMap
-from stackwright.kube.resource import ObjectMeta
+from stackwright.kube.resource import ObjectMeta, OwnerReference
 from tests.unit.controllers.release.histories import THING, Thing, owned_by, revision
 
 OURS = ConfigMap(metadata=ObjectMeta(name="small", ownerReferences=(owned_by("thing"),)))
@@ -82,19 +89,43 @@ def test_whose_a_release_is(
     ("said", "history", "objects", "words"),
     [
         pytest.param("me", (), (), ("'me'", "write helm or operator"), id="an-unknown-word"),
-        pytest.param(None, (BY_HAND,), (), ("release small made by hand", "revision 1"), id="made-by-hand"),
+        pytest.param(
+            None,
+            (BY_HAND,),
+            (),
+            ("stackwright take thing/small", "stackwright give thing/small", "deletes", "helm uninstall small -n here"),
+            id="made-by-hand",
+        ),
         pytest.param(
             None,
             (revision(1), revision(2, hand=True, manifest=OTHERWISE)),
             (),
-            ("revision 2", "status.overridden", "stackwright take"),
+            ("status.overridden", "stackwright take thing/small", "stackwright give thing/small"),
             id="upgraded-by-hand-to-something-else",
         ),
-        pytest.param(None, (), (ANOTHERS, HELMS), ("ConfigMap small of release large",), id="of-another-release"),
+        pytest.param(
+            None,
+            (),
+            (ANOTHERS, HELMS),
+            ("ConfigMap small of release large;", "helm uninstall large -n here,", "stackwright take thing/small"),
+            id="of-another-release",
+        ),
     ],
 )
 def test_the_user_is_told_what_to_do(
     said: str | None, history: tuple[Revision, ...], objects: tuple[ConfigMap, ...], words: tuple[str, ...]
 ) -> None:
     sentence = why_contested(thing(said), history, objects)
-    assert all(word in sentence for word in (*words, RELEASE_OWNER))
+    assert [word for word in (*words, RELEASE_OWNER) if word not in sentence] == []
+    # `stackwright take` waits for it, and shows this part.
+    assert named(history) in sentence.partition(";")[0]
+
+
+def test_what_another_resource_keeps_is_neither_uninstalled_nor_taken() -> None:
+    """It comes back when it is deleted, and has its owner already."""
+    owner = OwnerReference(apiVersion="example.org/v1", kind="Pot", name="large", uid="pot", controller=True)
+    metadata = msgspec.structs.replace(ANOTHERS.metadata, ownerReferences=(owner,))
+    sentence = why_contested(thing(None), (), (ConfigMap(metadata=metadata),))
+    assert "these belong to Pot large: give this resource another name, or delete those" in sentence
+    assert "uninstall" not in sentence
+    assert RELEASE_OWNER not in sentence

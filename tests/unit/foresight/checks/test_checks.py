@@ -170,7 +170,7 @@ def test_names_that_are_too_long() -> None:
         pytest.param(
             {"metadata": {"annotations": {"meta.helm.sh/release-name": "other"}}},
             Level.PROBLEM,
-            "other Helm releases hold what keystone needs",
+            "other Helm releases hold what it needs: Service keystone-public of release other",
             id="of-another-release",
         ),
     ],
