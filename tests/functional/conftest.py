@@ -24,6 +24,8 @@ from tests.functional.definitions import defined
 PATIENCE = 120.0
 
 
+# Before xdist's own, which gives each test to its group by the marks that it has by then.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes minutes: at the end a single worker would be at it, and the others idle.
 
@@ -111,12 +113,14 @@ def second_apiserver(kubernetes: dict[str, Path], tmp_path_factory: pytest.TempP
 
 
 @pytest.fixture
-def private_apiserver(second_apiserver: ApiServer) -> Iterator[ApiServer]:
+def private_apiserver(second_apiserver: ApiServer, request: pytest.FixtureRequest) -> Iterator[ApiServer]:
     """A server that nobody else uses meanwhile.
 
     Its programs may be killed, paused and started again, its requests counted, its nodes be real. What earlier tests
     made in their namespaces is still there.
     """
+    by_groups = request.config.getoption("loadgroup", default=False)
+    assert not by_groups or request.node.nodeid.endswith("@private"), "each worker would start a server of its own"
     yield second_apiserver
     for program in programs.API_SERVER:
         if program not in second_apiserver.pids:
