@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from stackwright.kube.builtin import Deployment
 from stackwright.kube.client import Client
-from stackwright.kube.errors import Denied
+from stackwright.kube.errors import Denied, KindNotInstalled
 
 # How the operators' chart and its operators are known, whatever their release is called.
 CHART = "app.kubernetes.io/name=stackwright"
@@ -13,10 +13,10 @@ _RELEASE = "app.kubernetes.io/instance"
 
 
 async def read(client: Client) -> tuple[Deployment, ...] | None:
-    """Return the operators of a cluster; None where nobody lets us look."""
+    """Return the operators of a cluster; None where nobody lets us look, or where the server is no Kubernetes."""
     try:
         return tuple(await client.list(Deployment, labels=LABELS))
-    except Denied:
+    except (Denied, KindNotInstalled):
         return None
 
 
