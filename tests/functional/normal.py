@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from stackwright import services
-from stackwright.api.annotations import GENERATED_FOR
+from stackwright.api.annotations import CONFIGURED_WITH, GENERATED_FOR
 from stackwright.blueprint.use import CONTENT
 from stackwright.controllers import release
 from stackwright.controllers.controlplane import passwords
@@ -35,6 +35,7 @@ _DROPPED = {
     "startTime",
     "completionTime",
     "stackwright/applied-configuration",
+    CONFIGURED_WITH,
     "openstack.org/turned-at",
     "openstack.org/primary-until",
     "batch.kubernetes.io/controller-uid",

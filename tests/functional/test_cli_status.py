@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -142,4 +143,5 @@ async def test_a_namespace_that_no_operator_works_in_is_told_so(
         await client.apply(Deployment, operator)
         for words in (["status"], ["explain", "keystone"]):
             done = await command(kubeconfig, namespace, *words)
-            assert (f"--set 'namespaces={{elsewhere,{namespace}}}'" in done.stderr) is told, done.stderr
+            # Operators that other tests left on this server work elsewhere, too.
+            assert bool(re.search(rf"--set 'namespaces={{(\S+,)?elsewhere,(\S+,)?{namespace}}}'", done.stderr)) is told
