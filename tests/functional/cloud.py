@@ -78,6 +78,13 @@ def decoded(secret: Secret) -> dict[str, str]:
     return {key: base64.b64decode(value).decode() for key, value in secret.data.items()}
 
 
+async def configured(
+    client: Client, name: str, namespace: str, holds: Callable[[dict[str, str]], object]
+) -> dict[str, str]:
+    """Return the content of the Secret with a configuration, as soon as no pod of before reads anything else there."""
+    return decoded(await eventually(client, Secret, name, namespace, lambda secret: holds(decoded(secret))))
+
+
 async def everybody_holds(client: Client, pod: Pod, path: str, digests: Mapping[str, str]) -> bool:
     """Say of every pod that it holds the keys: pods that are played have no files."""
     return True

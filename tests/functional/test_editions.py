@@ -47,7 +47,7 @@ async def test_a_changed_configuration_is_an_edition_that_the_secret_follows(
         await place(client, namespace, customServiceConfig=said)
         last = mounted(await eventually(client, Deployment, "placement", namespace, other_than(last)))
         seen.append(last)
-        assert has(said)(await client.get(Secret, last, namespace))
+        await eventually(client, Secret, last, namespace, has(said))
         await eventually(client, PlacementAPI, "placement", namespace, is_ready)
         # No pod of before reads it any more.
         await eventually(client, Secret, OWN, namespace, has(said))

@@ -22,7 +22,7 @@ from stackwright.services.glance.kinds import Glance
 from tests.fakes.mariadb import FakeMariaDB
 from tests.fakes.running import fake
 from tests.functional import neighbours
-from tests.functional.cloud import Cloud, environment
+from tests.functional.cloud import Cloud, configured, environment
 from tests.functional.running import running
 from tests.functional.services.case import CLASS, SERVER, ServiceCase
 from tests.functional.services.cases.glance import CASES
@@ -158,8 +158,9 @@ async def test_the_snippet_of_one_api_rolls_its_pods_and_its_sibling_keeps_the_d
     await standing.up()
     after = await pods(standing)
     assert {name for name in before if before[name] != after[name]} == {"second"}
-    config = await standing.decoded("glance-config-data")
-    assert config["second-03-glance-api-override.conf"] == snippet
+    key = "second-03-glance-api-override.conf"
+    place = standing.client, "glance-config-data", standing.namespace
+    config = await configured(*place, lambda content: content.get(key) == snippet)
     assert config["default-external-03-glance-api-override.conf"] == ""
 
 
