@@ -20,6 +20,7 @@ from stackwright.blueprint.service import Service
 from stackwright.controllers.service import labels, references
 from stackwright.kube.builtin import Plain, Pod, Secret
 from stackwright.kube.shapes.child import Child, child
+from stackwright.kube.shapes.states import state_of
 
 # How many editions of a part stay though no pod mounts them, the newest: for a release that is rolled back.
 SPARE = 3
@@ -53,14 +54,25 @@ def find(service: Service[Any, Any], resource: CustomResource, there: Iterable[S
 def list_readers(workloads: Iterable[Plain], pods: Iterable[Pod]) -> tuple[Reader, ...]:
     """Return who reads the configuration.
 
-    Workloads count for themselves: a StatefulSet has no pod for a moment when one is deleted.
+    Workloads count for themselves: a StatefulSet has no pod for a moment when one is deleted. A pod that is on its way
+    out counts until its workload has rolled: before that, one like it takes its place.
     """
+    workloads = tuple(workloads)
     templates = ((workload.metadata.labels, workload.spec["template"]) for workload in workloads)
-    running = (pod for pod in pods if pod.status.get("phase") not in _ENDED)
+    rolled = {_component_of(workload) for workload in workloads if state_of(workload).status == "True"}
+    running = (
+        pod
+        for pod in pods
+        if pod.status.get("phase") not in _ENDED and not (pod.deleting and _component_of(pod) in rolled)
+    )
     return (
         *(_reader(marks, _annotations_of(template), template["spec"]) for marks, template in templates),
         *(_reader(pod.metadata.labels, pod.metadata.annotations, pod.spec) for pod in running),
     )
+
+
+def _component_of(resource: Plain) -> str:
+    return resource.metadata.labels.get(labels.COMPONENT, "")
 
 
 def _annotations_of(template: JsonObject) -> Mapping[str, str]:

@@ -36,13 +36,15 @@ def mounting(name: str) -> dict[str, Any]:
     return {"volumes": [{"name": "config", "secret": {"secretName": name}}, {"name": "data", "emptyDir": {}}]}
 
 
-def workload(secret: str, read: str) -> StatefulSet:
+def workload(secret: str, read: str, *, rolled: bool = False) -> StatefulSet:
     template = {"metadata": {"annotations": {"openstack.org/config-hash": read}}, "spec": mounting(secret)}
-    return StatefulSet(metadata=ObjectMeta(name="db", labels=marks()), spec={"template": template})
+    status = {"replicas": 1, "updatedReplicas": 1, "availableReplicas": 1} if rolled else {}
+    return StatefulSet(metadata=ObjectMeta(name="db", labels=marks()), spec={"template": template}, status=status)
 
 
-def pod(secret: str, read: str, phase: str = "Running", component: str = "server") -> Pod:
-    metadata = ObjectMeta(name="db-0", labels=marks(component), annotations={"openstack.org/config-hash": read})
+def pod(secret: str, read: str, phase: str = "Running", component: str = "server", deleted: str = "") -> Pod:
+    read_as = {"openstack.org/config-hash": read}
+    metadata = ObjectMeta(name="db-0", labels=marks(component), annotations=read_as, deletionTimestamp=deleted)
     return Pod(metadata=metadata, spec=mounting(secret), status={"phase": phase})
 
 
@@ -64,6 +66,7 @@ def place(*there: StatefulSet | Pod) -> tuple[str, set[str]]:
     return placed["components"]["server"]["config"], {said["config"].rpartition("-")[0] for said in tasks}
 
 
+NOW = "2026-11-18T01:00:00Z"
 NEW = f"{OWN}-server-two"
 FOLLOWS = {"db-config"}
 STAYS = {f"{OWN}-sync", f"{OWN}-purge"}
@@ -78,6 +81,10 @@ STAYS = {f"{OWN}-sync", f"{OWN}-purge"}
         pytest.param((workload(OWN, "one"),), NEW, STAYS, id="its-pod-was-deleted"),
         pytest.param((workload(NEW, "two"), pod(OWN, "one"), pod(NEW, "two")), NEW, STAYS, id="it-rolls-or-is-stuck"),
         pytest.param((workload(NEW, "two"), pod(OWN, "one", "Failed")), NEW, FOLLOWS, id="one-was-evicted"),
+        pytest.param((workload(NEW, "two"), pod(OWN, "one", deleted=NOW)), NEW, STAYS, id="one-is-drained"),
+        pytest.param(
+            (workload(NEW, "two", rolled=True), pod(OWN, "one", deleted=NOW)), NEW, FOLLOWS, id="the-last-one-goes"
+        ),
         pytest.param((workload(NEW, "two"), pod(NEW, "two")), NEW, FOLLOWS, id="it-has-rolled"),
         # Taken back: the pods that are there go on, and are not replaced by others with the same content.
         pytest.param((workload(f"{OWN}-server-bad", "bad"), pod(OWN, "two")), OWN, FOLLOWS, id="taken-back"),
