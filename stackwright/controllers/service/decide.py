@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from stackwright.api import paths
 from stackwright.api.base import CustomResource, JsonObject, ObjectMeta
-from stackwright.blueprint import actions, configuration, ini, policies, use, values
+from stackwright.blueprint import actions, configuration, ini, names, policies, use, values
 from stackwright.blueprint.actions import Course, Traces
 from stackwright.blueprint.children import find_ready, name_child, put_in_order
 from stackwright.blueprint.digests import digest
@@ -26,7 +26,7 @@ from stackwright.controllers.service.environment import Environment
 from stackwright.controllers.service.rings import Drop, Spread, Turn
 from stackwright.controllers.surroundings import Known, nothing_known
 from stackwright.kube import clock
-from stackwright.kube.builtin import Node, Plain, Pod, Secret
+from stackwright.kube.builtin import Job, Node, Plain, Pod, Secret
 from stackwright.kube.conditions import Finding, declared
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Wait
@@ -212,7 +212,10 @@ def _configured(
     in_use = present is not None and editions.is_in_use(own, chart_values["components"], readers)
     if present is not None and in_use:
         content[own] = present.data
-    placed = editions.place(own, chart_values, parts, readers, in_use=in_use)
+    asked = chart_values.get("jobs", {})
+    there = {name: seen.look(Job, names.job(facts.name, name, said["hash"])) for name, said in asked.items()}
+    jobs = editions.list_jobs(own, there)
+    placed = editions.place(own, chart_values, parts, readers, jobs, in_use=in_use)
     wanted = tuple(editions.list_wanted(service, resource, placed, parts))
     condition = declared(resource, "ServiceConfigReady")
     written = (

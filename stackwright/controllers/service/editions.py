@@ -4,7 +4,7 @@ Pods read their configuration when they start. If the Secret that they mount fol
 starts again while a bad value is on its way (its node is drained, its process dies) would fail like the new ones. So
 pods mount `<name>-config-data` as long as it has what they start with, and another configuration begins as an edition:
 an immutable Secret that is named for its content. `<name>-config-data` follows as soon as no pod reads anything else
-there; until then jobs mount editions as well.
+there; until then new jobs mount editions as well.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ from stackwright.blueprint.digests import digest
 from stackwright.blueprint.secret_values import encode
 from stackwright.blueprint.service import Service
 from stackwright.controllers.service import labels, references
-from stackwright.kube.builtin import Plain, Pod, Secret
+from stackwright.kube.builtin import Job, Plain, Pod, Secret
 from stackwright.kube.shapes.child import Child, child
 from stackwright.kube.shapes.states import state_of
 
@@ -26,8 +26,6 @@ from stackwright.kube.shapes.states import state_of
 SPARE = 3
 # The phases of pods that read nothing any more.
 _ENDED = ("Succeeded", "Failed")
-# Where the values of a chart have parts with a configuration.
-_GROUPS = ("components", "jobs", "schedules", "actions")
 
 
 @dataclass(frozen=True)
@@ -84,6 +82,16 @@ def _reader(marks: Mapping[str, str], annotations: Mapping[str, str], pod: JsonO
     return Reader(marks.get(labels.COMPONENT, ""), mounted, annotations.get(labels.CONFIG_HASH, ""))
 
 
+def list_jobs(secret: str, jobs: Mapping[str, Job | None]) -> dict[str, str]:
+    """Return what the jobs that are there mount of a configuration: its Secret, or an edition."""
+    found: dict[str, str] = {}
+    for name, job in jobs.items():
+        mounted = references.list_secrets(references.pod_of(job.spec)) if job is not None else ()
+        own = sorted(entry for entry in mounted if entry == secret or entry.startswith(f"{secret}-"))
+        found |= {name: own[0]} if own else {}
+    return found
+
+
 def is_in_use(secret: str, components: Mapping[str, JsonObject], readers: Iterable[Reader]) -> bool:
     """Return whether pods read something in a Secret that is not what is asked for now."""
     return any(
@@ -94,51 +102,52 @@ def is_in_use(secret: str, components: Mapping[str, JsonObject], readers: Iterab
 
 
 def place(
-    secret: str, values: JsonObject, parts: Mapping[str, Configured], readers: Iterable[Reader], *, in_use: bool
+    secret: str,
+    values: JsonObject,
+    parts: Mapping[str, Configured],
+    readers: Iterable[Reader],
+    jobs: Mapping[str, str],
+    *,
+    in_use: bool,
 ) -> JsonObject:
     """Return the values of a chart in which parts that cannot mount a Secret mount editions.
 
-    `in_use` says that the Secret stays as it is for the pods of before.
+    `in_use` says that the Secret stays as it is for the pods of before. What schedules and actions run does with that.
+    A job does not: it prepares what the new pods need. `jobs` are the Secrets that the jobs that are there mount.
     """
     readers = tuple(readers)
     read = {(reader.component, reader.hash) for reader in readers if secret in reader.mounted}
     running = {reader.component for reader in readers}
-    placed = dict(values)
-    for group in _GROUPS:
-        for name, said in values.get(group, {}).items():
-            if said.get("config") != secret:
-                continue
-            if group == "components":
-                of, named = name, said["hash"]
-                # What runs with this configuration goes on: nothing is restarted for a name.
-                stays = (name, named) in read or (name not in running and not in_use)
-            else:
-                of = _part_of(group, name, said)
-                named, stays = digest(dict(parts[of].data)), not in_use
-            if not stays:
-                placed[group] = {**placed[group], name: {**said, "config": f"{secret}-{of}-{named}"}}
-    return placed
+    components, tasks = dict(values["components"]), dict(values.get("jobs", {}))
+    for name, said in components.items():
+        # What runs with this configuration goes on: nothing is restarted for a name.
+        stays = (name, said.get("hash")) in read or (name not in running and not in_use)
+        if said.get("config") == secret and not stays:
+            components[name] = {**said, "config": _name(secret, name, parts, said)}
+    for name, said in tasks.items():
+        if said.get("config") == secret and (name in jobs or in_use):
+            # One that is there is not made again for a name, either.
+            tasks[name] = {**said, "config": jobs.get(name) or _name(secret, name, parts)}
+    return {**values, "components": components, **({"jobs": tasks} if tasks else {})}
 
 
-def _part_of(group: str, name: str, said: JsonObject) -> str:
-    """Return the part whose configuration is meant: an action runs a job or schedule once more."""
-    return str(said["job"]) if group == "actions" else name
+def _name(secret: str, part: str, parts: Mapping[str, Configured], component: JsonObject | None = None) -> str:
+    """Return the name of the edition that has what a part reads now."""
+    named = component["hash"] if component is not None else digest(dict(parts[part].data))
+    return f"{secret}-{part}-{named}"
 
 
 def list_wanted(
     service: Service[Any, Any], resource: CustomResource, values: JsonObject, parts: Mapping[str, Configured]
 ) -> Iterator[Child]:
-    """Yield the editions that the parts of a chart's values mount, each once."""
-    before = f"{configuration.secret_name(resource)}-"
-    mounted = {
-        said["config"]: _part_of(group, name, said)
-        for group in _GROUPS
-        for name, said in values.get(group, {}).items()
-        if said.get("config", "").startswith(before)
-    }
-    for name, of in mounted.items():
-        marks = {labels.NAME: service.name, labels.INSTANCE: resource.metadata.name, labels.COMPONENT: of}
-        yield _edition(name, marks, encode(dict(parts[of].data)))
+    """Yield the editions that the parts of a chart's values mount, as far as they have what these read now."""
+    secret = configuration.secret_name(resource)
+    present = {name: _name(secret, name, parts, said) for name, said in values["components"].items() if "hash" in said}
+    present |= {name: _name(secret, name, parts) for name in values.get("jobs", {}) if name in parts}
+    for name, said in (*values["components"].items(), *values.get("jobs", {}).items()):
+        if name in present and said.get("config") == present[name]:
+            marks = {labels.NAME: service.name, labels.INSTANCE: resource.metadata.name, labels.COMPONENT: name}
+            yield _edition(present[name], marks, encode(dict(parts[name].data)))
 
 
 def list_spare(there: Iterable[Secret], wanted: Iterable[Child], readers: Iterable[Reader]) -> Iterator[Child]:

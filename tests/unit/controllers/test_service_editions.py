@@ -9,7 +9,7 @@ import pytest
 from stackwright.api.base import ObjectMeta
 from stackwright.blueprint.configuration import Configured
 from stackwright.controllers.service import editions
-from stackwright.kube.builtin import Pod, Secret, StatefulSet
+from stackwright.kube.builtin import Job, Pod, Secret, StatefulSet
 from stackwright.services.mariadb.kinds import Galera
 from stackwright.services.mariadb.service import SERVICE as MARIADB
 
@@ -54,26 +54,27 @@ def edition(name: str, minute: int = 0, *, immutable: bool = True, **labelled: s
     return Secret(metadata=metadata, data={"a": "bmV3"}, immutable=immutable)
 
 
-def place(*there: StatefulSet | Pod) -> tuple[str, set[str]]:
-    """Return what the server mounts, and what its jobs do."""
+def place(*there: StatefulSet | Pod, jobs: dict[str, str] | None = None) -> tuple[str, str]:
+    """Return what the server mounts, and what its job does."""
     workloads = (item for item in there if isinstance(item, StatefulSet))
     readers = editions.list_readers(workloads, (item for item in there if isinstance(item, Pod)))
     in_use = editions.is_in_use(OWN, VALUES["components"], readers)
-    placed = editions.place(OWN, VALUES, PARTS, readers, in_use=in_use)
+    placed = editions.place(OWN, VALUES, PARTS, readers, jobs or {}, in_use=in_use)
     assert placed["components"]["cache"] == VALUES["components"]["cache"]
     assert placed["jobs"]["manage"] == VALUES["jobs"]["manage"]
-    tasks = (placed["jobs"]["sync"], *placed["schedules"].values(), *placed["actions"].values())
-    return placed["components"]["server"]["config"], {said["config"].rpartition("-")[0] for said in tasks}
+    # What pods run with is good enough for them, and a release is not another one for a name.
+    assert (placed["schedules"], placed["actions"]) == (VALUES["schedules"], VALUES["actions"])
+    return placed["components"]["server"]["config"], placed["jobs"]["sync"]["config"].rpartition("-")[0]
 
 
 NOW = "2026-11-18T01:00:00Z"
 NEW = f"{OWN}-server-two"
-FOLLOWS = {"db-config"}
-STAYS = {f"{OWN}-sync", f"{OWN}-purge"}
+FOLLOWS = "db-config"
+STAYS = f"{OWN}-sync"
 
 
 @pytest.mark.parametrize(
-    ("there", "mounted", "tasks"),
+    ("there", "mounted", "job"),
     [
         pytest.param((), OWN, FOLLOWS, id="the-first-one-needs-no-edition"),
         pytest.param((workload(OWN, "two"), pod(OWN, "two")), OWN, FOLLOWS, id="nothing-new"),
@@ -94,19 +95,29 @@ STAYS = {f"{OWN}-sync", f"{OWN}-purge"}
         ),
     ],
 )
-def test_a_secret_stays_while_pods_of_before_read_it(there: Any, mounted: str, tasks: set[str]) -> None:
-    assert place(*there) == (mounted, tasks)
+def test_a_secret_stays_while_pods_of_before_read_it(there: Any, mounted: str, job: str) -> None:
+    assert place(*there) == (mounted, job)
 
 
-def test_editions_have_what_their_part_reads() -> None:
+@pytest.mark.parametrize("mounted", [OWN, f"{OWN}-sync-old"])
+def test_a_job_that_is_there_stays_as_it_is(mounted: str) -> None:
+    """Else the release would be another one, and its Job asked for anew."""
+    there = workload(OWN, "one"), workload(NEW, "two")
+    assert {place(item, jobs={"sync": mounted})[1] for item in there} == {mounted.rpartition("-")[0]}
+    spec = {"template": {"spec": mounting(mounted)}}
+    jobs = {"sync": Job(metadata=ObjectMeta(name="db-sync"), spec=spec), "manage": None}
+    assert editions.list_jobs(OWN, jobs) == {"sync": mounted}
+
+
+@pytest.mark.parametrize("jobs", [{}, {"sync": f"{OWN}-sync-old"}], ids=["a-new-job", "one-of-before"])
+def test_editions_have_what_their_part_reads(jobs: dict[str, str]) -> None:
     readers = editions.list_readers((workload(OWN, "one"),), ())
-    placed = editions.place(OWN, VALUES, PARTS, readers, in_use=True)
-    found = {
-        item.key.name.rpartition("-")[0]: item.body for item in editions.list_wanted(MARIADB, GALERA, placed, PARTS)
-    }
-    # A schedule, and the action that runs it once more, mount the same one.
-    assert found.keys() == {f"{OWN}-server", f"{OWN}-sync", f"{OWN}-purge"}
-    assert found[f"{OWN}-purge"]["data"] == {"purge.json": "e30="}
+    placed = editions.place(OWN, VALUES, PARTS, readers, jobs, in_use=True)
+    listed = editions.list_wanted(MARIADB, GALERA, placed, PARTS)
+    found = {item.key.name.rpartition("-")[0]: item.body for item in listed}
+    # What an edition of before has, nobody knows any more; it stays as long as something mounts it.
+    assert found.keys() == {f"{OWN}-server"} | ({f"{OWN}-sync"} if not jobs else set())
+    assert found[f"{OWN}-server"]["data"] == {"server.json": "e30="}
     assert all(body["immutable"] for body in found.values())
 
 
