@@ -64,17 +64,13 @@ def list_readers(workloads: Iterable[Plain], pods: Iterable[Pod]) -> tuple[Reade
         if pod.status.get("phase") not in _ENDED and not (pod.deleting and _component_of(pod) in rolled)
     )
     return (
-        *(_reader(marks, _annotations_of(template), template["spec"]) for marks, template in templates),
+        *(_reader(marks, labels.annotations_of(template), template["spec"]) for marks, template in templates),
         *(_reader(pod.metadata.labels, pod.metadata.annotations, pod.spec) for pod in running),
     )
 
 
 def _component_of(resource: Plain) -> str:
     return resource.metadata.labels.get(labels.COMPONENT, "")
-
-
-def _annotations_of(template: JsonObject) -> Mapping[str, str]:
-    return (template.get("metadata") or {}).get("annotations") or {}
 
 
 def _reader(marks: Mapping[str, str], annotations: Mapping[str, str], pod: JsonObject) -> Reader:
@@ -123,18 +119,21 @@ def place(
         # What runs with this configuration goes on: nothing is restarted for a name.
         stays = (name, said.get("hash")) in read or (name not in running and not in_use)
         if said.get("config") == secret and not stays:
-            components[name] = {**said, "config": _name(secret, name, parts, said)}
+            components[name] = {**said, "config": _name(secret, name, said["hash"])}
     for name, said in tasks.items():
         if said.get("config") == secret and (name in jobs or in_use):
             # One that is there is not made again for a name, either.
-            tasks[name] = {**said, "config": jobs.get(name) or _name(secret, name, parts)}
+            tasks[name] = {**said, "config": jobs.get(name) or _name_for_job(secret, name, parts)}
     return {**values, "components": components, **({"jobs": tasks} if tasks else {})}
 
 
-def _name(secret: str, part: str, parts: Mapping[str, Configured], component: JsonObject | None = None) -> str:
-    """Return the name of the edition that has what a part reads now."""
-    named = component["hash"] if component is not None else digest(dict(parts[part].data))
+def _name(secret: str, part: str, named: str) -> str:
     return f"{secret}-{part}-{named}"
+
+
+def _name_for_job(secret: str, job: str, parts: Mapping[str, Configured]) -> str:
+    """Return the name of the edition with what a job reads now; the hash of a job is that of its inputs."""
+    return _name(secret, job, digest(dict(parts[job].data)))
 
 
 def list_wanted(
@@ -142,12 +141,19 @@ def list_wanted(
 ) -> Iterator[Child]:
     """Yield the editions that the parts of a chart's values mount, as far as they have what these read now."""
     secret = configuration.secret_name(resource)
-    present = {name: _name(secret, name, parts, said) for name, said in values["components"].items() if "hash" in said}
-    present |= {name: _name(secret, name, parts) for name in values.get("jobs", {}) if name in parts}
-    for name, said in (*values["components"].items(), *values.get("jobs", {}).items()):
-        if name in present and said.get("config") == present[name]:
-            marks = {labels.NAME: service.name, labels.INSTANCE: resource.metadata.name, labels.COMPONENT: name}
-            yield _edition(present[name], marks, encode(dict(parts[name].data)))
+    mounted = {
+        name: said["config"]
+        for name, said in values["components"].items()
+        if "hash" in said and said["config"] == _name(secret, name, said["hash"])
+    }
+    mounted |= {
+        name: said["config"]
+        for name, said in values.get("jobs", {}).items()
+        if said["config"].startswith(f"{secret}-") and said["config"] == _name_for_job(secret, name, parts)
+    }
+    for name, edition in mounted.items():
+        marks = {labels.NAME: service.name, labels.INSTANCE: resource.metadata.name, labels.COMPONENT: name}
+        yield _edition(edition, marks, encode(dict(parts[name].data)))
 
 
 def list_spare(there: Iterable[Secret], wanted: Iterable[Child], readers: Iterable[Reader]) -> Iterator[Child]:

@@ -1,4 +1,7 @@
-"""By which labels the objects of a release are known. Pure."""
+"""By which labels and annotations the objects of a release are known. Pure."""
+
+from collections.abc import Mapping
+from typing import Any
 
 from stackwright.kube.resource import JsonObject, Key, Resource
 
@@ -11,6 +14,11 @@ CONFIG_HASH = "openstack.org/config-hash"
 def component_of(body: JsonObject) -> str:
     """Return of which component or job an object is."""
     return str((body.get("metadata", {}).get("labels") or {}).get(COMPONENT, ""))
+
+
+def annotations_of(template: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the annotations of the pods that a template makes."""
+    return (template.get("metadata") or {}).get("annotations") or {}
 
 
 def instance_of(resource: Resource, service: str) -> Key | None:

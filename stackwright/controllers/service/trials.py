@@ -147,18 +147,14 @@ def applied_template(change: Change) -> JsonObject:
         # A container that somebody added stays too.
         kept.extend(there[name] for name in images if name not in ours)
         spec[part] = kept
-    annotations = _annotations(wanted)
+    annotations = labels.annotations_of(wanted)
     if f".spec.template.metadata.annotations.{labels.CONFIG_HASH}" in change.theirs:
-        annotations = {**annotations, labels.CONFIG_HASH: _annotations(present).get(labels.CONFIG_HASH, "")}
+        annotations = {**annotations, labels.CONFIG_HASH: labels.annotations_of(present).get(labels.CONFIG_HASH, "")}
     return {**wanted, "metadata": {**(wanted.get("metadata") or {}), "annotations": annotations}, "spec": spec}
 
 
 def _image_path(part: str, container: str) -> str:
     return f'.spec.template.spec.{part}[name="{container}"].image'
-
-
-def _annotations(template: Mapping[str, Any]) -> Mapping[str, str]:
-    return (template.get("metadata") or {}).get("annotations") or {}
 
 
 def _started_with(component: Component[Any, Any], template: Mapping[str, Any]) -> JsonObject:
@@ -168,7 +164,7 @@ def _started_with(component: Component[Any, Any], template: Mapping[str, Any]) -
         part: {entry["name"]: entry.get("image", "") for entry in spec.get(part) or ()}
         for part in ("initContainers", "containers")
     }
-    read = _annotations(template).get(labels.CONFIG_HASH, "") if component.trial else ""
+    read = labels.annotations_of(template).get(labels.CONFIG_HASH, "") if component.trial else ""
     return {"images": images, "configuration": read}
 
 
