@@ -1,6 +1,7 @@
 """Makes and removes a cluster's control groups, in every hierarchy that the machine has."""
 
 import errno
+import os
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -88,8 +89,9 @@ def processes(name: str, trees: Iterable[Hierarchy], *, patience: float = 2.0) -
     """Return the processes that are in a cluster's groups, after waiting a little for their end."""
     deadline = time.monotonic() + patience
     while True:
-        files = [file for tree in trees for file in (tree.path / name).rglob("cgroup.procs")]
-        found = sorted({int(pid) for file in files for pid in _read(file).split()})
+        # Unlike a glob, a walk goes past a group that goes while we look.
+        folders = [folder for tree in trees for folder, _, _ in os.walk(tree.path / name)]
+        found = sorted({int(pid) for folder in folders for pid in _read(Path(folder, "cgroup.procs")).split()})
         if not found or time.monotonic() > deadline:
             return found
         time.sleep(0.02)
@@ -116,9 +118,11 @@ def remove(name: str, trees: Iterable[Hierarchy], *, enabled: Iterable[str] = ()
 def _remove(group: Path, deadline: float) -> None:
     if not group.is_dir():
         return
-    for child in group.iterdir():
-        if child.is_dir():
-            _remove(child, deadline)
+    # The last process of a group may have ended just now, and whoever made the group may remove it, too.
+    with suppress(FileNotFoundError):
+        for child in group.iterdir():
+            if child.is_dir():
+                _remove(child, deadline)
     while True:
         try:
             group.rmdir()

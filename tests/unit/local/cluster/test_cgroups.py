@@ -1,6 +1,9 @@
 """Control groups: which hierarchies there are, on folders that look like them."""
 
+import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,3 +69,23 @@ def test_processes_in_any_group_below_are_found(tmp_path: Path) -> None:
     (tmp_path / "trial" / "system" / "cgroup.procs").write_text("12\n7\n")
     assert cgroups.processes("trial", [Hierarchy(tmp_path, 1)], patience=0) == [7, 12]
     assert cgroups.processes("other", [Hierarchy(tmp_path, 1)], patience=0) == []
+
+
+@pytest.mark.parametrize("listing", ["scandir", "listdir"])
+def test_a_group_that_goes_while_we_look_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listing: str) -> None:
+    pods = tmp_path / "trial" / "pods"
+    (pods / "pod").mkdir(parents=True)
+    (tmp_path / "trial" / "cgroup.procs").write_text("7\n")
+    look: Callable[[Any], Any] = getattr(os, listing)
+
+    def late(path: Any) -> Any:
+        if str(path) == str(pods):
+            (pods / "pod").rmdir()
+            pods.rmdir()
+        return look(path)
+
+    monkeypatch.setattr(os, listing, late)
+    assert cgroups.processes("trial", [Hierarchy(tmp_path, 1)], patience=0) == [7]
+    (tmp_path / "trial" / "cgroup.procs").unlink()
+    cgroups.remove("trial", [Hierarchy(tmp_path, 1)])
+    assert not (tmp_path / "trial").exists()
