@@ -15,7 +15,7 @@ from stackwright.blueprint.service import Service
 def of_release(service: Service[Any, Any], resource: CustomResource) -> tuple[str, ...]:
     """Return the names of the objects in a release, each once; Jobs have a hash after theirs."""
     name = resource.metadata.name
-    objects = (f"{name}-{part}" if part else name for part in _parts(service, resource))
+    objects = (f"{name}-{part}" if part else name for part in _suffixes(service, resource))
     jobs = (names.before_digest(name, job.name) for job in service.jobs_of(resource))
     schedules = (names.cron_job(name, schedule.name) for schedule in service.schedules)
     return tuple(dict.fromkeys((*objects, *jobs, *schedules)))
@@ -27,7 +27,7 @@ def of_secrets(service: Service[Any, Any], resource: CustomResource) -> tuple[st
     return tuple(dict.fromkeys(configuration.secret_name(resource, part) for part in parts))
 
 
-def _parts(service: Service[Any, Any], resource: CustomResource) -> Iterator[str]:
+def _suffixes(service: Service[Any, Any], resource: CustomResource) -> Iterator[str]:
     """Yield what stands behind the release's name in the names of its objects."""
     yield ""
     yield from (component.name for component in service.components_of(resource))
@@ -35,4 +35,4 @@ def _parts(service: Service[Any, Any], resource: CustomResource) -> Iterator[str
         yield from (endpoint.key(interface) for interface in endpoint.interfaces)
     yield "wait"
     yield from (entry.job for of in TYPES for entry in of.provisions)
-    yield from service.parts
+    yield from service.objects

@@ -309,9 +309,9 @@ class Service(Generic[C, F]):
     `outside` is the Kubernetes Service, and its port, by which clients outside of the cluster may reach what is no API.
     `own_values` describe, as JSON Schema does, the values of its chart that other charts do not have.
     `image_fields` are where a resource names the image of its jobs: the first that says one counts.
-    `parts` are names, behind that of the release, of objects in the chart that no other word here tells of; `fixed` are
-    the objects of `resources` whose names do not depend on the resource's, so that a namespace has them once. `claims`
-    are further things that are its own, also where it runs elsewhere.
+    `objects` are names, behind that of the release, of objects in the chart that no other word here tells of; `fixed`
+    are the objects of `resources` whose names do not depend on the resource's, so that a namespace has them once.
+    `claims` are further things that are its own, also where it runs elsewhere.
     """
 
     name: str
@@ -346,7 +346,7 @@ class Service(Generic[C, F]):
     options: Path | None = None
     forms: tuple[Component[C, F] | Job[C, F], ...] = ()
     own_values: Mapping[str, JsonObject] = field(default_factory=dict)
-    parts: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
     fixed: tuple[tuple[type[Resource], str], ...] = ()
     claims: Callable[[C], Iterable[Claim]] = _no_claims
     chart: str = ""

@@ -20,7 +20,7 @@ from stackwright.foresight import tree
 from stackwright.foresight.checks import imagined_cloud
 from stackwright.foresight.mirror import Mirror, follow
 from stackwright.foresight.pod_security import needed_profile
-from stackwright.foresight.tree import Node, State
+from stackwright.foresight.tree import Branch, State
 from stackwright.kube import discovery
 from stackwright.kube.client import Client, Conflicts
 from stackwright.kube.errors import ConfigError
@@ -151,13 +151,13 @@ async def wait(
 
 
 async def _until_ready(found: Mirror, names: tuple[ResourceName, ...], progress: Progress) -> None:
-    def ready(nodes: tuple[Node, ...]) -> bool:
+    def ready(nodes: tuple[Branch, ...]) -> bool:
         return len(nodes) == len(names) and all(node.state is State.READY for node in nodes)
 
     await tell_until(ready, lambda: _parts(found, names), found.wait_for_change, progress)
 
 
-def _parts(found: Mirror, names: Iterable[ResourceName]) -> tuple[Node, ...]:
+def _parts(found: Mirror, names: Iterable[ResourceName]) -> tuple[Branch, ...]:
     nodes = tree.build(found.objects)
     parts = (tree.find(nodes, name) for name in names)
     return tuple(part for part in parts if part is not None)

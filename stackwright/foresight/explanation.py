@@ -12,7 +12,7 @@ from stackwright.foresight import dependencies, reasons, tree
 from stackwright.foresight.objects import resource_name_of
 from stackwright.foresight.reasons import Reason
 from stackwright.foresight.snapshot import Snapshot
-from stackwright.foresight.tree import Node, State
+from stackwright.foresight.tree import Branch, State
 from stackwright.kube import conditions
 from stackwright.kube.builtin import Deployment, Job, Pod, ReplicaSet
 from stackwright.kube.pace import QUIET
@@ -34,7 +34,7 @@ def explain(snapshot: Snapshot, target: ResourceName) -> Reason:
 @dataclass(frozen=True)
 class _Explainer:
     snapshot: Snapshot
-    nodes: Mapping[ResourceName, Node]
+    nodes: Mapping[ResourceName, Branch]
     resources: Mapping[ResourceName, Resource]
     told: set[ResourceName] = field(default_factory=set)
 
@@ -50,7 +50,7 @@ class _Explainer:
             return self._custom(node, resource)
         return self._workload(node, resource)
 
-    def _custom(self, node: Node, resource: CustomResource) -> Reason:
+    def _custom(self, node: Branch, resource: CustomResource) -> Reason:
         held = self.find_holding(node, resource)
         condition = _condition_behind(resource)
         message = "it is paused" if node.paused and node.state is not State.READY else node.message
@@ -66,7 +66,7 @@ class _Explainer:
             waits_for=tuple(sorted((self.about(entry) for entry in held), key=_only_waits)),
         )
 
-    def find_holding(self, node: Node, resource: CustomResource) -> list[ResourceName]:
+    def find_holding(self, node: Branch, resource: CustomResource) -> list[ResourceName]:
         """Return what holds a resource up: what it needs or owns and is not ready.
 
         What another of these waits for stands below that one.
@@ -103,7 +103,7 @@ class _Explainer:
             todo += further
         return found - {start}
 
-    def _workload(self, node: Node, resource: Resource) -> Reason:
+    def _workload(self, node: Branch, resource: Resource) -> Reason:
         found = list(self._explain_pods(node, resource)) if node.state is not State.READY else []
         return Reason(
             node.kind,
@@ -115,7 +115,7 @@ class _Explainer:
             waits_for=tuple(group(found)),
         )
 
-    def _explain_pods(self, node: Node, resource: Resource) -> Iterable[Reason]:
+    def _explain_pods(self, node: Branch, resource: Resource) -> Iterable[Reason]:
         """Yield why a workload's pods are not there, or not ready."""
         owners: tuple[Resource, ...] = (resource,)
         if isinstance(resource, Deployment):
@@ -176,7 +176,7 @@ def merge_repeats(reason: Reason, before: dict[tuple[str, str], str]) -> Reason:
     return msgspec.structs.replace(reason, waits_for=below)
 
 
-def _absent(target: ResourceName, node: Node | None) -> Reason:
+def _absent(target: ResourceName, node: Branch | None) -> Reason:
     kind, name = target
     message = node.message if node is not None and node.message else "is not there"
     # A control plane creates what its status names, and a service creates its database and account.
@@ -199,7 +199,7 @@ def _condition_behind(resource: CustomResource) -> Condition | None:
     return next((one for one in unmet if (one.reason, one.message) == said), next(iter(unmet), None))
 
 
-def _to_do(node: Node, now: datetime) -> str:
+def _to_do(node: Branch, now: datetime) -> str:
     if node.paused and node.state is not State.READY:
         return "Remove the annotation openstack.org/paused."
     if node.state is not State.READY and node.reason == conditions.REQUESTED and _is_late(node, now):
@@ -210,7 +210,7 @@ def _to_do(node: Node, now: datetime) -> str:
     return ""
 
 
-def _is_late(node: Node, now: datetime) -> bool:
+def _is_late(node: Branch, now: datetime) -> bool:
     """Return whether an operator would have spoken of a resource by now; of one that is new it may still be silent."""
     return not node.since or now - datetime.fromisoformat(node.since) > _SILENCE
 

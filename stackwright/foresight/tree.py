@@ -47,7 +47,7 @@ class Pods(msgspec.Struct, frozen=True):
     wanted: int
 
 
-class Need(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+class Needed(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """A resource that another one needs; without a state it is not there. `service` tells one that is a service."""
 
     kind: str
@@ -56,7 +56,7 @@ class Need(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     service: bool = False
 
 
-class Node(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+class Branch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """One resource in the tree. `since` is when its state became what it is."""
 
     kind: str
@@ -76,16 +76,16 @@ class Node(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """Whose its Helm release is, where somebody said: operator or helm."""
     needed_by: tuple[str, ...] = ()
     """Why it is there although nobody asked for it."""
-    needs: tuple["Need", ...] = ()
+    needs: tuple["Needed", ...] = ()
     """The resources of ours that it needs."""
     overridden: tuple[Overridden, ...] = ()
     actions: tuple[ActionStatus, ...] = ()
     operators: tuple[OperatorState, ...] = ()
     """The services' own operators, where a control plane has such."""
-    children: tuple["Node", ...] = ()
+    children: tuple["Branch", ...] = ()
 
 
-def build(objects: Objects) -> tuple[Node, ...]:
+def build(objects: Objects) -> tuple[Branch, ...]:
     """Return the trees of a namespace: its control plane first, then what belongs to none."""
     children: dict[str, list[Resource]] = {}
     roots: list[Resource] = []
@@ -110,27 +110,27 @@ def build(objects: Objects) -> tuple[Node, ...]:
     return tuple(_node(root, children, found, (), past) for root in sorted(roots, key=_order))
 
 
-def _find_past(objects: Objects, needed: Mapping[ResourceName, tuple["Need", ...]]) -> frozenset[ResourceName]:
+def _find_past(objects: Objects, needed: Mapping[ResourceName, tuple["Needed", ...]]) -> frozenset[ResourceName]:
     """Return the runs that have ended and hold nobody up: what failed in one of them was done by another since."""
     held = {(need.kind, need.name) for needs in needed.values() for need in needs}
     runs = (run for run in objects.of_kind(OpenStackAnsibleEE) if run.finished and run.metadata.controller is not None)
     return frozenset(name for name in map(resource_name_of, runs) if name not in held)
 
 
-def worst(nodes: Iterable[Node]) -> State:
+def worst(nodes: Iterable[Branch]) -> State:
     """Return the worst state of all resources of ours; what runs for them has a voice through them alone."""
     states = (node.state for node in flatten(nodes) if node.api_version not in _WORKLOAD_VERSIONS)
     return max(states, key=_WORSE.index, default=State.READY)
 
 
-def flatten(nodes: Iterable[Node]) -> Iterable[Node]:
+def flatten(nodes: Iterable[Branch]) -> Iterable[Branch]:
     """Yield all nodes of some trees, from the top."""
     for node in nodes:
         yield node
         yield from flatten(node.children)
 
 
-def find(nodes: Iterable[Node], wanted: ResourceName) -> Node | None:
+def find(nodes: Iterable[Branch], wanted: ResourceName) -> Branch | None:
     """Return the part of some trees that begins with a resource."""
     return next((node for node in flatten(nodes) if (node.kind, node.name) == wanted), None)
 
@@ -213,10 +213,10 @@ def _order(resource: Resource) -> tuple[Any, ...]:
 def _node(
     resource: Resource,
     children: Mapping[str, list[Resource]],
-    needed: Mapping[ResourceName, tuple[Need, ...]],
+    needed: Mapping[ResourceName, tuple[Needed, ...]],
     needed_by: tuple[str, ...],
     past: frozenset[ResourceName],
-) -> Node:
+) -> Branch:
     below_it = sorted(children.get(resource.metadata.uid, ()), key=_order)
     if isinstance(resource, Plain):
         return _workload(resource)
@@ -227,7 +227,7 @@ def _node(
     if resource_name_of(resource) in past:
         state = State.READY
     annotations = resource.metadata.annotations
-    return Node(
+    return Branch(
         kind=resource.kind.name,
         name=resource.metadata.name,
         api_version=resource.kind.api_version,
@@ -248,13 +248,13 @@ def _node(
     )
 
 
-def _needs(resource: CustomResource, objects: Objects, known: Mapping[ResourceName, State]) -> tuple[Need, ...]:
+def _needs(resource: CustomResource, objects: Objects, known: Mapping[ResourceName, State]) -> tuple[Needed, ...]:
     """Return what a resource needs; a control plane has what it stands for below it, and that is enough."""
     if isinstance(resource, OpenStackControlPlane):
         return ()
     of_services = dependencies.list_services(resource)
     return tuple(
-        Need(*entry, known.get(entry), service=entry in of_services)
+        Needed(*entry, known.get(entry), service=entry in of_services)
         for entry in dependencies.list_needed(resource, objects)
     )
 
@@ -285,10 +285,10 @@ def _state_of(ready: Condition) -> State:
     return {"Error": State.ERROR, "Warning": State.WARNING}.get(ready.severity, State.WAITING)
 
 
-def _workload(resource: Plain) -> Node:
+def _workload(resource: Plain) -> Branch:
     said = state_of(resource)
     state = State.READY if said.status == "True" else State.ERROR if said.severity == "Error" else State.WAITING
-    return Node(
+    return Branch(
         kind=resource.kind.name,
         name=resource.metadata.name,
         api_version=resource.kind.api_version,
@@ -326,7 +326,7 @@ def _list_resolved(resource: CustomResource) -> dict[ResourceName, tuple[str, ..
     return {(entry.kind, entry.name): entry.neededBy for entry in resource.status.resolved}
 
 
-def _absent(resource: CustomResource, there: set[ResourceName]) -> Iterable[Node]:
+def _absent(resource: CustomResource, there: set[ResourceName]) -> Iterable[Branch]:
     """Yield what a control plane speaks of and what is not there yet."""
     if not isinstance(resource, OpenStackControlPlane):
         return
@@ -334,4 +334,4 @@ def _absent(resource: CustomResource, there: set[ResourceName]) -> Iterable[Node
     for entry in resource.status.services:
         if (entry.kind, entry.name) not in there:
             message = entry.message or "is not there yet"
-            yield Node(entry.kind, entry.name, versions.get(entry.kind, ""), State.WAITING, entry.reason, message)
+            yield Branch(entry.kind, entry.name, versions.get(entry.kind, ""), State.WAITING, entry.reason, message)

@@ -39,7 +39,7 @@ _CONDITIONS = frozenset({"conditions", "observedGeneration"})
 
 
 @dataclass(frozen=True)
-class Course:
+class PutOff:
     """What was put off: of which resource, since when, when it last changed, and what would have been written.
 
     `way` is for how many seconds the resource was not Ready when it last changed. Measured anew in each run, the pause
@@ -101,17 +101,17 @@ def unready_for(status: Status, wall: datetime) -> float:
 
 
 class Pace:
-    """Decides for one run of one key; `course` is what it puts off, if anything."""
+    """Decides for one run of one key; `put_off` is what it puts off, if anything."""
 
-    def __init__(self, before: Course | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, before: PutOff | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._before = before
         self._clock = clock
-        self.course: Course | None = None
+        self.put_off: PutOff | None = None
         self.rest = 0.0
 
     def puts_off(self, resource: CustomResource, new: Status, wall: datetime, *, passing: bool = False) -> bool:
         """Return whether the status is to be written later, unless another run has something else to say by then."""
-        now, before = self._clock(), self._course_of(resource)
+        now, before = self._clock(), self._put_off_before(resource)
         if before is None or _undated(before.said) != _undated(new):
             moved, way = now, unready_for(new, wall)
         else:
@@ -121,12 +121,12 @@ class Pace:
         if not is_urgent(resource, new, passing=passing):
             pause = pause_of(resource, new, unready_for=way, passing=passing)
             self.rest = rest(pause, same_for=now - moved, put_off_for=now - since)
-        self.course = Course(resource.metadata.uid, since, moved, new, way) if self.rest > 0 else None
-        return self.course is not None
+        self.put_off = PutOff(resource.metadata.uid, since, moved, new, way) if self.rest > 0 else None
+        return self.put_off is not None
 
     def dated(self, resource: CustomResource, computed: tuple[Condition, ...]) -> tuple[Condition, ...]:
         """Return conditions with the times since when they hold, also where that was not written yet."""
-        before = self._course_of(resource)
+        before = self._put_off_before(resource)
         if before is None:
             return computed
         known = {(said.type, said.status): said.lastTransitionTime for said in before.said.conditions}
@@ -137,7 +137,7 @@ class Pace:
             for condition in computed
         )
 
-    def _course_of(self, resource: CustomResource) -> Course | None:
+    def _put_off_before(self, resource: CustomResource) -> PutOff | None:
         """Return what was put off of this resource, and not of one of the same name before it."""
         before = self._before
         return before if before is not None and before.uid == resource.metadata.uid else None

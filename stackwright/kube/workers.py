@@ -22,7 +22,7 @@ from stackwright.kube.errors import Blocked, KubeError, Retry
 from stackwright.kube.events import EventRecorder
 from stackwright.kube.informer import Change, Informer
 from stackwright.kube.informers import Informers
-from stackwright.kube.pace import Course, Pace
+from stackwright.kube.pace import Pace, PutOff
 from stackwright.kube.predicates import Predicate
 from stackwright.kube.queue import Priority, Queue, ShutDown
 from stackwright.kube.resource import Key, Kind, Resource
@@ -106,7 +106,7 @@ class Workers:
         # Namespaces that are not fully in the caches. A decision on half of the objects would create the others again.
         self._incomplete: set[str] = set()
         # Statuses whose write was put off.
-        self._courses: dict[Key, Course] = {}
+        self._put_off: dict[Key, PutOff] = {}
         self._subscribe()
 
     def __str__(self) -> str:
@@ -294,7 +294,7 @@ class Workers:
 
     async def _reconcile(self, key: Key, writes: _Writes) -> None:
         """Run the controller's function once and act on how it ended."""
-        pace = Pace(self._courses.pop(key, None), self._clock)
+        pace = Pace(self._put_off.pop(key, None), self._clock)
         context = Context(
             client=self._client.recording(writes),
             informers=self._informers,
@@ -312,9 +312,9 @@ class Workers:
         else:
             self._succeeded(key, result)
         finally:
-            if pace.course is not None:
+            if pace.put_off is not None:
                 # However the run ended: what it did not write has to be looked at again.
-                self._courses[key] = pace.course
+                self._put_off[key] = pace.put_off
                 self.queue.add_after(key, pace.rest)
             self._metrics.active_workers.dec()
             self._metrics.time.observe(self._clock() - began)

@@ -148,7 +148,7 @@ class Binding:
 
 
 @dataclass(frozen=True)
-class Part:
+class Included:
     """A service of upstream that is a part of another one here.
 
     Alone, it is the playbook of its name in the collection: with the files of the ConfigMap `source`, and with the
@@ -164,16 +164,16 @@ class Part:
 class Counterpart:
     """The service of upstream's OpenStackDataPlaneNodeSet that a service on nodes takes the place of.
 
-    `parts` are services that run together with it here. Of a service with a binding, `known_by` is the Secret that its
-    value is known by, as a pattern with {value}, and `value` that of upstream's own service. `written` are patterns of
-    what the operators write and hand to it themselves. `extra` is the ConfigMap for a user's own configuration, whose
-    keys count that match `files`.
+    `included` are services that run together with it here. Of a service with a binding, `known_by` is the Secret that
+    its value is known by, as a pattern with {value}, and `value` that of upstream's own service. `written` are patterns
+    of what the operators write and hand to it themselves. `extra` is the ConfigMap for a user's own configuration,
+    whose keys count that match `files`.
     """
 
     service: str
     extra: str
     files: str
-    parts: tuple[Part, ...] = ()
+    included: tuple[Included, ...] = ()
     known_by: str = ""
     value: str = ""
     written: tuple[str, ...] = ()

@@ -19,7 +19,7 @@ from stackwright.foresight import mirror, tree
 from stackwright.foresight.kinds import service_kinds
 from stackwright.foresight.mirror import Mirror
 from stackwright.foresight.objects import Objects, resource_name_of
-from stackwright.foresight.tree import Node, State
+from stackwright.foresight.tree import Branch, State
 from stackwright.kube import clock
 from stackwright.kube.resource import ResourceName
 from stackwright.local.progress import Progress, Shown
@@ -146,7 +146,7 @@ async def _watch_live(found: Mirror, word: str | None) -> None:
             await found.wait_for_change(within=TICK)
 
 
-def select(objects: Objects, word: str | None) -> tuple[Node, ...]:
+def select(objects: Objects, word: str | None) -> tuple[Branch, ...]:
     """Return the trees, or the one that begins with the resource that a word means. Pure."""
     return tree.build(objects) if word is None else trees_below(objects, resource_name_of(choose(objects, word)))
 
@@ -159,13 +159,13 @@ def choose(objects: Objects, word: str) -> CustomResource:
     return resource_names.choose(word, there, order)
 
 
-def trees_below(objects: Objects, wanted: ResourceName) -> tuple[Node, ...]:
+def trees_below(objects: Objects, wanted: ResourceName) -> tuple[Branch, ...]:
     """Return the tree that begins with a resource. Pure."""
     found = tree.find(tree.build(objects), wanted)
     return (found,) if found is not None else ()
 
 
-def _patient(objects: Objects, word: str | None) -> tuple[Node, ...]:
+def _patient(objects: Objects, word: str | None) -> tuple[Branch, ...]:
     """Return what is shown while it is waited for; what is not there yet is nothing."""
     try:
         return select(objects, word)
@@ -173,7 +173,7 @@ def _patient(objects: Objects, word: str | None) -> tuple[Node, ...]:
         return ()
 
 
-def code_of(nodes: tuple[Node, ...]) -> int:
+def code_of(nodes: tuple[Branch, ...]) -> int:
     """Return how a command ends that found the cloud so. Pure."""
     if not nodes:
         return exit_codes.NOT_READY
@@ -183,7 +183,7 @@ def code_of(nodes: tuple[Node, ...]) -> int:
     return exit_codes.IN_ERROR if state is State.ERROR else exit_codes.NOT_READY
 
 
-def _print(namespace: str, nodes: tuple[Node, ...], output: str, word: str | None = None) -> None:
+def _print(namespace: str, nodes: tuple[Branch, ...], output: str, word: str | None = None) -> None:
     if output == JSON:
         click.echo(cloud_report.report(namespace, nodes))
     elif not nodes:

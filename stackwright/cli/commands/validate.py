@@ -23,7 +23,7 @@ from stackwright.cli.validation.results import Findings
 from stackwright.foresight import mirror, tree
 from stackwright.foresight.checks import cluster_state
 from stackwright.foresight.objects import list_kind
-from stackwright.foresight.tree import Node, State
+from stackwright.foresight.tree import Branch, State
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.client import Client
 from stackwright.kube.errors import ConfigError
@@ -161,7 +161,7 @@ async def _validate(
         raise click.Abort from None
 
 
-def require_ready(nodes: Iterable[Node], namespace: str) -> None:
+def require_ready(nodes: Iterable[Branch], namespace: str) -> None:
     """Raise an error that says what a cloud waits for, if it is not ready. Pure."""
     roots = tuple(nodes)
     planes = tuple(node for node in roots if node.kind == OpenStackControlPlane.kind.name) or roots

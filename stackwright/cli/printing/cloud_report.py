@@ -15,7 +15,7 @@ from stackwright.blueprint.actions import SUCCEEDED
 from stackwright.controllers.release import WHOLE
 from stackwright.foresight import tree
 from stackwright.foresight.durations import spell_since
-from stackwright.foresight.tree import Need, Node, State
+from stackwright.foresight.tree import Branch, Needed, State
 from stackwright.kube.builtin import Secret
 from stackwright.kube.resource import Overridden, ResourceName
 from stackwright.kube.shapes.states import NO_NODES
@@ -46,15 +46,15 @@ class Report(msgspec.Struct, frozen=True):
 
     namespace: str
     state: State
-    resources: tuple[Node, ...]
+    resources: tuple[Branch, ...]
 
 
-def rows(nodes: Iterable[Node], now: datetime) -> list[Row]:
+def rows(nodes: Iterable[Branch], now: datetime) -> list[Row]:
     """Return the table of some trees."""
     return [row for node in nodes for row in _rows(node, now, "", "")]
 
 
-def _rows(node: Node, now: datetime, first: str, further: str) -> Iterable[Row]:
+def _rows(node: Branch, now: datetime, first: str, further: str) -> Iterable[Row]:
     pods = f"{node.pods.ready} of {node.pods.wanted}" if node.pods is not None else ""
     # What all is well with has room for it beside; else what is wrong comes first.
     beside = _needs(node) if node.state is State.READY else ()
@@ -70,7 +70,7 @@ def _rows(node: Node, now: datetime, first: str, further: str) -> Iterable[Row]:
         yield from _rows(child, now, further + branch, further + below)
 
 
-def _why(node: Node) -> Iterable[str]:
+def _why(node: Branch) -> Iterable[str]:
     if node.paused:
         yield "paused"
     if node.release_owner == "helm":
@@ -87,12 +87,12 @@ def _why(node: Node) -> Iterable[str]:
         yield f"here because {', '.join(node.needed_by)} {verb} it"
 
 
-def _is_past(node: Node) -> bool:
+def _is_past(node: Branch) -> bool:
     """Return whether a node is a run of Ansible that is over: a cloud keeps many, and few ask for one of them."""
     return node.kind == RUN and node.state is State.READY
 
 
-def _summarize(node: Node) -> Iterable[str]:
+def _summarize(node: Branch) -> Iterable[str]:
     """Yield how far the machines of a role are, and how many runs are not listed."""
     machines = [_stage(child) for child in node.children if child.kind == MACHINE]
     if machines:
@@ -102,27 +102,27 @@ def _summarize(node: Node) -> Iterable[str]:
         yield f"{runs} finished run{'s' if runs > 1 else ''}"
 
 
-def _stage(machine: Node) -> str:
+def _stage(machine: Branch) -> str:
     """Return how far a machine is with all that belongs to it."""
     of_openstack = [child for child in machine.children if child.kind != RUN]
     up = machine.state is State.READY and all(child.state is State.READY for child in of_openstack)
     return UP if of_openstack and up else machine.phase or WAITING
 
 
-def _needs(node: Node) -> Iterable[str]:
+def _needs(node: Branch) -> Iterable[str]:
     """Yield which services a service needs; of those that are not ready it is told how they are."""
     found = [need for need in node.needs if need.service]
     if found:
         yield f"needs {', '.join(f'{need.kind} {need.name}{_unready(need)}' for need in found)}"
 
 
-def _unready(need: Need) -> str:
+def _unready(need: Needed) -> str:
     if need.state is None:
         return " (is not there)"
     return "" if need.state is State.READY else f" ({need.state})"
 
 
-def _notes(node: Node) -> Iterable[str]:
+def _notes(node: Branch) -> Iterable[str]:
     if node.state is not State.READY:
         yield from _needs(node)
     if node.operators:
@@ -148,7 +148,7 @@ def _operator(operator: OperatorState) -> str:
     return operator.service if operator.ready else f"{operator.service} ({operator.message or 'not ready'})"
 
 
-def lines(nodes: Iterable[Node], now: datetime) -> list[str]:
+def lines(nodes: Iterable[Branch], now: datetime) -> list[str]:
     """Return the table as text, in whole lines."""
     table = [Row(*HEADER), *rows(nodes, now)]
     widths = [max(len(row[column]) for row in table) for column in range(len(HEADER) - 1)]
@@ -158,7 +158,7 @@ def lines(nodes: Iterable[Node], now: datetime) -> list[str]:
     ]
 
 
-def colour(nodes: Iterable[Node], now: datetime, width: int, footer: str = "") -> Text:
+def colour(nodes: Iterable[Branch], now: datetime, width: int, footer: str = "") -> Text:
     """Return the table for a terminal of that width: states in colour, long sentences folded beside or below."""
     table = [Row(*HEADER), *rows(nodes, now)]
     widths = [max(len(row[column]) for row in table) for column in range(len(HEADER) - 1)]
@@ -181,7 +181,7 @@ def _fold(line: Text, row: Row, beside: int, width: int) -> list[Text]:
     return [Text(f"{indent}{part}") for part in textwrap.wrap(row.why, max(20, width - len(indent) - 1))]
 
 
-def report(namespace: str, nodes: tuple[Node, ...], *, one_line: bool = False) -> str:
+def report(namespace: str, nodes: tuple[Branch, ...], *, one_line: bool = False) -> str:
     """Return the trees as JSON."""
     encoded = msgspec.json.encode(Report(namespace, tree.worst(nodes), nodes))
     return (encoded if one_line else msgspec.json.format(encoded)).decode()
@@ -190,12 +190,12 @@ def report(namespace: str, nodes: tuple[Node, ...], *, one_line: bool = False) -
 Sentences = Mapping[ResourceName, str]
 
 
-def describe(nodes: Iterable[Node]) -> dict[ResourceName, str]:
+def describe(nodes: Iterable[Branch]) -> dict[ResourceName, str]:
     """Return what there is to say of each resource, without times."""
     return {(node.kind, node.name): _sentence(node) for node in tree.flatten(nodes)}
 
 
-def _sentence(node: Node) -> str:
+def _sentence(node: Branch) -> str:
     pods = f" ({node.pods.ready} of {node.pods.wanted})" if node.pods is not None else ""
     why = "; ".join(_why(node))
     return f"{node.state}{pods}{f': {why}' if why else ''}"

@@ -4,13 +4,13 @@ from collections.abc import Awaitable, Callable
 
 from stackwright.cli.printing import cloud_report
 from stackwright.foresight import tree
-from stackwright.foresight.tree import Node, State
+from stackwright.foresight.tree import Branch, State
 from stackwright.local.progress import Progress
 
 
 async def tell_until(
-    ready: Callable[[tuple[Node, ...]], bool],
-    look: Callable[[], tuple[Node, ...]],
+    ready: Callable[[tuple[Branch, ...]], bool],
+    look: Callable[[], tuple[Branch, ...]],
     changed: Callable[[], Awaitable[None]],
     progress: Progress,
 ) -> None:

@@ -411,7 +411,7 @@ async def _report_failure(resource: CustomResource, error: Exception, context: C
 
 def _tell_moved(resource: CustomResource, sentences: Iterable[str], context: Context) -> None:
     """Tell which Services have other addresses, once the status has them too: each pass before that finds them anew."""
-    if context.pace.course is None:
+    if context.pace.put_off is None:
         for sentence in sentences:
             context.events.event(resource, "Warning", "AddressChanged", sentence)
 

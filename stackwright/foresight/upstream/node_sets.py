@@ -96,7 +96,7 @@ def _default_of(files: Files) -> Iterable[str]:
     """Yield the services of OpenStack that upstream has by default."""
     for service in files.offered:
         if service.counterpart is not None:
-            yield from (part.service for part in service.counterpart.parts)
+            yield from (each.service for each in service.counterpart.included)
             yield service.counterpart.service
     yield "telemetry"
 

@@ -68,7 +68,7 @@ class OwnService:
         """Yield what it reads beyond what the operators write themselves."""
         value = self.value_of(counterpart)
         known = (*counterpart.written, *([counterpart.known_by.format(value=value)] if value else []))
-        known += tuple(part.source for part in counterpart.parts if part.source)
+        known += tuple(each.source for each in counterpart.included if each.source)
         for source in self.sources:
             if not any(fnmatchcase(source.name, pattern) for pattern in known):
                 yield source

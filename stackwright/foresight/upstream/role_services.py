@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 
 from stackwright.api.base import JsonObject
 from stackwright.blueprint.dataplane.inputs import BUNDLED, COLLECTION
-from stackwright.blueprint.dataplane.node_service import Counterpart, NodeService, Part
+from stackwright.blueprint.dataplane.node_service import Counterpart, Included, NodeService
 from stackwright.foresight.upstream import own_services
 from stackwright.foresight.upstream.documents import Document, Remark
 from stackwright.foresight.upstream.own_services import SAME_AS, OwnService, Source
@@ -49,13 +49,13 @@ def convert(document: Document, path: str, names: Iterable[str], files: Files) -
     """Return what becomes of services; `path` is where they stand."""
     found = RoleServices()
     asked: dict[str, str] = {}
-    parts: dict[str, Part] = {}
+    included: dict[str, Included] = {}
     late = ""
     every = list(names)
     for name in every:
         own = files.own.get(name)
         service = _service_on_nodes(name, own, files.offered)
-        part = _part(name, own, files.offered)
+        one = _find_included(name, own, files.offered)
         if service is not None:
             late = late or name
             if service.annotation in found.annotations:
@@ -64,14 +64,14 @@ def convert(document: Document, path: str, names: Iterable[str], files: Files) -
                 continue
             asked[service.name] = name
             _ask(document, path, service, own, files, found)
-        elif part is not None:
-            parts[name] = part
+        elif one is not None:
+            included[name] = one
         elif SAME_AS.get(name, "") not in every:
             taken = _in_phase_zero(document, path, name, own, found)
             if taken and late and taken not in BUNDLED:
                 why = f"{name} comes after {late} upstream; here it runs before, like all services of a role"
                 found.remarks.append(document.remark(path, why))
-    _stand_alone(document, path, parts, [each for each in files.offered if each.name in asked], found)
+    _stand_alone(document, path, included, [each for each in files.offered if each.name in asked], found)
     _decline(files.offered, found)
     return found
 
@@ -113,11 +113,11 @@ def _service_on_nodes(name: str, own: OwnService | None, offered: Iterable[NodeS
     return None
 
 
-def _part(name: str, own: OwnService | None, offered: Iterable[NodeService]) -> Part | None:
-    parts = (part for service in offered if service.counterpart is not None for part in service.counterpart.parts)
-    for part in parts:
-        if own.stands_for(part.service) if own is not None else name == part.service:
-            return part
+def _find_included(name: str, own: OwnService | None, offered: Iterable[NodeService]) -> Included | None:
+    included = (each for service in offered if service.counterpart is not None for each in service.counterpart.included)
+    for each in included:
+        if own.stands_for(each.service) if own is not None else name == each.service:
+            return each
     return None
 
 
@@ -165,23 +165,23 @@ def _sources(
 def _stand_alone(
     document: Document,
     path: str,
-    parts: Mapping[str, Part],
+    included: Mapping[str, Included],
     asked: Iterable[NodeService],
     found: RoleServices,
 ) -> None:
-    """Make services of parts whose whole nobody asked for."""
+    """Make services of those whose whole nobody asked for."""
     covered = {
-        part.service for service in asked if service.counterpart is not None for part in service.counterpart.parts
+        each.service for service in asked if service.counterpart is not None for each in service.counterpart.included
     }
-    for name, part in parts.items():
-        if part.service in covered:
+    for name, each in included.items():
+        if each.service in covered:
             continue
-        spec: JsonObject = {"playbook": f"{COLLECTION}.{part.service.replace('-', '_')}"}
-        if part.source:
-            spec["dataSources"] = [{"configMapRef": {"name": part.source}}]
-        if name != part.service:
-            spec["edpmServiceType"] = part.service
+        spec: JsonObject = {"playbook": f"{COLLECTION}.{each.service.replace('-', '_')}"}
+        if each.source:
+            spec["dataSources"] = [{"configMapRef": {"name": each.source}}]
+        if name != each.service:
+            spec["edpmServiceType"] = each.service
         found.resources.append(own_services.describe(name, document.namespace, spec))
         found.services.append(name)
-        why = f"{name} needs its image: set {part.variable} in nodeTemplate.ansibleVars of the role"
+        why = f"{name} needs its image: set {each.variable} in nodeTemplate.ansibleVars of the role"
         found.remarks.append(document.remark(path, why))

@@ -35,7 +35,7 @@ from stackwright.services.barbican.settings import (
     BarbicanFacts,
     earlier_keys,
     files,
-    parts,
+    list_components,
     serve,
     snippet_secrets,
     started,
@@ -54,12 +54,12 @@ READY_OF = {
 
 def listens(resource: Barbican) -> bool:
     """Return whether somebody hears what Keystone notifies of."""
-    return LISTENER in parts(resource)
+    return LISTENER in list_components(resource)
 
 
 def components(resource: Barbican) -> tuple[Component[Barbican, BarbicanFacts], ...]:
     """Return the components that a resource asks for."""
-    return tuple(COMPONENTS[name] for name in parts(resource))
+    return tuple(COMPONENTS[name] for name in list_components(resource))
 
 
 def endpoints(resource: Barbican) -> tuple[Endpoint, ...]:
@@ -96,7 +96,7 @@ def tell(resource: Barbican, facts: BarbicanFacts | None, look: Look) -> Told[Ba
 
 def _runs(resource: Barbican, component: str, look: Look) -> Finding:
     """Return how far the pods of a component are."""
-    if component not in parts(resource):
+    if component not in list_components(resource):
         return Finding(READY_OF[component], "True", "NotRequested", f"{TEMPLATES[component]} was not asked for")
     suffix = "" if component == "api" else f"-{component}"
     name = f"{resource.metadata.name}{suffix}"

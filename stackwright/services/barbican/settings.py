@@ -152,7 +152,7 @@ def files(component: str, resource: Barbican, facts: BarbicanFacts) -> tuple[Con
     )
 
 
-def parts(resource: Barbican) -> tuple[str, ...]:
+def list_components(resource: Barbican) -> tuple[str, ...]:
     """Return the names of the components that a resource asks for."""
     return tuple(name for name, path in TEMPLATES.items() if getattr(resource.spec, path) is not None)
 
@@ -165,7 +165,7 @@ def earlier_keys(resource: Barbican) -> tuple[Password, ...]:
 
 def snippet_secrets(resource: Barbican) -> Iterable[str]:
     """Return the Secrets with snippets that the components read."""
-    said = (getattr(resource.spec, TEMPLATES[name]) for name in parts(resource))
+    said = (getattr(resource.spec, TEMPLATES[name]) for name in list_components(resource))
     return dict.fromkeys(secret for component in said for secret in component.customServiceConfigSecrets)
 
 

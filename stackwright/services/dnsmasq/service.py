@@ -249,5 +249,5 @@ SERVICE = Service(
     resources=resources,
     tell=tell,
     claims=claims,
-    parts=("hosts",),
+    objects=("hosts",),
 )

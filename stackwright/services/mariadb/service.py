@@ -264,5 +264,5 @@ SERVICE = Service(
     elsewhere=lambda resource: resource.spec.external is not None,
     tell=tell,
     unread=("logToDisk",),
-    parts=("galera", "galera-state", "galera-programs"),
+    objects=("galera", "galera-state", "galera-programs"),
 )

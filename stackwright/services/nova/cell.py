@@ -133,17 +133,17 @@ def problems(resource: NovaCell, look: Look) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with a cell, and with the names of what it stands for."""
     yield from cell_problems(resource, look)
     secrets = (_config(resource), migration.KEYS.name(resource))
-    yield from standing_for.problems(standing_for.Part(CELL, resource, secrets=secrets), parts(resource))
+    yield from standing_for.problems(standing_for.Member(CELL, resource, secrets=secrets), members(resource))
 
 
-def parts(resource: NovaCell) -> Iterator[standing_for.Part]:
+def members(resource: NovaCell) -> Iterator[standing_for.Member]:
     """Yield the services of a cell."""
     return standing_for.services_of_cell(resource.metadata.name, resource.spec.cellName, resource.spec)
 
 
 def claims(resource: NovaCell) -> Iterator[Claim]:
     """Yield what a cell creates."""
-    return standing_for.claims(parts(resource), (_config(resource),))
+    return standing_for.claims(members(resource), (_config(resource),))
 
 
 def _config(resource: NovaCell) -> str:

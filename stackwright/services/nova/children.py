@@ -33,11 +33,11 @@ def children(resource: Nova, facts: ParentFacts) -> Iterator[Child | Later | Wai
     A cell is created when Keystone has the user that its services work as.
     """
     cells = ready_cells(resource, facts)
-    course = upgrade.course(resource, facts)
-    yield from course.waits
+    stage = upgrade.find_stage(resource, facts)
+    yield from stage.waits
     for cell in sorted(resource.spec.cellTemplates):
         if cell in cells:
-            cell_child = child(_cell(resource, facts, cell, course.images), condition="NovaAllCellReady")
+            cell_child = child(_cell(resource, facts, cell, stage.images), condition="NovaAllCellReady")
             # Its processes end if they cannot log in to Keystone.
             yield Later(cell_child, after=(f"{KeystoneService.kind.name}/{resource.metadata.name}",))
         else:
@@ -55,7 +55,7 @@ def children(resource: Nova, facts: ParentFacts) -> Iterator[Child | Later | Wai
             if condition in resource.declared_conditions():
                 yield Wait("CellsNotMapped", message, condition, after=patience)
         return
-    yield from _services(resource, facts, known, course.images)
+    yield from _services(resource, facts, known, stage.images)
 
 
 def _without_computes(resource: Nova, facts: ParentFacts) -> Iterator[Child]:

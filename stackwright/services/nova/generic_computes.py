@@ -7,15 +7,15 @@ from stackwright.api.dataplane import OpenStackDataPlaneNode
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.blueprint.dataplane.inputs import REACH, secrets_of
 from stackwright.services.nova import outside_compute
-from stackwright.services.nova.parent import Node, ParentFacts
+from stackwright.services.nova.parent import NodeServices, ParentFacts
 
 
-def read_node(node: OpenStackDataPlaneNode) -> Node | None:
+def read_node(node: OpenStackDataPlaneNode) -> NodeServices | None:
     """Return what was applied to a machine so far; None if that is nothing, or if its node goes."""
     applied = tuple(sorted(each.name for each in node.status.services if each.appliedHash and each.name != REACH))
     if node.deleting or not applied or not node.status.hostName:
         return None
-    return Node(node.status.hostName, node.metadata.uid, applied)
+    return NodeServices(node.status.hostName, node.metadata.uid, applied)
 
 
 def read_service(service: OpenStackDataPlaneService) -> tuple[str, ...] | None:

@@ -12,8 +12,8 @@ from stackwright.blueprint.dataplane.node_service import (
     Counterpart,
     Files,
     Image,
+    Included,
     NodeService,
-    Part,
     Question,
     Removal,
     Sign,
@@ -246,7 +246,7 @@ NODE_SERVICES = (
             "nova",
             extra="nova-extra-config",
             files="*nova*.conf",
-            parts=(Part("libvirt", variable="edpm_nova_libvirt_image"),),
+            included=(Included("libvirt", variable="edpm_nova_libvirt_image"),),
             known_by="{value}-compute-config",
             value="nova-cell1",
             # Each cell writes keys of its own for migrations.

@@ -91,9 +91,9 @@ def tell(resource: Nova, facts: ParentFacts | None, look: Look) -> Told[Nova]:
         changes["apiEndpoints"] = api.status.apiEndpoints
     if facts is not None:
         changes["databaseHostname"] = facts.api_database.hostname
-        course = upgrade.course(resource, facts)
+        stage = upgrade.find_stage(resource, facts)
         changes["serviceHosts"] = rows.remembered(resource, facts)
-        changes |= {"images": dict(sorted(course.images.items())), "upgradePhase": course.phase}
+        changes |= {"images": dict(sorted(stage.images.items())), "upgradePhase": stage.phase}
     if facts is not None and api is not None:
         changes["registeredCells"] = mapping.remembered(resource, facts)
         changes["discoveredCells"] = mapping.discovered(resource, facts)

@@ -11,10 +11,10 @@ from stackwright.services.nova.checks import is_metadata_global
 from stackwright.services.nova.kinds.cell import CELL0
 from stackwright.services.nova.kinds.nova import Nova
 from stackwright.services.nova.parent import api_transport, cell_name, notification_transport, transport
-from stackwright.services.nova.standing_for import Part
+from stackwright.services.nova.standing_for import Member
 
 
-def parts(resource: Nova, *, whole: bool = True) -> Iterator[Part]:
+def members(resource: Nova, *, whole: bool = True) -> Iterator[Member]:
     """Yield what Nova stands for; unless `whole`, without what its cells stand for."""
     name = resource.metadata.name
     yield from standing_for.services(name, metadata=is_metadata_global(resource))
@@ -22,7 +22,7 @@ def parts(resource: Nova, *, whole: bool = True) -> Iterator[Part]:
         own, path = cell_name(resource, cell), f"spec.cellTemplates[{cell}]"
         outside = (outside_compute.secret_name(own), migration.secret_name(own))
         secrets = (*_secrets(own), *outside, _login_to(transport(cell, resource)))
-        yield standing_for.part(CELL, own, path, secrets=secrets, cellName=cell)
+        yield standing_for.member(CELL, own, path, secrets=secrets, cellName=cell)
         if whole:
             yield from standing_for.services_of_cell(own, cell, said, path)
 
@@ -45,11 +45,11 @@ def _login_to(url: str) -> str:
 def problems(service: Service[Any, Any], resource: Nova) -> Iterator[tuple[str, str]]:
     """Yield the names that meet others, or are too long for what they become; `service` is Nova itself."""
     urls = (api_transport(resource), notification_transport(resource))
-    own = Part(service, resource, secrets=(*_secrets_for_all(resource), *map(_login_to, urls)))
-    yield from standing_for.problems(own, parts(resource))
+    own = Member(service, resource, secrets=(*_secrets_for_all(resource), *map(_login_to, urls)))
+    yield from standing_for.problems(own, members(resource))
 
 
 def claims(resource: Nova) -> Iterator[Claim]:
     """Yield what Nova creates, besides what its needs ask for."""
     cells = (name for cell in resource.spec.cellTemplates for name in _secrets(cell_name(resource, cell)))
-    return standing_for.claims(parts(resource, whole=False), (*_secrets_for_all(resource), *cells))
+    return standing_for.claims(members(resource, whole=False), (*_secrets_for_all(resource), *cells))

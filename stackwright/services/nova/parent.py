@@ -44,7 +44,7 @@ class Machine(NamedTuple):
     service: str
 
 
-class Node(NamedTuple):
+class NodeServices(NamedTuple):
     """A machine outside of the cluster, and the services of its role that were applied to it."""
 
     host: str
@@ -75,7 +75,7 @@ class ParentFacts(Facts):
     # The computes outside of the cluster, by the name of their resource.
     machines: Mapping[str, Machine] = field(default_factory=dict)
     # All machines outside of the cluster, by node, and the Secrets that services of roles read, by service.
-    nodes: Mapping[str, Node] = field(default_factory=dict)
+    nodes: Mapping[str, NodeServices] = field(default_factory=dict)
     node_services: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def broker(self, cell: str) -> BrokerFacts | None:

@@ -28,7 +28,7 @@ _LEAST: Mapping[str, str] = {"secret": "unknown", "keystoneAuthURL": "unknown"}
 
 
 @dataclass(frozen=True)
-class Part:
+class Member:
     """A resource that another one stands for, the field that names it, and Secrets that exist because of it."""
 
     service: Service[Any, Any]
@@ -55,64 +55,64 @@ class Part:
 _ADVICE = "use another name"
 
 
-def part(
+def member(
     service: Service[Any, Any], name: str, path: str = NAME, *, secrets: tuple[str, ...] = (), **said: Any
-) -> Part:
-    """Return a part with the least that its spec can say, and what else its names depend on."""
+) -> Member:
+    """Return a member with the least that its spec can say, and what else its names depend on."""
     spec = service.kind.__annotations__["spec"]
     known = {key: value for key, value in {**_LEAST, **said}.items() if key in spec.__struct_fields__}
-    return Part(service, service.kind(metadata=ObjectMeta(name=name), spec=spec(**known)), path, secrets)
+    return Member(service, service.kind(metadata=ObjectMeta(name=name), spec=spec(**known)), path, secrets)
 
 
-def services(name: str, *, metadata: bool) -> Iterator[Part]:
+def services(name: str, *, metadata: bool) -> Iterator[Member]:
     """Yield the services for all cells of a Nova."""
-    yield part(API, f"{name}-api")
-    yield part(SCHEDULER, f"{name}-scheduler")
+    yield member(API, f"{name}-api")
+    yield member(SCHEDULER, f"{name}-scheduler")
     if metadata:
-        yield part(METADATA, f"{name}-metadata", secrets=secret_names(f"{name}-metadata"))
+        yield member(METADATA, f"{name}-metadata", secrets=secret_names(f"{name}-metadata"))
 
 
-def services_of_cell(name: str, cell: str, said: Any, path: str = NAME) -> Iterator[Part]:
+def services_of_cell(name: str, cell: str, said: Any, path: str = NAME) -> Iterator[Member]:
     """Yield the services of a cell; `name` is that of its NovaCell, and `path` the field that it comes from."""
     of: dict[str, Any] = {"cellName": cell}
-    yield part(CONDUCTOR, f"{name}-conductor", path, **of)
+    yield member(CONDUCTOR, f"{name}-conductor", path, **of)
     if said.metadataServiceTemplate.enabled:
         own = f"{name}-metadata"
-        yield part(METADATA, own, path, secrets=secret_names(own), **of)
+        yield member(METADATA, own, path, secrets=secret_names(own), **of)
     if has_novncproxy(cell, said.noVNCProxyServiceTemplate):
-        yield part(NOVNCPROXY, f"{name}-novncproxy", path, **of)
+        yield member(NOVNCPROXY, f"{name}-novncproxy", path, **of)
     before = "spec" if path == NAME else path
     for compute, template in sorted(said.novaComputeTemplates.items()):
         driver = {"computeName": compute, "computeDriver": template.computeDriver}
         place = f"{before}.novaComputeTemplates[{compute}]"
-        yield part(COMPUTE, compute_name(name, compute), place, **of, **driver)
+        yield member(COMPUTE, compute_name(name, compute), place, **of, **driver)
 
 
-def problems(own: Part, parts: Iterable[Part]) -> Iterator[Problem]:
-    """Yield the names of parts that are too long for what they become, or that something before has; `own` is first.
+def problems(own: Member, members: Iterable[Member]) -> Iterator[Problem]:
+    """Yield the names of members that are too long for what they become, or that something before has; `own` is first.
 
     One sentence for each field is enough.
     """
     first, told = dict.fromkeys(own.names, own), set[str]()
-    for each in parts:
+    for each in members:
         found = [*_too_long(each), *_meeting(each, first)]
         if found and each.path not in told:
             told.add(each.path)
             yield each.path, found[0]
 
 
-def _too_long(part: Part) -> Iterator[str]:
-    for _, sentence in name_lengths.problems(part.service, part.resource):
-        yield f"the name of {part} {sentence}"
+def _too_long(member: Member) -> Iterator[str]:
+    for _, sentence in name_lengths.problems(member.service, member.resource):
+        yield f"the name of {member} {sentence}"
 
 
-def _meeting(part: Part, first: dict[tuple[str, str], Part]) -> Iterator[str]:
-    for named in part.names:
-        if (other := first.setdefault(named, part)) is not part:
-            yield f"{part} and {other} would both create {named[1]}; {_ADVICE}"
+def _meeting(member: Member, first: dict[tuple[str, str], Member]) -> Iterator[str]:
+    for named in member.names:
+        if (other := first.setdefault(named, member)) is not member:
+            yield f"{member} and {other} would both create {named[1]}; {_ADVICE}"
 
 
-def claims(parts: Iterable[Part], secrets: Iterable[str]) -> Iterator[Claim]:
+def claims(members: Iterable[Member], secrets: Iterable[str]) -> Iterator[Claim]:
     """Yield what a resource creates besides its release: the resources that it stands for, and Secrets."""
-    yield from (each.claim for each in parts)
+    yield from (each.claim for each in members)
     yield from (claim_object(Secret, name, owned=True) for name in secrets)

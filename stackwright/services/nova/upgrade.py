@@ -47,7 +47,7 @@ _MESSAGES = {
 
 
 @dataclass(frozen=True)
-class Course:
+class Stage:
     """How far an upgrade is, "" where there is none, and which image each service is to run now."""
 
     phase: str
@@ -65,30 +65,30 @@ def wanted(resource: Nova, facts: ParentFacts) -> dict[str, str]:
     return {service: getattr(resource.spec, f"{service}ContainerImageURL") or facts.image for service in IMAGES}
 
 
-def course(resource: Nova, facts: ParentFacts) -> Course:
+def find_stage(resource: Nova, facts: ParentFacts) -> Stage:
     """Return how far an upgrade is. What is new has nothing to upgrade."""
     target, before = wanted(resource, facts), resource.status.images
     if not before or (before == target and not resource.status.upgradePhase):
-        return Course("", target)
+        return Stage("", target)
     images = {**target, **before}
     cells = ready_cells(resource, facts)
     if not _was_synced(resource, facts) and not all(f"{SYNC}{cell}" in facts.done for cell in cells):
-        return Course(SYNCING, images)
+        return Stage(SYNCING, images)
     for phase, services in ROLLS:
         # What a phase waited for once it does not wait for again: pods restart at any time.
         over = _is_later(resource, phase) and all(images[service] == target[service] for service in services)
         images |= {service: target[service] for service in services}
         if not over and not all(_runs(service, images[service], resource, facts) for service in services):
-            return Course(phase, images)
+            return Stage(phase, images)
     # A cell that is not there now has data all the same.
     if not all(f"{MIGRATE}{cell}" in facts.done for cell in resource.spec.cellTemplates):
-        return Course(MIGRATING, images)
-    return Course("", target)
+        return Stage(MIGRATING, images)
+    return Stage("", target)
 
 
 def manage_image(resource: Nova, facts: ParentFacts) -> str:
     """Return the image of nova-manage: that of the conductors, which fits the tables."""
-    return course(resource, facts).images["conductor"]
+    return find_stage(resource, facts).images["conductor"]
 
 
 def _was_synced(resource: Nova, facts: ParentFacts) -> bool:
@@ -153,7 +153,11 @@ def _read_cell(cell: NovaCell) -> Run:
 
 def sync_inputs(cell: str, resource: Nova, facts: ParentFacts) -> JsonObject | None:
     """Return which tables are upgraded: those of the API come first, with those of cell0."""
-    if cell not in ready_cells(resource, facts) or not course(resource, facts).phase or _was_synced(resource, facts):
+    if (
+        cell not in ready_cells(resource, facts)
+        or not find_stage(resource, facts).phase
+        or _was_synced(resource, facts)
+    ):
         return None
     if cell != CELL0 and f"{SYNC}{CELL0}" not in facts.done:
         return None
@@ -162,7 +166,7 @@ def sync_inputs(cell: str, resource: Nova, facts: ParentFacts) -> JsonObject | N
 
 def migrate_inputs(cell: str, resource: Nova, facts: ParentFacts) -> JsonObject | None:
     """Return whose data is moved, once all pods run the new image."""
-    if cell not in facts.cell_databases or course(resource, facts).phase != MIGRATING:
+    if cell not in facts.cell_databases or find_stage(resource, facts).phase != MIGRATING:
         return None
     return {"migrated": facts.cell_databases[cell].place, "images": wanted(resource, facts)}
 

@@ -252,5 +252,5 @@ SERVICE = Service(
         "exporterImage",
         "metricsTLS",
     ),
-    parts=("chassis", "programs", "settings", "pods"),
+    objects=("chassis", "programs", "settings", "pods"),
 )

@@ -315,5 +315,5 @@ SERVICE = Service(
     tell=tell,
     claims=claims,
     unread=("probeIntervalToActive", "networkAttachment", "exporterImage", "metricsTLS"),
-    parts=("members", "programs", "settings"),
+    objects=("members", "programs", "settings"),
 )

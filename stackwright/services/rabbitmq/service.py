@@ -215,5 +215,5 @@ SERVICE = Service(
         "skipPostDeploySteps",
         "override.statefulSet",
     ),
-    parts=("nodes", "scripts"),
+    objects=("nodes", "scripts"),
 )

@@ -11,7 +11,7 @@ from stackwright.cli.commands import validate
 from stackwright.cli.validation import manifests, report, results, running
 from stackwright.cli.validation.manifests import Login, Request
 from stackwright.cli.validation.results import Findings
-from stackwright.foresight.tree import Node, State
+from stackwright.foresight.tree import Branch, State
 from stackwright.kube.builtin import Pod
 from stackwright.kube.resource import ObjectMeta
 from stackwright.services.keystone.kinds import KeystoneAPI, KeystoneAPISpec, KeystoneAPIStatus
@@ -134,8 +134,8 @@ def test_progress_has_what_failed_so_far() -> None:
     assert report.progress(found, 5) == "Tests: 2 of 40, 5 s so far, 1 failed"
 
 
-def node(kind: str, state: State, message: str = "") -> Node:
-    return Node(kind, "openstack", "core.openstack.org/v1beta1", state, message=message)
+def node(kind: str, state: State, message: str = "") -> Branch:
+    return Branch(kind, "openstack", "core.openstack.org/v1beta1", state, message=message)
 
 
 def test_a_cloud_that_is_not_ready_says_why() -> None:

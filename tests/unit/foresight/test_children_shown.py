@@ -6,7 +6,7 @@ from stackwright.api.base import CustomResource
 from stackwright.foresight import critical_path, explanation, tree
 from stackwright.foresight.objects import Objects
 from stackwright.foresight.snapshot import Snapshot
-from stackwright.foresight.tree import Node, State
+from stackwright.foresight.tree import Branch, State
 from stackwright.kube import clock
 from stackwright.kube.builtin import Deployment, Pod, ReplicaSet
 from stackwright.kube.resource import Resource
@@ -39,7 +39,7 @@ def workload(owner: Resource, *, available: int) -> tuple[Deployment, ReplicaSet
     return deployment, replicas, pod
 
 
-def line(node: Node) -> list[str]:
+def line(node: Branch) -> list[str]:
     """The only way down a tree, by kinds."""
     return [node.kind, *(step for child in node.children for step in line(child))]
 

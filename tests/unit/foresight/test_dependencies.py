@@ -6,7 +6,7 @@ import pytest
 
 from stackwright.foresight import dependencies, tree
 from stackwright.foresight.objects import Objects
-from stackwright.foresight.tree import Need, State
+from stackwright.foresight.tree import Needed, State
 from tests.unit.foresight.clouds import control_plane, galera, keystone, kind, made, ready
 
 BUS = {"secret": "osp-secret", "databaseInstance": "cell1", "notificationsBus": {"cluster": "bus"}}
@@ -110,5 +110,5 @@ def test_what_a_service_can_do_without_is_needed_where_it_is_there() -> None:
 def test_the_tree_tells_how_what_is_needed_is() -> None:
     (database, identity) = tree.build(Objects([keystone(), galera(status=ready("False", "Info"))]))
     assert database.needs == ()
-    assert Need("Galera", "openstack", State.WAITING, service=True) in identity.needs
-    assert Need("Memcached", "memcached", None, service=True) in identity.needs
+    assert Needed("Galera", "openstack", State.WAITING, service=True) in identity.needs
+    assert Needed("Memcached", "memcached", None, service=True) in identity.needs

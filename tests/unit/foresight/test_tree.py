@@ -6,7 +6,7 @@ import pytest
 
 from stackwright.foresight import tree
 from stackwright.foresight.objects import Objects
-from stackwright.foresight.tree import Node, State
+from stackwright.foresight.tree import Branch, State
 from stackwright.kube.builtin import Deployment, Job, StatefulSet
 from tests.unit.foresight.clouds import CREATED, READY_SINCE, control_plane, galera, keystone, kind, made, ready
 
@@ -186,8 +186,8 @@ def test_the_state_of_a_workload(of: Any, spec: Any, status: Any, state: State, 
     assert (child.state, (child.pods.ready, child.pods.wanted)) == (state, pods)
 
 
-def node(state: State, *children: Node, version: str = "keystone.openstack.org/v1beta1") -> Node:
-    return Node("KeystoneAPI", "keystone", version, state, children=children)
+def node(state: State, *children: Branch, version: str = "keystone.openstack.org/v1beta1") -> Branch:
+    return Branch("KeystoneAPI", "keystone", version, state, children=children)
 
 
 @pytest.mark.parametrize(
@@ -203,5 +203,5 @@ def node(state: State, *children: Node, version: str = "keystone.openstack.org/v
         ),
     ],
 )
-def test_the_worst_state_speaks_for_all(nodes: tuple[Node, ...], expected: State) -> None:
+def test_the_worst_state_speaks_for_all(nodes: tuple[Branch, ...], expected: State) -> None:
     assert tree.worst(nodes) is expected

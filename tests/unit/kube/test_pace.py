@@ -9,7 +9,7 @@ import pytest
 from stackwright import services
 from stackwright.kube import clock, pace
 from stackwright.kube.conditions import MARK, READY, REQUESTED
-from stackwright.kube.pace import OWN, PAUSE, QUIET, Course, Pace, is_urgent, pause_of, rest
+from stackwright.kube.pace import OWN, PAUSE, QUIET, Pace, PutOff, is_urgent, pause_of, rest
 from stackwright.kube.resource import Condition, CustomResource, Kind, ObjectMeta, Status
 
 BEGAN = datetime(2026, 11, 16, tzinfo=UTC)
@@ -145,15 +145,15 @@ class Story:
     """Runs of one key, one after the other, with the time that a test gives."""
 
     def __init__(self) -> None:
-        self.course: Course | None = None
+        self.put_off: PutOff | None = None
         self.resource = pot(status(), made=False)
 
     def run(self, at: float, new: PotStatus, *, passing: bool = False) -> bool:
         """Return whether a run at that second writes what it has to say."""
-        decided = Pace(self.course, lambda: at)
+        decided = Pace(self.put_off, lambda: at)
         put_off = decided.puts_off(self.resource, new, BEGAN, passing=passing)
-        self.course = decided.course
-        assert put_off == (self.course is not None) == (decided.rest > 0)
+        self.put_off = decided.put_off
+        assert put_off == (self.put_off is not None) == (decided.rest > 0)
         if not put_off:
             self.resource = msgspec.structs.replace(self.resource, status=new)
         return not put_off
@@ -172,7 +172,7 @@ def test_what_stays_the_same_is_put_off_once_however_long_the_way_is(way: float,
     assert first.puts_off(resource, new, BEGAN)
     # Meanwhile the way has become longer; that does not put it off again.
     at = first.rest
-    assert not Pace(first.course, lambda: at).puts_off(resource, new, BEGAN + timedelta(seconds=at))
+    assert not Pace(first.put_off, lambda: at).puts_off(resource, new, BEGAN + timedelta(seconds=at))
 
 
 def test_what_moves_is_put_off_again_and_not_forever() -> None:
@@ -238,7 +238,7 @@ def test_the_time_is_that_of_the_turn_and_not_that_of_the_write() -> None:
     resource, turned = pot(status()), status("Unknown", "b", at=1.0)
     first = Pace(None, lambda: 0.0)
     assert first.puts_off(resource, turned, BEGAN)
-    later = Pace(first.course, lambda: PAUSE)
+    later = Pace(first.put_off, lambda: PAUSE)
     assert later.dated(resource, status("Unknown", "b", at=2.0).conditions) == turned.conditions
     assert later.dated(resource, status("True", "b", at=2.0).conditions) == status("True", "b", at=2.0).conditions
 

@@ -115,7 +115,7 @@ ALL_BUT_API = dict.fromkeys(upgrade.IMAGES, NEW) | {"api": OLD}
 def test_each_service_gets_a_new_image_in_its_turn(
     resource: Nova, facts: ParentFacts, phase: str, new: set[str]
 ) -> None:
-    found = upgrade.course(resource, facts)
+    found = upgrade.find_stage(resource, facts)
     assert found.phase == phase
     assert {name for name, image in found.images.items() if image != OLD} == new
     assert NOVA.children is not None
