@@ -11,6 +11,7 @@ from stackwright.blueprint.needs import TYPES, Api, Census
 from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.service import Service
 from stackwright.kube.resource import Resource
+from stackwright.kube.shapes.child import Child
 
 # Every service is woken by these: which of them one needs may depend on its spec.
 _COMMON = tuple(dict.fromkeys(word for of in TYPES for word in of.everywhere))
@@ -56,6 +57,12 @@ def kept(service: Service[Any, Any], resource: Any, look: Look) -> Iterable[Reso
     around = sight(look)
     for need in service.needs_of(resource):
         yield from need.kept(resource, around)
+
+
+def list_confirmed(service: Service[Any, Any], resource: Any, look: Look) -> tuple[Child, ...]:
+    """Return what the needs of a resource ask for once its pods are ready with what they came to."""
+    around = sight(look)
+    return tuple(item for need in service.needs_of(resource) for item in need.confirm(resource, around))
 
 
 def _types(service: Service[Any, Any]) -> list[type[Any]]:

@@ -21,15 +21,21 @@ from tests.e2e.cloud import ADMINISTRATOR, NAMESPACE, ROOT, secret
 from tests.e2e.clusters import Kubectl, take_down
 from tests.e2e.waiting import eventually
 
-MANIFEST = Path(__file__).parent / "everything.yaml"
+# All services that there are, each API once, which is the hardest to restart unnoticed.
+MANIFEST = ROOT / "tests" / "e2e" / "cloud.yaml"
 NAME = "upgrade"
 # Logging in by password is work on purpose: more clients would only measure the machine.
 CLIENTS = 2
 # All operators look at everything again within a minute; a restart that is too much would come by then.
 SETTLED = 75.0
-KINDS = "deployments,statefulsets,pods,secrets,persistentvolumeclaims,services"
+KINDS = "deployments,statefulsets,controllerrevisions,pods,secrets,persistentvolumeclaims,services"
+# What holds data does not restart at all; each of these is a StatefulSet.
+HOLDING_DATA = ("memcached", "openstack-galera", "ovsdbserver-nb", "ovsdbserver-sb", "rabbitmq-server")
 # Each is removed by the test, and only an operator of its service makes it again.
-POLICIES = ("barbican", "glance", "keystone", "memcached", "openstack", "placement", "rabbitmq")
+POLICIES = (
+    *("barbican", "glance", "keystone", "memcached", "neutron", "nova", "nova-api", "openstack"),
+    *("ovncontroller", "ovndbcluster-nb", "ovnnorthd", "placement", "rabbitmq"),
+)
 
 Tell = Callable[[str], None]
 
@@ -73,10 +79,8 @@ class Cloud:
         return Kept(**kept_of(self.objects()), catalog=self.catalog())
 
     def revisions(self) -> dict[str, int]:
-        """Return for each stateless service how many pod templates it has had."""
-        found = {name: item for (kind, name), item in self.objects().items() if kind == "Deployment"}
-        revision = "deployment.kubernetes.io/revision"
-        return {name: int(item["metadata"]["annotations"][revision]) for name, item in found.items()}
+        """Return for each workload without data how many pod templates it has had."""
+        return revisions_of(self.objects())
 
     def operators(self) -> set[str]:
         """Return which pods hold the operators' leases."""
@@ -113,6 +117,8 @@ class Cloud:
             "images": f"{public['image']}/v2/images",
             "resource providers": f"{public['placement']}/resource_providers",
             "secrets": f"{public['key-manager']}/v1/secrets",
+            "servers": f"{public['compute']}/servers",
+            "networks": f"{public['network']}/v2.0/networks",
         }
 
         def once(send: Send) -> None:
@@ -124,6 +130,18 @@ class Cloud:
         return once
 
 
+def revisions_of(found: dict[tuple[str, str], Any]) -> dict[str, int]:
+    """Return how many pod templates each workload without data has had, of all objects. Pure."""
+    revisions: dict[str, int] = {}
+    for (kind, name), item in found.items():
+        if kind == "Deployment":
+            revisions[name] = int(item["metadata"]["annotations"]["deployment.kubernetes.io/revision"])
+        if kind == "ControllerRevision":
+            owner = item["metadata"]["ownerReferences"][0]["name"]
+            revisions[owner] = max(revisions.get(owner, 0), item["revision"])
+    return {name: count for name, count in revisions.items() if name not in HOLDING_DATA}
+
+
 def kept_of(found: dict[tuple[str, str], Any]) -> dict[str, dict[str, Any]]:
     """Return what must be equal before and after, of all objects. Pure."""
 
@@ -132,13 +150,16 @@ def kept_of(found: dict[tuple[str, str], Any]) -> dict[str, dict[str, Any]]:
         return {name: value for name, value in taken.items() if value is not None}
 
     def life(pod: Any) -> Any:
-        owners = {owner["kind"] for owner in pod["metadata"].get("ownerReferences", ())}
+        owners = {owner["name"] for owner in pod["metadata"].get("ownerReferences", ())}
         restarts = [container["restartCount"] for container in pod["status"].get("containerStatuses", ())]
-        return (pod["metadata"]["uid"], restarts) if "StatefulSet" in owners else None
+        return (pod["metadata"]["uid"], restarts) if owners & set(HOLDING_DATA) else None
+
+    def template(workload: Any) -> Any:
+        return workload["spec"]["template"] if workload["metadata"]["name"] in HOLDING_DATA else None
 
     def data(item: Any) -> Any:
         # Helm's records and the configuration are written by each version in its own way.
-        generated = item["type"].startswith("helm.sh/") or item["metadata"]["name"].endswith("-config-data")
+        generated = item["type"].startswith("helm.sh/") or "-config-data" in item["metadata"]["name"]
         return None if generated else item.get("data", {})
 
     def address(service: Any) -> Any:
@@ -147,7 +168,7 @@ def kept_of(found: dict[tuple[str, str], Any]) -> dict[str, dict[str, Any]]:
 
     return {
         "stateful_pods": of("Pod", life),
-        "stateful_templates": of("StatefulSet", lambda item: item["spec"]["template"]),
+        "stateful_templates": of("StatefulSet", template),
         "secrets": of("Secret", data),
         "claims": of("PersistentVolumeClaim", lambda item: (item["metadata"]["uid"], item["spec"])),
         "addresses": of("Service", address),
@@ -199,8 +220,8 @@ def test_an_upgrade_fails_no_request_and_restarts_each_service_once_at_most(clou
         up(ROOT)
         took = time.monotonic() - began
         look_anew(cloud, operators)
-        for deployment in cloud.revisions():
-            kubectl("rollout", "status", f"deployment/{deployment}", "--timeout=230s")
+        for workload in workloads(cloud):
+            kubectl("rollout", "status", workload, "--timeout=230s")
         time.sleep(SETTLED)
     rolled = {name: count - revisions.get(name, count) for name, count in cloud.revisions().items()}
     tell(f"upgraded in {took:.0f} s: {seen.summary()}; of each: {dict(seen.names)}; restarts: {rolled}")
@@ -212,6 +233,11 @@ def test_an_upgrade_fails_no_request_and_restarts_each_service_once_at_most(clou
     assert check.send().trouble == "", "a token of before the upgrade is still valid"
 
 
+def workloads(cloud: Cloud) -> list[str]:
+    """Return all workloads, by kind and name."""
+    return cloud.kubectl("get", "deployments,statefulsets,daemonsets", "--output=name").split()
+
+
 def look_anew(cloud: Cloud, before: set[str]) -> None:
     """Wait until each of the new operators has done something for its service, and all services are ready."""
     kubectl = cloud.kubectl
@@ -219,5 +245,8 @@ def look_anew(cloud: Cloud, before: set[str]) -> None:
     kubectl("delete", *(f"networkpolicy/{name}" for name in POLICIES))
     for name in POLICIES:
         kubectl("wait", "--for=create", f"networkpolicy/{name}", "--timeout=120s")
-    resources = "openstackcontrolplanes,keystoneapis,glances,placementapis,barbicans,galeras,rabbitmqs,memcacheds"
+    resources = (
+        "openstackcontrolplanes,keystoneapis,glances,placementapis,barbicans,nova,neutronapis,"
+        "ovndbclusters,ovnnorthds,ovncontrollers,galeras,rabbitmqs,memcacheds"
+    )
     kubectl("wait", resources, "--all", "--for=condition=Ready", "--timeout=120s")

@@ -44,8 +44,8 @@ def test_another_password_reaches_keystone_and_the_pods(cloud: Cloud, cupboard: 
     patch = json.dumps({"stringData": {"PlacementPassword": "another-of-the-users"}})
     cloud.kubectl("patch", "secret", "osp-secret", "--type=merge", f"--patch={patch}")
     eventually(lambda: generation() > before, "the pods are rolled")
-    cloud.ready("PlacementAPI", "placement", "placement")
     cloud.kubectl("rollout", "status", "deployment/placement", "--timeout=120s")
+    cloud.ready("PlacementAPI", "placement", "placement")
     assert cupboard in providers(cloud)
 
 

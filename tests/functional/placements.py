@@ -23,12 +23,15 @@ async def place(client: Client, namespace: str, name: str = "placement", **spec:
 
 
 @pytest.fixture
-async def keystone(client: Client, namespace: str, kubernetes: dict[str, Path]) -> AsyncIterator[Keystone]:
-    """The operator of Placement, whose needs are played."""
+async def keystone(
+    client: Client, namespace: str, kubernetes: dict[str, Path], request: pytest.FixtureRequest
+) -> AsyncIterator[Keystone]:
+    """The operator of Placement, whose needs are played; all is well with its pods if no other script is given."""
+    script = getattr(request, "param", Script())
     (case,) = CASES
     there = Place(client, namespace, case=case, environment=environment(kubernetes))
     await there.give(**case.passwords)
-    async with simulated(client, namespace, Script()), there.provided(), there.operated():
+    async with simulated(client, namespace, script), there.provided(), there.operated():
         assert there.keystone is not None
         yield there.keystone
 

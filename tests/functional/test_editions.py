@@ -2,16 +2,19 @@
 
 import base64
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from stackwright.adapters.identity import Keystone
 from stackwright.controllers.service import editions, references
-from stackwright.kube.builtin import Deployment, Secret
+from stackwright.controllers.service.failed_jobs import is_failing
+from stackwright.kube.builtin import Deployment, Job, Secret
 from stackwright.kube.client import Client
 from stackwright.services.placement.kinds import PlacementAPI
+from stackwright.simulator import Behaviour, Crash, Script, Selector
 from tests.functional.placements import keystone, place
-from tests.functional.watching import eventually, gone, is_ready
+from tests.functional.watching import eventually, gone, is_ready, some
 
 __all__ = ["keystone"]
 
@@ -21,12 +24,12 @@ OWN = "placement-config-data"
 KEY = "02-placement-override.conf"
 
 
-def mounted(deployment: Deployment) -> str:
-    (name,) = (name for name in references.list_secrets(references.pod_of(deployment.spec)) if name.startswith(OWN))
+def mounted(workload: Deployment | Job) -> str:
+    (name,) = (name for name in references.list_secrets(references.pod_of(workload.spec)) if name.startswith(OWN))
     return name
 
 
-def other_than(name: str) -> Callable[[Deployment], bool]:
+def other_than(name: str) -> Callable[[Any], bool]:
     return lambda seen: mounted(seen) != name
 
 
@@ -55,3 +58,27 @@ async def test_a_changed_configuration_is_an_edition_that_the_secret_follows(
     await gone(client, Secret, seen[0], namespace)
     there = await client.list(Secret, namespace, labels="app.kubernetes.io/component=api")
     assert {secret.metadata.name for secret in there} == set(seen[1:])
+
+
+SYNC = {"app.kubernetes.io/component": "db-sync"}
+
+
+@pytest.mark.parametrize(
+    "keystone",
+    [pytest.param(Script((Behaviour(Selector(labels=SYNC), fault=Crash()),)), id="the-job-fails")],
+    indirect=True,
+)
+async def test_a_job_that_fails_is_made_anew_with_what_the_user_corrected(
+    client: Client, namespace: str, keystone: Keystone
+) -> None:
+    """It would fail with the value of before for ten minutes: the pods that wait for it hold the Secret."""
+    await place(client, namespace, customServiceConfig="[placement]\nallocation_conflict_retry_count = 1\n")
+    selector = "app.kubernetes.io/component=db-sync"
+    (first,) = await some(client, Job, namespace, lambda found: any(map(is_failing, found)), labels=selector)
+    assert mounted(first) == OWN
+    corrected = "[placement]\nallocation_conflict_retry_count = 2\n"
+    await place(client, namespace, customServiceConfig=corrected)
+    (second,) = await some(
+        client, Job, namespace, lambda found: [mounted(job) != OWN for job in found] == [True], labels=selector
+    )
+    await eventually(client, Secret, mounted(second), namespace, has(corrected))

@@ -77,8 +77,8 @@ class CatalogEntry(Need):
     def _service(self, resource: Any, used: str) -> Child:
         """Return the entry and its user; `used` is the version of the Secret that the service is configured with.
 
-        A user of Keystone has one password. It is changed there when the service is given the new one, and not while
-        something holds the service up: its pods would be locked out.
+        A user of Keystone has one password. It is changed there when pods are ready that have the new one, and not
+        while something holds the service up: the pods of before would be locked out.
         """
         name, spec = resource.metadata.name, resource.spec
         service = KeystoneService(
@@ -96,22 +96,22 @@ class CatalogEntry(Need):
         return child(service, condition=self.registered)
 
     def complete(self, resource: Any, facts: Facts, sight: Sight) -> Resolved:
-        """Return the entry as the service is configured now, and the endpoints, once they are known.
-
-        They are resources, or values for the chart's Job.
-        """
+        """Return the endpoints, once they are known: as a resource, or as values for the chart's Job."""
         served = self.served_by(resource, sight) if self.served_by is not None else facts.endpoints
-        by_job = resource.spec.provisioning == "Job"
-        entry = () if by_job else (self._service(resource, _version(resource, sight)),)
         if not served:
-            return Resolved(ready=True, children=entry)
+            return Resolved(ready=True)
         urls = self._urls(served)
-        if by_job:
+        if resource.spec.provisioning == "Job":
             return Resolved(ready=True, values={"provision": {"identity": self._job(resource, facts, sight)}})
         name = resource.metadata.name
         spec = KeystoneEndpointSpec(serviceName=name, endpoints=urls, keystoneInstance=self.provided_by(resource))
         endpoint = KeystoneEndpoint(metadata=ObjectMeta(name=name), spec=spec)
-        return Resolved(ready=True, children=(*entry, child(endpoint, condition=self.listed)))
+        return Resolved(ready=True, children=(child(endpoint, condition=self.listed),))
+
+    def confirm(self, resource: Any, sight: Sight) -> Iterator[Child]:
+        """Yield the entry, with the password that pods are ready with."""
+        if resource.spec.provisioning != "Job":
+            yield self._service(resource, _version(resource, sight))
 
     def claims(self, resource: Any, sight: Sight) -> Iterator[Claim]:
         """Yield entry, endpoints and user, as resources and in Keystone."""

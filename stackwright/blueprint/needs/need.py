@@ -193,6 +193,10 @@ class Need(ABC):
         """Return what it asks for once all facts are known."""
         return Resolved(ready=True)
 
+    def confirm(self, resource: Any, sight: Sight) -> Iterable[Child]:
+        """Yield what it asks for, in place of what it did before, once pods are ready with what it came to."""
+        return ()
+
     def kept(self, resource: Any, sight: Sight) -> Iterable[Resource]:
         """Yield the existing objects that it keeps for the resource: no owner reference leads to them."""
         return ()

@@ -16,6 +16,7 @@ from stackwright.kube.controller import Context
 from stackwright.kube.errors import AlreadyExists, KubeError
 from stackwright.kube.resource import Resource, owner_reference
 from stackwright.kube.shapes.belonging import maker_of
+from stackwright.kube.shapes.child import Child
 
 LOG_LINES = 20
 # A node that does not answer holds no pass up.
@@ -84,6 +85,17 @@ async def disown(resource: CustomResource, kinds: Iterable[type[Resource]], cont
                 {"op": "remove", "path": path},
             ]
             await context.client.patch(kind, item.metadata.name, item.metadata.namespace, change)
+
+
+async def forget_marks(confirmed: Iterable[Child], resource: CustomResource, context: Context) -> None:
+    """Remove the annotations by which objects know what a service is configured with: nobody keeps them true now."""
+    for item in confirmed:
+        present = context.store(item.of).get(resource.key._replace(name=item.key.name))
+        marks = item.body["metadata"].get("annotations", {})
+        stale = {name: None for name in marks if present and name in present.metadata.annotations}
+        if present is not None and stale and labels.belongs(present, resource):
+            body = {"metadata": {"annotations": stale}}
+            await context.client.patch(item.of, present.metadata.name, present.metadata.namespace, body)
 
 
 async def retire(entry: Retirement, resource: CustomResource, context: Context) -> None:

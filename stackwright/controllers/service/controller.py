@@ -184,12 +184,7 @@ class ServiceController(Generic[C, F]):
 
     async def _pass(self, resource: C, look: Looker, context: Context) -> Result | None:
         if release.is_given(resource):
-            await release.settle(resource, context)
-            await act.disown(resource, (Secret, ConfigMap), context)
-            seen = await self._see(resource, look, context)
-            status, why = await preview.describe_given(self.service, resource, seen, self.environment, context)
-            finding = Finding("", "False", release.GIVEN, why, "Info")
-            await report(resource, (finding,), status, context, looked=False)
+            await self._leave(resource, look, context)
             return None
         seen = await self._see(resource, look, context)
         try:
@@ -257,6 +252,16 @@ class ServiceController(Generic[C, F]):
         if failure := outcome.failure(waiting=bool(delays)):
             raise failure
         return Result(after=min(delays)) if delays else None
+
+    async def _leave(self, resource: C, look: Looker, context: Context) -> None:
+        """Leave a service to whoever uses helm by hand, and say so."""
+        await release.settle(resource, context)
+        await act.disown(resource, (Secret, ConfigMap), context)
+        await act.forget_marks(needs.list_confirmed(self.service, resource, look), resource, context)
+        seen = await self._see(resource, look, context)
+        status, why = await preview.describe_given(self.service, resource, seen, self.environment, context)
+        finding = Finding("", "False", release.GIVEN, why, "Info")
+        await report(resource, (finding,), status, context, looked=False)
 
     async def _keep(
         self, resource: C, children: _Sorted, intent: Intent[F], context: Context, *, prune: bool

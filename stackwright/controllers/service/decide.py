@@ -124,8 +124,7 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
     completed = inputs.gather(need.complete(resource, facts, sight) for need in service.needs_of(resource))
     common = replace(
         common,
-        # What is completed takes the place of what was there to begin with.
-        children=tuple({item.object_key: item for item in (*common.children, *completed.children)}.values()),
+        children=_replaced(common.children, completed.children),
         waits=(*common.waits, *waits, *completed.waits),
         findings=(*common.findings, *completed.findings),
     )
@@ -172,13 +171,14 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
         }
     due = rings.due(service, resource, facts, seen.look, common.course, seen.now)
     chart_values, config = _configured(service, resource, seen, facts, chart_values)
+    confirmed = _confirmed(service, resource, seen, chart_values["components"])
     further = service.resources(resource, facts) if service.resources else ()
     exported = tuple(service.exports(resource, facts)) if service.exports else ()
     noted = {entry.noted: digest(dict(entry.content)) for entry in exported if entry.noted}
     return Intent(
         facts=facts,
         children=(
-            *common.children,
+            *_replaced(common.children, confirmed),
             *config,
             *(
                 volumes.claim(entry, resource, seen.look)
@@ -201,6 +201,23 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
     )
 
 
+def _confirmed(
+    service: Service[C, F], resource: C, seen: Seen, components: Mapping[str, JsonObject]
+) -> tuple[Child, ...]:
+    """Return what needs ask for when the service's APIs work with what is asked for now."""
+    interfaces = ((endpoint, each) for endpoint in service.endpoints_of(resource) for each in endpoint.interfaces)
+    serving = {endpoint.component(each) for endpoint, each in interfaces}
+    apis = {name: said for name, said in components.items() if name in serving}
+    if not editions.is_proven(apis, seen.workloads, seen.pods):
+        return ()
+    return needs.list_confirmed(service, resource, seen.look)
+
+
+def _replaced(children: Iterable[Child], later: Iterable[Child]) -> tuple[Child, ...]:
+    """Return children of which some are known better now than they were to begin with."""
+    return tuple({item.object_key: item for item in (*children, *later)}.values())
+
+
 def _configured(
     service: Service[C, F], resource: C, seen: Seen, facts: F, chart_values: JsonObject
 ) -> tuple[JsonObject, tuple[Child, ...]]:
@@ -214,14 +231,14 @@ def _configured(
         content[own] = present.data
     asked = chart_values.get("jobs", {})
     there = {name: seen.look(Job, names.job(facts.name, name, said["hash"])) for name, said in asked.items()}
-    jobs = editions.list_jobs(own, there)
+    jobs = editions.list_jobs(own, there, parts, present.data if present is not None and in_use else None)
     placed = editions.place(own, chart_values, parts, readers, jobs, in_use=in_use)
     wanted = tuple(editions.list_wanted(service, resource, placed, parts))
     condition = declared(resource, "ServiceConfigReady")
     written = (
         child(Secret(metadata=ObjectMeta(name=name), data=data), condition=condition) for name, data in content.items()
     )
-    return placed, (*written, *wanted, *editions.list_spare(seen.editions, wanted, readers))
+    return placed, (*written, *wanted, *editions.list_spare(seen.editions, wanted, readers, parts))
 
 
 def _image(service: Service[C, F], environment: Environment) -> str:

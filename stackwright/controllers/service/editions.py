@@ -4,11 +4,11 @@ Pods read their configuration when they start. If the Secret that they mount fol
 starts again while a bad value is on its way (its node is drained, its process dies) would fail like the new ones. So
 pods mount `<name>-config-data` as long as it has what they start with, and another configuration begins as an edition:
 an immutable Secret that is named for its content. `<name>-config-data` follows as soon as no pod reads anything else
-there; until then new jobs mount editions as well.
+there, and none can come that would; until then new jobs mount editions as well.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stackwright.api.base import CustomResource, JsonObject, ObjectMeta
@@ -17,7 +17,8 @@ from stackwright.blueprint.configuration import Configured
 from stackwright.blueprint.digests import digest
 from stackwright.blueprint.secret_values import encode
 from stackwright.blueprint.service import Service
-from stackwright.controllers.service import labels, references
+from stackwright.controllers.service import failed_jobs, labels, references
+from stackwright.controllers.service.pods import is_ready
 from stackwright.kube.builtin import Job, Plain, Pod, Secret
 from stackwright.kube.shapes.child import Child, child
 from stackwright.kube.shapes.states import state_of
@@ -30,11 +31,19 @@ _ENDED = ("Succeeded", "Failed")
 
 @dataclass(frozen=True)
 class Reader:
-    """What pods of a component read: those that are there, or those that a workload would create."""
+    """What pods of a component read: those that are there, or those that a workload would create.
+
+    While a workload is `rolling`, pods of its former template may still be created.
+    """
 
     component: str
     mounted: frozenset[str]
     hash: str
+    rolling: bool = False
+
+    def has(self, wanted: str) -> bool:
+        """Return whether it reads a configuration; a user's own chart need not say which one its pods have."""
+        return self.hash in ("", wanted)
 
 
 def find(service: Service[Any, Any], resource: CustomResource, there: Iterable[Secret]) -> tuple[Secret, ...]:
@@ -46,6 +55,9 @@ def find(service: Service[Any, Any], resource: CustomResource, there: Iterable[S
         if secret.immutable
         and secret.metadata.name.startswith(before)
         and labels.instance_of(secret, service.name) == resource.key
+        # Those of a resource that had the name before go with it.
+        and not secret.deleting
+        and (secret.metadata.controller is None or secret.metadata.controller.uid == resource.metadata.uid)
     )
 
 
@@ -56,7 +68,6 @@ def list_readers(workloads: Iterable[Plain], pods: Iterable[Pod]) -> tuple[Reade
     out counts until its workload has rolled: before that, one like it takes its place.
     """
     workloads = tuple(workloads)
-    templates = ((workload.metadata.labels, workload.spec["template"]) for workload in workloads)
     rolled = {_component_of(workload) for workload in workloads if state_of(workload).status == "True"}
     running = (
         pod
@@ -64,36 +75,79 @@ def list_readers(workloads: Iterable[Plain], pods: Iterable[Pod]) -> tuple[Reade
         if pod.status.get("phase") not in _ENDED and not (pod.deleting and _component_of(pod) in rolled)
     )
     return (
-        *(_reader(marks, labels.annotations_of(template), template["spec"]) for marks, template in templates),
-        *(_reader(pod.metadata.labels, pod.metadata.annotations, pod.spec) for pod in running),
+        *(_template_of(workload, rolling=_component_of(workload) not in rolled) for workload in workloads),
+        *(_reader(_component_of(pod), pod.metadata.annotations, pod.spec) for pod in running),
     )
+
+
+def _template_of(workload: Plain, *, rolling: bool) -> Reader:
+    template = workload.spec["template"]
+    read = _reader(_component_of(workload), labels.annotations_of(template), template["spec"])
+    return replace(read, rolling=rolling)
 
 
 def _component_of(resource: Plain) -> str:
     return resource.metadata.labels.get(labels.COMPONENT, "")
 
 
-def _reader(marks: Mapping[str, str], annotations: Mapping[str, str], pod: JsonObject) -> Reader:
+def _reader(component: str, annotations: Mapping[str, str], pod: JsonObject) -> Reader:
     mounted = frozenset(references.list_secrets(pod))
-    return Reader(marks.get(labels.COMPONENT, ""), mounted, annotations.get(labels.CONFIG_HASH, ""))
+    return Reader(component, mounted, annotations.get(labels.CONFIG_HASH, ""))
 
 
-def list_jobs(secret: str, jobs: Mapping[str, Job | None]) -> dict[str, str]:
-    """Return what the jobs that are there mount of a configuration: its Secret, or an edition."""
+def list_jobs(
+    secret: str, jobs: Mapping[str, Job | None], parts: Mapping[str, Configured], kept: Mapping[str, str] | None
+) -> dict[str, str]:
+    """Return what the jobs that are there mount of a configuration: its Secret, or an edition.
+
+    `kept` is what the Secret has, where it stays as it is. A job is not left to fail again and again because of what it
+    reads: one that fails, and has something else than is asked for now, counts as not there.
+    """
     found: dict[str, str] = {}
     for name, job in jobs.items():
-        mounted = references.list_secrets(references.pod_of(job.spec)) if job is not None else ()
+        if job is None:
+            continue
+        mounted = references.list_secrets(references.pod_of(job.spec))
         own = sorted(entry for entry in mounted if entry == secret or entry.startswith(f"{secret}-"))
-        found |= {name: own[0]} if own else {}
+        if own and (not failed_jobs.is_failing(job) or _has_wanted(own[0], secret, name, parts, kept)):
+            found[name] = own[0]
     return found
 
 
+def _has_wanted(
+    mounted: str, secret: str, job: str, parts: Mapping[str, Configured], kept: Mapping[str, str] | None
+) -> bool:
+    if mounted != secret:
+        return mounted == _name_for_job(secret, job, parts)
+    wanted = encode(dict(parts[job].data))
+    return kept is None or all(kept.get(file) == text for file, text in wanted.items())
+
+
 def is_in_use(secret: str, components: Mapping[str, JsonObject], readers: Iterable[Reader]) -> bool:
-    """Return whether pods read something in a Secret that is not what is asked for now."""
+    """Return whether pods read something in a Secret that is not what is asked for now, or may have to.
+
+    A workload that is on its way from the Secret to an edition creates pods of before again if these go.
+    """
     return any(
-        secret in reader.mounted and reader.hash != components[reader.component].get("hash", "")
+        (reader.rolling and secret not in reader.mounted)
+        or (secret in reader.mounted and not reader.has(components[reader.component].get("hash", "")))
         for reader in readers
-        if reader.component in components
+        if components.get(reader.component, {}).get("config") == secret
+    )
+
+
+def is_proven(components: Mapping[str, JsonObject], workloads: Iterable[Plain], pods: Iterable[Pod]) -> bool:
+    """Return whether all that runs has a pod that is ready with what is asked for now."""
+    ready = [
+        _reader(_component_of(pod), pod.metadata.annotations, pod.spec)
+        for pod in pods
+        if not pod.deleting and is_ready(pod)
+    ]
+    running = {_component_of(workload) for workload in workloads if workload.spec.get("replicas", 1) > 0}
+    return all(
+        any(reader.component == name and reader.has(said.get("hash", "")) for reader in ready)
+        for name, said in components.items()
+        if name in running
     )
 
 
@@ -112,12 +166,13 @@ def place(
     A job does not: it prepares what the new pods need. `jobs` are the Secrets that the jobs that are there mount.
     """
     readers = tuple(readers)
-    read = {(reader.component, reader.hash) for reader in readers if secret in reader.mounted}
+    read = [reader for reader in readers if secret in reader.mounted]
     running = {reader.component for reader in readers}
     components, tasks = dict(values["components"]), dict(values.get("jobs", {}))
     for name, said in components.items():
         # What runs with this configuration goes on: nothing is restarted for a name.
-        stays = (name, said.get("hash")) in read or (name not in running and not in_use)
+        stays = any(reader.component == name and reader.has(said.get("hash", "")) for reader in read)
+        stays = stays or (name not in running and not in_use)
         if said.get("config") == secret and not stays:
             components[name] = {**said, "config": _name(secret, name, said["hash"])}
     for name, said in tasks.items():
@@ -156,15 +211,18 @@ def list_wanted(
         yield _edition(edition, marks, encode(dict(parts[name].data)))
 
 
-def list_spare(there: Iterable[Secret], wanted: Iterable[Child], readers: Iterable[Reader]) -> Iterator[Child]:
-    """Yield the editions of before that stay: those that pods mount, and the newest of each part."""
+def list_spare(
+    there: Iterable[Secret], wanted: Iterable[Child], readers: Iterable[Reader], parts: Container[str]
+) -> Iterator[Child]:
+    """Yield the editions of before that stay: those that pods mount, and the newest of each part that there is."""
     mounted = {name for reader in readers for name in reader.mounted}
     now = {item.key.name for item in wanted}
     left: dict[str, int] = {}
     for secret in sorted(there, key=_age, reverse=True):
         part = secret.metadata.labels.get(labels.COMPONENT, "")
         left[part] = left.get(part, SPARE) - 1
-        if secret.metadata.name not in now and (left[part] >= 0 or secret.metadata.name in mounted):
+        spare = left[part] >= 0 and part in parts
+        if secret.metadata.name not in now and (spare or secret.metadata.name in mounted):
             yield _edition(secret.metadata.name, secret.metadata.labels, secret.data)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from stackwright.controllers.service.pods import is_ready
 from stackwright.kube import clock, conditions
 from stackwright.kube.builtin import DaemonSet, Event, Job, Plain, Pod, StatefulSet
 from stackwright.kube.client import Client
@@ -40,7 +41,7 @@ def lacks_pods(workload: Resource, pods: Iterable[Pod]) -> bool:
     match workload:
         case StatefulSet(spec=spec, status=status):
             seen = status.get("observedGeneration", 0) >= workload.metadata.generation
-            return seen and len(own) < spec.get("replicas", 1) and all(map(_is_ready, own))
+            return seen and len(own) < spec.get("replicas", 1) and all(map(is_ready, own))
         case DaemonSet(status=status):
             # Of a node it has a pod at once, whatever becomes of those of other nodes.
             seen = status.get("observedGeneration", 0) >= workload.metadata.generation
@@ -105,8 +106,3 @@ def told_since(own: Iterable[Pod], trouble: Condition | None, now: datetime) -> 
 def _own(workload: Resource, pods: Iterable[Pod]) -> list[Pod]:
     uid = workload.metadata.uid
     return [pod for pod in pods if any(owner.uid == uid for owner in pod.metadata.ownerReferences)]
-
-
-def _is_ready(pod: Pod) -> bool:
-    stated = pod.status.get("conditions") or ()
-    return any(entry.get("type") == "Ready" and entry.get("status") == "True" for entry in stated)

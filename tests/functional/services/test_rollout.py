@@ -8,12 +8,16 @@ from typing import Any
 
 import pytest
 
+from stackwright.adapters.identity import Credentials
+from stackwright.api.keystone import KeystoneService
 from stackwright.controllers.service import references
 from stackwright.kube.builtin import Deployment, Job, Pod, Secret, StatefulSet
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import find
 from stackwright.simulator import Behaviour, Script, Selector
 from stackwright.simulator.annotations import PREFIX
+from tests.functional.cloud import decoded
+from tests.functional.services.case import SECRET
 from tests.functional.services.place import Place
 from tests.functional.services.rows import rows
 from tests.functional.watching import eventually, is_ready, some
@@ -92,12 +96,33 @@ async def assert_old_pod_serves(place: Place, deployment: str, component: str, s
     message = await stuck(place)
     assert f"Deployment {deployment} serves with 1 of 1 pods, and a new one is not ready yet" in message
     assert "0 of 1" not in message
+    if case.listed:
+        await assert_user_keeps_password(place, f"of-{deployment}")
     await assert_ready(place, owned)
     assert await read_by(place, owned) == read
 
     # It goes on by itself once the cause is gone.
     await annotate(client, Deployment, deployment, namespace, **dict.fromkeys(crash))
     await place.up()
+    if case.listed:
+        await assert_lets_in(place, f"of-{deployment}")
+
+
+async def assert_user_keeps_password(place: Place, another: str) -> None:
+    """Change the service's password; see that Keystone does not, because the old pod logs in with that of before."""
+    case, key = place.case, place.case.resource.spec.passwordSelectors.service
+    secret = await place.client.get(Secret, case.spec.get("secret", SECRET), place.namespace)
+    before = decoded(secret)[key]
+    await place.give(**{**case.passwords, key: another})
+    words = f"it is set in Keystone once {case.kind.kind.name} {case.name} is configured with it"
+    await place.says(KeystoneService, "KeystoneServiceOSUserReady", words)
+    await assert_lets_in(place, before)
+
+
+async def assert_lets_in(place: Place, password: str) -> None:
+    keystone, user = place.keystone, place.case.resource.spec.serviceUser
+    assert keystone is not None
+    assert await keystone.login(Credentials(user, password, "service")) is not None
 
 
 async def assert_change_is_tried(place: Place, name: str, snippet: str) -> None:

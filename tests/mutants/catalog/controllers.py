@@ -241,10 +241,24 @@ MUTANTS = (
         ("tests/unit/controllers/test_service_decide.py",),
     ),
     Mutant(
+        "the password of a service is changed in Keystone though its rollout is stuck",
+        "stackwright/controllers/service/decide.py",
+        "    if not editions.is_proven(apis, seen.workloads, seen.pods):\n        return ()\n",
+        "",
+        ("tests/functional/services/test_rollout.py",),
+    ),
+    Mutant(
+        "the configuration of before is given up when its last pod ends in a rollout that is stuck",
+        "stackwright/controllers/service/editions.py",
+        "(reader.rolling and secret not in reader.mounted)\n        or ",
+        "",
+        ("tests/unit/controllers/test_service_editions.py",),
+    ),
+    Mutant(
         "an edition that pods mount goes",
         "stackwright/controllers/service/editions.py",
-        "(left[part] >= 0 or secret.metadata.name in mounted)",
-        "left[part] >= 0",
+        "(spare or secret.metadata.name in mounted)",
+        "spare",
         ("tests/unit/controllers/test_service_editions.py",),
     ),
     Mutant(

@@ -8,8 +8,10 @@ import pytest
 
 from stackwright.api.base import ObjectMeta
 from stackwright.blueprint.configuration import Configured
+from stackwright.blueprint.digests import digest
 from stackwright.controllers.service import editions
 from stackwright.kube.builtin import Job, Pod, Secret, StatefulSet
+from stackwright.kube.resource import OwnerReference
 from stackwright.services.mariadb.kinds import Galera
 from stackwright.services.mariadb.service import SERVICE as MARIADB
 
@@ -42,10 +44,19 @@ def workload(secret: str, read: str, *, rolled: bool = False) -> StatefulSet:
     return StatefulSet(metadata=ObjectMeta(name="db", labels=marks()), spec={"template": template}, status=status)
 
 
+def scaled(item: StatefulSet, replicas: int) -> StatefulSet:
+    return msgspec.structs.replace(item, spec={**item.spec, "replicas": replicas})
+
+
 def pod(secret: str, read: str, phase: str = "Running", component: str = "server", deleted: str = "") -> Pod:
     read_as = {"openstack.org/config-hash": read}
     metadata = ObjectMeta(name="db-0", labels=marks(component), annotations=read_as, deletionTimestamp=deleted)
     return Pod(metadata=metadata, spec=mounting(secret), status={"phase": phase})
+
+
+def ready(item: Pod) -> Pod:
+    """Return the pod as one that serves."""
+    return msgspec.structs.replace(item, status={**item.status, "conditions": [{"type": "Ready", "status": "True"}]})
 
 
 def edition(name: str, minute: int = 0, *, immutable: bool = True, **labelled: str) -> Secret:
@@ -81,15 +92,19 @@ STAYS = f"{OWN}-sync"
         pytest.param((workload(OWN, "one"), pod(OWN, "one")), NEW, STAYS, id="the-first-change"),
         pytest.param((workload(OWN, "one"),), NEW, STAYS, id="its-pod-was-deleted"),
         pytest.param((workload(NEW, "two"), pod(OWN, "one"), pod(NEW, "two")), NEW, STAYS, id="it-rolls-or-is-stuck"),
-        pytest.param((workload(NEW, "two"), pod(OWN, "one", "Failed")), NEW, FOLLOWS, id="one-was-evicted"),
+        # Its ReplicaSet, or StatefulSet, makes it again from the template of before.
+        pytest.param((workload(NEW, "two"), pod(OWN, "one", "Failed")), NEW, STAYS, id="one-was-evicted"),
+        pytest.param((workload(NEW, "two"), pod(NEW, "two")), NEW, STAYS, id="the-last-one-is-gone-while-it-is-stuck"),
         pytest.param((workload(NEW, "two"), pod(OWN, "one", deleted=NOW)), NEW, STAYS, id="one-is-drained"),
         pytest.param(
             (workload(NEW, "two", rolled=True), pod(OWN, "one", deleted=NOW)), NEW, FOLLOWS, id="the-last-one-goes"
         ),
-        pytest.param((workload(NEW, "two"), pod(NEW, "two")), NEW, FOLLOWS, id="it-has-rolled"),
+        pytest.param((workload(NEW, "two", rolled=True), pod(NEW, "two")), NEW, FOLLOWS, id="it-has-rolled"),
         # Taken back: the pods that are there go on, and are not replaced by others with the same content.
-        pytest.param((workload(f"{OWN}-server-bad", "bad"), pod(OWN, "two")), OWN, FOLLOWS, id="taken-back"),
-        pytest.param((workload(f"{OWN}-server-one", "one"),), NEW, FOLLOWS, id="a-later-change"),
+        pytest.param((workload(f"{OWN}-server-bad", "bad"), pod(OWN, "two")), OWN, STAYS, id="taken-back"),
+        pytest.param((workload(f"{OWN}-server-one", "one", rolled=True),), NEW, FOLLOWS, id="a-later-change"),
+        # A user's own chart: nobody knows what its pods have, and they follow the Secret.
+        pytest.param((workload(OWN, ""), pod(OWN, "")), OWN, FOLLOWS, id="pods-that-do-not-say-what-they-read"),
         pytest.param(
             (workload(OWN, "two"), pod(OWN, "old", component="former")), OWN, FOLLOWS, id="a-former-component"
         ),
@@ -106,7 +121,28 @@ def test_a_job_that_is_there_stays_as_it_is(mounted: str) -> None:
     assert {place(item, jobs={"sync": mounted})[1] for item in there} == {mounted.rpartition("-")[0]}
     spec = {"template": {"spec": mounting(mounted)}}
     jobs = {"sync": Job(metadata=ObjectMeta(name="db-sync"), spec=spec), "manage": None}
-    assert editions.list_jobs(OWN, jobs) == {"sync": mounted}
+    assert editions.list_jobs(OWN, jobs, PARTS, {}) == {"sync": mounted}
+
+
+@pytest.mark.parametrize(
+    ("mounted", "kept", "stays"),
+    [
+        pytest.param(OWN, {"sync.json": "b2xk"}, False, id="the-secret-has-what-was-asked-for-before"),
+        pytest.param(OWN, {"sync.json": "e30="}, True, id="the-secret-has-what-is-asked-for"),
+        pytest.param(OWN, None, True, id="the-secret-follows"),
+        pytest.param(f"{OWN}-sync-old", None, False, id="an-edition-of-before"),
+        pytest.param(f"{OWN}-sync-{digest({'sync.json': '{}'})}", None, True, id="the-edition-that-is-asked-for"),
+    ],
+)
+@pytest.mark.parametrize(
+    "status", [{"failed": 1}, {"conditions": [{"type": "Failed", "status": "True"}]}], ids=["tried-again", "failed"]
+)
+def test_a_job_that_fails_with_what_was_asked_for_before_is_made_anew(
+    mounted: str, kept: dict[str, str] | None, stays: bool, status: dict[str, Any]
+) -> None:
+    spec = {"template": {"spec": mounting(mounted)}}
+    jobs = {"sync": Job(metadata=ObjectMeta(name="db-sync"), spec=spec, status=status)}
+    assert editions.list_jobs(OWN, jobs, PARTS, kept) == ({"sync": mounted} if stays else {})
 
 
 @pytest.mark.parametrize("jobs", [{}, {"sync": f"{OWN}-sync-old"}], ids=["a-new-job", "one-of-before"])
@@ -121,6 +157,15 @@ def test_editions_have_what_their_part_reads(jobs: dict[str, str]) -> None:
     assert all(body["immutable"] for body in found.values())
 
 
+def _owned(secret: Secret, uid: str) -> ObjectMeta:
+    owner = OwnerReference(apiVersion="v1", kind="Galera", name="db", uid=uid, controller=True)
+    return msgspec.structs.replace(secret.metadata, ownerReferences=(owner,))
+
+
+def _going(secret: Secret) -> ObjectMeta:
+    return msgspec.structs.replace(secret.metadata, deletionTimestamp=NOW)
+
+
 def test_only_a_resources_own_editions_are_found() -> None:
     own = edition(f"{OWN}-server-one")
     others = (
@@ -129,6 +174,7 @@ def test_only_a_resources_own_editions_are_found() -> None:
         edition(f"{OWN}-server-three", instance="other"),
         edition(f"{OWN}-server-four", service="rabbitmq"),
         edition("mine"),
+        *(msgspec.structs.replace(own, metadata=of_former) for of_former in (_owned(own, "former"), _going(own))),
     )
     assert editions.find(MARIADB, GALERA, (own, *others)) == (own,)
 
@@ -136,14 +182,36 @@ def test_only_a_resources_own_editions_are_found() -> None:
 def test_what_pods_mount_and_the_newest_of_each_part_stay() -> None:
     there = [edition(f"{OWN}-server-{number}", number) for number in range(6)]
     there.append(edition(f"{OWN}-sync-0", component="sync"))
+    # One of a component that the user has removed.
+    there.append(edition(f"{OWN}-former-0", component="former"))
     readers = editions.list_readers((workload(f"{OWN}-server-1", "one"),), (pod(f"{OWN}-server-0", "zero"),))
-    found = [item.key.name for item in editions.list_spare(there, (), readers)]
+    found = [item.key.name for item in editions.list_spare(there, (), readers, PARTS)]
     assert set(found) == {f"{OWN}-sync-0", *(f"{OWN}-server-{number}" for number in (0, 1, 3, 4, 5))}
 
 
 def test_an_edition_that_stays_is_not_written_again() -> None:
     """It is asked for as it was when it was new, so that its mark still holds."""
     secret = edition(f"{OWN}-server-0")
-    (kept,) = editions.list_spare((secret,), (), ())
+    (kept,) = editions.list_spare((secret,), (), (), PARTS)
     assert kept.body["data"] == secret.data
     assert kept.body["metadata"] == {"name": secret.metadata.name, "labels": marks()}
+
+
+@pytest.mark.parametrize(
+    ("there", "proven"),
+    [
+        pytest.param((), True, id="nothing-runs-that-could-be-locked-out"),
+        pytest.param((workload(OWN, "one"), ready(pod(OWN, "one"))), False, id="pods-have-what-was-before"),
+        pytest.param((workload(NEW, "two"), ready(pod(OWN, "one")), pod(NEW, "two")), False, id="the-new-is-not-ready"),
+        pytest.param((workload(NEW, "two"), ready(pod(OWN, "one")), ready(pod(NEW, "two"))), True, id="one-is-enough"),
+        pytest.param((workload(NEW, "two"), ready(pod(NEW, "two", deleted=NOW))), False, id="the-new-one-goes"),
+        pytest.param((workload(NEW, "two"), ready(pod(NEW, "two", component="x"))), False, id="another-component-has"),
+        pytest.param((scaled(workload(NEW, "two"), 0),), True, id="no-pods-are-asked-for"),
+    ],
+)
+def test_a_configuration_is_proven_by_a_pod_that_is_ready_with_it(
+    there: tuple[StatefulSet | Pod, ...], proven: bool
+) -> None:
+    workloads = [item for item in there if isinstance(item, StatefulSet)]
+    pods = [item for item in there if isinstance(item, Pod)]
+    assert editions.is_proven(VALUES["components"], workloads, pods) == proven
