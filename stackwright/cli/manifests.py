@@ -1,6 +1,7 @@
 """Manifests in files, as a person writes them: read strictly, with sentences that name the file and the field."""
 
 import copy
+import difflib
 import re
 import sys
 from collections.abc import Iterable
@@ -14,7 +15,7 @@ import yaml
 from stackwright import services
 from stackwright.kube import builtin
 from stackwright.kube.crd import generate
-from stackwright.kube.resource import CustomResource, JsonObject, Resource
+from stackwright.kube.resource import CustomResource, JsonObject, Kind, Resource
 
 # What of Kubernetes' own a person may put beside a resource of ours.
 _BUILTIN: tuple[type[Resource], ...] = (builtin.Secret, builtin.ConfigMap, builtin.Service)
@@ -74,6 +75,7 @@ def _resource(document: Any, label: str) -> Resource | None:
         raise BadManifest(f"{label}: {document['kind']} has no apiVersion.")
     kind = types.get((document["apiVersion"], document["kind"]))
     if kind is None:
+        _refuse_misspelt(document, [known.kind for known in services.kinds()], label)
         return None
     name = (document.get("metadata") or {}).get("name", "")
     place = f"{label}: {document['kind']} {name}"
@@ -85,6 +87,19 @@ def _resource(document: Any, label: str) -> Resource | None:
     if problems:
         raise BadManifest(*(f"{place}: {problem}" for problem in problems))
     return msgspec.convert(document, kind)
+
+
+def _refuse_misspelt(document: JsonObject, ours: Iterable[Kind], label: str) -> None:
+    """Refuse a kind that none of our groups has: a server would refuse it, too."""
+    version, name = str(document["apiVersion"]), str(document["kind"])
+    known = {kind.name: kind.api_version for kind in ours if kind.group == version.partition("/")[0]}
+    if not known:
+        return
+    if name in known:
+        raise BadManifest(f"{label}: {name} has the apiVersion {known[name]}, and not {version}.")
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"; did you mean {close[0]}?" if close else f"; there are {', '.join(sorted(known))}."
+    raise BadManifest(f"{label}: there is no kind {name} in {version}{hint}")
 
 
 def _unknown(document: JsonObject, kind: type[CustomResource]) -> Iterable[str]:

@@ -169,7 +169,7 @@ def _ended(pod: Pod, snapshot: Snapshot) -> Reason | None:
         message += pod_troubles.last_words(ended)
         if code in _KILLED and (told := next(iter(snapshot.about(pod, "Unhealthy")), None)) is not None:
             message += f", after: {told.note.strip()}"
-        to_do = "Its log says why; it is restarted automatically."
+        to_do = "Its log says why. It is restarted automatically; if it names a value, correct that in the resource."
         if why == "OOMKilled":
             to_do = "It exceeded its memory limit; give it more in the resource (resources.limits.memory)."
         elif pod.status.get("phase") == "Failed" or pod.spec.get("restartPolicy") == "Never":

@@ -21,7 +21,8 @@ def planes(cloud: ImaginedCloud, state: ClusterState) -> Iterable[CheckResult]:
     """Yield what keeps a namespace from having this control plane: it can have one."""
     there = {item.metadata.name for item in state.planes}
     wanted = {plane.metadata.name for plane in cloud.planes}
-    if others := sorted(there - wanted if cloud.given else ()):
+    # A file of other resources, such as nodes, is for the control plane that is there.
+    if others := sorted(there - wanted if cloud.given and wanted else ()):
         message = (
             f"Namespace {cloud.namespace} has OpenStackControlPlane {others[0]} already, and can have one; "
             "change that one, or use another namespace."

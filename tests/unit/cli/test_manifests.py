@@ -35,6 +35,16 @@ def test_what_we_know_is_read_and_the_rest_passed_over() -> None:
     [
         pytest.param("a: [b", "x.yaml is not YAML (line 1)", id="no-yaml"),
         pytest.param("{kind: Foo}", "x.yaml: Foo has no apiVersion", id="no-version"),
+        pytest.param(
+            "{apiVersion: glance.openstack.org/v1beta1, kind: Glnace}",
+            "x.yaml: there is no kind Glnace in glance.openstack.org/v1beta1; did you mean Glance?",
+            id="a-misspelt-kind",
+        ),
+        pytest.param(
+            "{apiVersion: glance.openstack.org/v1, kind: Glance}",
+            "x.yaml: Glance has the apiVersion glance.openstack.org/v1beta1, and not glance.openstack.org/v1",
+            id="another-version",
+        ),
         pytest.param("just words", "x.yaml has a document without a kind", id="no-object"),
         pytest.param(KEYSTONE.replace("{name: keystone}", "{}"), "has no metadata.name", id="no-name"),
         pytest.param(

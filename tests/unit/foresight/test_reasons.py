@@ -145,7 +145,7 @@ def test_the_reason_of_a_pod(
             ),
             True,
             "container api ended with code 3, 3 times so far",
-            "it is restarted automatically",
+            "It is restarted automatically",
             id="again-and-again",
         ),
         pytest.param(

@@ -150,6 +150,8 @@ def test_another_control_plane_in_the_namespace_is_a_problem() -> None:
     (found,) = names.planes(wanted, state(resources=(other,)))
     assert "has OpenStackControlPlane another already" in found.message
     assert list(names.planes(wanted, state(resources=(mine,)))) == []
+    # A file of nodes, or of one user of a broker, is for the control plane that is there.
+    assert list(names.planes(cloud(given=(keystone(),)), state(resources=(other,)))) == []
 
 
 def test_names_that_are_too_long() -> None:
