@@ -190,6 +190,8 @@ async def test_two_runs_never_touch_one_node_at_once(client: Client, namespace: 
         spec = {"playbookContents": "- hosts: all\n", "inventory": "all: {}\n", "nodes": [{"name": "one"}]}
         for name in ("mine-1", "mine-2"):
             await here.put(OpenStackAnsibleEE, name, spec=spec)
+        # One waits for the other from the moment on at which that has the node, which is before it has a Job.
+        await some(client, Job, namespace, bool)
         waiting = await some(
             client,
             OpenStackAnsibleEE,
