@@ -1,9 +1,9 @@
 """An operator for each service: with its own rights, started and stopped by the umbrella, never two for one kind."""
 
+import asyncio
+import contextlib
 import dataclasses
 from pathlib import Path
-
-import pytest
 
 from stackwright import services
 from stackwright.api.sections import Section
@@ -151,32 +151,34 @@ async def test_another_mode_than_the_installed_one_is_told_and_heals(
         await eventually(client, Memcached, "memcached", namespace, bool)
 
 
-@pytest.mark.parametrize("section", services.sections(), ids=lambda section: section.name)
-async def test_an_operator_of_one_service_works_with_the_rights_of_that_service_alone(
-    client: Client,
-    connection: Connection,
-    namespace: str,
-    operation: Operation,
-    helm: Helm,
-    tmp_path: Path,
-    section: Section,
+async def test_operators_of_single_services_work_with_the_rights_of_these_alone(
+    client: Client, connection: Connection, namespace: str, operation: Operation, helm: Helm, tmp_path: Path
 ) -> None:
+    """All at once: to install the chart for each of them would take most of the time."""
     await deploy(client, helm, namespace, "perService")
     umbrella = await core(client, namespace, operation, tmp_path)
+    words = sorted({team_of_kind(section.parts[0].kind) for section in services.sections()})
+    async with contextlib.AsyncExitStack() as stack:
+        await stack.enter_async_context(operating(as_operator(connection, namespace, "core"), umbrella))
+        for word in words:
+            alone = dataclasses.replace(operation, services=(word,))
+            await stack.enter_async_context(operating(as_operator(connection, namespace, word), alone))
+        sections: JsonObject = {section.name: {} for section in services.sections()}
+        await ask(client, namespace, {"operatorMode": "perService", **sections})
+        async with asyncio.TaskGroup() as group:
+            for section in services.sections():
+                group.create_task(worked(client, namespace, section))
+
+
+async def worked(client: Client, namespace: str, section: Section) -> None:
+    """Wait until an operator has done all for a section that needs no other service; it may not be forbidden any."""
     part = section.parts[0]
-    word = team_of_kind(part.kind)
-    alone = dataclasses.replace(operation, services=(word,))
-    async with (
-        operating(as_operator(connection, namespace, "core"), umbrella),
-        operating(as_operator(connection, namespace, word), alone),
-    ):
-        await ask(client, namespace, {"operatorMode": "perService", section.name: {}})
-        # It begins when all that it may see is in its caches. What needs no other service is deployed.
-        wanted = "CreateServiceReady" if section.infrastructure else ""
+    # It begins when all that it may see is in its caches. What needs no other service is deployed.
+    wanted = "CreateServiceReady" if section.infrastructure else ""
 
-        def worked(seen: CustomResource) -> bool:
-            said = seen.status.conditions
-            assert "Forbidden" not in {condition.reason for condition in said}, said
-            return is_true(said, wanted) if wanted in part.kind.conditions else bool(said)
+    def has_worked(seen: CustomResource) -> bool:
+        said = seen.status.conditions
+        assert "Forbidden" not in {condition.reason for condition in said}, (seen.key, said)
+        return is_true(said, wanted) if wanted in part.kind.conditions else bool(said)
 
-        await eventually(client, part.kind, part.name_of(part.usual_keys[0]), namespace, worked)
+    await eventually(client, part.kind, part.name_of(part.usual_keys[0]), namespace, has_worked)
