@@ -190,7 +190,9 @@ class Benchmark:
                 async with apis(here.answers) as url:
                     await here.control_plane(keystone.url, url)
                     await here.cell()
-                    here.up(*(f"node-{one:04}" for one in range(COMPUTES)))
+                    hosts = [f"node-{one:04}" for one in range(COMPUTES)]
+                    here.up(*hosts)
+                    await here.maps(*hosts)
                     await self.ask(namespace, COMPUTES, **{CELL: "nova-cell1"})
                     await self.all_ready(NovaExternalCompute, namespace, COMPUTES)
                     before = await self._runs_applied(namespace)
