@@ -15,7 +15,7 @@ import yaml
 from stackwright import services
 from stackwright.kube import builtin
 from stackwright.kube.crd import generate
-from stackwright.kube.resource import CustomResource, JsonObject, Kind, Resource
+from stackwright.kube.resource import CustomResource, JsonObject, Resource
 
 # What of Kubernetes' own a person may put beside a resource of ours.
 _BUILTIN: tuple[type[Resource], ...] = (builtin.Secret, builtin.ConfigMap, builtin.Service)
@@ -75,7 +75,7 @@ def _resource(document: Any, label: str) -> Resource | None:
         raise BadManifest(f"{label}: {document['kind']} has no apiVersion.")
     kind = types.get((document["apiVersion"], document["kind"]))
     if kind is None:
-        _refuse_misspelt(document, [known.kind for known in services.kinds()], label)
+        _refuse_misspelt(document, label)
         return None
     name = (document.get("metadata") or {}).get("name", "")
     place = f"{label}: {document['kind']} {name}"
@@ -89,10 +89,11 @@ def _resource(document: Any, label: str) -> Resource | None:
     return msgspec.convert(document, kind)
 
 
-def _refuse_misspelt(document: JsonObject, ours: Iterable[Kind], label: str) -> None:
+def _refuse_misspelt(document: JsonObject, label: str) -> None:
     """Refuse a kind that none of our groups has: a server would refuse it, too."""
     version, name = str(document["apiVersion"]), str(document["kind"])
-    known = {kind.name: kind.api_version for kind in ours if kind.group == version.partition("/")[0]}
+    group = version.partition("/")[0]
+    known = {each.kind.name: each.kind.api_version for each in services.kinds() if each.kind.group == group}
     if not known:
         return
     if name in known:

@@ -8,6 +8,7 @@ import msgspec
 
 from stackwright import services
 from stackwright.api.base import CustomResource
+from stackwright.controllers.service.pods import is_ready
 from stackwright.foresight import dependencies, reasons, tree
 from stackwright.foresight.objects import resource_name_of
 from stackwright.foresight.reasons import Reason
@@ -222,7 +223,4 @@ def _of_job(pods: list[Pod], *, failed: bool) -> list[Pod]:
 
 
 def _is_well(pod: Pod) -> bool:
-    if pod.status.get("phase") == "Succeeded":
-        return True
-    stated = pod.status.get("conditions") or ()
-    return not pod.deleting and any(one.get("type") == "Ready" and one.get("status") == "True" for one in stated)
+    return pod.status.get("phase") == "Succeeded" or (not pod.deleting and is_ready(pod))
