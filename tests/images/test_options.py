@@ -135,6 +135,25 @@ def test_a_default_that_cannot_be_substituted_is_not_refused(openstack: Built) -
     assert answer.output.count("is not of type String") == 2, answer.output
 
 
+# The size that a file may have ends this process's words in the middle, as a kill would.
+KILLED = """
+import resource
+TERMINATION_LOG = Path("/tmp/termination-log")
+TERMINATION_LOG.write_text("")
+tell("A value that is longer cannot be read")
+tell("A value cannot be read")
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+tell("A value cannot be read")
+"""
+
+
+def test_a_process_that_is_killed_takes_no_other_process_s_words_away(openstack: Built) -> None:
+    (openstack.root / "tmp/killed.py").write_text(serving.daemon("keystone", KILLED).content)
+    answer = openstack.run("python3 -W ignore /tmp/killed.py")
+    assert answer.code == 0, answer.output
+    assert (openstack.root / "tmp/termination-log").read_text() == "A value cannot be read"
+
+
 # What a process loads only when a request needs it, by what it must say of it.
 UNLOADABLE = [
     pytest.param(

@@ -7,6 +7,7 @@ This text runs in the service's own Python, of our image or of somebody's own. W
 import contextlib
 import gc
 import importlib
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -24,11 +25,19 @@ REFUSED = (cfg.ConfigFileValueError, cfg.ConfigSourceValueError, cfg.TemplateSub
 
 
 def tell(sentence: str) -> None:
-    """Leave a sentence where it is found when this container ends, and in the log."""
+    """Leave a sentence where it is found when this container ends, and in the log.
+
+    The file is never empty in between: when one worker has said why and uwsgi gives up, the others are killed at once,
+    and one of them may be about to say the same.
+    """
     sys.stderr.write(f"{sentence}\n")
     # Outside of a pod there is no such file.
     with contextlib.suppress(OSError):
-        TERMINATION_LOG.write_text(sentence, encoding="utf-8")
+        file = os.open(TERMINATION_LOG, os.O_WRONLY)
+        try:
+            os.truncate(file, os.write(file, sentence.encode()))
+        finally:
+            os.close(file)
 
 
 def options(configuration: Any) -> Iterator[tuple[Any, Any]]:
