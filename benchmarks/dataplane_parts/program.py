@@ -301,9 +301,8 @@ async def run(asked: argparse.Namespace, directory: Path) -> Benchmark:
                     if asked.nodes is None:
                         await benchmark.change(number)
     if asked.nodes is None:
-        with Shown() as progress:
-            python = real_runs.interpreter(progress)
-        benchmark.real = [real_runs.measure(python) for _ in range(asked.rounds)]
+        with Shown() as progress, real_runs.image(progress) as made:
+            benchmark.real = [real_runs.measure(made) for _ in range(asked.rounds)]
     return benchmark
 
 
