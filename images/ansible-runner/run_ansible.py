@@ -15,6 +15,7 @@ cut out of tasks and messages: a task may show what it should not, and the log o
 """
 
 import argparse
+import base64
 import json
 import os
 import re
@@ -23,6 +24,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 LONGEST = 2000
 # How many lines of what a program wrote are shown: the last ones say what it failed of.
@@ -71,7 +73,16 @@ def read_secrets(folder: Path = SECRETS, key: Path = KEY) -> tuple[str, ...]:
             words.add(line.strip())
             words |= {line.partition(sign)[2].strip().strip("'\"") for sign in "=:"}
         words |= set(IN_URL.findall(text))
-    return tuple(sorted((word for word in words if len(word) >= SHORTEST_SECRET), key=len, reverse=True))
+    long = [word for word in words if len(word) >= SHORTEST_SECRET]
+    return tuple(sorted({form for word in long for form in forms(word)}, key=len, reverse=True))
+
+
+def forms(secret: str) -> Iterator[str]:
+    """Yield how a secret may be written: as it is, in a URL, and by base64 as in a manifest, also with a line's end."""
+    yield secret
+    yield quote(secret, safe="")
+    for text in (secret, f"{secret}\n"):
+        yield base64.b64encode(text.encode()).decode()
 
 
 def hide(text: str, secrets: Sequence[str]) -> str:

@@ -105,6 +105,23 @@ def test_no_secret_stands_in_a_task_or_a_message(tmp_path: Path) -> None:
     assert program.read_secrets(tmp_path / "nothing", tmp_path / "nothing") == ()
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        pytest.param("p@ss/word", id="as-it-is"),
+        pytest.param("p%40ss%2Fword", id="in-a-url"),
+        pytest.param("cEBzcy93b3Jk", id="in-a-manifest"),
+        pytest.param("cEBzcy93b3JkCg==", id="in-a-manifest-with-the-end-of-its-line"),
+    ],
+)
+def test_a_secret_is_cut_out_however_it_is_written(tmp_path: Path, written: str) -> None:
+    key = tmp_path / "key"
+    key.write_text("p@ss/word\n")
+    secrets = program.read_secrets(tmp_path / "nothing", key)
+    (line,) = program.lines(event("runner_on_failed", res={"msg": f"it says {written}"}), secrets=secrets)
+    assert line["message"] == "it says (hidden)"
+
+
 def test_the_keys_of_new_machines_are_told_before_the_summary(tmp_path: Path) -> None:
     met = tmp_path / "known_hosts"
     stats = event("playbook_on_stats", ok={"compute-0": 1})
