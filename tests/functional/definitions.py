@@ -4,6 +4,7 @@ To apply all of them when nothing is to be changed costs the server most of a se
 """
 
 from collections.abc import Iterable
+from functools import cache
 
 from stackwright import services
 from stackwright.kube.builtin import CustomResourceDefinition
@@ -14,11 +15,13 @@ from tests.functional.watching import some
 
 # What this process has put where: the server's authority, which no other server has, and the definition's name.
 _installed: dict[tuple[str, str], JsonObject] = {}
+# To write all of them anew takes a third of a second, which a test would spend for nothing.
+_manifest = cache(generate.manifest)
 
 
 async def defined(client: Client, kinds: Iterable[type[Resource]] | None = None) -> None:
     """See to it that the server knows these kinds, or else all that we have."""
-    manifests = [generate.manifest(kind) for kind in (services.kinds() if kinds is None else kinds)]
+    manifests = [_manifest(kind) for kind in (services.kinds() if kinds is None else kinds)]
     server = client.connection.certificate_authority
     missing = [body for body in manifests if _installed.get((server, body["metadata"]["name"])) != body]
     if missing:
