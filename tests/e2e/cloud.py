@@ -201,12 +201,20 @@ def answers(address: str, port: int) -> bool:
 
 def client_pod(image: str) -> dict[str, Any]:
     """Return a pod with the real client, and the cloud's own clouds.yaml in it."""
+    # The command that pod/client.py makes comes before the one that would load everything again.
+    path = "/tmp/bin:/opt/openstack/bin:/usr/local/bin:/usr/bin:/bin"
+    variables = {"OS_CLOUD": "default", "HOME": "/tmp", "PATH": path}
     sources = [{"configMap": {"name": "openstack-config"}}, {"secret": {"name": "openstack-config-secret"}}]
     container = {
         "name": "client",
         "image": image,
-        "command": ["sleep", "infinity"],
-        "env": [{"name": "OS_CLOUD", "value": "default"}, {"name": "HOME", "value": "/tmp"}],
+        "command": ["python3", "-c", (Path(__file__).parent / "pod" / "client.py").read_text(encoding="utf-8")],
+        "env": [{"name": name, "value": value} for name, value in variables.items()],
+        "readinessProbe": {
+            "exec": {"command": ["test", "-S", "/tmp/client"]},
+            "periodSeconds": 1,
+            "timeoutSeconds": 10,
+        },
         "volumeMounts": [{"name": "clouds", "mountPath": "/etc/openstack"}],
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
     }
