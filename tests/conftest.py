@@ -13,6 +13,13 @@ from collections.abc import Generator
 
 import pytest
 import structlog
+from hypothesis import HealthCheck, settings
+
+# No test is about time: on a machine that is busy with something else, an example may take long.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+if "CI" not in os.environ:
+    # There hypothesis chooses a profile that is as patient, and takes the same examples each time.
+    settings.load_profile("patient")
 
 LOST = "exception was never retrieved"
 

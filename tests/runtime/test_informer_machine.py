@@ -211,4 +211,4 @@ class InformerMachine(RuleBasedStateMachine):
 
 
 TestInformerMachine = InformerMachine.TestCase
-TestInformerMachine.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestInformerMachine.settings = settings(max_examples=60, stateful_step_count=30)

@@ -153,7 +153,7 @@ class QueueMachine(RuleBasedStateMachine):
 
 
 TestQueueMachine = QueueMachine.TestCase
-TestQueueMachine.settings = settings(max_examples=150, stateful_step_count=50, deadline=None)
+TestQueueMachine.settings = settings(max_examples=150, stateful_step_count=50)
 
 
 class FairnessMachine(RuleBasedStateMachine):
@@ -216,4 +216,4 @@ class FairnessMachine(RuleBasedStateMachine):
 
 
 TestFairnessMachine = FairnessMachine.TestCase
-TestFairnessMachine.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+TestFairnessMachine.settings = settings(max_examples=100, stateful_step_count=40)

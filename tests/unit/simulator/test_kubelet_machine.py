@@ -103,5 +103,5 @@ class KubeletMachine(RuleBasedStateMachine):
         self.before = now
 
 
-KubeletMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=15, deadline=None)
+KubeletMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=15)
 TestKubelet = KubeletMachine.TestCase

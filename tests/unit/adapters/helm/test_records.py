@@ -30,7 +30,7 @@ def made(version: int = 3, first: str = "") -> Record:
     )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.dictionaries(st.text(), json_values))
 def test_what_is_packed_is_unpacked(body: dict[str, object]) -> None:
     record = Record({**body, "version": 1})

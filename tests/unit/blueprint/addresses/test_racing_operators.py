@@ -146,7 +146,7 @@ DEEDS = st.sampled_from(["pass", "step", "step", "step", "delete", "collect"])
 OPERATORS = st.integers(1, 2)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(events=st.lists(st.tuples(DEEDS, NODES, OPERATORS, st.integers(0, 6)), max_size=60))
 # Two operators take different addresses for a, because b goes meanwhile. The second one finishes when the first one has
 # told its own.

@@ -127,7 +127,7 @@ def met(one: CustomResource, other: CustomResource, around: Around) -> bool:
     return not parts and any(claim.meets(each) for claim in mine for each in theirs)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(pairs)
 def test_exactly_one_of_two_rivals_is_refused_and_stays_refused(pair: tuple[Any, Any]) -> None:
     known = listing(*pair)
@@ -153,7 +153,7 @@ def test_exactly_one_of_two_rivals_is_refused_and_stays_refused(pair: tuple[Any,
         assert taken(later[1], listing(*later))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(pairs)
 def test_a_newcomer_is_refused_at_the_door_and_who_is_there_is_not(pair: tuple[Any, Any]) -> None:
     present, newcomer = pair
@@ -165,7 +165,7 @@ def test_a_newcomer_is_refused_at_the_door_and_who_is_there_is_not(pair: tuple[A
     assert check(present, present, listing(present, newcomer)).errors == ()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(pairs)
 def test_what_two_services_would_both_make_is_noticed(pair: tuple[Any, Any]) -> None:
     if objects(pair[0]) & objects(pair[1]):
@@ -173,7 +173,7 @@ def test_what_two_services_would_both_make_is_noticed(pair: tuple[Any, Any]) -> 
         assert sum(bool(taken(each, known)) for each in pair) == 1
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(resources(), min_size=3, max_size=5, unique_by=lambda each: (each.kind, each.key)))
 def test_of_many_rivals_somebody_goes_on(crowd: list[Any]) -> None:
     known = listing(*crowd)
