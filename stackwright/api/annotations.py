@@ -1,4 +1,4 @@
-"""The annotations with which a person controls an operator."""
+"""The annotations with which a person controls an operator, and those by which operators know things again."""
 
 # Pauses the work on a resource and on everything that belongs to it: "true".
 PAUSED = "openstack.org/paused"

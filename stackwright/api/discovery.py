@@ -1,4 +1,4 @@
-"""Finds kinds and sections by looking into a package, so that nobody has to keep a list of them."""
+"""Finds kinds, sections and what else folders say by looking into a package: nobody has to keep a list."""
 
 import importlib
 import importlib.util

@@ -1,10 +1,9 @@
 """The order in which the children of a service are created. Pure.
 
-Nova creates cell0 before its API, and its API before further cells:
+A cell of Nova comes when Nova's user is there:
 
-yield child(cell("cell0"), condition=...)
-yield Later(child(api), after=("NovaCell/nova-cell0",))
-yield Later(child(cell("cell1")), after=("NovaAPI/nova-api", "map-cell1"))
+yield child(user, condition=...)
+yield Later(child(cell), after=("KeystoneService/nova",))
 """
 
 from collections.abc import Iterable, Iterator

@@ -46,8 +46,8 @@ COMMANDS = {
     ),
     "take": ("stackwright.cli.commands.handover:take", "Revert what others changed by hand, after showing it."),
     "up": ("stackwright.cli.commands.up:up", "Start a Kubernetes on this machine with a cloud in it."),
-    "down": ("stackwright.cli.commands.up:down", "Stop the Kubernetes on this machine and the cloud in it."),
-    "validate": ("stackwright.cli.commands.validate:validate", "Try a cloud with Tempest, the tests of OpenStack."),
+    "down": ("stackwright.cli.commands.up:down", "Remove the cluster on this machine and the cloud in it."),
+    "validate": ("stackwright.cli.commands.validate:validate", "Test a cloud with Tempest, OpenStack's own tests."),
     "local": ("stackwright.cli.commands.local:local", "Run Kubernetes on this machine."),
 }
 

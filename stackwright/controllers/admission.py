@@ -13,7 +13,7 @@ from stackwright.api.topology import Topology
 from stackwright.blueprint import admission as snippets
 from stackwright.blueprint import mounts, tls, topology_namespaces
 from stackwright.blueprint.images import ComponentImage
-from stackwright.controllers import addresses, database_names, doors, option_values, ownership, topologies
+from stackwright.controllers import addresses, doors, option_values, ownership, reserved_database_names, topologies
 from stackwright.controllers.dataplane import admission as dataplane_admission
 from stackwright.controllers.surroundings import Known
 from stackwright.kube.admission.checks import FieldError, Objections, Webhook
@@ -31,7 +31,7 @@ def _snippets(old: CustomResource | None, new: CustomResource, _: Known) -> Obje
 
 def _database_names(_: CustomResource | None, new: CustomResource, known: Known) -> Objections:
     accounts = {account.metadata.name: account for account in known(MariaDBAccount, new.metadata.namespace)}
-    return Objections(tuple(FieldError(*problem) for problem in database_names.problems(new, accounts.get)))
+    return Objections(tuple(FieldError(*problem) for problem in reserved_database_names.problems(new, accounts.get)))
 
 
 def _mounts(_: CustomResource | None, new: CustomResource, __: Known) -> Objections:

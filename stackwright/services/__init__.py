@@ -1,7 +1,7 @@
 """One folder for each service: its kinds, its data, small pure functions. Found by looking, listed nowhere.
 
-The rule of this folder: a service's folder says all that we know of that service, and imports `api` and
-`blueprint` alone, never a sibling. This file knows how to find them and names none.
+The rule of this folder: a service's folder says all that we know of that service, and imports the floors
+below (`blueprint`, `api`, `kube`), never a sibling. This file knows how to find them and names none.
 """
 
 import sys

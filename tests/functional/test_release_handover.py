@@ -7,7 +7,7 @@ import pytest
 from stackwright.adapters.helm import records
 from stackwright.adapters.helm.records import Record
 from stackwright.controllers.release.history import DESCRIPTION
-from stackwright.controllers.release.ownership import RELEASE_OWNER
+from stackwright.controllers.release.owner import RELEASE_OWNER
 from stackwright.kube.builtin import ConfigMap, Deployment, Job, PersistentVolumeClaim, Secret
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import find

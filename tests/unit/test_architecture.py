@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.checkout import ROOT
+from tests.everything import parts
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
 FLOORS = ("adapters", "api", "blueprint", "cli", "controllers", "foresight", "kube", "local", "simulator")
@@ -33,6 +34,11 @@ def test_the_table_of_a_floor_names_what_there_is(floor: str) -> None:
 def test_every_floor_has_a_table() -> None:
     floors = {place.name for place in (ROOT / "stackwright").iterdir() if place.is_dir() and any(place.glob("*.py"))}
     assert floors == {*FLOORS, "services"}
+
+
+def test_every_part_of_what_takes_long_has_a_row() -> None:
+    rows = re.findall(r"^\| ([a-z, -]+) \| `tests/", PAGE, re.MULTILINE)
+    assert sorted(name for row in rows for name in row.split(", ")) == sorted(part.name for part in parts.ALL)
 
 
 def test_no_word_stands_twice_in_the_glossary() -> None:

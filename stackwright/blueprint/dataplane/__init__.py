@@ -7,7 +7,14 @@
     inputs.py       what a service runs, and the hash of all that it applies to a machine
     records.py      what runs came to, service by service
     name_lengths.py how long names may be, by what becomes of them
-    schedule.py     what runs next, and on which machines together
+    schedule.py     what runs next, and on which machines together: roles and services of operators both ask it
+    node_service.py what a service of an operator on machines is, as data
+    wishes.py       which of these services a node is asked to have
+    snippets.py     what is refused in a user's own configuration of one
+    ways.py         the ways from a machine to what its services need
+    addresses.py    the addresses of a machine in its networks
+    names.py        its names there, and the servers that it asks for names
+    twins.py        nodes that stand for the same machine
 
 The rule of this folder: pure, and without a word of any OpenStack service; operators of services use it as well.
 """

@@ -44,7 +44,7 @@ TOPIC = imagined_cloud.TOPIC
     "--nodes/--no-nodes",
     default=True,
     show_default=True,
-    help="Try the way from nodes to the cloud, where their services do not run yet.",
+    help="Test whether nodes can reach the cloud, if their services do not run yet.",
 )
 @cloud_options
 def check(*, where: Where, files: tuple[Path, ...], output: str, nodes: bool) -> None:
@@ -54,7 +54,7 @@ def check(*, where: Where, files: tuple[Path, ...], output: str, nodes: bool) ->
     an operator in it; storage classes, images, free capacity, names, Helm releases, passwords, and what pods read. It
     lists what it cannot check.
 
-    From nodes that are to become computes it tries the way to Keystone, the broker, OVN and the APIs, in a run of
+    From nodes that are to become computes it tests connections to Keystone, the broker, OVN and the APIs, in a run of
     Ansible that connects with each and is deleted afterwards; not with -f.
 
     The exit code is 0 if there is no problem, and 1 if there is one.

@@ -39,7 +39,7 @@ in_role = click.option(
 )
 @click.option("--yes", is_flag=True, help="Install missing packages without asking.")
 def add(name: str, cluster: str, role: str, output: str, yes: bool) -> None:  # noqa: FBT001  click's way
-    """Start a node. One that runs already is left alone; one that was stopped gets its disk back.
+    """Start a machine. One that runs already is left alone; one that was stopped gets its disk back.
 
     The first call builds the root file system from the machine's Debian archive, and keeps it in the cache
     (~/.cache/stackwright/machines).

@@ -77,7 +77,7 @@ def render(  # noqa: PLR0913  its options
     A resource that makes others, such as a parent of cells, is followed by these: by their Secrets, their values (a
     document for each release; --release picks one) and their manifests.
 
-    Passwords and keys that are in no file are generated, new ones by each call: keep what you applied, and pass it as a
+    Passwords and keys that are in no file are generated, new ones each time: keep what you applied, and pass it as a
     file the next time. They are printed in clear text, so be careful where you store them.
     """  # noqa: D301  click keeps the lines after its mark as they are
     blueprint = _blueprint(service)

@@ -83,8 +83,8 @@ def up(**options: Any) -> None:
     """Start a Kubernetes on this machine with a cloud in it.
 
     It downloads or compiles Kubernetes, builds the images, starts the cluster, loads the images, installs the
-    operators, deploys the cloud and waits until it is ready. Then it adds machines beside the cluster that run servers,
-    and creates a first one. It skips what exists already, so a second call takes seconds.
+    operators and deploys the cloud. Meanwhile it starts machines beside the cluster, which become computes. It waits
+    until everything is ready, and creates a first server. It skips what exists already, so a second call takes seconds.
 
     With --kubeconfig or --context it uses that cluster instead: it takes the images from --images and starts nothing on
     this machine. $KUBECONFIG alone is not enough, so that no cluster is changed by accident.
@@ -218,7 +218,7 @@ def hints(place: Place, with_cloud: bool, *, with_example: bool = False) -> list
 @named
 @click.option("--keep-data", is_flag=True, help="Keep etcd, volumes and images for the next time.")
 def down(name: str, keep_data: bool) -> None:  # noqa: FBT001  click's way
-    """Stop the Kubernetes on this machine and the cloud in it."""
+    """Remove the cluster on this machine and the cloud in it."""
     from stackwright.cli.commands.local import down as end  # noqa: PLC0415  the same command, under a shorter name
 
     click.get_current_context().invoke(end, name=name, keep_data=keep_data)

@@ -98,7 +98,7 @@ class Setting(click.ParamType[tuple[str, str]]):
 @click.option("-o", "--output", type=click.Choice([TEXT, JSON]), default=TEXT, show_default=True)
 @cloud_options
 def validate(*, where: Where, **options: Any) -> None:
-    """Try a cloud with Tempest, the tests of OpenStack.
+    """Test a cloud with Tempest, OpenStack's own tests.
 
     \b
       stackwright validate
@@ -108,7 +108,7 @@ def validate(*, where: Where, **options: Any) -> None:
     TESTS are names of tests, or regular expressions that are found in them; without any, the smoke tests are run. They
     run in a pod in the cloud's namespace, with users and projects of their own. What the cloud does not have is
     skipped. Everything that the tests make in the cloud is removed, also when you interrupt them. The exit code is 0 if
-    no test failed, and 1 otherwise.
+    no test failed, 1 if one failed or has no result, and 3 if the cloud is not ready.
     """  # noqa: D301  click keeps the lines after its mark as they are
     asked = Request(
         selections=options["selections"],

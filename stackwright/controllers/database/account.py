@@ -30,8 +30,8 @@ from stackwright.controllers.database.server import (
     World,
     find_server,
 )
-from stackwright.controllers.database_names import SYSTEM
 from stackwright.controllers.looks import Looker
+from stackwright.controllers.reserved_database_names import SYSTEM
 from stackwright.kube.builtin import Secret
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Ends, Plan, Step, Wait

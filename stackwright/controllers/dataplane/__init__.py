@@ -9,6 +9,10 @@
     stuck_runs.py   what keeps the pod of a run from starting, and who ends that
     run_job.py      the Job of a run
     run_log.py      what stands in the log of a run
+    run_logs.py     reads these logs, each time what is new
+    gathering.py    how long a node that is due waits for others
+    memory.py       what nodes were prepared to, between two passes
+    name_servers.py the servers that machines ask for names
     occupancy.py    which nodes are taken by a run
     holding.py      what of a node stays as long as services are on its machine
     preparation.py  what a node and its role mean, with what the caches know

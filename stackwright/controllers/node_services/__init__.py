@@ -9,8 +9,9 @@
     admission.py    what is refused: a node keeps what it is bound to, and gets no service twice
     defaults.py     images that nobody named are filled in when a resource is written
 
-The rule of this folder: it names no service. What a service on nodes is, its folder says (`node_services.py` there, in
-the words of blueprint/dataplane/node_service.py). The team of its kind runs its controllers.
+The rule of this folder: nothing in it works for one service alone. What a service on nodes is, its folder says
+(`node_services.py` there, in the words of blueprint/dataplane/node_service.py). The team of its kind runs its
+controllers.
 """
 
 from stackwright.controllers.node_services.admission import checks

@@ -27,7 +27,7 @@ from stackwright.controllers.release.differences import MADE, WHOLE
 from stackwright.controllers.release.handover import Contested, settle, take_fields, there
 from stackwright.controllers.release.history import RECORDED, Revision, Wanted, decide, history_of, woken_by
 from stackwright.controllers.release.kinds import KINDS, is_known, type_of
-from stackwright.controllers.release.ownership import (
+from stackwright.controllers.release.owner import (
     CONTESTED,
     GIVEN,
     RELEASE_OWNER,

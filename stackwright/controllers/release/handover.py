@@ -9,7 +9,7 @@ from stackwright import tasks
 from stackwright.controllers.release import kinds
 from stackwright.controllers.release.differences import HELM
 from stackwright.controllers.release.history import Revision, helm_at_work, history_of
-from stackwright.controllers.release.ownership import (
+from stackwright.controllers.release.owner import (
     CONTESTED,
     Owner,
     preview,

@@ -11,7 +11,7 @@ from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import Snippets
 from stackwright.blueprint.service import Service
 from stackwright.blueprint.service_fields import spec_of
-from stackwright.controllers import database_names, ownership
+from stackwright.controllers import ownership, reserved_database_names
 from stackwright.controllers.service import snippets
 from stackwright.controllers.service.environment import Environment
 from stackwright.controllers.surroundings import Known
@@ -25,7 +25,7 @@ F = TypeVar("F", bound=Facts)
 def refuse_problems(service: Service[C, F], resource: C, look: Look, environment: Environment) -> None:
     """Refuse a resource that could not work; each field is named, with what to do about it."""
     found = (
-        *database_names.problems(resource, lambda account: look(MariaDBAccount, account)),
+        *reserved_database_names.problems(resource, lambda account: look(MariaDBAccount, account)),
         *refusals.problems(service, resource, look, environment.images.get(service.image_name)),
         *_in_secrets(service, resource, look, environment),
     )

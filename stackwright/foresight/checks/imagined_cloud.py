@@ -21,7 +21,7 @@ from stackwright.blueprint.needs.broker import TRANSPORT_URL
 from stackwright.blueprint.needs.need import Outside
 from stackwright.blueprint.secret_values import encode
 from stackwright.blueprint.service import Service
-from stackwright.controllers import database_names, needs
+from stackwright.controllers import needs, reserved_database_names
 from stackwright.controllers.controlplane import resolution
 from stackwright.controllers.controlplane.refusals import list_refusals
 from stackwright.controllers.controlplane.resolution import Instance
@@ -199,7 +199,7 @@ def _logins(blueprint: Service[Any, Any], resource: CustomResource, world: Imagi
 def wrong_with(blueprint: Service[Any, Any], resource: CustomResource, image: ComponentImage | None) -> str:
     """Return what the operator would refuse of a resource, whatever is there; "" where it is well. Pure."""
     found = (
-        *database_names.problems(resource, lambda _: None),
+        *reserved_database_names.problems(resource, lambda _: None),
         *refusals.problems(blueprint, resource, _some_world, image),
     )
     return refusals.describe(found)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from stackwright import services
 from stackwright.adapters.helm import records
 from stackwright.controllers.release.history import history_of
-from stackwright.controllers.release.ownership import Owner, release_of, who_owns, why_contested
+from stackwright.controllers.release.owner import Owner, release_of, who_owns, why_contested
 from stackwright.controllers.service import labels
 from stackwright.foresight.checks.cluster_state import ClusterState
 from stackwright.foresight.checks.imagined_cloud import ImaginedCloud, Release

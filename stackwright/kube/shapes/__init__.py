@@ -2,6 +2,7 @@
 
 composite   a resource that stands for other resources: `children(resource, facts)`
 external    a resource that stands for something outside the cluster: read, decide, act
+derived     children of a resource that another controller keeps; it writes no status
 
-Both end in the same way (`report.py`): conditions computed once, status written when it changed.
+The first two end in the same way (`report.py`): conditions computed once, status written when it changed.
 """

@@ -1,4 +1,7 @@
-"""The conductors of a cell: they make its tables, and read and write them for its computes."""
+"""The conductors of a cell: they make its tables, and read and write them for its computes.
+
+Those of cell0 are the superconductor, which works for all cells, and makes the tables of the API as well.
+"""
 
 from stackwright.api.base import JsonObject
 from stackwright.blueprint.network import Network

@@ -40,7 +40,7 @@ from stackwright.blueprint.service import Service, Told
 from stackwright.services.nova import (
     cell_needs,
     children,
-    connections,
+    connection_limits,
     generic_computes,
     handed_down,
     mapping,
@@ -161,7 +161,7 @@ NOVA = Service(
     forsaken=children.is_forsaken,
     problems=problems,
     claims=own_names.claims,
-    advice=connections.advice,
+    advice=connection_limits.advice,
     options=OPTIONS,
     tell=tell,
 )

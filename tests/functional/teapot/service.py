@@ -1,4 +1,4 @@
-"""Teapot makes tea: an API, and cells that brew. A small Nova, in the words in which Nova will be said."""
+"""Teapot makes tea: an API, and cells that brew. A small Nova, in Nova's words."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace

@@ -20,7 +20,7 @@ from stackwright.controllers.service.decide import Seen, decide
 from stackwright.kube.builtin import Secret
 from stackwright.kube.errors import Blocked
 from stackwright.kube.resource import ObjectMeta
-from stackwright.services.nova import connections
+from stackwright.services.nova import connection_limits
 from tests.unit.services.novas import BY_KIND, made, nobody, nova
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
@@ -128,7 +128,7 @@ def test_what_looks_like_a_number_and_is_none_stops_nobody(number: str) -> None:
     conductors = {"customServiceConfig": f"[conductor]\nworkers = {number}\n"}
     assert not isinstance(ini.parse(conductors["customServiceConfig"]), ini.Problem)
     resource = nova(cellTemplates={"cell0": {"conductorServiceTemplate": conductors}})
-    assert all(share.workers < 10 for share in connections.shares(resource, "openstack"))
+    assert all(share.workers < 10 for share in connection_limits.shares(resource, "openstack"))
 
 
 BAD = {"customServiceConfig": "[conductor]\nworkers = many\n"}

@@ -9,7 +9,7 @@ from stackwright import services
 from stackwright.blueprint import my_cnf
 from stackwright.controllers import doors, needs
 from stackwright.services.mariadb.kinds import Galera
-from stackwright.services.nova import connections
+from stackwright.services.nova import connection_limits
 from tests.surroundings import nothing_known
 from tests.unit.blueprint.test_needs import look_at
 from tests.unit.services.novas import nova
@@ -25,11 +25,11 @@ def galera(name: str = "openstack", **spec: Any) -> Galera:
 
 
 def told(*servers: Galera, **spec: Any) -> dict[str, str]:
-    return dict(connections.advice(nova(**spec), needs.sight(look_at(*servers))))
+    return dict(connection_limits.advice(nova(**spec), needs.sight(look_at(*servers))))
 
 
 def shared(**spec: Any) -> dict[str, int]:
-    return {share.service: share.total for share in connections.shares(nova(**spec), "openstack")}
+    return {share.service: share.total for share in connection_limits.shares(nova(**spec), "openstack")}
 
 
 def test_services_of_all_cells_have_a_pool_for_each_database() -> None:

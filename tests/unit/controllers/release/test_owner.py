@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from stackwright.controllers.release.history import Revision
-from stackwright.controllers.release.ownership import (
+from stackwright.controllers.release.owner import (
     RELEASE_NAME,
     RELEASE_OWNER,
     Owner,
