@@ -23,6 +23,11 @@ def application(service: str, module: str, lines: str = "") -> ConfigFile:
     return ConfigFile("application.py", text, place(service))
 
 
+def policies(package: str, load: str = "init") -> str:
+    """Return the lines that load the policies of who may do what, which the module `policy` of a package has."""
+    return f"from {package} import policy\n\nprepare_policies(policy.{load})\n"
+
+
 def daemon(service: str, lines: str) -> ConfigFile:
     """Return the file of a program that serves no port: `lines` read its configuration, check it and run it."""
     return ConfigFile("daemon.py", f"{_checks()}\n\n{lines}", f"/etc/{service}/daemon.py")

@@ -9,10 +9,11 @@ import pytest
 from stackwright import services
 from stackwright.blueprint import serving
 from stackwright.local.images import composing, recipes
-from stackwright.services.barbican.settings import LISTEN, PLUGINS, WORK
-from stackwright.services.glance.settings import ASK
-from stackwright.services.keystone.settings import PREPARE
+from stackwright.services.barbican.settings import PROGRAMS as BARBICAN
+from stackwright.services.glance.settings import PREPARE as GLANCE
+from stackwright.services.keystone.settings import PREPARE as KEYSTONE
 from stackwright.services.neutron import programs as neutron
+from stackwright.services.nova import programs as nova
 from tests.images.built import Built
 from tests.option_values import REFUSED, TAKEN
 
@@ -50,12 +51,12 @@ print(json.dumps([takes(said, value) for said, value in json.load(sys.stdin)]))
 """
 # How each application is loaded, and a section that it must have to come so far.
 STARTS = {
-    "keystone": serving.application("keystone", "keystone.wsgi.api", PREPARE),
+    "keystone": serving.application("keystone", "keystone.wsgi.api", KEYSTONE),
     "placement": serving.application("placement", "placement.wsgi.api"),
-    "glance": serving.application("glance", "glance.wsgi.api", ASK),
-    "barbican": serving.application("barbican", "barbican.wsgi.api", PLUGINS),
-    "barbican-worker": serving.daemon("barbican", WORK),
-    "barbican-listener": serving.daemon("barbican", LISTEN),
+    "glance": serving.application("glance", "glance.wsgi.api", GLANCE),
+    "barbican": BARBICAN["api"],
+    "barbican-worker": BARBICAN["worker"],
+    "barbican-listener": BARBICAN["keystone-listener"],
     "neutron": neutron.APPLICATION,
     **{f"neutron-{name}": file for name, file in neutron.DAEMONS.items()},
 }
@@ -152,6 +153,48 @@ def test_a_process_that_is_killed_takes_no_other_process_s_words_away(openstack:
     answer = openstack.run("python3 -W ignore /tmp/killed.py")
     assert answer.code == 0, answer.output
     assert (openstack.root / "tmp/termination-log").read_text() == "A value cannot be read"
+
+
+# How each service that makes its policies with its first request is told its files; and what loads them before that.
+POLICIES = {
+    "barbican": ("from barbican.common.config import CONF", serving.policies("barbican.common"), BARBICAN["api"]),
+    "glance": (
+        "from glance.common import config\nfrom oslo_config.cfg import CONF",
+        serving.policies("glance.api", "Enforcer().load_rules"),
+        STARTS["glance"],
+    ),
+    "neutron": (
+        "from neutron.common import config\nfrom oslo_config.cfg import CONF",
+        serving.policies("neutron"),
+        neutron.APPLICATION,
+    ),
+    "nova": ("from nova.conf import CONF", serving.policies("nova"), nova.API),
+}
+
+
+@pytest.mark.parametrize("service", POLICIES)
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param("mine: role:reader\n", ["Yes"], id="they-are-there"),
+        pytest.param("s3cr3t: [\n", ["The policies cannot be loaded"], id="nobody-can-read-them"),
+    ],
+)
+def test_policies_are_loaded_before_any_request_or_the_process_ends(
+    openstack: Built, service: str, text: str, said: list[str]
+) -> None:
+    begin, load, application = POLICIES[service]
+    assert load in application.content
+    asked = "print('Yes' if policy.get_enforcer().registered_rules else 'No')"
+    told = 'CONF(["--config-file", "/tmp/policies.conf"], project="x")'
+    file = serving.daemon(service, f"{begin}\n\n{told}\n{load}{asked}\n")
+    (openstack.root / "tmp/policies.py").write_text(file.content)
+    (openstack.root / "tmp/policies.conf").write_text("[oslo_policy]\npolicy_file = /tmp/policies.yaml\n")
+    (openstack.root / "tmp/policies.yaml").write_text(text)
+    answer = openstack.run("python3 -W ignore /tmp/policies.py 2>&1", user=42425)
+    lines = [line.partition(",")[0] for line in answer.output.splitlines()]
+    assert [line for line in lines if line in {"Yes", "No"} or line.startswith("The policies")] == said, answer.output
+    assert (answer.code == 0) is (said == ["Yes"])
 
 
 # What a process loads only when a request needs it, by what it must say of it.

@@ -119,6 +119,19 @@ def require(what: str, managers: list[Any]) -> None:
         raise Unusable(said)
 
 
+def prepare_policies(load: Callable[[], object]) -> None:
+    """Load the policies of who may do what before any request, or end this process.
+
+    A service makes them with its first request. Who comes beside that one finds them half made, and is refused.
+    """
+    try:
+        load()
+    except Exception as error:
+        said = f"The policies cannot be loaded, by {type(error).__name__}; the log has more"
+        tell(said)
+        raise Unusable(said) from error
+
+
 def reach(ask: Callable[[], None]) -> None:
     """Wait until the database answers: a pod that does not serve yet does no harm, and no restart would help it."""
     while True:

@@ -69,7 +69,7 @@ keystone_listener.main()
 """
 PROGRAMS = {
     # It reads its tables while it is loaded.
-    "api": serving.application("barbican", "barbican.wsgi.api", PLUGINS),
+    "api": serving.application("barbican", "barbican.wsgi.api", serving.policies("barbican.common") + PLUGINS),
     "worker": serving.daemon("barbican", WORK),
     LISTENER: replace(serving.daemon("barbican", LISTEN), key=f"{LISTENER}-daemon.py"),
 }

@@ -31,7 +31,7 @@ IMPORTS = (
 )
 
 
-ASK = """
+_ASK = """
 import sqlalchemy
 from glance.db.sqlalchemy import api
 
@@ -43,6 +43,7 @@ def ask():
 
 reach(ask)
 """
+PREPARE = serving.policies("glance.api", "Enforcer().load_rules") + _ASK
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +108,7 @@ def files(component: ApiComponent, resource: Glance, facts: GlanceFacts) -> tupl
         overwrite=component.api.template.defaultConfigOverwrite,
         component=component.name,
     )
-    return (*ours, serving.application("glance", "glance.wsgi.api", ASK), *theirs)
+    return (*ours, serving.application("glance", "glance.wsgi.api", PREPARE), *theirs)
 
 
 def _theirs(component: ApiComponent, resource: Glance, facts: GlanceFacts) -> Iterator[ConfigFile]:

@@ -16,8 +16,6 @@ PORT = 5000
 FERNET_KEYS = "/etc/keystone/fernet-keys"
 CREDENTIAL_KEYS = "/etc/keystone/credential-keys"
 IMPORTS = ("keystone.server.wsgi",)
-# Keystone makes the rules of what is allowed with its first request. Who comes beside that one finds them half made,
-# and is refused: so each process makes them before it serves.
 PREPARE = """
 import sqlalchemy
 from keystone.common import sql
@@ -25,7 +23,7 @@ from keystone.common.rbac_enforcer.enforcer import RBACEnforcer
 
 rules = RBACEnforcer()._enforcer
 rules.suppress_deprecation_warnings = True
-rules.load_rules()
+prepare_policies(rules.load_rules)
 
 
 def ask():

@@ -32,7 +32,7 @@ REQUESTS = {"cpu": "50m", "memory": "256Mi"}
 # Neutron looks for this file beside neutron.conf, and stops without it.
 PLUGIN_FILE = ConfigFile("ml2_conf.ini", "", "/etc/neutron/plugins/ml2/ml2_conf.ini")
 # It reads its tables, and OVN's, while it is loaded.
-APPLICATION = serving.application("neutron", "neutron.wsgi.api")
+APPLICATION = serving.application("neutron", "neutron.wsgi.api", serving.policies("neutron"))
 _DAEMON = """\
 # By its name oslo.config finds files for it alone.
 sys.argv[0] = "{program}"

@@ -11,7 +11,7 @@ from stackwright.blueprint.service import ConfigFile, Told
 
 # Each cell has several of them, and most of the time they wait.
 REQUESTS = {"cpu": "50m", "memory": "256Mi"}
-API = serving.application("nova", "nova.wsgi.osapi_compute")
+API = serving.application("nova", "nova.wsgi.osapi_compute", serving.policies("nova"))
 METADATA = serving.application("nova", "nova.wsgi.metadata")
 
 _TRIAL = "STACKWRIGHT_TRIAL"

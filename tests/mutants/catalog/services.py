@@ -24,7 +24,7 @@ MUTANTS = (
     Mutant(
         "Keystone serves before it has its rules",
         "stackwright/services/keystone/settings.py",
-        "rules.load_rules()\n",
+        "prepare_policies(rules.load_rules)\n",
         "",
         ("tests/unit/services/test_keystone.py::test_every_process_has_its_rules_before_it_serves",),
     ),

@@ -7,7 +7,7 @@ import pytest
 from stackwright.blueprint import serving
 from stackwright.blueprint.service import ConfigFile
 from stackwright.services.barbican.settings import PROGRAMS
-from stackwright.services.glance.settings import ASK
+from stackwright.services.glance.settings import PREPARE
 from stackwright.services.keystone.settings import PREPARE
 
 
@@ -16,7 +16,7 @@ from stackwright.services.keystone.settings import PREPARE
     [
         serving.application("keystone", "keystone.wsgi.api", PREPARE),
         serving.application("placement", "placement.wsgi.api"),
-        serving.application("glance", "glance.wsgi.api", ASK),
+        serving.application("glance", "glance.wsgi.api", PREPARE),
         *PROGRAMS.values(),
     ],
     ids=["keystone", "placement", "glance", "barbican", "barbican-worker", "barbican-keystone-listener"],
