@@ -7,16 +7,16 @@ import pytest
 from stackwright.blueprint import serving
 from stackwright.blueprint.service import ConfigFile
 from stackwright.services.barbican.settings import PROGRAMS
-from stackwright.services.glance.settings import PREPARE
-from stackwright.services.keystone.settings import PREPARE
+from stackwright.services.glance.settings import PREPARE as GLANCE
+from stackwright.services.keystone.settings import PREPARE as KEYSTONE
 
 
 @pytest.mark.parametrize(
     "file",
     [
-        serving.application("keystone", "keystone.wsgi.api", PREPARE),
+        serving.application("keystone", "keystone.wsgi.api", KEYSTONE),
         serving.application("placement", "placement.wsgi.api"),
-        serving.application("glance", "glance.wsgi.api", PREPARE),
+        serving.application("glance", "glance.wsgi.api", GLANCE),
         *PROGRAMS.values(),
     ],
     ids=["keystone", "placement", "glance", "barbican", "barbican-worker", "barbican-keystone-listener"],
@@ -39,5 +39,5 @@ def test_the_mark_of_a_start_is_the_same_in_the_pod_and_for_its_probe() -> None:
 
 
 def test_the_application_is_loaded_before_anything_is_asked() -> None:
-    text = serving.application("keystone", "keystone.wsgi.api", PREPARE).content
+    text = serving.application("keystone", "keystone.wsgi.api", KEYSTONE).content
     assert text.index('application = load("keystone.wsgi.api")') < text.index("reach(ask)")
