@@ -85,12 +85,16 @@ class Unusable(Exception):
     """Ends a process. uwsgi starts one again that exits, and gives up where it cannot load the application."""
 
 
+def unusable(sentence: str) -> Unusable:
+    """Leave a sentence where it is found, and return the error that ends this process with it."""
+    tell(sentence)
+    return Unusable(sentence)
+
+
 def check() -> None:
     """End this process where an option cannot be read."""
     if sentences := refused():
-        said = f"The configuration has values that the service cannot read: {'; '.join(sentences)}"
-        tell(said)
-        raise Unusable(said)
+        raise unusable(f"The configuration has values that the service cannot read: {'; '.join(sentences)}")
 
 
 def load(module: str) -> Any:
@@ -99,9 +103,7 @@ def load(module: str) -> Any:
         application = importlib.import_module(module).application
     except (Exception, SystemExit) as error:
         check()
-        said = f"The application cannot be loaded, by {type(error).__name__}; the log has more"
-        tell(said)
-        raise Unusable(said) from error
+        raise unusable(f"The application cannot be loaded, by {type(error).__name__}; the log has more") from error
     check()
     return application
 
@@ -114,9 +116,7 @@ def require(what: str, managers: list[Any]) -> None:
     failed = [each for each in managers if not each.extensions or not all(one.obj for one in each.extensions)]
     if failed:
         names = ", ".join(sorted({str(one.name) for each in failed for one in each.extensions if not one.obj}))
-        said = f"{what} cannot be loaded{f': {names}' if names else ''}; the log has more"
-        tell(said)
-        raise Unusable(said)
+        raise unusable(f"{what} cannot be loaded{f': {names}' if names else ''}; the log has more")
 
 
 def prepare_policies(load: Callable[[], object]) -> None:
@@ -127,9 +127,7 @@ def prepare_policies(load: Callable[[], object]) -> None:
     try:
         load()
     except Exception as error:
-        said = f"The policies cannot be loaded, by {type(error).__name__}; the log has more"
-        tell(said)
-        raise Unusable(said) from error
+        raise unusable(f"The policies cannot be loaded, by {type(error).__name__}; the log has more") from error
 
 
 def reach(ask: Callable[[], None]) -> None:
