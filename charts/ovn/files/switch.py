@@ -83,10 +83,6 @@ def log_level() -> str:
 
 def start_switch() -> subprocess.Popen[bytes]:
     """Start the daemon; if flows were saved, it forwards nothing before they are back."""
-    while tenure.read_owner() != tenure.own_name() or not SOCKET.exists():
-        time.sleep(0.2)
-    # A start is not cut in the middle: flows may be on their way back.
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     for left in (CONTROL, RUN / "ovs-vswitchd.pid", ENDED):
         left.unlink(missing_ok=True)
     DATAPATH.write_text(choose_datapath(), encoding="utf-8")
@@ -133,17 +129,38 @@ def vsctl(*command: str) -> str:
 
 def run_switch() -> int:
     """Run the daemon until the pod ends, and then say that it has ended."""
+    while tenure.read_owner() != tenure.own_name() or not SOCKET.exists():
+        time.sleep(0.2)
+    # A start is not cut in the middle, because flows may be on their way back: whoever asks for the end then, gets it
+    # after the start. The signal is not ignored: the daemon would inherit that, and never end when asked.
+    asked = False
+
+    def note(*_: object) -> None:
+        nonlocal asked
+        asked = True
+
+    signal.signal(signal.SIGTERM, note)
     process = start_switch()
     signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+    if asked:
+        process.terminate()
     level = log_level()
-    while process.poll() is None:
-        time.sleep(2)
+    while not ended_within(process, 2):
         wanted = log_level()
         if wanted != level:
             run("ovs-appctl", "-t", str(CONTROL), "vlog/set", f"console:{wanted}")
             level = wanted
     ENDED.touch()
     return max(process.returncode, 0)
+
+
+def ended_within(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Wait for the end of the daemon, so long at most."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def save() -> None:
