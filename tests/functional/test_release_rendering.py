@@ -207,6 +207,18 @@ async def test_a_value_that_the_schema_does_not_allow_is_named(renderer: Rendere
     assert "a-long-secret" not in str(caught.value)
 
 
+async def test_only_charts_of_the_trusted_folder_are_rendered_without_their_schema(
+    kubernetes: dict[str, Path], chart: Path, tmp_path: Path
+) -> None:
+    (chart / "values.schema.json").write_text('{"properties": {"greeting": {"pattern": "^[0-9]+$"}}}')
+    anothers = Path(shutil.copytree(chart, tmp_path / "anothers" / "chart"))
+    renderer = Renderer(kubernetes["helm"], trusted=chart)
+    rendered = await renderer.render(chart, "small", "here", {"greeting": "hi"})
+    assert rendered.objects[0]["data"] == {"greeting": "hi"}
+    with pytest.raises(Rejected, match="/greeting"):
+        await renderer.render(anothers, "small", "here", {"greeting": "hi"})
+
+
 async def test_a_folder_that_is_no_chart_is_named(renderer: Renderer, tmp_path: Path) -> None:
     with pytest.raises(Rejected, match="is not a chart"):
         await renderer.render(tmp_path, "small", "here", {})

@@ -52,11 +52,18 @@ class _Asked(NamedTuple):
 class Renderer:
     """Runs one helm program: the one given, the one that STACKWRIGHT_HELM names, or the one on the PATH.
 
-    A render that failed is not tried again at once; until then every caller gets the same error.
+    A render that failed is not tried again at once; until then every caller gets the same error. Values of the charts
+    in the folder `trusted` are not compared with the chart's schema, which takes helm as long as everything else: no
+    person has written them.
     """
 
     def __init__(
-        self, program: Path | None = None, *, remembered: int = REMEMBERED, bounds: programs.Bounds | None = None
+        self,
+        program: Path | None = None,
+        *,
+        remembered: int = REMEMBERED,
+        bounds: programs.Bounds | None = None,
+        trusted: Path | None = None,
     ) -> None:
         self.runs = 0
         """How often helm was started."""
@@ -64,6 +71,7 @@ class Renderer:
         """Users' own charts, rendered by the same helm."""
         self._helm = programs.Helm(program, bounds, at_once=AT_ONCE)
         self._remembered = remembered
+        self._trusted = trusted
         self._charts: OrderedDict[Path, Chart] = OrderedDict()
         self._done: OrderedDict[_Asked, Rendered] = OrderedDict()
         self._failed = Failures[_Asked]()
@@ -115,7 +123,9 @@ class Renderer:
 
     async def _template(self, asked: _Asked, directory: Path, chart: Chart) -> str:
         self.runs += 1
-        words = ("template", asked.name, str(directory), "--namespace", asked.namespace, "--values", "-", "--no-hooks")
+        words = ["template", asked.name, str(directory), "--namespace", asked.namespace, "--values", "-", "--no-hooks"]
+        if self._trusted is not None and directory.is_relative_to(self._trusted):
+            words.append("--skip-schema-validation")
         done = await self._helm.run(words, _ENVIRONMENT, asked.values.encode())
         if done.late:
             raise Unavailable(f"helm did not render chart {chart.name} within {done.exceeded}")

@@ -150,7 +150,7 @@ def _operation(asked: Options, chosen: tuple[str, ...], own_namespace: str) -> "
     around = Surroundings(own_namespace, asked.api_server_ports) if asked.network_policies == "on" else None
     webhooks = Webhooks(asked.webhook_service if own_namespace else "", asked.webhook_port)
     return Operation(
-        environment=Environment(images, charts, renderer=Renderer(artifacts.helm()), around=around),
+        environment=Environment(images, charts, renderer=Renderer(artifacts.helm(), trusted=charts), around=around),
         system=own_namespace or SYSTEM,
         oldest=OLDEST_KUBERNETES,
         inside=bool(own_namespace),

@@ -12,6 +12,7 @@ from stackwright.api.base import CustomResource, ObjectMeta
 from stackwright.blueprint import name_lengths, object_names
 from stackwright.blueprint.claims import NAME, Claim, claim_object
 from stackwright.blueprint.service import Service
+from stackwright.blueprint.spec_memory import SpecMemory
 from stackwright.kube.builtin import Secret
 from stackwright.services.nova.api import API
 from stackwright.services.nova.compute import COMPUTE
@@ -22,6 +23,8 @@ from stackwright.services.nova.novncproxy import NOVNCPROXY
 from stackwright.services.nova.scheduler import SCHEDULER
 
 Problem = tuple[str, str]
+
+_compared = SpecMemory[Problem]()
 
 # What the specs require and no name depends on.
 _LEAST: Mapping[str, str] = {"secret": "unknown", "keystoneAuthURL": "unknown"}
@@ -88,11 +91,15 @@ def services_of_cell(name: str, cell: str, said: Any, path: str = NAME) -> Itera
         yield member(COMPUTE, compute_name(name, compute), place, **of, **driver)
 
 
-def problems(own: Member, members: Iterable[Member]) -> Iterator[Problem]:
-    """Yield the names of members that are too long for what they become, or that something before has; `own` is first.
+def problems(own: Member, members: Iterable[Member]) -> Iterable[Problem]:
+    """Return the names of members that are too long for what they become, or that something before has; `own` is first.
 
-    One sentence for each field is enough.
+    One sentence for each field is enough. The names follow from the spec of `own`, so they are compared once for each.
     """
+    return _compared.recall(own.resource, own.secrets, lambda: _compare(own, members))
+
+
+def _compare(own: Member, members: Iterable[Member]) -> Iterator[Problem]:
     first, told = dict.fromkeys(own.names, own), set[str]()
     for each in members:
         found = [*_too_long(each), *_meeting(each, first)]
