@@ -197,7 +197,7 @@ class IPSet(CustomResource, frozen=True, kw_only=True):
 class IPSetReference(Value, frozen=True, kw_only=True):
     """Names an IPSet of the same namespace."""
 
-    name: Annotated[OptionalName, describe("The IPSet. If absent, the one called like the Reservation.")] = ""
+    name: Annotated[OptionalName, describe("The IPSet. If absent, the one named after the Reservation.")] = ""
     namespace: Annotated[str, max_length(253), describe("Not read: it is the namespace of the Reservation.")] = ""
 
 
@@ -221,7 +221,7 @@ class ReservationSpec(Value, frozen=True, kw_only=True):
 class Reservation(CustomResource, frozen=True, kw_only=True):
     """An address that an IPSet has. The operator creates it, and it goes with its IPSet.
 
-    It is called like its network and its address, so that the API server itself gives no address twice.
+    It is named after its network and its address, so that the API server itself gives no address twice.
     """
 
     kind: ClassVar[Kind] = Kind(GROUP, VERSION, "Reservation", "reservations")

@@ -89,7 +89,7 @@ def api(
         "api",
         command=command,
         files=files,
-        description="The API: a Deployment called like the release.",
+        description="The API: a Deployment named after the release.",
         suffix="",
         ports=(Port("api", port),),
         probe=probe,

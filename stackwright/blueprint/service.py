@@ -83,7 +83,7 @@ class Component(Generic[C, F]):
     All else does not depend on the resource. The chart's component template reads it (`blueprint/charts.py`):
     `description` is for people. `suffix` stands behind the release's name in that of the workload; None is
     the component's name. `named` is the whole name of the workload, and of its governing Service, for one that is not
-    called like the release at all: a namespace then has it once. `nodes` does the same as the suffix for the governing
+    named after the release at all: a namespace then has it once. `nodes` does the same as the suffix for the governing
     Service of a StatefulSet. `probe` is the path under
     which an API tells whether it serves; `probes` are in Kubernetes' own words, by liveness, readiness and startup.
     `after` names the jobs that are done before a pod starts, where the chart has them. `data` is the directory of what

@@ -133,5 +133,5 @@ def _place(instance: Instance) -> str:
 
 
 def _moved(path: str, place: str) -> str:
-    """Return where the umbrella has a field of a resource; the resource is called like its template."""
+    """Return where the umbrella has a field of a resource; the resource is named after its template."""
     return f"{place}{path.removeprefix('spec')}" if path.startswith("spec") else place

@@ -230,7 +230,7 @@ def test_an_upgrade_fails_no_request_and_restarts_each_service_once_at_most(clou
     assert (seen.lost, kept.changes(cloud.kept()), often) == ([], [], {})
     kubectl("wait", "openstackcontrolplane", "--all", "--for=condition=Ready", "--timeout=1s")
     check = Request(cloud.log_in().url, {"X-Auth-Token": token, "X-Subject-Token": token})
-    assert check.send().trouble == "", "a token of before the upgrade is still valid"
+    assert check.send().trouble == "", "a token from before the upgrade is still valid"
 
 
 def workloads(cloud: Cloud) -> list[str]:

@@ -21,7 +21,7 @@ SERVICES = [chart for chart in INSTALLED if chart.name != "stackwright"]
 
 @pytest.mark.parametrize("chart", [pytest.param(chart, id=chart.name) for chart in SERVICES])
 def test_the_operators_may_apply_the_roles_of_each_service(helm: Helm, chart: Any) -> None:
-    # A team is called like the group of its kinds, and mostly its chart is too.
+    # A team is named after the group of its kinds, and mostly its chart is too.
     (team,) = {team_of_kind(each.kind) for each in services.blueprints() if each.chart_name == chart.name}
     granted, _ = permissions.single(team)
     values = VALUES / f"{chart.name}.yaml"

@@ -1,7 +1,7 @@
 """What every `MariaDB` does, the real one and the fake.
 
 A ring subclasses the contract and gives a `server`, a `wrong` one where the password is not right, and a way to give a
-user `everything` in a schema, as versions of before did.
+user `everything` in a schema, as former versions did.
 """
 
 import secrets

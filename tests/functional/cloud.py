@@ -81,7 +81,7 @@ def decoded(secret: Secret) -> dict[str, str]:
 async def configured(
     client: Client, name: str, namespace: str, holds: Callable[[dict[str, str]], object]
 ) -> dict[str, str]:
-    """Return the content of the Secret with a configuration, as soon as no pod of before reads anything else there."""
+    """Return the content of the Secret with a configuration, as soon as no former pod reads anything else there."""
     return decoded(await eventually(client, Secret, name, namespace, lambda secret: holds(decoded(secret))))
 
 

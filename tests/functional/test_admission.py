@@ -71,7 +71,7 @@ class Hooks:
         except Invalid:
             return True
         except ApiError as error:
-            # It may still hold the bundle of before.
+            # It may still hold the former bundle.
             if "failed calling webhook" not in error.message:
                 raise
         return False

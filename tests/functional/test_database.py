@@ -135,7 +135,7 @@ async def test_what_somebody_changed_on_the_server_is_repaired(cloud: Database, 
     await until(lambda: user.grants == {"keystone.*": needed_in("keystone")})
     user.grants["*.*"] = Grant("*.*", frozenset({ALL}), grantable=True)
     await until(lambda: "*.*" not in user.grants)
-    # What versions of before gave: the rest of it goes, and what is needed is there all the time.
+    # What former versions gave: the rest of it goes, and what is needed is there all the time.
     fake.calls.clear()
     user.grants["keystone.*"] = Grant("keystone.*", ALL_IN_SCHEMA)
     await until(lambda: user.grants == {"keystone.*": needed_in("keystone")})
@@ -285,7 +285,7 @@ async def test_what_must_not_be_touched_is_refused(
 @pytest.mark.usefixtures("operator")
 async def test_the_servers_own_schemas_stay_and_nobody_gets_rights_there(cloud: Database, fake: FakeMariaDB) -> None:
     fake.schemas["mysql"] = Schema("mysql", "utf8mb4", "utf8mb4_general_ci")
-    # As a version of before left it.
+    # As a former version left it.
     fake.users["keystone"] = User(digest("first-password"), {"mysql.*": Grant("mysql.*", ALL_IN_SCHEMA)})
     for write in (cloud.root, cloud.galera, cloud.password):
         await write()

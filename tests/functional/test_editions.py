@@ -52,7 +52,7 @@ async def test_a_changed_configuration_is_an_edition_that_the_secret_follows(
         seen.append(last)
         await eventually(client, Secret, last, namespace, has(said))
         await eventually(client, PlacementAPI, "placement", namespace, is_ready)
-        # No pod of before reads it any more.
+        # No former pod reads it any more.
         await eventually(client, Secret, OWN, namespace, has(said))
     # The newest stay, for a release that is rolled back; what nobody mounts goes in the end.
     await gone(client, Secret, seen[0], namespace)
@@ -71,7 +71,7 @@ SYNC = {"app.kubernetes.io/component": "db-sync"}
 async def test_a_job_that_fails_is_made_anew_with_what_the_user_corrected(
     client: Client, namespace: str, keystone: Keystone
 ) -> None:
-    """It would fail with the value of before for ten minutes: the pods that wait for it hold the Secret."""
+    """It would fail with the former value for ten minutes: the pods that wait for it hold the Secret."""
     await place(client, namespace, customServiceConfig="[placement]\nallocation_conflict_retry_count = 1\n")
     selector = "app.kubernetes.io/component=db-sync"
     (first,) = await some(client, Job, namespace, lambda found: any(map(is_failing, found)), labels=selector)

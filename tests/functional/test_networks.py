@@ -201,7 +201,7 @@ async def test_a_node_has_addresses_and_names_as_long_as_it_is_there(client: Cli
                 await eventually(client, ConfigMap, f"dataplanenode-{name}", namespace, asks("192.168.122.80"))
             await client.delete(DNSMasq, "dns", namespace)
             await eventually(client, ConfigMap, "dataplanenode-two", namespace, asks())
-            # Its machine uses the addresses, also if nobody asks for them any more.
+            # Its machine uses the addresses, even if nobody asks for them any more.
             await here.role(preProvisioned=True)
             unasked = await here.says(OpenStackDataPlaneNode, "InputReady", "IPSet two still has its addresses", "two")
             await here.worked_through(unasked)

@@ -240,7 +240,7 @@ async def a_kind_of_others_is_checked(client: Client, namespace: str) -> None:
 
 
 async def a_credential_goes_when_nobody_uses_it(client: Client, namespace: str) -> None:
-    """Another account for a cell maps it anew and rolls its pods; the account of before goes when they have rolled."""
+    """Another account for a cell maps it anew and rolls its pods; the former account goes when they have rolled."""
     given = await client.get(Secret, "teapot-cell1", namespace)
     before = {job.metadata.name for job in await mappings(client, namespace)}
     template = {"cells": {"cell1": {"databaseAccount": "second"}}}

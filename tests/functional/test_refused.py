@@ -81,7 +81,7 @@ async def test_an_installation_by_hand_is_taken_over_when_the_user_says(
 async def test_a_service_that_is_refused_is_not_locked_out_by_another_password(
     client: Client, namespace: str, keystone: Keystone
 ) -> None:
-    """Its pods go on with the password of before, so the user in Keystone has to keep it."""
+    """Its pods go on with the former password, so the user in Keystone has to keep it."""
     await place(client, namespace)
     await eventually(client, PlacementAPI, "placement", namespace, is_ready)
     await eventually(client, KeystoneService, "placement", namespace, is_ready)

@@ -98,7 +98,7 @@ async def test_operators_are_installed_once_and_upgraded_when_something_differs(
 @pytest.mark.usefixtures("played")
 async def test_a_value_that_the_chart_does_not_know_any_more_is_named(private_client: Client, helm: Helm) -> None:
     await operator_chart.install(private_client, helm, CHART, VALUES, Silent())
-    # As a chart of before might have had it.
+    # As a former chart might have had it.
     helm.must("upgrade", "--reuse-values", "--skip-schema-validation", "--skip-crds", "--set=old=1", RELEASE, CHART)
     with pytest.raises(OperatorsFailed, match=r"'old' not allowed[\s\S]*`helm get values stackwright --namespace"):
         await operator_chart.install(private_client, helm, CHART, VALUES, Silent())
@@ -193,7 +193,7 @@ async def test_a_release_of_before_gets_the_namespaces_that_have_something_of_ou
     await operator_chart.install(client, helm, CHART, VALUES, Silent())
     await operator_chart.ensure_namespace(client, "inhabited", Silent())
     await client.apply(Memcached, {"metadata": {"name": "cache", "namespace": "inhabited"}, "spec": {}})
-    # As a chart of before was told: of namespaces nothing, so it worked on all of them.
+    # As a former chart was told: of namespaces nothing, so it worked on all of them.
     before = {"image": VALUES["image"]}
     helm.must(
         "upgrade",

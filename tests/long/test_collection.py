@@ -45,7 +45,7 @@ def runner(machine: Machine) -> Iterator[Built]:
         "edpm_bootstrap_command": "echo ran >> /root/ran",
         "edpm_podman_registries": [{"prefix": "stackwright.local", "location": "192.0.2.1:5000", "insecure": True}],
         "edpm_network_config_template": f"[{{name: eth0, addresses: ['{{{{ ansible_host }}}}/24'], gateway: {host}}}]",
-        # Nobody answers there, which is noticed at once: the servers of before are asked next.
+        # Nobody answers there, which is noticed at once: the former servers are asked next.
         "ctlplane_dns_nameservers": ["127.0.0.1"],
         "edpm_network_config_nameservers_validate": False,
         "dns_search_domains": ["ctlplane.example.com"],

@@ -34,7 +34,7 @@ def cut_power() -> datetime:
 def waiting_for(cloud: Cloud, since: datetime) -> list[str]:
     """Return the pods that were to run for good, and that are not ready in a life that began since then.
 
-    The states of before stand in the API server until the kubelet has looked again.
+    The former states stand in the API server until the kubelet has looked again.
     """
     found = []
     for namespace in (NAMESPACE, OPERATORS):
@@ -63,7 +63,7 @@ def test_a_cloud_comes_back_after_a_power_cut(cloud: Cloud, tell: Callable[[str]
     assert json.loads(cloud.stackwright("status", "--output", "json"))["state"] == "Ready"
 
     cloud.reached()
-    assert cloud.is_valid(token), "a token of before the cut is still valid"
+    assert cloud.is_valid(token), "a token from before the cut is still valid"
     assert "before-the-cut" in [entry["Name"] for entry in cloud.openstack("project", "list")]
     for section, made in left.items():
         kept.find(cloud, section, made)

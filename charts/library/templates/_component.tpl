@@ -65,7 +65,7 @@ spec:
 {{- if and (eq $shape.workload "StatefulSet") $shape.ports }}
 ---
 {{- /*
-Nodes find each other before they are ready. Where it is called like the release, clients use it as well. Pods without a
+Nodes find each other before they are ready. Where it is named after the release, clients use it as well. Pods without a
 port, which talk by a broker alone, are looked for by nobody.
 */}}
 {{- $spec := dict "clusterIP" "None" "publishNotReadyAddresses" true }}

@@ -2,7 +2,7 @@
 
 The members agree through a ConfigMap. Its key `cluster` is the id of the one cluster that there is; from then on nobody
 makes another, so that a member without data joins the others, or waits for them, however long that takes. Each member
-has a key of its own, called like its pod: what its file says. `removed` lists the servers that were taken out of the
+has a key of its own, named after its pod: what its file says. `removed` lists the servers that were taken out of the
 cluster, so that one that comes back with such a file joins anew. People may set `force` to the name of a pod: that one
 makes a new cluster of what it has, when the majority of the old one is lost.
 """

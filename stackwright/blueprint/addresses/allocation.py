@@ -84,7 +84,7 @@ class Around:
 
 
 def holder_of(reservation: Reservation) -> str:
-    """Return the name of the IPSet that a Reservation is for; upstream's are called like it and name none."""
+    """Return the name of the IPSet that a Reservation is for; upstream's are named after it and name none."""
     return reservation.spec.ipSetRef.name or reservation.metadata.name
 
 

@@ -170,7 +170,7 @@ def of_networks_changed(
 ) -> Iterator[Problem]:
     """Yield the VLANs that change under addresses of which no IPSet tells yet; of the others, `of_vlans` knows.
 
-    What IPSets tell counts more than the NetConfig of before: that may have been changed while nobody was asked.
+    What IPSets tell counts more than the former NetConfig: that may have been changed while nobody was asked.
     """
     used = {(each.network.lower(), each.subnet.lower()) for each in held}
     for network, subnet in sorted(used - _list_vlans(ip_sets).keys()):

@@ -40,8 +40,8 @@ def record(
 ) -> tuple[str, ...]:
     """Return the keys that are recorded of a machine.
 
-    These are the `given` ones, else those of before, else those that it was met with. `is_kept` says that it has to be
-    the machine of before, also if it is reached elsewhere.
+    These are the `given` ones, else the former ones, else those that it was met with. `is_kept` says that it has to be
+    the former machine, even if it is reached elsewhere.
     """
     name, before = name_machine(machine), tuple(before)
     if own := rename(given, name):

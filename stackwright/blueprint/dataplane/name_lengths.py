@@ -1,6 +1,6 @@
 """Whether the names of data planes, nodes and runs fit all that they become: labels, Jobs, ConfigMaps. Pure.
 
-Of other kinds here nothing is called like the resource but what has the same limit, or what is shortened: the name of
+Of other kinds here nothing is named after the resource but what has the same limit, or what is shortened: the name of
 a run has a part of its role's and its service's.
 """
 
@@ -23,7 +23,7 @@ _OF_NODE: _Becomes = (("the ConfigMap", NAME, LONGEST_NAME), ("the Secret", SECR
 _BECOMES: Mapping[type[CustomResource], _Becomes] = {
     OpenStackDataPlane: ((f"the label {DATA_PLANE_LABEL} of its nodes", "{}", LABEL_VALUE),),
     OpenStackDataPlaneNode: _OF_NODE,
-    # It is called like its node.
+    # It is named after its node.
     NodeServiceResource: _OF_NODE,
     OpenStackAnsibleEE: (("the Job", "{}", LABEL_VALUE),),
 }

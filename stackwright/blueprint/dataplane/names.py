@@ -47,7 +47,7 @@ def shorten(node: OpenStackDataPlaneNode) -> str:
 class Around:
     """What there is already: the addresses that a node was told, and the DNSData of others by the names of their nodes.
 
-    Either may be of before the NetConfig was changed, and a node whose role is gone still has its names.
+    Either may be from before the NetConfig was changed, and a node whose role is gone still has its names.
     """
 
     addresses: tuple[IPSetReservation, ...] = ()

@@ -1,6 +1,6 @@
 """What runs came to on one node, by service. The records are in the node's status, and outlive the runs. Pure.
 
-A run counts for those for whom it was made, and for nobody else: a service on a node may be called like a service of
+A run counts for those for whom it was made, and for nobody else: a service on a node may have the name of a service of
 the node's role, and a node or a resource that was deleted and created again starts afresh, because nobody knows what
 is on the machine now.
 """
@@ -82,7 +82,7 @@ def is_for_resource(run: OpenStackAnsibleEE, resource: CustomResource) -> bool:
 
 
 def with_begun(resource: N, runs: Iterable[OpenStackAnsibleEE]) -> N:
-    """Return a resource whose status tells that it has begun, also if it did so a moment ago: its runs say so.
+    """Return a resource whose status tells that it has begun, even if it did so a moment ago: its runs say so.
 
     A run says, too, what it calls the machine, whatever the node was renamed to since.
     """

@@ -122,7 +122,7 @@ class _Broker(Need):
         return Resolved(ready=fact is not None, fact=fact, children=children, waits=waits)
 
     def used(self, resource: Any, sight: Sight) -> Iterator[Secret]:
-        """Yield the Secret of the URL: the user of before stays at the broker until all of the service has this one."""
+        """Yield the Secret of the URL: the former user stays at the broker until all of the service has this one."""
         present = sight(TransportURL, self.url(resource)) if self.bus_of(resource) is not None else None
         secret = sight(Secret, present.status.secretName) if present is not None and present.status.secretName else None
         if secret is not None:
@@ -182,7 +182,7 @@ class Messaging(_Broker):
     keeps: ClassVar[Mapping[type[Resource], frozenset[str]]] = {TransportURL: MAKE}
 
     def bus_of(self, resource: Any) -> RabbitMqConfig | None:
-        """Return what the resource says of its broker, by the field of today or the one of before."""
+        """Return what the resource says of its broker, by the present field or the former one."""
         bus = super().bus_of(resource)
         if bus is not None:
             return bus

@@ -78,7 +78,7 @@ class CatalogEntry(Need):
         """Return the entry and its user; `used` is the version of the Secret that the service is configured with.
 
         A user of Keystone has one password. It is changed there when pods are ready that have the new one, and not
-        while something holds the service up: the pods of before would be locked out.
+        while something holds the service up: the former pods would be locked out.
         """
         name, spec = resource.metadata.name, resource.spec
         service = KeystoneService(

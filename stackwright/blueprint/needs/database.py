@@ -91,7 +91,7 @@ def _own_name(resource: Any) -> str:
 class Database(Need):
     """A schema on the server that the field at `instance` names, with the account that the field at `account` names.
 
-    `database` is the name of the MariaDBDatabase, by default that of the resource; the schema is called like it, with
+    `database` is the name of the MariaDBDatabase, by default that of the resource; the schema is named after it, with
     underscores. `usual_account` is the account of a resource that names none. `made` and `login` are the conditions
     that follow the two.
     """
@@ -145,7 +145,7 @@ class Database(Need):
         return self._by_job(resource, sight) if self._is_by_job(resource) else self._by_operator(resource, sight)
 
     def _is_by_job(self, resource: Any) -> bool:
-        # The chart's Job makes the schema that is called like the resource, and no other.
+        # The chart's Job makes the schema that is named after the resource, and no other.
         return resource.spec.provisioning == "Job" and self.database is _own_name
 
     def _by_operator(self, resource: Any, sight: Sight) -> Resolved:
@@ -274,7 +274,7 @@ class Database(Need):
             yield self.retire(account, resource, sight)
 
     def logs_in_with(self, resource: Any, item: Resource) -> bool:
-        """Return whether an account is of the schema: one of before goes when the service has rolled."""
+        """Return whether an account is of the schema: a former one goes when the service has rolled."""
         return isinstance(item, MariaDBAccount) and item.metadata.labels.get(DATABASE_LABEL) == self.database(resource)
 
     @classmethod
@@ -321,7 +321,7 @@ class Database(Need):
         assert account is not None  # noqa: S101  it was imagined
         made = _job(server.offer, self.fact_of(facts), account.spec.secret)
         made["hash"] = digest(made)
-        # The one that is called like the resource is the only one of most services. Others are told apart by name.
+        # The one that is named after the resource is the only one of most services. Others are told apart by name.
         return {"database": made} if self.database is _own_name else {"databases": {self.database(resource): made}}
 
 

@@ -1,6 +1,6 @@
 """IPSet: takes one address in each of its networks, and keeps it until it is deleted.
 
-An address is taken by creating a Reservation that is called like it. Creating fails where there is one, so no address
+An address is taken by creating a Reservation that is named after it. Creating fails where there is one, so no address
 is given twice, however stale the caches are and however many operators run.
 """
 
@@ -149,7 +149,7 @@ def _find_mine(ip_set: IPSet, world: World) -> tuple[Reservation, ...]:
     """Return the Reservations of an IPSet, those that this pass made included."""
     world.claims.forget(world.context)
     store, key = world.context.store(Reservation), ip_set.key
-    # Upstream's are called like the IPSet; others without an owner are found by whom they name, in the index of ours.
+    # Upstream's are named after the IPSet; others without an owner are found by whom they name, in the index of ours.
     named = store.get(key)
     found = {each.metadata.name: each for each in (*store.owned_by(ip_set.metadata.uid), *([named] if named else []))}
     if not ip_set.status.reservations:
@@ -187,7 +187,7 @@ def _is_rival(other: Reservation, ip_set: IPSet) -> bool:
 def _find_taken(ip_set: IPSet, look: Looker, world: World) -> dict[str, str]:
     """Return who has which address. One that is released may be the one that is missing: that wakes the IPSet.
 
-    What another IPSet was told to have is its own as long as that is there, also if somebody deleted the Reservation.
+    What another IPSet was told to have is its own as long as that is there, even if somebody deleted the Reservation.
     """
     claimed = [each for key, each in world.claims.taken.items() if key.namespace == ip_set.metadata.namespace]
     others = (each for each in (*look.all(Reservation), *claimed, *world.met.values()) if not is_mine(each, ip_set))
@@ -197,7 +197,7 @@ def _find_taken(ip_set: IPSet, look: Looker, world: World) -> dict[str, str]:
 
 
 def _find_reached(ip_set: IPSet, look: Looker) -> frozenset[str]:
-    """Return the addresses at which nodes say that their machines are. An IPSet is called like its node."""
+    """Return the addresses at which nodes say that their machines are. An IPSet is named after its node."""
     others = (node for node in look.all(OpenStackDataPlaneNode) if node.metadata.name != ip_set.metadata.name)
     return frozenset(normalize(node.spec.ansibleHost) for node in others)
 

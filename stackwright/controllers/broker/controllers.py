@@ -215,7 +215,7 @@ def readers_of(resource: TransportURL) -> tuple[use.Reader, ...]:
 
 
 def _find_behind(seen: Seen, look: Looker) -> tuple[str, ...]:
-    """Return the readers that may still use the URL of before; nobody is looked at where there is none."""
+    """Return the readers that may still use the former URL; nobody is looked at where there is none."""
     current = seen.current
     if current is None or len(seen.urls) == 1:
         return ()

@@ -154,7 +154,7 @@ def _find_similar(node: OpenStackDataPlaneNode, context: Context) -> Iterable[Op
     ip_sets.index(_PLACES, find_given)
     words = words_of(node).union(find_given(ip_sets.get(node.key)))
     keys = {other.key for word in words for other in (*store.by(_PLACES, word), *ip_sets.by(_PLACES, word))}
-    # An IPSet is called like its node.
+    # An IPSet is named after its node.
     found = (store.get(key) for key in keys if key.namespace == node.metadata.namespace)
     return [other for other in found if other is not None]
 

@@ -54,7 +54,7 @@ def name_files(run: OpenStackAnsibleEE) -> str:
 def is_for_run(there: ConfigMap, run: OpenStackAnsibleEE, ours: str) -> bool:
     """Return whether a ConfigMap was made for the files of a run. `ours` is the field manager by which we apply.
 
-    What an earlier run of the same name left is taken up, also if it has no owner any more.
+    What an earlier run of the same name left is taken up, even if it has no owner any more.
     """
     owner = there.metadata.controller
     if owner is not None:

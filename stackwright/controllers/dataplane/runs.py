@@ -275,7 +275,7 @@ def _find_known_hosts(run: OpenStackAnsibleEE, look: Looker, world: World) -> st
 def find_keys(node: OpenStackDataPlaneNode, place: str) -> tuple[str, ...]:
     """Return the keys that the machine of a node has to have at a place, HOST:PORT.
 
-    One with services of operators has to be the machine of before, also if the node's status does not say so yet.
+    One with services of operators has to be the former machine, even if the node's status does not say so yet.
     """
     address, _, port = place.rpartition(":")
     # A user may write anything there.

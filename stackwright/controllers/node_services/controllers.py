@@ -110,5 +110,5 @@ def _looked_at(service: NodeService, around: Surroundings) -> tuple[type[Resourc
 
 
 def _resources_of(run: OpenStackAnsibleEE) -> Iterable[Key]:
-    """Return the resources of the nodes that a run touches: they are called like their nodes."""
+    """Return the resources of the nodes that a run touches: they are named after their nodes."""
     return (Key(run.metadata.namespace, entry.name) for entry in run.spec.nodes)

@@ -1,4 +1,4 @@
-"""A node that asks for a service gets its resource, called like the node; what is copied from the node is kept in step.
+"""A node that asks for a service gets its resource, named after the node; what is copied from the node is kept in step.
 
 The node remembers, in an annotation, that the resource was made. So one that somebody deleted is not made again, until
 the node stops to ask for the service and then asks anew. A finalizer keeps the node as long as the resource is there:
@@ -128,7 +128,7 @@ class Creation:
     async def _renew(self, present: NodeServiceResource, context: Context) -> Result | None:
         """Let the webhook renew images that it filled in, where these are not the present defaults.
 
-        The write asks for nothing. While the operator is upgraded, the webhook of before may answer.
+        The write asks for nothing. While the operator is upgraded, the former webhook may answer.
         """
         if not has_other_defaults(present, self.defaults):
             return None

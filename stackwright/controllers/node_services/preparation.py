@@ -130,7 +130,7 @@ def refuse(
 
 
 def find_renamed(resource: NodeServiceResource, node: OpenStackDataPlaneNode) -> Wait | None:
-    """Return why a machine cannot get another name: the service runs, and its API knows it by the name of before."""
+    """Return why a machine cannot get another name: the service runs, and its API knows it by the former name."""
     name, before = node.spec.hostName or node.metadata.name, resource.status.hostName
     if not resource.has_begun or not before or name == before:
         return None

@@ -165,7 +165,7 @@ def _known(service: Service, before: KnownAddress) -> KnownAddress:
     # One that waits for its load balancer has the old address in mind.
     address = _given(service) or before.address
     return KnownAddress(
-        # The ports of before, if there are none yet, and no load balancer either.
+        # The former ports, if there are none yet, and no load balancer either.
         nodePorts=ports or ({} if address else before.nodePorts),
         address=address,
         clusterIPs=tuple(filter(_is_address, inside)) or before.clusterIPs,

@@ -1,4 +1,4 @@
-"""Editions of a service's configuration: what pods of before started with stays there for them. Pure.
+"""Editions of a service's configuration: what former pods started with stays there for them. Pure.
 
 Pods read their configuration when they start. If the Secret that they mount followed the spec at once, a good pod that
 starts again while a bad value is on its way (its node is drained, its process dies) would fail like the new ones. So
@@ -126,7 +126,7 @@ def _has_wanted(
 def is_in_use(secret: str, components: Mapping[str, JsonObject], readers: Iterable[Reader]) -> bool:
     """Return whether pods read something in a Secret that is not what is asked for now, or may have to.
 
-    A workload that is on its way from the Secret to an edition creates pods of before again if these go.
+    A workload that is on its way from the Secret to an edition creates former pods again if these go.
     """
     return any(
         (reader.rolling and secret not in reader.mounted)
@@ -162,7 +162,7 @@ def place(
 ) -> JsonObject:
     """Return the values of a chart in which parts that cannot mount a Secret mount editions.
 
-    `in_use` says that the Secret stays as it is for the pods of before. What schedules and actions run does with that.
+    `in_use` says that the Secret stays as it is for the former pods. What schedules and actions run does with that.
     A job does not: it prepares what the new pods need. `jobs` are the Secrets that the jobs that are there mount.
     """
     readers = tuple(readers)
@@ -214,7 +214,7 @@ def list_wanted(
 def list_spare(
     there: Iterable[Secret], wanted: Iterable[Child], readers: Iterable[Reader], parts: Container[str]
 ) -> Iterator[Child]:
-    """Yield the editions of before that stay: those that pods mount, and the newest of each part that there is."""
+    """Yield the former editions that stay: those that pods mount, and the newest of each part that there is."""
     mounted = {name for reader in readers for name in reader.mounted}
     now = {item.key.name for item in wanted}
     left: dict[str, int] = {}

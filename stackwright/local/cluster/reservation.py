@@ -8,7 +8,7 @@ from stackwright.local.cluster.layout import Layout, Node, Settings
 
 
 def reserve(place: Layout, make: Callable[[Settings], Settings]) -> Settings:
-    """Write the settings that `make` returns, and return them; it gets the settings of before, or new ones."""
+    """Write the settings that `make` returns, and return them; it gets the former settings, or new ones."""
     name = place.directory.name
     with layout.held(place.directory.parent / ".addresses.lock"):
         before = place.read_settings()

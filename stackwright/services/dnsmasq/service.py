@@ -125,7 +125,7 @@ def resources(resource: DNSMasq, facts: DNSMasqFacts) -> Iterator[Resource]:
     if len(text.encode()) > LARGEST:
         message = (
             f"All names with the value {wanted!r} together take more than {LARGEST} bytes; give some DNSData another "
-            "dnsDataLabelSelectorValue, and serve them by another DNSMasq. Until then, the names of before are served"
+            "dnsDataLabelSelectorValue, and serve them by another DNSMasq. Until then, the former names are served"
         )
         raise Blocked(message, reason="TooManyNames", condition=SERVICE_CONFIG_READY)
     yield ConfigMap(metadata=ObjectMeta(name=hosts_name(resource)), data={HOSTS_KEY: text})
@@ -205,7 +205,7 @@ def find_server_ports(resource: DNSMasq) -> tuple[int, ...]:
 
 
 def claims(resource: DNSMasq) -> tuple[Claim, ...]:
-    """Return what is not called like the resource."""
+    """Return what is not named after the resource."""
     return (claim_object(builtin.Service, service_name(resource), owned=True),)
 
 

@@ -48,7 +48,7 @@ API = Service(
             "api",
             command=serve,
             files=files,
-            description="The API: a Deployment called like the release.",
+            description="The API: a Deployment named after the release.",
             requests=programs.REQUESTS,
             suffix="",
             ports=(Port("api", PORT),),

@@ -44,7 +44,7 @@ COMPUTE = Service(
             # Nova knows a compute, and what runs there, by the name of its host.
             workload="StatefulSet",
             suffix="",
-            description="The compute: a StatefulSet called like the release.",
+            description="The compute: a StatefulSet named after the release.",
             requests=programs.REQUESTS,
             trial=programs.trial(programs.COMPUTE),
         ),

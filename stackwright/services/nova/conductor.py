@@ -71,7 +71,7 @@ CONDUCTOR = Service(
             # Nova knows a conductor by the name of its host, which has to stay.
             workload="StatefulSet",
             suffix="",
-            description="The conductors: a StatefulSet called like the release.",
+            description="The conductors: a StatefulSet named after the release.",
             requests=programs.REQUESTS,
             trial=programs.trial(programs.CONDUCTOR),
         ),

@@ -202,7 +202,7 @@ def registered(resource: Nova, facts: ParentFacts) -> dict[str, str]:
 
 
 def remembered(resource: Nova, facts: ParentFacts) -> dict[str, str]:
-    """Return what the status says of mapped cells: those of before stay in it until they are removed."""
+    """Return what the status says of mapped cells: former ones stay in it until they are removed."""
     gone = {cell_name(resource, cell) for cell in former(resource) if f"{DELETE}{cell}" in facts.done}
     before = {name: value for name, value in resource.status.registeredCells.items() if name not in gone}
     return dict(sorted({**before, **registered(resource, facts)}.items()))

@@ -108,7 +108,7 @@ METADATA = Service(
             "metadata",
             command=serve,
             files=files,
-            description="The metadata service: a Deployment called like the release.",
+            description="The metadata service: a Deployment named after the release.",
             requests=programs.REQUESTS,
             suffix="",
             ports=(Port("api", PORT),),

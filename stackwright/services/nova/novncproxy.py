@@ -43,7 +43,7 @@ NOVNCPROXY = Service(
             "novncproxy",
             command=lambda _: "nova-novncproxy --web /usr/share/novnc",
             files=files,
-            description="The noVNC proxy: a Deployment called like the release.",
+            description="The noVNC proxy: a Deployment named after the release.",
             requests=programs.REQUESTS,
             suffix="",
             ports=(Port("novnc", PORT),),

@@ -39,7 +39,7 @@ SCHEDULER = Service(
             # Nova knows a scheduler by the name of its host, which has to stay.
             workload="StatefulSet",
             suffix="",
-            description="The scheduler: a StatefulSet called like the release.",
+            description="The scheduler: a StatefulSet named after the release.",
             requests=programs.REQUESTS,
             trial=programs.trial(programs.SCHEDULER),
         ),

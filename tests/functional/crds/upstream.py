@@ -303,7 +303,7 @@ ROWS: dict[str, Row] = {
         "MariaDBAccount", {"userName": "a", "secret": "a", "accountType": "System"}, refused=("spec.accountType",)
     ),
     "an exported broker": Row("RabbitMq", RABBITMQ),
-    "a broker of before RabbitMQ 4": Row("RabbitMq", {"queueType": "Mirrored"}, warned=("spec.queueType",)),
+    "a broker from before RabbitMQ 4": Row("RabbitMq", {"queueType": "Mirrored"}, warned=("spec.queueType",)),
     "a broker of two": Row("RabbitMq", {"replicas": 2}, warned=("spec.replicas",)),
     "a broker with what we do not read": Row(
         "RabbitMq",

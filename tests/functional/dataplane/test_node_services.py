@@ -188,7 +188,7 @@ async def test_a_node_keeps_what_its_removal_needs_however_it_is_deleted(client:
         await client.delete(OpenStackDataPlaneNode, "one", namespace, propagation="Foreground")
         await here.says(NovaExternalCompute, "ServiceReady", "still on the machine: web; migrate or delete", "one")
         await eventually(client, IPSet, "one", namespace, lambda each: each.deleting)
-        # Its machine has the address, also if nobody else has one.
+        # Its machine has the address, even if nobody else has one.
         only = {"subnetName": "subnet1", "name": "ctlplane", "fixedIP": address.address}
         await here.put(IPSet, "other", spec={"networks": [only]})
         await here.says(IPSet, "ReservationReady", f"{address.address} is already reserved by IPSet one", "other")

@@ -294,7 +294,7 @@ async def test_computes_outside_are_configured_once_they_can_reach_what_they_nee
 
 
 async def keeps_what_machines_use(standing: Place, earlier: str) -> None:
-    """A machine that was switched off meanwhile has the configuration of before, and the cell with it."""
+    """A machine that was switched off meanwhile has the former configuration, and the cell with it."""
     client, namespace = standing.client, standing.namespace
     machine: Any = {"metadata": {"name": "one", "namespace": namespace}, "spec": {"cellName": "nova-cell1"}}
     await client.apply(NovaExternalCompute, machine)

@@ -109,7 +109,7 @@ async def assert_old_pod_serves(place: Place, deployment: str, component: str, s
 
 
 async def assert_user_keeps_password(place: Place, another: str) -> None:
-    """Change the service's password; see that Keystone does not, because the old pod logs in with that of before."""
+    """Change the service's password; see that Keystone does not, because the old pod logs in with the former one."""
     case, key = place.case, place.case.resource.spec.passwordSelectors.service
     secret = await place.client.get(Secret, case.spec.get("secret", SECRET), place.namespace)
     before = decoded(secret)[key]

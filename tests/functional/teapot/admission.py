@@ -1,4 +1,4 @@
-"""What Teapot checks of others: no entry of the catalog may be called like a cup."""
+"""What Teapot checks of others: no entry of the catalog may be named after a cup."""
 
 from stackwright.api.keystone import KeystoneService
 from stackwright.kube.admission.checks import FieldError, Objections

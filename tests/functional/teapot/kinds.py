@@ -18,7 +18,7 @@ class TeapotCellTemplate(Value, frozen=True, kw_only=True):
 
     databaseInstance: Annotated[str, describe("The Galera that holds the cell's cups.")] = "openstack"
     databaseAccount: Annotated[
-        str, describe("The MariaDBAccount; if empty, one that is called like Teapot and the cell.")
+        str, describe("The MariaDBAccount; if empty, one that is named after Teapot and the cell.")
     ] = ""
     messagingBus: Annotated[RabbitMqConfig, describe("The broker of the cell.")] = RabbitMqConfig(cluster="rabbitmq")
     memcachedInstance: Annotated[str, describe("The Memcached that keeps the cell's tea warm.")] = "memcached"

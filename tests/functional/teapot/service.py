@@ -40,7 +40,7 @@ class TeapotFacts(Facts):
 
 
 def cell_name(cell: str, resource: TeapotAPI) -> str:
-    """Return what is called like a cell."""
+    """Return what is named after a cell."""
     return f"{resource.metadata.name}-{cell}"
 
 

@@ -234,7 +234,7 @@ MUTANTS = (
         ("tests/unit/controllers/identity/test_decide_service.py",),
     ),
     Mutant(
-        "pods of before find the configuration of new ones",
+        "former pods find the configuration of new ones",
         "stackwright/controllers/service/decide.py",
         "    if present is not None and in_use:\n",
         "    if False:\n",
@@ -248,7 +248,7 @@ MUTANTS = (
         ("tests/functional/services/test_rollout.py",),
     ),
     Mutant(
-        "the configuration of before is given up when its last pod ends in a rollout that is stuck",
+        "the former configuration is given up when its last pod ends in a rollout that is stuck",
         "stackwright/controllers/service/editions.py",
         "(reader.rolling and secret not in reader.mounted)\n        or ",
         "",
@@ -318,7 +318,7 @@ MUTANTS = (
         ("tests/unit/foresight/test_imagined_nova.py",),
     ),
     Mutant(
-        "a trial runs with the configuration of before",
+        "a trial runs with the former configuration",
         "stackwright/controllers/service/trials.py",
         '        if present is None or present.data != written[name]["data"]:\n',
         "        if present is None:\n",

@@ -119,7 +119,7 @@ MUTANTS = (
         (f"{STUCK_RUNS}::test_a_node_says_what_keeps_the_run_that_has_it",),
     ),
     Mutant(
-        "a run that failed leaves the inputs of before applied",
+        "a run that failed leaves the former inputs applied",
         f"{DATA_PLANE}/records.py",
         'left = "" if begun else record.appliedHash',
         "left = record.appliedHash",

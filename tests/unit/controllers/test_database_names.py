@@ -63,7 +63,7 @@ def test_a_user_of_the_server_itself_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("kind", SERVED, ids=lambda kind: kind.kind.name)
 def test_a_service_cannot_be_called_like_a_schema_of_the_server(kind: type[CustomResource]) -> None:
-    # Schemas are called like the resource, with underscores for dashes.
+    # Schemas are named after the resource, with underscores for dashes.
     for name in ("mysql", "information-schema", "performance-schema", "sys"):
         said = refused(served(kind, name))
         assert "is a schema of the server itself" in said["metadata.name"]

@@ -92,7 +92,7 @@ STAYS = f"{OWN}-sync"
         pytest.param((workload(OWN, "one"), pod(OWN, "one")), NEW, STAYS, id="the-first-change"),
         pytest.param((workload(OWN, "one"),), NEW, STAYS, id="its-pod-was-deleted"),
         pytest.param((workload(NEW, "two"), pod(OWN, "one"), pod(NEW, "two")), NEW, STAYS, id="it-rolls-or-is-stuck"),
-        # Its ReplicaSet, or StatefulSet, makes it again from the template of before.
+        # Its ReplicaSet, or StatefulSet, makes it again from the former template.
         pytest.param((workload(NEW, "two"), pod(OWN, "one", "Failed")), NEW, STAYS, id="one-was-evicted"),
         pytest.param((workload(NEW, "two"), pod(NEW, "two")), NEW, STAYS, id="the-last-one-is-gone-while-it-is-stuck"),
         pytest.param((workload(NEW, "two"), pod(OWN, "one", deleted=NOW)), NEW, STAYS, id="one-is-drained"),
@@ -151,7 +151,7 @@ def test_editions_have_what_their_part_reads(jobs: dict[str, str]) -> None:
     placed = editions.place(OWN, VALUES, PARTS, readers, jobs, in_use=True)
     listed = editions.list_wanted(MARIADB, GALERA, placed, PARTS)
     found = {item.key.name.rpartition("-")[0]: item.body for item in listed}
-    # What an edition of before has, nobody knows any more; it stays as long as something mounts it.
+    # What a former edition has, nobody knows any more; it stays as long as something mounts it.
     assert found.keys() == {f"{OWN}-server"} | ({f"{OWN}-sync"} if not jobs else set())
     assert found[f"{OWN}-server"]["data"] == {"server.json": "e30="}
     assert all(body["immutable"] for body in found.values())

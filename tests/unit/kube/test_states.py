@@ -27,7 +27,7 @@ DONE = {"observedGeneration": 2, "updatedReplicas": 2, "availableReplicas": 2}
 STUCK = {"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": "too slow"}
 PROFILE = 'is forbidden: violates PodSecurity "restricted:latest": host namespaces (hostNetwork=true)'
 REFUSED = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": f'pods "a-5d-x2" {PROFILE}'}
-# The pod of before a change, and a new one that is not ready.
+# The pod from before a change, and a new one that is not ready.
 SERVING = {"observedGeneration": 2, "replicas": 2, "updatedReplicas": 1, "availableReplicas": 1}
 EVERYWHERE = {
     "observedGeneration": 2,

@@ -112,7 +112,7 @@ def test_a_node_waits_for_its_addresses() -> None:
         (Caches(), "There is no NetConfig yet"),
         (Caches(net_config()), "IPSet node is being created"),
         (Caches(net_config(), told(ready=False)), "IPSet node: no address is left"),
-        # The IPSet was changed, and what its status says is of before.
+        # The IPSet was changed, and what its status says is outdated.
         (Caches(net_config(), told(generation=2)), "IPSet node has no addresses yet"),
     ):
         found = find_addresses(machine, look)

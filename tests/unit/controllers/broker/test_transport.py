@@ -175,7 +175,7 @@ def test_which_former_user_is_deleted_with_its_url(
 
 
 def test_a_service_that_leaves_the_administrator_s_login_waits_for_nobody_but_its_readers() -> None:
-    """As services of before do, which named no user: the administrator stays, and the URL goes once nobody reads it."""
+    """As former versions did, which named no user: the administrator stays, and the URL goes once nobody reads it."""
     seen = replace(GOOD, urls=(URL, Url("rabbitmq-transport-url-nova-1", "admin", HOSTS, {})))
     assert decide(RESOURCE, replace(seen, behind=("NeutronAPI neutron",))).steps == ()
     (step,) = decide(RESOURCE, seen).steps

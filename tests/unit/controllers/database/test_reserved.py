@@ -21,7 +21,7 @@ def a_database(name: str) -> MariaDBDatabase:
     body = {
         "metadata": {"name": "one", "namespace": "cloud", "labels": {"dbName": "openstack"}},
         "spec": {"name": name, "deletionPolicy": "Delete"},
-        # As a version of before left it.
+        # As a former version left it.
         "status": {"completed": True},
     }
     return msgspec.convert(body, MariaDBDatabase)

@@ -100,7 +100,7 @@ def of_nothing(_: CustomResource) -> list[JsonObject]:
 
 
 def of_node_service(resource: CustomResource) -> list[JsonObject]:
-    """Return the run that removes it, which is called like it; those that apply it are called like its role."""
+    """Return the run that removes it, which is named after it; those that apply it are named after its role."""
     return run_of(resource.metadata.name, "a-service-with-a-long-name-removal", resource.metadata.name)
 
 

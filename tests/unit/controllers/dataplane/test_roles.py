@@ -104,7 +104,7 @@ def test_a_node_records_its_run_and_the_role_keeps_it() -> None:
     one = told(node(), before)
     assert (one.status.deployed, one.status.hostKeys) == (True, (KEY,))
     assert planned(one, before) == {"kept": ["prepare-1"], "begun": []}
-    # From then on it counts as one that serves, also if it gets another service.
+    # From then on it counts as one that serves, even if it gets another service.
     assert one.status.firstDeployedAt == before.status.finishedAt
     more = Prepared(inherit(one, ROLE), Variables(), (Due("prepare", "h", "c"), Due("harden", "h", "c")))
     later = msgspec.structs.replace(one, status=nodes.tell(one, nodes.Seen(more)))
@@ -291,7 +291,7 @@ def test_a_node_with_services_of_operators_keeps_its_machine_whatever_its_addres
     key, other = (f"ssh-ed25519 {letter * 40}" for letter in "AB")
     noted = {"annotations": {f"{DEPLOYED_BY}NovaExternalCompute": "nova"}}
     moved = node(metadata=noted, status={"hostKeys": [f"former.example {key}"]})
-    # Whoever answers at the new address has to have the key of before, from the first run on.
+    # Whoever answers at the new address has to have the former key, from the first run on.
     assert runs.find_keys(moved, "one.example:22") == (f"one.example {key}",)
     assert runs.find_keys(moved, "one.example:2222") == (f"[one.example]:2222 {key}",)
     # A user's own run may say anything.

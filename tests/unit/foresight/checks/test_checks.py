@@ -124,7 +124,7 @@ def test_capacity(replicas: int, nodes: Any, pods: Any, level: Level, said: str)
 
 
 def test_running_pods_count_once_also_where_a_chart_is_of_several_services() -> None:
-    """The pods of such a chart are called like their service, and not like the chart."""
+    """The pods of such a chart are named after their service, and not after the chart."""
     wanted = cloud(deployment(container(cpu="1", memory="1Gi"), replicas=2, of="keystone-worker"))
     there = running("x", "openstack", **{**OWN, "app.kubernetes.io/name": "keystone-worker"})
     (found,) = capacity.capacity(wanted, state(nodes=(node(),), pods=(there, there)))

@@ -92,7 +92,7 @@ def test_a_process_that_slept_for_years_starts_anew() -> None:
 
 
 def test_no_call_breaks_in_three_years_of_rotations() -> None:
-    """The API server has the bundle of an hour ago or of now, and the server the certificate of now or of before."""
+    """The API server has the bundle of now or of an hour ago, and the server its present certificate or the former."""
     now, material = START, advanced(None, START)
     authorities = {material.bundle}
     servings = {material.serving.certificate.serial_number}
