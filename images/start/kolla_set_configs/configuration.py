@@ -59,7 +59,7 @@ def parse_perm(value: object) -> int:
 
 
 def split_owner(owner: str) -> tuple[str, str]:
-    """Return user and group of `user[:group]`; without a group it is named after the user."""
+    """Return user and group of `user[:group]`; without a group it is called like the user."""
     user, _, group = owner.partition(":")
     return user, group or user
 
