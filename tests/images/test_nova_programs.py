@@ -58,6 +58,39 @@ def test_a_trial_of_what_cannot_be_read_says_which_option(nova: Built, kind: str
     assert f"The configuration has values that the service cannot read: {words}" in answer.output, answer.output
 
 
+# Where a program finds its tables: with none that answers, it does not come to what its options name.
+TABLES = """
+[database]
+connection = sqlite:////tmp/trial-cell.sqlite
+[api_database]
+connection = sqlite:////tmp/trial-api.sqlite
+"""
+UNUSABLE = [
+    pytest.param(
+        "NovaScheduler", "[filter_scheduler]\nenabled_filters = NoSuch\n", "SchedulerHostFilterNotFound", id="filter"
+    ),
+    pytest.param("NovaConductor", "[conductor]\nworkers = -3\n", "ValueError", id="workers"),
+]
+
+
+@pytest.fixture(scope="module")
+def tables(openstack: Built) -> str:
+    """The configuration of databases that are there, with their tables."""
+    (openstack.root / "tmp/tables.conf").write_text(TABLES)
+    sync = "nova-manage --config-file /tmp/tables.conf"
+    made = openstack.run(f"{sync} api_db sync && {sync} db sync --local_cell && chmod 0666 /tmp/trial-*", user=NOVA)
+    assert made.code == 0, made.output
+    return TABLES
+
+
+@pytest.mark.parametrize(("kind", "lines", "error"), UNUSABLE)
+def test_a_trial_makes_what_its_options_name(nova: Built, tables: str, kind: str, lines: str, error: str) -> None:
+    answer = trial(nova, kind, customServiceConfig=tables + lines)
+    assert answer.code != 0
+    assert f"The program cannot run, by {error}; the log has more" in answer.output, answer.output
+    assert trial(nova, kind, customServiceConfig=tables).code == 0
+
+
 def test_a_command_of_the_users_own_is_not_tried(nova: Built) -> None:
     answer = trial(nova, "NovaConductor", kollaConfig={"command": "sleep infinity"})
     assert (answer.code, answer.output) == (0, "")
@@ -68,16 +101,18 @@ def test_a_conductor_waits_until_its_tables_are_there(nova: Built) -> None:
     waiting = "The tables of the cell are not made or upgraded yet"
     started = nova.root / "tmp/stackwright-started"
     # It would not end by itself.
-    answer = run(nova, "timeout 15 kolla_start", "NovaConductor", customServiceConfig=tables)
+    waits = f"timeout 30 kolla_start 2>&1 | sed '/{waiting}/q'"
+    answer = run(nova, waits, "NovaConductor", customServiceConfig=tables)
     assert waiting in answer.output
     assert not started.exists()
 
     older = "nova-manage db sync --local_cell 8f2f1571d55b"
-    answer = run(nova, f"{older} && timeout 15 kolla_start", "NovaConductor", customServiceConfig=tables)
+    answer = run(nova, f"{older} && {waits}", "NovaConductor", customServiceConfig=tables)
     assert waiting in answer.output, answer.output
     assert not started.exists()
 
     sync = "nova-manage db sync --local_cell"
-    answer = run(nova, f"{sync} && timeout 15 kolla_start", "NovaConductor", customServiceConfig=tables)
+    begins = "timeout 30 kolla_start & while [ -d /proc/$! ] && [ ! -e /tmp/stackwright-started ]; do sleep 0.1; done"
+    answer = run(nova, f"{sync}; {begins}; kill $!", "NovaConductor", customServiceConfig=tables)
     assert waiting not in answer.output, answer.output
     assert started.exists(), answer.output

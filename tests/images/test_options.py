@@ -172,16 +172,25 @@ POLICIES = {
 }
 
 
-@pytest.mark.parametrize("service", POLICIES)
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        pytest.param("mine: role:reader\n", ["Yes"], id="they-are-there"),
-        pytest.param("s3cr3t: [\n", ["The policies cannot be loaded"], id="nobody-can-read-them"),
-    ],
-)
+UNUSABLE = "The policies cannot be used"
+CIRCLE = "one: rule:two\ntwo: not rule:one\nmine: rule:one\n"
+UNDEFINED = "mine: role:reader or rule:nosuch\n"
+LOADED = [
+    *((service, "mine: role:reader\n", "Yes") for service in POLICIES),
+    *((service, "s3cr3t: [\n", "The policies cannot be loaded") for service in POLICIES),
+    *(
+        (service, CIRCLE, "The policies cannot be used: one leads to itself; two leads to itself")
+        for service in POLICIES
+    ),
+    ("nova", UNDEFINED, f"{UNUSABLE}: mine needs nosuch"),
+    # It has a rule for all that is not defined.
+    ("neutron", UNDEFINED, "Yes"),
+]
+
+
+@pytest.mark.parametrize(("service", "text", "said"), LOADED)
 def test_policies_are_loaded_before_any_request_or_the_process_ends(
-    openstack: Built, service: str, text: str, said: list[str]
+    openstack: Built, service: str, text: str, said: str
 ) -> None:
     begin, load, application = POLICIES[service]
     assert load in application.content
@@ -193,10 +202,17 @@ def test_policies_are_loaded_before_any_request_or_the_process_ends(
     (openstack.root / "tmp/policies.yaml").write_text(text)
     answer = openstack.run("python3 -W ignore /tmp/policies.py 2>&1", user=42425)
     lines = [line.partition(",")[0] for line in answer.output.splitlines()]
-    assert [line for line in lines if line in {"Yes", "No"} or line.startswith("The policies")] == said, answer.output
-    assert (answer.code == 0) is (said == ["Yes"])
+    assert [line for line in lines if line in {"Yes", "No"} or line.startswith("The policies")] == [said], answer.output
+    assert (answer.code == 0) is (said == "Yes")
 
 
+PLACEMENT = """\
+[placement_database]
+connection = sqlite:////tmp/placement.sqlite
+sync_on_startup = true
+[oslo_policy]
+policy_file = /tmp/circle.yaml
+"""
 # What a process loads only when a request needs it, by what it must say of it.
 UNLOADABLE = [
     pytest.param(
@@ -209,8 +225,9 @@ UNLOADABLE = [
         id="where-secrets-are-kept",
     ),
     pytest.param("glance", "[DEFAULT]\nenabled_backends = file:nosuch\n", "cannot be loaded", id="a-store"),
-    pytest.param("keystone", "[identity]\ndriver = nosuch\n", "cannot be loaded", id="a-driver"),
+    pytest.param("keystone", "[identity]\ndriver = nosuch\n", "cannot be loaded, by ImportError", id="a-driver"),
     pytest.param("neutron", "[DEFAULT]\ncore_plugin = nosuch\n", "cannot be loaded", id="a-plugin"),
+    pytest.param("placement", PLACEMENT, "The policies cannot be used: one leads to itself", id="policies"),
 ]
 
 
@@ -222,6 +239,7 @@ def test_a_process_that_cannot_load_what_requests_need_ends(
     folder = openstack.root / f"etc/{service}/{service}.conf.d"
     folder.mkdir(exist_ok=True)
     sections = "[database]\nconnection = sqlite:////tmp/tables.sqlite\n"
+    (openstack.root / "tmp/circle.yaml").write_text(CIRCLE)
     (folder / "99-bad.conf").write_text(sections + lines)
     put(openstack, service, file)
     try:

@@ -105,7 +105,16 @@ def load(module: str) -> Any:
         check()
         raise unusable(f"The application cannot be loaded, by {type(error).__name__}; the log has more") from error
     check()
+    check_policies()
     return application
+
+
+def attempt(run: Callable[[], None]) -> None:
+    """Run a program; where an error ends it, say which one as far as that holds no secret."""
+    try:
+        run()
+    except Exception as error:
+        raise unusable(f"The program cannot run, by {type(error).__name__}; the log has more") from error
 
 
 def require(what: str, managers: list[Any]) -> None:
@@ -128,6 +137,50 @@ def prepare_policies(load: Callable[[], object]) -> None:
         load()
     except Exception as error:
         raise unusable(f"The policies cannot be loaded, by {type(error).__name__}; the log has more") from error
+    check_policies()
+
+
+def references(check: Any) -> Iterator[str]:
+    """Yield the rules to which a check of oslo.policy refers."""
+    if type(check).__name__ == "RuleCheck":
+        yield check.match
+    # Of several checks that are joined, and of one that is negated.
+    for part in (*(getattr(check, "rules", None) or ()), *filter(None, (getattr(check, "rule", None),))):
+        yield from references(part)
+
+
+def follow(rules: Any, name: str) -> set[str]:
+    """Return all rules to which a rule leads."""
+    found: set[str] = set()
+    left = [name]
+    while left:
+        new = set(references(rules.get(left.pop()))) - found
+        found |= new
+        left.extend(new)
+    return found
+
+
+def check_policies() -> None:
+    """End this process where a rule of the user's own leads to itself, or to one that does not exist.
+
+    oslo.policy only warns of it: each request that needs the rule fails, or is refused.
+    """
+    policy = sys.modules.get("oslo_policy.policy")
+    enforcers = [each for each in gc.get_objects() if policy is not None and issubclass(type(each), policy.Enforcer)]
+    said = set()
+    for enforcer in enforcers:
+        rules = enforcer.rules or {}
+        # Where there is a rule for all that is not defined, nothing is missing.
+        whole = rules.get(getattr(rules, "default_rule", None)) is not None
+        for name in enforcer.file_rules:
+            found = follow(rules, name)
+            if name in found:
+                said.add(f"{name} leads to itself")
+            missing = sorted(other for other in found if other not in rules)
+            if missing and not whole:
+                said.add(f"{name} needs {', '.join(missing)}, which is not defined")
+    if said:
+        raise unusable(f"The policies cannot be used: {'; '.join(sorted(said)[:5])}")
 
 
 def reach(ask: Callable[[], None]) -> None:

@@ -22,16 +22,44 @@ import os
 sys.argv[0] = "nova-{name}"
 from nova.cmd import {name}
 
-{name}.config.parse_args(sys.argv)
+{prepare}{name}.config.parse_args(sys.argv)
 check()
-# A trial in a Job ends here: the pods that serve are replaced once it has succeeded.
-if "{trial}" in os.environ:
-    sys.exit()
 # What was read is not read again: options of the command line cannot be registered twice.
 {name}.config.parse_args = lambda *_: None
+# A trial in a Job ends here: the pods that serve are replaced once it has succeeded.
+if "{trial}" in os.environ:
+    {rehearse}sys.exit()
 {before}STARTED.touch()
-{name}.main()
+attempt({name}.main)
 """
+# A trial does not wait for a database that is away.
+_PREPARE = """\
+if "{trial}" in os.environ:
+    for group in ("api_database", "database"):
+        {name}.CONF.set_override("max_retries", 3, group)
+        {name}.CONF.set_override("retry_interval", 1, group)
+"""
+# A trial goes as far as the program does before it takes work: it makes what its options name, such as filters. What
+# others do not answer is not the configuration's fault; the program itself waits for them.
+_REHEARSE = """\
+OTHERS = ("amqp", "keystoneauth1", "kombu", "openstack", "oslo_db", "oslo_messaging", "pymysql", "sqlalchemy")
+
+    def end(_, workers=None, **__):
+        if workers is not None and workers < 1:
+            raise ValueError(workers)
+        # Threads that were started meanwhile are not waited for.
+        os._exit(0)
+
+    def rehearse():
+        try:
+            {name}.main()
+        except Exception as error:
+            if not isinstance(error, OSError) and type(error).__module__.partition(".")[0] not in OTHERS:
+                raise
+
+    {name}.service.serve = end
+    attempt(rehearse)
+    """
 # A conductor waits until its tables are those of its own code, or newer, so that its pod needs no right to see the Job
 # that makes them. Older ones it knows by the revisions in its code.
 _TABLES = """\
@@ -63,14 +91,17 @@ if not place.exists():
 """
 
 
-def daemon(name: str, before: str = "") -> ConfigFile:
-    """Return the file from which a program of Nova without a port starts."""
-    return serving.daemon("nova", _DAEMON.format(name=name, before=before, trial=_TRIAL))
+def daemon(name: str, before: str = "", *, rehearsed: bool = True) -> ConfigFile:
+    """Return the file from which a program of Nova without a port starts; if `rehearsed`, a trial starts it too."""
+    prepare, rehearse = (_PREPARE, _REHEARSE) if rehearsed else ("", "")
+    parts = {"prepare": prepare.format(name=name, trial=_TRIAL), "rehearse": rehearse.format(name=name)}
+    return serving.daemon("nova", _DAEMON.format(name=name, before=before, trial=_TRIAL, **parts))
 
 
 SCHEDULER = daemon("scheduler")
 CONDUCTOR = daemon("conductor", _TABLES)
-COMPUTE = daemon("compute", _IDENTITY)
+# A compute asks a conductor before it makes anything, so a trial of its start would try that one.
+COMPUTE = daemon("compute", _IDENTITY, rehearsed=False)
 
 
 def command(program: ConfigFile) -> str:

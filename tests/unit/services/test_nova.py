@@ -129,7 +129,7 @@ def test_only_the_conductors_of_cell0_make_the_tables_of_the_api() -> None:
 def test_a_program_is_python_that_checks_before_it_works(program: Any) -> None:
     compile(program.content, program.key, "exec")
     text = program.content
-    assert text.index("\ncheck()") < text.index("STARTED.touch()") < text.index(".main()")
+    assert text.index("\ncheck()") < text.index("STARTED.touch()") < text.rindex("\nattempt(")
 
 
 def test_a_trial_ends_where_the_configuration_was_read_and_is_none_of_a_users_command() -> None:
@@ -137,7 +137,7 @@ def test_a_trial_ends_where_the_configuration_was_read_and_is_none_of_a_users_co
         (component,) = BY_KIND[kind].known_components
         ours = configuration.secret_data(BY_KIND[kind], made(kind), FACTS)
         text = ours["daemon.py"]
-        assert text.index("\ncheck()") < text.index("STACKWRIGHT_TRIAL") < text.index("STARTED.touch()")
+        assert text.index("\ncheck()") < text.rindex("STACKWRIGHT_TRIAL") < text.index("STARTED.touch()")
         looked_for = component.trial.split("'")[1]
         assert looked_for in ours[f"{component.name}.json"]
         theirs = made(kind, kollaConfig={"command": "nova-conductor --debug"})
