@@ -262,12 +262,7 @@ def _needs(resource: CustomResource, objects: Objects, known: Mapping[ResourceNa
 def _custom(resource: CustomResource) -> tuple[State, str, str, str]:
     ready = conditions.find(resource.status.conditions, conditions.READY)
     if resource.deleting:
-        left = ", ".join(resource.metadata.finalizers)
-        message = f"is being deleted{f'; {left} are left to do' if left else ''}"
-        if sentence := finalizers.held(resource):
-            said = sentence.removeprefix(f"{resource.kind.name} {resource.metadata.name} ")
-            return State.ERROR, HELD, said, resource.metadata.deletionTimestamp
-        return State.WAITING, "Deleting", message, resource.metadata.deletionTimestamp
+        return _deleting(resource, ready)
     if not resource.declared_conditions():
         # It is only read, and being there is all that it does.
         return State.READY, "", "", resource.metadata.creationTimestamp
@@ -277,6 +272,23 @@ def _custom(resource: CustomResource) -> tuple[State, str, str, str]:
         since = "" if ready is not None else resource.metadata.creationTimestamp
         return State.WAITING, conditions.REQUESTED, message, since
     return _state_of(ready), ready.reason, ready.message, ready.lastTransitionTime
+
+
+def _deleting(resource: CustomResource, ready: Condition | None) -> tuple[State, str, str, str]:
+    """Return how far a deletion is: what its controller says about it, else who holds the resource."""
+    since = resource.metadata.deletionTimestamp
+    # A deletion is a new generation, so what was said of an older one is about the resource's life.
+    seen = resource.status.observedGeneration >= resource.metadata.generation
+    said = ready if seen and ready is not None and ready.status == "False" else None
+    sentence = finalizers.held(resource)
+    # If somebody else holds it as well, that is only worth saying once our own work can go on.
+    if said is not None and (_state_of(said) is State.ERROR or not sentence):
+        return _state_of(said), said.reason, f"is being deleted; {said.reason}: {said.message}", since
+    if sentence:
+        return State.ERROR, HELD, sentence.removeprefix(f"{resource.kind.name} {resource.metadata.name} "), since
+    left = resource.metadata.finalizers
+    named = f"; {', '.join(left)} {'is' if len(left) == 1 else 'are'} left to do" if left else ""
+    return State.WAITING, "Deleting", f"is being deleted{named}", since
 
 
 def _state_of(ready: Condition) -> State:

@@ -12,7 +12,7 @@ from stackwright.kube.builtin import ConfigMap, Deployment
 from stackwright.kube.client import Client
 from stackwright.kube.conditions import find, is_true
 from stackwright.kube.errors import Blocked, Conflict, Invalid, Retry
-from stackwright.kube.plan import Plan, Step, Wait
+from stackwright.kube.plan import Ends, Plan, Step, Wait
 from stackwright.kube.resource import (
     CompositeStatus,
     JsonObject,
@@ -371,4 +371,26 @@ async def test_a_block_does_not_end_a_wait_that_has_a_time(client: Client, names
         await put(client, Fruit, "apple", namespace, {})
         async with asyncio.timeout(PATIENCE):
             while market.looks < 4:
+                await asyncio.sleep(0.05)
+
+
+def keep(_: Fruit, market: Market) -> Plan:
+    return Plan(waits=market.waits)
+
+
+@pytest.mark.usefixtures("kinds")
+async def test_a_deletion_is_a_generation_that_its_controller_has_seen(client: Client, namespace: str) -> None:
+    # By this, `stackwright status` tells what was said of a deletion from what was said before.
+    market = Market(sold=True)
+    shape = replace(gift, remove=keep, finalizer="example.org/market")
+    async with running(one(client, shape.controller(lambda _context: market), namespace)):
+        before = await until(client, await put(client, Fruit, "apple", namespace, {}), is_ready)
+        market.waits = (Wait("InUse", "It is being eaten; wait", "SoldReady", after=0.1, ends=Ends.BY_USER),)
+        await client.delete(Fruit, "apple", namespace)
+        shown = await until(client, before, lambda seen: condition(seen, "Ready")[1] == "InUse")
+        assert shown.metadata.generation > before.metadata.generation
+        assert shown.status.observedGeneration == shown.metadata.generation
+        market.waits = ()
+        async with asyncio.timeout(PATIENCE):
+            while await client.find(Fruit, "apple", namespace) is not None:
                 await asyncio.sleep(0.05)

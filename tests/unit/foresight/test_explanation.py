@@ -75,6 +75,15 @@ def test_a_control_plane_waits_for_its_services_and_each_of_them_is_told_once() 
     assert "Memcached memcached" in names
 
 
+def test_why_a_deletion_is_refused_is_told_with_what_to_do() -> None:
+    said = "these are still on the machine: second; migrate or delete them"
+    leaving = {"deletionTimestamp": "2026-11-15T10:00:00Z", "finalizers": ["openstack.org/keystoneapi"]}
+    going = keystone(metadata=leaving, status=ready("False", "Error", said, "InUse"))
+    found = explanation.explain(snapshot(going), KEYSTONE)
+    assert (found.state, found.reason) == (State.ERROR, "InUse")
+    assert explanation_report.lines(found, NOW)[0].endswith(f"is being deleted; InUse: {said}")
+
+
 def test_the_condition_that_the_summary_repeats_is_named() -> None:
     condition = {"type": "DBReady", "status": "False", "severity": "Info", "reason": "Ready", "message": "it waits"}
     status = ready("False", "Info", "it waits")

@@ -158,6 +158,80 @@ def test_the_state_of_a_resource(fields: dict[str, Any], state: State, reason: s
     assert (node.state, node.reason, node.since) == (state, reason, since)
 
 
+OWN, STRANGER = "openstack.org/keystoneapi", "example.com/hold"
+IN_USE = "these are still on the machine: second; migrate or delete them"
+
+
+@pytest.mark.parametrize(
+    ("status", "finalizers", "state", "reason", "message"),
+    [
+        pytest.param(
+            ready("False", "Error", IN_USE, "InUse"),
+            [OWN],
+            State.ERROR,
+            "InUse",
+            f"is being deleted; InUse: {IN_USE}",
+            id="somebody-must-act",
+        ),
+        pytest.param(
+            ready("False", "Warning", "nobody answers", "NotAsked"),
+            [OWN],
+            State.WARNING,
+            "NotAsked",
+            "is being deleted; NotAsked: nobody answers",
+            id="somebody-may-have-to-act",
+        ),
+        pytest.param(
+            ready("False", "Info", "Ansible stops it", "Stopping"),
+            [OWN],
+            State.WAITING,
+            "Stopping",
+            "is being deleted; Stopping: Ansible stops it",
+            id="it-goes-on-by-itself",
+        ),
+        pytest.param(
+            {**ready("False", "Error", "no such Secret", "SecretMissing"), "observedGeneration": 0},
+            [OWN],
+            State.WAITING,
+            "Deleting",
+            f"is being deleted; {OWN} is left to do",
+            id="said-before-the-deletion",
+        ),
+        pytest.param(
+            ready(),
+            [OWN, "foregroundDeletion"],
+            State.WAITING,
+            "Deleting",
+            f"is being deleted; {OWN}, foregroundDeletion are left to do",
+            id="nothing-said-and-two-finalizers",
+        ),
+        pytest.param(
+            ready("False", "Error", IN_USE, "InUse"),
+            [OWN, STRANGER],
+            State.ERROR,
+            "InUse",
+            f"is being deleted; InUse: {IN_USE}",
+            id="somebody-must-act-before-a-stranger-lets-go",
+        ),
+        pytest.param(
+            ready("False", "Info", "Ansible stops it", "Stopping"),
+            [OWN, STRANGER],
+            State.ERROR,
+            "HeldByFinalizer",
+            f"is being deleted and is held by the finalizer {STRANGER}, which is not ours: see that the program that "
+            "set it runs, or take it off",
+            id="a-stranger-holds-what-goes-on-by-itself",
+        ),
+    ],
+)
+def test_a_deletion_is_told_in_the_words_of_its_controller(
+    status: dict[str, Any], finalizers: list[str], state: State, reason: str, message: str
+) -> None:
+    metadata = {"deletionTimestamp": READY_SINCE, "finalizers": finalizers}
+    (node,) = tree.build(Objects([keystone(metadata=metadata, status=status)]))
+    assert (node.state, node.reason, node.message, node.since) == (state, reason, message, READY_SINCE)
+
+
 @pytest.mark.parametrize(
     ("of", "spec", "status", "state", "pods"),
     [
