@@ -11,7 +11,7 @@ import msgspec
 
 from stackwright.api.snippets import SnippetFormat
 from stackwright.api.start import KollaConfig
-from stackwright.blueprint import ini, my_cnf, start, structs
+from stackwright.blueprint import ini, my_cnf, start, structs, text_lengths
 from stackwright.kube.admission.checks import FieldError, Objections
 from stackwright.kube.resource import CustomResource, R
 
@@ -26,7 +26,7 @@ def problems(resource: CustomResource) -> tuple[tuple[str, str], ...]:
     spec = getattr(resource, "spec", None)
     found = ((path, _problem(kind, text)) for path, kind, text in snippets("spec", spec))
     broken = tuple((path, str(problem)) for path, problem in found if problem is not None)
-    return (*broken, *_misstarted(spec))
+    return (*broken, *text_lengths.problems(resource, (SNIPPET, OVERWRITE)), *_misstarted(spec))
 
 
 def _misstarted(spec: object) -> Iterator[tuple[str, str]]:

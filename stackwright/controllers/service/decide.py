@@ -223,7 +223,9 @@ def _configured(
 ) -> tuple[JsonObject, tuple[Child, ...]]:
     """Return the values with the Secrets that pods mount, and all Secrets with configuration."""
     own, parts = configuration.secret_name(resource), configuration.parts(service, resource, facts)
-    content = {name: encode(data) for name, data in configuration.secrets(parts.values()).items()}
+    texts = configuration.secrets(parts.values())
+    refusals.refuse_overfull(resource, texts)
+    content = {name: encode(data) for name, data in texts.items()}
     readers = editions.list_readers(seen.workloads, seen.pods)
     present = seen.look(Secret, own)
     in_use = present is not None and editions.is_in_use(own, chart_values["components"], readers)

@@ -1,11 +1,11 @@
 """The first step: reasons to refuse a resource before anything is done for it. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from stackwright.api.base import CustomResource
 from stackwright.api.mariadb import MariaDBAccount
-from stackwright.blueprint import options, refusals, without_effect
+from stackwright.blueprint import options, refusals, text_lengths, without_effect
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import Snippets
@@ -40,6 +40,16 @@ def _in_secrets(service: Service[C, F], resource: C, look: Look, environment: En
         for need in service.needs_of(resource):
             if isinstance(need, Snippets):
                 yield from snippets.problems(need.secrets(resource), known, look)
+
+
+def refuse_overfull(resource: CustomResource, secrets: Mapping[str, Mapping[str, str]]) -> None:
+    """Refuse configuration that no Secret can hold: pods that are to mount it would wait for ever.
+
+    The texts of the spec are refused at the door; those in Secrets of the user are only known here.
+    """
+    found = filter(None, (text_lengths.describe_overfull(name, content) for name, content in secrets.items()))
+    if message := "; ".join(found):
+        raise Blocked(message, reason="InvalidInput", condition=declared(resource, "InputReady"))
 
 
 def refuse_taken(resource: CustomResource, look: Look, known: Known) -> None:

@@ -14,6 +14,7 @@ from stackwright.api.base import ObjectMeta
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.secret_values import encode
+from stackwright.blueprint.text_lengths import SECRET
 from stackwright.controllers.service.decide import Intent, Seen, decide
 from stackwright.controllers.service.environment import Environment
 from stackwright.controllers.service.failed_jobs import again_in
@@ -99,6 +100,15 @@ def decided(resource: KeystoneAPI, *others: Resource, workloads: tuple[Plain, ..
         return there.get((kind, name))
 
     return decide(SERVICE, resource, Seen(look, NOW, workloads), ENVIRONMENT)
+
+
+def test_configuration_that_no_secret_can_hold_is_refused_before_anything_rolls() -> None:
+    long = secret("keystone-db-secret", DatabasePassword="x" * SECRET)
+    with pytest.raises(
+        Blocked, match=r"would have \d+ bytes, and Kubernetes takes 1048576\. Its longest file is"
+    ) as said:
+        decided(keystone(), long)
+    assert (said.value.reason, said.value.condition) == ("InvalidInput", "InputReady")
 
 
 def turned_ring(*, spread: bool) -> Secret:
