@@ -11,7 +11,7 @@ import msgspec
 
 from stackwright.api.snippets import SnippetFormat
 from stackwright.api.start import KollaConfig
-from stackwright.blueprint import ini, my_cnf, start, structs, text_lengths
+from stackwright.blueprint import ini, my_cnf, policy_files, start, structs, text_lengths
 from stackwright.kube.admission.checks import FieldError, Objections
 from stackwright.kube.resource import CustomResource, R
 
@@ -26,7 +26,19 @@ def problems(resource: CustomResource) -> tuple[tuple[str, str], ...]:
     spec = getattr(resource, "spec", None)
     found = ((path, _problem(kind, text)) for path, kind, text in snippets("spec", spec))
     broken = tuple((path, str(problem)) for path, problem in found if problem is not None)
-    return (*broken, *text_lengths.problems(resource, (SNIPPET, OVERWRITE)), *_misstarted(spec))
+    too_long = text_lengths.problems(resource, (SNIPPET, OVERWRITE))
+    return (*broken, *too_long, *_unreadable_policies(spec), *_misstarted(spec))
+
+
+def _unreadable_policies(spec: object) -> Iterator[tuple[str, str]]:
+    """Yield the files with policies that no service could read."""
+    for path, files in fields_called("spec", spec, OVERWRITE):
+        for name, text in files.items() if isinstance(files, dict) else ():
+            # What is too long is refused anyway, and would only cost time.
+            if name.endswith(policy_files.NAMES) and text_lengths.size(text) <= text_lengths.LONGEST:
+                sentence = policy_files.problem(text)
+                if sentence:
+                    yield f"{path}[{name}]", sentence
 
 
 def _misstarted(spec: object) -> Iterator[tuple[str, str]]:
