@@ -221,7 +221,7 @@ def test_a_machine_with_servers_is_not_removed_and_one_without_is(
 ) -> None:
     wanted = {"edpm_cleanup_services": ["nova", "libvirt", "neutron_metadata", "ovn"]}
     extra = f"-e '{json.dumps(wanted)}'"
-    assert "This machine has servers" in computing.play("cleanup", extra, code=2)
+    assert "This machine has directories of servers" in computing.play("cleanup", extra, code=2)
     cloud.kubectl("exec", "client", "--", "openstack", "server", "delete", "--wait", "first")
     computing.play("cleanup", extra)
     files = "/etc/containers/systemd/*.container /var/lib/nova /var/lib/libvirt /var/lib/openvswitch"

@@ -2,6 +2,7 @@
 
 import re
 import runpy
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -109,3 +110,74 @@ def test_a_service_that_is_stopped_has_not_failed_and_needs_no_restart_for_it() 
     assert written["register"] not in systemd["state"]
     (removed,) = (task for task in yaml.safe_load((folder / "tasks" / "absent.yml").read_text()) if "loop" in task)
     assert written["ansible.builtin.template"]["dest"] in removed["loop"]
+
+
+# What only looks at a machine, or at what was seen.
+LOOKS = {"ansible.builtin.find", "ansible.builtin.assert", "ansible.builtin.stat", "ansible.builtin.slurp"}
+
+
+def flatten(tasks: Any, folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the tasks that remove everything, as they run, with the role that has them."""
+    for task in tasks:
+        if "== 'started'" in str(task.get("when", "")):
+            continue
+        if "ansible.builtin.include_tasks" in task:
+            yield from flatten(
+                yaml.safe_load((folder / "tasks" / task["ansible.builtin.include_tasks"]).read_text()), folder
+            )
+        elif "ansible.builtin.include_role" in task:
+            included = task["ansible.builtin.include_role"]
+            for name in named_roles(included["name"], str(task.get("loop", ""))):
+                yield from flatten_role(name, included.get("tasks_from", "main.yml"))
+        elif "block" in task:
+            yield from flatten(task["block"], folder)
+        else:
+            yield folder.name, task
+
+
+def named_roles(name: str, loop: str) -> list[str]:
+    if "{{" not in name:
+        return [name]
+    (cleanup,) = yaml.safe_load((ROOT / "ansible" / "playbooks" / "cleanup.yml").read_text())
+    entries = cleanup["vars"]["edpm_cleanup_roles"]
+    return [entry["role"] for entry in entries if "'refuses', 'defined'" not in loop or "refuses" in entry]
+
+
+def flatten_role(name: str, file: str = "main.yml") -> Iterator[tuple[str, dict[str, Any]]]:
+    folder = ROOT / "ansible" / "roles" / name.rpartition(".")[2]
+    yield from flatten(yaml.safe_load((folder / "tasks" / file).read_text()), folder)
+
+
+def flatten_play(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    (play,) = yaml.safe_load((ROOT / "ansible" / "playbooks" / f"{name}.yml").read_text())
+    yield from flatten(play.get("pre_tasks", ()), ROOT)
+    for role in play.get("roles", ()):
+        yield from flatten_role(role["role"])
+    yield from flatten(play.get("tasks", ()), ROOT)
+
+
+@pytest.mark.parametrize("name", ["nova", "cleanup"])
+def test_a_machine_is_asked_for_all_that_could_keep_it_before_anything_changes(name: str) -> None:
+    """A server that is shut off has no process, but a directory: libvirt lets go, and then nova-compute would not."""
+    tasks = list(flatten_play(name))
+    first = next(number for number, (_, task) in enumerate(tasks) if not LOOKS & set(task))
+    asked = {(role, task["name"]) for role, task in tasks[:first] if "ansible.builtin.assert" in task}
+    # Who takes no name servers, but gives them back, is never refused.
+    others = [(role, task) for role, task in tasks if role != "edpm_network_config"]
+    every = {(role, task["name"]) for role, task in others if "ansible.builtin.assert" in task}
+    assert asked == every
+    assert {role for role, _ in asked} == {"edpm_nova", "edpm_libvirt"}
+
+
+@pytest.mark.parametrize("role", ["edpm_nova", "edpm_libvirt"])
+def test_a_role_that_is_used_alone_asks_for_itself(role: str) -> None:
+    tasks = [task for name, task in flatten_role(role) if name == role]
+    assert "ansible.builtin.assert" in tasks[1]
+    assert not any("ansible.builtin.assert" in task for task in tasks[2:])
+
+
+def test_a_directory_that_nova_does_not_know_is_said_to_be_one() -> None:
+    tasks = [task for _, task in flatten_role("edpm_nova", "refuse.yml")]
+    said = tasks[1]["ansible.builtin.assert"]["fail_msg"]
+    for part in (tasks[0]["ansible.builtin.find"]["paths"], "`openstack server show`", "delete the directory"):
+        assert part in said
