@@ -108,7 +108,9 @@ class Trace:
 
     While the service is up, `identify` finds its id in what the sign's API answers at `path`, by the host name; the
     status remembers it. The API of the type `type` lists it at `listed`, a path that ends with the key of the list and
-    a query with {id}, and deletes it at `delete`.
+    a query with {id}, and deletes it at `delete`. By the query `named`, with {host}, the same list has what is called
+    like the host, with its id under `id_key`: for one whose id nobody knows. `used` is the path, with {id}, at which
+    the API says by whom it is used: it ends with the key of a map by users, of which one is called `user`.
     """
 
     path: str
@@ -116,6 +118,10 @@ class Trace:
     type: str
     listed: tuple[str, Mapping[str, str]]
     delete: str
+    named: Mapping[str, str]
+    id_key: str
+    used: str
+    user: str
 
 
 @dataclass(frozen=True)
@@ -125,7 +131,7 @@ class Removal:
     `close` and `forget` get what the sign's API says and the host name. They return what keeps new work away from the
     host, and what lets the API forget it once nothing runs there any more; nothing where that is done. `occupants` ask
     what is still on the host. `trace` is what another API should have forgotten then as well, and is deleted there if
-    it has not.
+    it has not. As long as something uses it, the host is not empty, even if the sign's API lists nothing.
     """
 
     variables: Mapping[str, str]

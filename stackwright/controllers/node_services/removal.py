@@ -18,7 +18,7 @@ from stackwright.api.node_service import DEPLOYMENT_READY, INPUT_READY, SERVICE_
 from stackwright.blueprint.dataplane.inheritance import Machine
 from stackwright.blueprint.dataplane.inputs import Work, common_key, digest_secret, input_hash
 from stackwright.blueprint.dataplane.inventory import INVENTORY_KEY, NAME, SECRET_NAME, read_hosts, without_way
-from stackwright.blueprint.dataplane.node_service import Call, NodeService, name_entry
+from stackwright.blueprint.dataplane.node_service import Call, NodeService, Trace, name_entry
 from stackwright.blueprint.dataplane.records import find_running, fold, is_for_resource
 from stackwright.blueprint.dataplane.schedule import Backoff, Candidate, Due, plan_runs
 from stackwright.blueprint.dataplane.variables import Variables
@@ -92,6 +92,8 @@ async def observe_removal(service: NodeService, resource: NodeServiceResource, w
     if why := sign.doubt(answer, host):
         return replace(seen, answer=why)
     found = await _find_occupants(service, host, address, world)
+    if found == ():
+        found = await _find_users(service, resource, around, address, world)
     if isinstance(found, str):
         return replace(seen, answer=found)
     if found is None or any(service.removal.forget(answer, host)):
@@ -112,6 +114,63 @@ async def _find_occupants(
             return found
         every += found
     return tuple(every)
+
+
+async def _find_users(
+    service: NodeService, resource: NodeServiceResource, around: Sight, address: Address, world: World
+) -> tuple[str, ...] | str | None:
+    """Return who uses what another API keeps of a service, or why nobody says it; None if an answer does not say it.
+
+    A list that is empty may be so for other reasons than that nothing is there.
+    """
+    trace = service.removal.trace
+    if trace is None or not is_served_here(trace.type, around):
+        return ()
+    other = find_address(trace.type, around)
+    if isinstance(other, str):
+        return other
+    named = resource.status.traceID
+    if not named:
+        told = await world.signs.read(address, service.sign, trace.path)
+        if isinstance(told, str):
+            return told
+        named = trace.identify(told, host_of(resource))
+    kept = await _find_kept(service, trace, (named, host_of(resource)), other, world)
+    if kept is None or isinstance(kept, str):
+        return kept
+    every: list[str] = []
+    for each in kept:
+        path = trace.used.format(id=each)
+        used = await world.signs.read(other, service.sign, path)
+        found = used if isinstance(used, str) else name_users(used, path.rpartition("/")[2], trace.user)
+        if found is None or isinstance(found, str):
+            return found
+        every += found
+    return tuple(every)
+
+
+async def _find_kept(
+    service: NodeService, trace: Trace, names: tuple[str, str], other: Address, world: World
+) -> tuple[str, ...] | str | None:
+    """Return the ids of what another API keeps of a service, by its id where it is known, and by the host's name."""
+    named, host = names
+    path, by_id = trace.listed
+    # What comes back after it was deleted has another id, which may not be known yet.
+    queries = (*((by_id,) if named else ()), trace.named)
+    every: dict[str, None] = {}
+    for query in queries:
+        asked = {name: value.format(id=named, host=host) for name, value in query.items()}
+        listed = await world.signs.read(other, service.sign, path, asked)
+        key = path.rpartition("/")[2]
+        found = listed if isinstance(listed, str) else name_occupants(listed, key, partial(_read_id, trace.id_key))
+        if found is None or isinstance(found, str):
+            return found
+        every |= dict.fromkeys(found)
+    return tuple(every)
+
+
+def _read_id(key: str, entry: JsonObject) -> str:
+    return str(entry.get(key) or "unknown")
 
 
 async def _find_trace(service: NodeService, resource: NodeServiceResource, around: Sight, world: World) -> Left:
@@ -198,6 +257,12 @@ def name_occupants(
     if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
         return None
     return tuple(found for each in listed if (found := name(each)))
+
+
+def name_users(answer: JsonObject, key: str, user: str) -> tuple[str, ...] | None:
+    """Return the users in a map under a key; None if there is no map at all, not even an empty one."""
+    used = answer.get(key)
+    return tuple(user.format(user=each) for each in used) if isinstance(used, dict) else None
 
 
 def decide_removal(service: NodeService, resource: NodeServiceResource, seen: Leaving) -> Plan:

@@ -227,13 +227,19 @@ NODE_SERVICES = (
                 Question("/v2.1/os-migrations", {"host": "{host}"}, "migrations", name_migration),
             ),
             forget=forget,
-            # Nova deletes it with the compute, unless Placement does not answer it just then.
+            # Nova deletes it with the compute, unless Placement does not answer it just then. With [api] max_limit = 0
+            # all lists of Nova are empty; Placement knows all the same who has a part of the machine.
             trace=Trace(
                 path="/v2.1/os-hypervisors/detail",
                 identify=find_provider,
                 type="placement",
                 listed=("/resource_providers", {"uuid": "{id}"}),
                 delete="/resource_providers/{id}",
+                # A machine calls its provider as it calls itself.
+                named={"name": "{host}"},
+                id_key="uuid",
+                used="/resource_providers/{id}/allocations",
+                user="server or migration {user}, which has an allocation in Placement",
             ),
         ),
         brings=SERVERS,

@@ -68,7 +68,10 @@ class Serving(Plane):
         self.answers |= {"/v2.1/os-services": {"services": rows}, "/v2.0/agents": {"agents": agents}}
         known = [{"id": f"provider-{host}", "service": {"host": host}} for host in hosts]
         self.answers |= {"/v2.1/os-hypervisors/detail": {"hypervisors": known}}
-        self.answers |= {"/resource_providers": {"resource_providers": [{"id": each["id"]} for each in known]}}
+        providers = [{"id": f"provider-{host}", "uuid": f"provider-{host}", "name": host} for host in hosts]
+        self.answers |= {"/resource_providers": {"resource_providers": providers}}
+        for each in providers:
+            self.answers.setdefault(f"/resource_providers/{each['uuid']}/allocations", {"allocations": {}})
         self.answers.setdefault("/v2.1/servers", {"servers": []})
         self.answers.setdefault("/v2.0/ports", {"ports": []})
         self.answers.setdefault("/v2.1/os-migrations", {"migrations": []})
@@ -131,7 +134,10 @@ async def apis(answers: dict[str, Any]) -> AsyncIterator[str]:
     async def answer(request: web.Request) -> web.Response:
         if not request.headers.get("X-Auth-Token"):
             return web.Response(status=401)
-        return web.json_response(answers.get(request.path, {}))
+        said = answers.get(request.path, {})
+        if request.path == "/resource_providers":
+            said = {key: [row for row in rows if request.query.items() <= row.items()] for key, rows in said.items()}
+        return web.json_response(said)
 
     async def change(request: web.Request) -> web.Response:
         path, _, name = request.path.rpartition("/")

@@ -151,7 +151,13 @@ async def test_a_node_does_not_go_while_servers_are_on_it(client: Client, namesp
         (row,) = here.answers["/v2.1/os-services"]["services"]
         assert row["status"] == "disabled"
         assert len(here.machines.runs_of("nova")) == 1
+        # Nova may be told to list nothing; Placement knows all the same.
+        allocations = here.answers["/resource_providers/provider-one/allocations"]["allocations"]
+        allocations["u1"] = {"resources": {"VCPU": 1}}
         here.answers["/v2.1/servers"] = {"servers": []}
+        await here.says(NovaExternalCompute, "ServiceReady", "u1, which has an allocation in Placement", "one")
+        assert len(here.machines.runs_of("nova")) == 1
+        allocations.clear()
         # The switch goes after the last port of a server, whoever deployed its compute.
         port = {"id": "p", "device_owner": "compute:nova", "device_id": "u1"}
         here.answers["/v2.0/ports"] = {"ports": [port]}

@@ -251,6 +251,13 @@ MUTANTS = (
         (ANSWERED, f"{REMOVAL}::test_only_a_list_of_servers_says_what_is_there"),
     ),
     Mutant(
+        "an empty list of Nova is enough to remove a compute",
+        "stackwright/controllers/node_services/removal.py",
+        "    if found == ():",
+        "    if found is None:",
+        (f"{REMOVAL}::test_an_empty_list_of_nova_is_not_believed_alone",),
+    ),
+    Mutant(
         "a compute goes by the first page of its migrations",
         "stackwright/adapters/identity/other_api.py",
         "following, known = _find_next(whole), [asked]",

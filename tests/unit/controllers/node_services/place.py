@@ -24,6 +24,7 @@ from stackwright.services.nova.kinds.cell import NovaCell
 from stackwright.services.nova.kinds.external_compute import NovaExternalCompute
 from stackwright.services.nova.kinds.nova import Nova
 from stackwright.services.ovn.kinds import OVNDBCluster
+from stackwright.services.placement.kinds import PlacementAPI
 
 SERVICES = services.node_services()
 COMPUTE, AGENT = (
@@ -133,14 +134,23 @@ def seeing(*others: Resource, without: Iterable[str] = ()) -> Sight:
     return sight(There((*kept, *others)))
 
 
+def placement(url: str = "http://placement.example") -> PlacementAPI:
+    """Return a Placement that serves; without a URL, one that does not yet."""
+    status = {**READY, "apiEndpoints": {"internal": url}} if url else {}
+    return made(PlacementAPI, "placement", spec={"secret": "s", "databaseInstance": "openstack"}, status=status)
+
+
 class Api:
-    """Answers what Nova answers, by the last part of the path."""
+    """Answers what Nova and Placement answer, by the last part of the path."""
 
     def __init__(self, **answers: Any) -> None:
         self.answers = answers
 
-    async def read(self, _: Any, __: Any, path: str, query: dict[str, str] | None = None) -> Any:  # noqa: ARG002  as the API's
-        return self.answers[path.rpartition("/")[2].replace("-", "_")]
+    async def read(self, _: Any, __: Any, path: str, query: dict[str, str] | None = None) -> Any:
+        said = self.answers[path.rpartition("/")[2].replace("-", "_")]
+        if path != "/resource_providers" or isinstance(said, str):
+            return said
+        return {key: [row for row in rows if (query or {}).items() <= row.items()] for key, rows in said.items()}
 
     async def ask(self, address: Any, sign: Sign, path: str = "") -> Any:
         return await self.read(address, sign, path or sign.path)

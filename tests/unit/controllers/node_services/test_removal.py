@@ -39,6 +39,7 @@ from tests.unit.controllers.node_services.place import (
     inventory,
     made,
     node,
+    placement,
     secret,
     seeing,
 )
@@ -136,11 +137,11 @@ def test_a_machine_that_is_lost_is_not_waited_for_but_its_servers_are() -> None:
 def test_what_placement_still_has_goes_and_nobody_who_can_be_asked_is_a_no() -> None:
     lost = made(type(RESOURCE), "one", {MACHINE_LOST: "true"}, spec=msgspec.to_builtins(RESOURCE.spec))
     assert decide_removal(COMPUTE, lost, leaving()) == Plan()
-    placement = Address("http://placement.example", "http://keystone.example", Credentials("admin", "p"))
-    left = Left(placement, Call("DELETE", "/resource_providers/p1"))
+    other = Address("http://placement.example", "http://keystone.example", Credentials("admin", "p"))
+    left = Left(other, Call("DELETE", "/resource_providers/p1"))
     (step,) = decide_removal(COMPUTE, lost, leaving(trace=left)).steps
     assert isinstance(step, Tell)
-    assert (step.address, step.call.path) == (placement, "/resource_providers/p1")
+    assert (step.address, step.call.path) == (other, "/resource_providers/p1")
     # Nova comes first: it refuses as long as there are servers.
     assert calls(decide_removal(COMPUTE, lost, leaving({**ROW, "status": "disabled"}, trace=left))) == [
         ("DELETE", "/v2.1/os-services/u1")
@@ -279,3 +280,62 @@ async def test_nothing_is_stopped_before_all_questions_are_answered(
     assert [isinstance(step, Begin) for step in plan.steps] == ([] if words else [True])
     assert words in "; ".join(wait.message for wait in plan.waits)
     assert bool(plan.waits) == bool(words)
+
+
+PROVIDER = {"uuid": "p1", "name": "one"}
+USED = {"allocations": {"u1": {"resources": {"VCPU": 1}}}}
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "reason", "words"),
+    [
+        pytest.param("p1", {}, "", "", id="placement-says-so-too"),
+        pytest.param("p1", {"allocations": USED}, "InUse", "migration u1, which has an allocation", id="in-use"),
+        pytest.param("", {"allocations": USED}, "InUse", "u1, which has an allocation", id="named-like-the-host"),
+        pytest.param("old", {"allocations": USED}, "InUse", "u1, which has an allocation", id="back-with-another-id"),
+        pytest.param(
+            "",
+            {
+                "allocations": USED,
+                "resource_providers": {"resource_providers": [{"uuid": "p1", "name": "another"}]},
+                "detail": {"hypervisors": [{"id": "p1", "service": {"host": "one"}}]},
+            },
+            "InUse",
+            "u1, which has an allocation",
+            id="with-another-name-that-nova-knows",
+        ),
+        pytest.param("", {"resource_providers": {"resource_providers": []}}, "", "", id="never-had-a-provider"),
+        pytest.param("p1", {"resource_providers": "no answer"}, "NotAsked", "no answer", id="the-list-fails"),
+        pytest.param("p1", {"allocations": "no answer"}, "NotAsked", "no answer", id="the-question-fails"),
+        pytest.param("p1", {"allocations": {"versions": []}}, "NotAsked", "did not say", id="somebody-else-answers"),
+        pytest.param("", {"detail": "no answer"}, "NotAsked", "no answer", id="nova-does-not-say-which"),
+    ],
+)
+async def test_an_empty_list_of_nova_is_not_believed_alone(
+    known: str, said: dict[str, Any], reason: str, words: str
+) -> None:
+    """With [api] max_limit = 0 Nova lists no servers, no migrations and no hypervisors, whatever there is."""
+    status = {"deployment": {"name": COMPUTE.name}, "traceID": known}
+    applied = made(type(RESOURCE), "one", spec=msgspec.to_builtins(RESOURCE.spec), status=status)
+    empty: dict[str, Any] = {
+        "servers": {"servers": []},
+        "os_migrations": {"migrations": []},
+        "detail": {"hypervisors": []},
+    }
+    others = {"resource_providers": {"resource_providers": [PROVIDER]}, "allocations": {"allocations": {}}}
+    api = Api(os_services=ROWS, **{**empty, **others, **said})
+    seen = await observe_removal(COMPUTE, applied, asking(api, WAY, placement()))
+    plan = decide_removal(COMPUTE, applied, seen)
+    assert [isinstance(step, Begin) for step in plan.steps] == ([] if reason else [True])
+    assert [wait.reason for wait in plan.waits] == ([reason] if reason else [])
+    assert words in "; ".join(wait.message for wait in plan.waits)
+
+
+async def test_a_placement_that_does_not_serve_yet_is_a_no() -> None:
+    applied = made(
+        type(RESOURCE), "one", spec=msgspec.to_builtins(RESOURCE.spec), status={"deployment": {"name": COMPUTE.name}}
+    )
+    api = Api(os_services=ROWS, servers={"servers": []}, os_migrations={"migrations": []})
+    seen = await observe_removal(COMPUTE, applied, asking(api, WAY, placement("")))
+    (wait,) = decide_removal(COMPUTE, applied, seen).waits
+    assert (wait.reason, "No PlacementAPI serves yet" in wait.message) == ("NotAsked", True)
