@@ -21,7 +21,7 @@ from stackwright.blueprint.dataplane.inputs import (
     with_mounted,
 )
 from stackwright.blueprint.dataplane.inventory import INVENTORY_KEY, NAME, read_host, read_hosts
-from stackwright.blueprint.dataplane.node_service import Files, NodeService
+from stackwright.blueprint.dataplane.node_service import Binding, Files, NodeService
 from stackwright.blueprint.dataplane.schedule import Due
 from stackwright.blueprint.dataplane.variables import Variables, gather
 from stackwright.blueprint.dataplane.wishes import find_followed, wish_of
@@ -72,9 +72,11 @@ def prepare(service: NodeService, resource: NodeServiceResource, sight: Sight, a
     if refused is None and not resource.has_begun:
         # Once it has begun, the other one is refused: the node says so.
         refused = find_twin(service, role, sight)
+    if refused is None:
+        refused = find_moved(service, node, role, sight, around)
     if refused is not None:
         return refused
-    files = _find_files(service, resource, sight, wish_of_followed(service, node, role, around))
+    files = _find_files(service, resource, sight, wish_of_followed(service, node, role, sight, around))
     if isinstance(files, Wait):
         return files
     return _assemble(service, resource, (node, role), files, sight, around)
@@ -122,8 +124,31 @@ def refuse(
         return None
     if not bound:
         return Wait("NotAdopted", f"Takes {service.binding.field} from node {name}", INPUT_READY)
+    return _tell_moved(service, service.binding, name, wish, f"this is bound to {bound}", bound)
+
+
+def find_moved(
+    service: NodeService,
+    node: OpenStackDataPlaneNode,
+    role: OpenStackDataPlaneRole,
+    look: Look | Sight,
+    around: Surroundings,
+) -> Wait | None:
+    """Return why a service stays as it is: what it follows cannot do what its node asks of that now."""
+    followed = find_followed(service, around.services)
+    if followed is None or followed.binding is None:
+        return None
+    name = node.metadata.name
+    wish, bound = wish_of(followed, node, role, around.services), followed.bound_to(look(followed.kind, name))
+    if not wish or not bound or wish == bound:
+        return None
+    who = f"{followed.kind.kind.name} {name}, which this serves, is bound to {bound}"
+    return _tell_moved(followed, followed.binding, name, wish, who, bound)
+
+
+def _tell_moved(service: NodeService, binding: Binding, node: str, wish: str, who: str, bound: str) -> Wait:
     message = (
-        f"Node {name} has {service.annotation}: {wish}, and this is bound to {bound}: {service.binding.why}. "
+        f"Node {node} has {service.annotation}: {wish}, and {who}: {binding.why}. "
         f"Nothing is changed; set it back to {bound}"
     )
     return Wait("BindingChanged", message, INPUT_READY, ends=Ends.BY_USER)
@@ -155,12 +180,22 @@ def find_twin(service: NodeService, role: OpenStackDataPlaneRole, look: Look | S
 
 
 def wish_of_followed(
-    service: NodeService, node: OpenStackDataPlaneNode, role: OpenStackDataPlaneRole, around: Surroundings
+    service: NodeService,
+    node: OpenStackDataPlaneNode,
+    role: OpenStackDataPlaneRole,
+    look: Look | Sight,
+    around: Surroundings,
 ) -> tuple[NodeService, str] | None:
-    """Return the service that another one follows, with what is asked of it on a node; None if it is not there."""
+    """Return the service that another one follows, with what it is bound to on a node; None if it is not there.
+
+    Before it is bound, it is what is asked of it that counts.
+    """
     followed = find_followed(service, around.services)
-    wish = wish_of(followed, node, role, around.services) if followed is not None else ""
-    return (followed, wish) if followed is not None and wish else None
+    if followed is None:
+        return None
+    bound = followed.bound_to(look(followed.kind, node.metadata.name))
+    wish = bound or wish_of(followed, node, role, around.services)
+    return (followed, wish) if wish else None
 
 
 def _find_files(

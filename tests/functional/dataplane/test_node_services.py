@@ -95,6 +95,7 @@ async def test_a_cell_does_not_change_also_where_no_webhook_says_so(client: Clie
         await here.ready(NovaExternalCompute, "one")
         await here.annotate(OpenStackDataPlaneRole, "compute", cell="nova-cell2")
         moved = await here.says(NovaExternalCompute, "InputReady", "this is bound to nova-cell1", "one")
+        await here.says(OVNMetadataAgent, "InputReady", "which this serves, is bound to nova-cell1", "one")
         await here.worked_through(moved)
         assert moved.spec.cellName == "nova-cell1"
         await here.annotate(OpenStackDataPlaneRole, "compute")

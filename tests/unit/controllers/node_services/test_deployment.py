@@ -162,6 +162,15 @@ def after(resource: NodeServiceResource, of: Seen) -> NodeServiceResource:
             "Variable edpm_ovn_hostname is other",
             id="another-name-in-ovn",
         ),
+        pytest.param(
+            AGENT,
+            agent(),
+            (compute(), node(cell="nova-cell2")),
+            (),
+            "BindingChanged",
+            "NovaExternalCompute one, which this serves, is bound to nova-cell1: Nova cannot move a compute",
+            id="what-it-follows-was-to-move",
+        ),
         pytest.param(AGENT, agent(), (), ("neutron",), "NeutronAPIMissing", "NeutronAPI", id="no-neutron"),
         pytest.param(
             AGENT,
@@ -256,6 +265,16 @@ def test_a_cell_with_metadata_of_its_own_hands_on_its_own() -> None:
     names = [each.secretRef.name for each in run.spec.dataSources if each.secretRef]
     assert "nova-cell1-metadata-compute-config" in names
     assert "nova-metadata-compute-config" not in names
+
+
+def test_an_agent_has_the_files_of_the_cell_that_its_compute_is_bound_to() -> None:
+    before = whole(AGENT, agent(), node(cell="nova-cell1", metadata="true"), compute()).due.inputs
+    # The webhook refuses that, but may have been down.
+    gone = node(metadata="true")
+    assert whole(AGENT, agent(), gone, compute()).due.inputs == before
+    assert whole(AGENT, agent(), gone).due.inputs != before
+    # One that is not bound yet takes what its node asks for.
+    assert whole(AGENT, agent(), node(cell="nova-cell1"), compute("")).due.inputs == before
 
 
 @pytest.mark.parametrize(
