@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from stackwright.api.annotations import PAUSED
-from stackwright.api.ansibleee import OpenStackAnsibleEE
+from stackwright.api.ansibleee import RUNNING, OpenStackAnsibleEE
 from stackwright.api.dataplane import (
     DEPLOYMENT_READY,
     INPUT_READY,
@@ -42,7 +42,7 @@ from stackwright.kube.conditions import READY, Finding
 from stackwright.kube.controller import Context, Controller, Watch
 from stackwright.kube.plan import Ends, Wait
 from stackwright.kube.predicates import asked_differently
-from stackwright.kube.resource import JsonObject, Key, Resource
+from stackwright.kube.resource import Condition, JsonObject, Key, Resource
 from stackwright.kube.shapes.composite import Child, Composite
 
 # The indexes of runs by their nodes, and of nodes by where their machines are and by their short names.
@@ -248,13 +248,27 @@ def find_holding(runs: Iterable[OpenStackAnsibleEE], own: RunningService | None)
     return next(others, "") if own is None else ""
 
 
+def find_delay(runs: Iterable[OpenStackAnsibleEE], name: str) -> str:
+    """Return what a run that has not begun says it waits for, and what ends by itself; "" if it does not say that."""
+    said = _find_said(runs, name)
+    if said is None or said.severity != "Info" or said.reason == RUNNING or not said.message:
+        return ""
+    return f"OpenStackAnsibleEE {name} waits: {said.message}"
+
+
 def find_stuck(runs: Iterable[OpenStackAnsibleEE], name: str) -> Finding | None:
     """Return what somebody has to do so that a run goes on; None where it does so by itself."""
-    run = next((run for run in runs if run.metadata.name == name and not run.finished), None)
-    said = conditions.find(run.status.conditions, READY) if run is not None else None
-    if said is None or said.status == "True" or said.severity not in ("Error", "Warning"):
+    said = _find_said(runs, name)
+    if said is None or said.severity not in ("Error", "Warning"):
         return None
     return Finding("", "False", said.reason, f"OpenStackAnsibleEE {name}: {said.message}", said.severity)
+
+
+def _find_said(runs: Iterable[OpenStackAnsibleEE], name: str) -> Condition | None:
+    """Return why a run is not through; None if it is, or does not say it."""
+    run = next((run for run in runs if run.metadata.name == name and not run.finished), None)
+    said = conditions.find(run.status.conditions, READY) if run is not None else None
+    return said if said is not None and said.status != "True" else None
 
 
 def _tell_names(taken: Mapping[str, str]) -> Finding:

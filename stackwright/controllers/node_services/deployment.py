@@ -22,7 +22,7 @@ from stackwright.blueprint import use
 from stackwright.blueprint.dataplane.node_service import NodeService
 from stackwright.blueprint.dataplane.records import find_running, fold, is_for_resource, with_begun
 from stackwright.blueprint.providers import Sight
-from stackwright.controllers.dataplane.nodes import failure_of, find_holding, find_stuck, is_applied
+from stackwright.controllers.dataplane.nodes import failure_of, find_delay, find_holding, find_stuck, is_applied
 from stackwright.controllers.needs import sight
 from stackwright.controllers.node_services.preparation import Whole, prepare
 from stackwright.controllers.node_services.signs import find_address
@@ -113,7 +113,8 @@ def decide(service: NodeService, resource: NodeServiceResource, seen: Seen) -> P
         return Plan(waits=(seen.whole,))
     record, running = record_of(service, resource, seen), running_of(service, resource, seen)
     if running is not None:
-        return Plan(waits=(_tell_deploying(record, "Ansible runs", find_stuck(seen.runs, running.run)),))
+        going = find_delay(seen.runs, running.run) or "Ansible runs"
+        return Plan(waits=(_tell_deploying(record, going, find_stuck(seen.runs, running.run)),))
     if is_applied(record):
         return Plan(waits=tuple(_find_down(resource, record, seen)))
     other = find_holding(seen.runs, running)

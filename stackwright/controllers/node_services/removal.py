@@ -25,7 +25,7 @@ from stackwright.blueprint.dataplane.variables import Variables
 from stackwright.blueprint.dataplane.wishes import find_followed
 from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.secret_values import has_value, texts_of
-from stackwright.controllers.dataplane.nodes import failure_of, is_applied
+from stackwright.controllers.dataplane.nodes import failure_of, find_delay, find_holding, find_stuck, is_applied
 from stackwright.controllers.dataplane.preparation import IMAGE, SSH_KEY, Prepared
 from stackwright.controllers.dataplane.run_inputs import describe_run
 from stackwright.controllers.needs import sight
@@ -341,18 +341,28 @@ def _stop(service: NodeService, resource: NodeServiceResource, seen: Leaving) ->
     (record,) = fold((), {name: prepared.services[0].inputs}, node, own)
     if is_applied(record):
         return None
-    if find_running(node, own) is not None:
-        return Plan(waits=(_tell_stopping(record),))
+    running = find_running(node, own)
+    if running is not None:
+        return Plan(waits=(_tell_stopping(record, seen.runs, running.run),))
     candidate = Candidate(node, prepared.services, (record,), counts=partial(is_for_resource, resource=resource))
     schedule = plan_runs((candidate,), seen.runs, seen.now, backoff=seen.backoff)
     if not schedule.runs:
-        return Plan(waits=(replace(_tell_stopping(record), after=schedule.again),))
+        return Plan(waits=(replace(_tell_stopping(record, seen.runs), after=schedule.again),))
     objects = tuple(describe_run(resource.metadata.name, schedule.runs[0], work, {node: prepared}))
     return Plan(steps=(Begin(resource, objects, reason="Stopping", condition=DEPLOYMENT_READY),))
 
 
-def _tell_stopping(record: ServiceRecord) -> Wait:
-    if not record.failures:
-        return Wait("Stopping", "Ansible stops the service on the machine", DEPLOYMENT_READY)
-    failure = failure_of(record, DEPLOYMENT_READY)
-    return Wait(failure.reason, _or_give_up(failure.message), DEPLOYMENT_READY, ends=Ends.BY_USER)
+def _tell_stopping(record: ServiceRecord, runs: tuple[OpenStackAnsibleEE, ...], own: str = "") -> Wait:
+    """Return a wait for the run that stops a service: `own`, where it is there already."""
+    if record.failures:
+        failure = failure_of(record, DEPLOYMENT_READY)
+        return Wait(failure.reason, _or_give_up(failure.message), DEPLOYMENT_READY, ends=Ends.BY_USER)
+    other = own or find_holding(runs, None)
+    if (stuck := find_stuck(runs, other)) is not None:
+        ends = Ends.BY_USER if stuck.severity == "Error" else Ends.PERHAPS_BY_USER
+        return Wait(stuck.reason, stuck.message, DEPLOYMENT_READY, ends=ends)
+    if other and not own:
+        message = f"Waits until OpenStackAnsibleEE {other}, which has the node, has ended"
+    else:
+        message = find_delay(runs, own) or "Ansible stops the service on the machine"
+    return Wait("Stopping", message, DEPLOYMENT_READY)

@@ -387,6 +387,23 @@ def test_it_says_what_keeps_the_run_that_has_its_node(whose: str, severity: str,
     assert wait.message == f"OpenStackAnsibleEE {run.metadata.name}: no pods"
 
 
+@pytest.mark.parametrize(
+    ("reason", "message", "words"),
+    [
+        pytest.param("NodeBusy", "Node 192.0.2.1:22 is in the run x", "waits: Node 192.0.2.1:22 is in", id="it-waits"),
+        pytest.param("Running", "Its pod starts", "Ansible runs", id="it-runs"),
+        pytest.param("Starting", "", "Ansible runs", id="it-does-not-say-anything"),
+    ],
+)
+def test_it_says_what_its_run_waits_for(reason: str, message: str, words: str) -> None:
+    resource = compute()
+    run = begin(COMPUTE, resource)
+    said = Condition(type="Ready", status="False", severity="Info", reason=reason, message=message)
+    waiting = msgspec.structs.replace(run, status=msgspec.structs.replace(run.status, conditions=(said,)))
+    (wait,) = decide(COMPUTE, resource, seen(resource, runs=(waiting,))).waits
+    assert (wait.reason, wait.ends, words in wait.message) == ("Deploying", Ends.BY_ITSELF, True)
+
+
 async def test_a_cell_whose_database_is_down_takes_no_readiness_away() -> None:
     resource: NodeServiceResource = compute()
     run = ended(begin(COMPUTE, resource))

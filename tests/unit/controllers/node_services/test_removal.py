@@ -26,7 +26,7 @@ from stackwright.controllers.node_services.removal import (
 from stackwright.controllers.node_services.signs import Address
 from stackwright.controllers.node_services.steps import Begin, Tell
 from stackwright.kube.plan import Plan, Wait
-from stackwright.kube.resource import OwnerReference
+from stackwright.kube.resource import Condition, OwnerReference
 from tests.unit.controllers.node_services.place import (
     AGENT,
     AROUND,
@@ -51,6 +51,7 @@ GOING = msgspec.structs.replace(
     node(), metadata=msgspec.structs.replace(node().metadata, deletionTimestamp="2026-11-16T12:00:00Z")
 )
 WAY = inventory("one", ansible_host="192.0.2.1", ansible_port=2222, rack=2)
+BUSY = "Node 192.0.2.1:22 is in the run x"
 ROW = {"id": "u1", "binary": "nova-compute", "host": "one", "state": "up", "status": "enabled"}
 
 
@@ -125,6 +126,34 @@ def test_it_is_stopped_and_then_forgotten() -> None:
     dead = owned(made(OpenStackAnsibleEE, run.metadata.name, spec=msgspec.to_builtins(run.spec), status=status))
     (wait,) = decide_removal(COMPUTE, RESOURCE, leaving(down, runs=(dead,))).waits
     assert f"No route to host. If the machine is lost, annotate this with {MACHINE_LOST}=true" in wait.message
+
+
+@pytest.mark.parametrize(
+    ("severity", "reason", "words"),
+    [
+        pytest.param("Info", "Stopping", f"waits: {BUSY}", id="it-waits"),
+        pytest.param("Error", "NodeBusy", f": {BUSY}", id="somebody-has-to-act"),
+    ],
+)
+def test_it_says_what_the_run_waits_for_that_stops_it(severity: str, reason: str, words: str) -> None:
+    down = {**ROW, "status": "disabled"}
+    (step,) = decide_removal(COMPUTE, RESOURCE, leaving(down)).steps
+    assert isinstance(step, Begin)
+    (body,) = (body for kind, body in step.objects if kind is OpenStackAnsibleEE)
+    run = owned(msgspec.convert(body, OpenStackAnsibleEE))
+    (wait,) = decide_removal(COMPUTE, RESOURCE, leaving(down, runs=(run,))).waits
+    assert (wait.reason, wait.message) == ("Stopping", "Ansible stops the service on the machine")
+    said = Condition(type="Ready", status="False", severity=severity, reason="NodeBusy", message=BUSY)
+    waiting = msgspec.structs.replace(run, status=msgspec.structs.replace(run.status, conditions=(said,)))
+    (wait,) = decide_removal(COMPUTE, RESOURCE, leaving(down, runs=(waiting,))).waits
+    assert (wait.reason, words in wait.message) == (reason, True)
+
+
+def test_it_says_which_run_has_the_machine_before_it_is_stopped() -> None:
+    body = {"metadata": {"name": "theirs"}, "spec": {"playbook": "p", "nodes": [{"name": "one"}]}}
+    theirs = msgspec.convert(body, OpenStackAnsibleEE)
+    (wait,) = decide_removal(COMPUTE, RESOURCE, leaving({**ROW, "status": "disabled"}, runs=(theirs,))).waits
+    assert (wait.reason, "until OpenStackAnsibleEE theirs, which has the node" in wait.message) == ("Stopping", True)
 
 
 def test_a_machine_that_is_lost_is_not_waited_for_but_its_servers_are() -> None:
