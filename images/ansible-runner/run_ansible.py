@@ -37,6 +37,23 @@ SECRETS, KEY = Path("/runner/hidden"), Path("/runner/env/ssh_key")
 # What is shorter is no secret, or cannot be told from other words.
 SHORTEST_SECRET = 6
 HIDDEN = "(hidden)"
+# How options of a service's configuration end that have no secret in them. Cut out everywhere, their values would make
+# other texts unreadable: `service` or `public`, say. What is not named here, or in a file of another form, is secret.
+# The operators, which read the log, have the same list.
+PUBLIC = (
+    "auth_type",
+    "domain_name",
+    "driver",
+    "endpoint_type",
+    "lock_path",
+    "project_name",
+    "region_name",
+    "state_path",
+    "username",
+    "valid_interfaces",
+)
+# The beginning of a section, which only the configuration of a service has.
+SECTION = re.compile(r"^\[\w+\]$", re.MULTILINE)
 # The password in a URL.
 IN_URL = re.compile(r"://[^\s:/@]*:([^\s@]+)@")
 # What ssh-agent and ssh-add say if all is well. It comes first, and would stand before what went wrong.
@@ -69,8 +86,11 @@ def read_secrets(folder: Path = SECRETS, key: Path = KEY) -> tuple[str, ...]:
         texts += map(str, json.loads(text)) if file.suffix == ".json" and text.startswith("[") else [text]
     words: set[str] = set()
     for text in texts:
+        public = PUBLIC if SECTION.search(text) else ()
         for line in (text, *text.splitlines()):
             words.add(line.strip())
+            if (name := line.partition("=")[0].strip()).isidentifier() and name.endswith(public):
+                continue
             words |= {line.partition(sign)[2].strip().strip("'\"") for sign in "=:"}
         words |= set(IN_URL.findall(text))
     long = [word for word in words if len(word) >= SHORTEST_SECRET]

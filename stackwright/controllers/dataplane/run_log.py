@@ -32,9 +32,26 @@ FAILED_BEFORE = "Others failed, perhaps before Ansible got to this node; correct
 # What is shorter is no secret, or cannot be told from other words.
 SHORTEST_SECRET = 6
 HIDDEN = "(hidden)"
+# How options of a service's configuration end that have no secret in them. Cut out everywhere, their values would make
+# other texts unreadable: `service` or `public`, say. What is not named here, or in a file of another form, is secret.
+# The program that runs Ansible, in images/ansible-runner, has the same list.
+PUBLIC = (
+    "auth_type",
+    "domain_name",
+    "driver",
+    "endpoint_type",
+    "lock_path",
+    "project_name",
+    "region_name",
+    "state_path",
+    "username",
+    "valid_interfaces",
+)
 # How many keys of machines are taken from one line.
 MOST_KEYS = 1000
 
+# The beginning of a section, which only the configuration of a service has.
+_SECTION = re.compile(r"^\[\w+\]$", re.MULTILINE)
 # The password in a URL.
 _IN_URL = re.compile(r"://[^\s:/@]*:([^\s@]+)@")
 
@@ -141,8 +158,11 @@ def secret_words(texts: Iterable[str]) -> frozenset[str]:
     """Return what of secret texts must not be shown: each text, its lines, values of settings, passwords in URLs."""
     found: set[str] = set()
     for text in texts:
+        public = PUBLIC if _SECTION.search(text) else ()
         for line in (text, *text.splitlines()):
             found.add(line.strip())
+            if (name := line.partition("=")[0].strip()).isidentifier() and name.endswith(public):
+                continue
             for sign in ("=", ":"):
                 found.add(line.partition(sign)[2].strip().strip("'\""))
         found |= set(_IN_URL.findall(text))

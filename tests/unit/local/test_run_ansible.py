@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from stackwright.controllers.dataplane import run_log
+
 PROGRAM = Path(__file__).parents[3] / "images" / "ansible-runner" / "run_ansible.py"
 
 
@@ -103,6 +105,47 @@ def test_no_secret_stands_in_a_task_or_a_message(tmp_path: Path) -> None:
     (line,) = program.lines(long, secrets=secrets)
     assert "s3cr" not in line["message"]
     assert program.read_secrets(tmp_path / "nothing", tmp_path / "nothing") == ()
+
+
+CONFIGURATION = """\
+[DEFAULT]
+state_path = /var/lib/nova
+[placement]
+auth_type = password
+password = hunter2hunter2
+project_name = service
+valid_interfaces = public
+region_name=regionOne
+unknown_option = something
+[barbican]
+barbican_endpoint_type = public
+"""
+
+
+def test_what_is_no_secret_in_a_configuration_stays_in_the_names_of_tasks(tmp_path: Path) -> None:
+    mounted = tmp_path / "hidden" / "one"
+    mounted.mkdir(parents=True)
+    (mounted / "01-nova.conf").write_text(CONFIGURATION)
+    secrets = program.read_secrets(tmp_path / "hidden", tmp_path / "nothing")
+    said = "Run the service in /var/lib/nova, and read the public host key of regionOne by its password"
+    failed = event("runner_on_failed", task=said, res={"msg": "hunter2hunter2 and something"})
+    (line,) = program.lines(failed, secrets=secrets)
+    assert (line["task"], line["message"]) == (said, "(hidden) and (hidden)")
+    # Who has such a word for a password has it hidden.
+    (mounted / "02-nova.conf").write_text("[neutron]\npassword = service\n")
+    assert "service" in program.read_secrets(tmp_path / "hidden", tmp_path / "nothing")
+
+
+def test_a_file_of_another_form_is_secret_as_a_whole(tmp_path: Path) -> None:
+    mounted = tmp_path / "hidden" / "one"
+    mounted.mkdir(parents=True)
+    (mounted / "environment").write_text("username=s3cr3t-word\nproject_name: other-word\n")
+    secrets = program.read_secrets(tmp_path / "hidden", tmp_path / "nothing")
+    assert {"s3cr3t-word", "other-word"} <= set(secrets)
+
+
+def test_operators_and_the_program_call_the_same_options_public() -> None:
+    assert program.PUBLIC == run_log.PUBLIC
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,31 @@ def test_no_message_shows_a_secret() -> None:
     assert (host.task, host.message) == ("Log in with (hidden)", "(hidden) refused, (hidden) is on")
 
 
+CONFIGURATION = """\
+[DEFAULT]
+state_path = /var/lib/nova
+[placement]
+auth_type = password
+password = hunter2hunter2
+project_name = service
+valid_interfaces = public
+region_name=regionOne
+unknown_option = something
+[barbican]
+barbican_endpoint_type = public
+"""
+
+
+def test_what_is_no_secret_in_a_configuration_stays_in_the_names_of_tasks() -> None:
+    said = "Run the service in /var/lib/nova, and read the public host key of regionOne by its password"
+    event = {**BAD, "task": said, "message": "hunter2hunter2 and something"}
+    (host,) = read_lines(Progress(), lines(event), secret_words([CONFIGURATION])).hosts.values()
+    assert (host.task, host.message) == (said, "(hidden) and (hidden)")
+    # Who has such a word for a password has it hidden; and a file of another form is secret as a whole.
+    assert "service" in secret_words([CONFIGURATION, "[neutron]\npassword = service\n"])
+    assert {"s3cr3t-word", "other-word"} <= secret_words(["username=s3cr3t-word\nproject_name: other-word\n"])
+
+
 def test_the_password_of_a_url_is_a_secret_of_its_own() -> None:
     words = secret_words(["[DEFAULT]\ntransport_url = rabbit://nova:hunter2@a:5672,nova:hunter2@b:5672/?ssl=1\n"])
     (host,) = read_lines(Progress(), lines({**BAD, "message": "login with hunter2 refused"}), words).hosts.values()
