@@ -92,7 +92,8 @@ async def observe_removal(service: NodeService, resource: NodeServiceResource, w
     if why := sign.doubt(answer, host):
         return replace(seen, answer=why)
     found = await _find_occupants(service, host, address, world)
-    if found == ():
+    # A server that was evacuated from a lost machine uses it until its compute comes back, which it never does.
+    if found == () and not is_lost(resource):
         found = await _find_users(service, resource, around, address, world)
     if isinstance(found, str):
         return replace(seen, answer=found)

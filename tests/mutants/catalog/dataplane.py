@@ -253,7 +253,7 @@ MUTANTS = (
     Mutant(
         "an empty list of Nova is enough to remove a compute",
         "stackwright/controllers/node_services/removal.py",
-        "    if found == ():",
+        "    if found == () and not is_lost(resource):",
         "    if found is None:",
         (f"{REMOVAL}::test_an_empty_list_of_nova_is_not_believed_alone",),
     ),

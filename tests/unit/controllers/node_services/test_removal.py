@@ -360,6 +360,24 @@ async def test_an_empty_list_of_nova_is_not_believed_alone(
     assert words in "; ".join(wait.message for wait in plan.waits)
 
 
+@pytest.mark.parametrize(("annotations", "occupied"), [({MACHINE_LOST: "true"}, False), ({}, True)])
+async def test_servers_that_were_evacuated_from_a_lost_machine_do_not_hold_it(
+    annotations: dict[str, str], occupied: bool
+) -> None:
+    """They keep their allocations of it until its compute comes back, and it never does."""
+    status = {"deployment": {"name": COMPUTE.name}, "traceID": "p1"}
+    applied = made(type(RESOURCE), "one", annotations, spec=msgspec.to_builtins(RESOURCE.spec), status=status)
+    api = Api(
+        os_services=ROWS,
+        servers={"servers": []},
+        os_migrations={"migrations": []},
+        resource_providers={"resource_providers": [PROVIDER]},
+        allocations=USED,
+    )
+    seen = await observe_removal(COMPUTE, applied, asking(api, WAY, placement()))
+    assert bool(seen.occupants) is occupied
+
+
 async def test_a_placement_that_does_not_serve_yet_is_a_no() -> None:
     applied = made(
         type(RESOURCE), "one", spec=msgspec.to_builtins(RESOURCE.spec), status={"deployment": {"name": COMPUTE.name}}
