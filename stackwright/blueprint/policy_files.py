@@ -1,4 +1,4 @@
-"""Whether oslo.policy can read a file with policies: YAML or JSON with a rule for each name. Pure.
+"""Whether oslo.policy can read a file with policies: YAML, even if it is called JSON, with a rule for each name. Pure.
 
 A rule is a string, or a list in the older syntax, which oslo.policy still reads: of strings, or of lists of strings.
 The text is read event by event and no value is made of it, so that references within it cost nothing.
@@ -7,7 +7,6 @@ The text is read event by event and no value is made of it, so that references w
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
 import yaml
 from yaml.reader import Reader
 from yaml.resolver import Resolver
@@ -16,7 +15,6 @@ from yaml.resolver import Resolver
 NAMES = ("policy.yaml", "policy.json")
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_JSON = msgspec.json.Decoder(dict[str, str | list[str | list[str]]] | None)
 _RESOLVER: Any = Resolver()
 _STRING, _NULL = "tag:yaml.org,2002:str", "tag:yaml.org,2002:null"
 # How deep a rule in the older syntax is: in the file's mapping, in a list of alternatives, in a list of checks.
@@ -31,15 +29,6 @@ _NO_RULE = 'a rule is not a string; put it in quotes, and write "" for what ever
 
 def problem(text: str) -> str:
     """Return why oslo.policy could not read a text, and where; "" if it can. The text itself is not repeated."""
-    try:
-        # oslo.policy tries this first, too: not all JSON is YAML.
-        _JSON.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        return _of_yaml(text)
-    return ""
-
-
-def _of_yaml(text: str) -> str:
     try:
         return _Shape().read(yaml.parse(text, Loader=_Loader))
     except yaml.MarkedYAMLError as error:

@@ -25,7 +25,7 @@ def problems(resource: CustomResource, names: Iterable[str]) -> Iterator[tuple[s
             own = sizes[longest]
             together = f"is the longest of its service's texts, which have {total} bytes together"
             said = f"has {own} bytes" if own == total else f"has {own} bytes and {together}"
-            yield longest, f"{said}; at most {LONGEST} fit into its configuration Secret: shorten it"
+            yield longest, f"{said}; {LONGEST} are allowed, because they are kept in Secrets: shorten it"
 
 
 def describe_overfull(name: str, content: Mapping[str, str]) -> str:

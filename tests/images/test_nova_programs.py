@@ -69,6 +69,7 @@ UNUSABLE = [
     pytest.param(
         "NovaScheduler", "[filter_scheduler]\nenabled_filters = NoSuch\n", "SchedulerHostFilterNotFound", id="filter"
     ),
+    pytest.param("NovaScheduler", "[placement]\nauth_type = passwrd\n", "NoMatchingPlugin", id="login"),
     pytest.param("NovaConductor", "[conductor]\nworkers = -3\n", "ValueError", id="workers"),
 ]
 

@@ -47,6 +47,7 @@ class _Asked(NamedTuple):
     name: str
     namespace: str
     values: str
+    trusted: bool
 
 
 class Renderer:
@@ -83,7 +84,8 @@ class Renderer:
         Helm is ended when the last caller has given up.
         """
         known = await self._chart(chart)
-        asked = _Asked(known.digest, name, namespace, json.dumps(values, sort_keys=True))
+        trusted = self._trusted is not None and chart.is_relative_to(self._trusted)
+        asked = _Asked(known.digest, name, namespace, json.dumps(values, sort_keys=True), trusted)
         if asked in self._done:
             self._done.move_to_end(asked)
             return self._done[asked]
@@ -124,7 +126,7 @@ class Renderer:
     async def _template(self, asked: _Asked, directory: Path, chart: Chart) -> str:
         self.runs += 1
         words = ["template", asked.name, str(directory), "--namespace", asked.namespace, "--values", "-", "--no-hooks"]
-        if self._trusted is not None and directory.is_relative_to(self._trusted):
+        if asked.trusted:
             words.append("--skip-schema-validation")
         done = await self._helm.run(words, _ENVIRONMENT, asked.values.encode())
         if done.late:

@@ -160,8 +160,19 @@ def follow(rules: Any, name: str) -> set[str]:
     return found
 
 
+def can_hold(rules: Any, check: Any, seen: frozenset[str] = frozenset()) -> bool:
+    """Return whether anybody could fulfil a check: nobody fulfils a rule that is not defined."""
+    if type(check).__name__ == "RuleCheck":
+        name = check.match
+        return name not in seen and name in rules and can_hold(rules, rules[name], seen | {name})
+    if parts := getattr(check, "rules", None):
+        some = any if type(check).__name__ == "OrCheck" else all
+        return some(can_hold(rules, part, seen) for part in parts)
+    return True
+
+
 def check_policies() -> None:
-    """End this process where a rule of the user's own leads to itself, or to one that does not exist.
+    """End this process where a rule of the user's own leads to itself, or nobody can fulfil it.
 
     oslo.policy only warns of it: each request that needs the rule fails, or is refused.
     """
@@ -170,15 +181,15 @@ def check_policies() -> None:
     said = set()
     for enforcer in enforcers:
         rules = enforcer.rules or {}
-        # Where there is a rule for all that is not defined, nothing is missing.
-        whole = rules.get(getattr(rules, "default_rule", None)) is not None
+        # Nothing is missing where a rule stands for all that are not defined, or where only some are registered.
+        whole = rules.get(getattr(rules, "default_rule", None)) is not None or enforcer.skip_undefined_check
         for name in enforcer.file_rules:
             found = follow(rules, name)
             if name in found:
                 said.add(f"{name} leads to itself")
             missing = sorted(other for other in found if other not in rules)
-            if missing and not whole:
-                said.add(f"{name} needs {', '.join(missing)}, which is not defined")
+            if missing and not whole and not can_hold(rules, rules.get(name)):
+                said.add(f"{name} needs what is not defined: {', '.join(missing)}")
     if said:
         raise unusable(f"The policies cannot be used: {'; '.join(sorted(said)[:5])}")
 

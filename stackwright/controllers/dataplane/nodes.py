@@ -249,7 +249,7 @@ def find_holding(runs: Iterable[OpenStackAnsibleEE], own: RunningService | None)
 
 
 def find_delay(runs: Iterable[OpenStackAnsibleEE], name: str) -> str:
-    """Return what a run that has not begun says it waits for, and what ends by itself; "" if it does not say that."""
+    """Return what a run waits for before it begins; "" if it says nothing, or if somebody has to act."""
     said = _find_said(runs, name)
     if said is None or said.severity != "Info" or said.reason == RUNNING or not said.message:
         return ""

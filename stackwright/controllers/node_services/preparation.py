@@ -139,8 +139,10 @@ def find_moved(
     if followed is None or followed.binding is None:
         return None
     name = node.metadata.name
-    wish, bound = wish_of(followed, node, role, around.services), followed.bound_to(look(followed.kind, name))
-    if not wish or not bound or wish == bound:
+    there = look(followed.kind, name)
+    wish, bound = wish_of(followed, node, role, around.services), followed.bound_to(there)
+    # One that is being deleted may be on its way to what the node asks for.
+    if there is None or there.deleting or not wish or not bound or wish == bound:
         return None
     who = f"{followed.kind.kind.name} {name}, which this serves, is bound to {bound}"
     return _tell_moved(followed, followed.binding, name, wish, who, bound)

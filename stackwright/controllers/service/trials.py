@@ -31,8 +31,8 @@ from stackwright.kube.shapes.states import STUCK, state_of
 KINDS: tuple[type[Plain], ...] = (StatefulSet, DaemonSet)
 # The component in the labels of trial pods; no Service and no workload selects it.
 COMPONENT = "trial"
-# Enough for a program that only reads its configuration.
-_RESOURCES: JsonObject = {"requests": {"cpu": "10m", "memory": "64Mi"}}
+# Enough for a program that reads its configuration and makes what that names, but serves nobody.
+_RESOURCES: JsonObject = {"requests": {"cpu": "10m", "memory": "128Mi"}}
 # The fields of a container that a trial copies.
 _KEPT = ("name", "image", "imagePullPolicy", "env", "envFrom", "securityContext", "volumeMounts")
 # The fields of the pod that it copies, so that it can run on the same nodes with the same rights.

@@ -235,11 +235,11 @@ NODE_SERVICES = (
                 type="placement",
                 listed=("/resource_providers", {"uuid": "{id}"}),
                 delete="/resource_providers/{id}",
-                # A machine calls its provider as it calls itself.
+                # Libvirt calls its provider as the machine calls itself, which mostly is the name of the node.
                 named={"name": "{host}"},
                 id_key="uuid",
                 used="/resource_providers/{id}/allocations",
-                user="server or migration {user}, which has an allocation in Placement",
+                user="server or migration {user}, which has an allocation in Placement (even if it was evacuated)",
             ),
         ),
         brings=SERVERS,

@@ -42,9 +42,17 @@ if "{trial}" in os.environ:
 # A trial goes as far as the program does before it takes work: it makes what its options name, such as filters. What
 # others do not answer is not the configuration's fault; the program itself waits for them.
 _REHEARSE = """\
-OTHERS = ("amqp", "keystoneauth1", "kombu", "openstack", "oslo_db", "oslo_messaging", "pymysql", "sqlalchemy")
+from keystoneauth1.exceptions import auth_plugins
+    from sqlalchemy.exc import DBAPIError
 
-    def end(_, workers=None, **__):
+    OTHERS = ("amqp", "keystoneauth1", "kombu", "openstack", "oslo_db", "oslo_messaging", "pymysql")
+
+    def is_of_others(error):
+        module = type(error).__module__
+        known = module.partition(".")[0] in OTHERS and module != auth_plugins.__name__
+        return known or isinstance(error, (OSError, DBAPIError))
+
+    def end(_=None, workers=None, **__):
         if workers is not None and workers < 1:
             raise ValueError(workers)
         # Threads that were started meanwhile are not waited for.
@@ -54,8 +62,9 @@ OTHERS = ("amqp", "keystoneauth1", "kombu", "openstack", "oslo_db", "oslo_messag
         try:
             {name}.main()
         except Exception as error:
-            if not isinstance(error, OSError) and type(error).__module__.partition(".")[0] not in OTHERS:
+            if not is_of_others(error):
                 raise
+            end()
 
     {name}.service.serve = end
     attempt(rehearse)

@@ -44,7 +44,7 @@ def refused(resource: CustomResource) -> dict[str, str]:
 
 def test_a_text_that_no_secret_can_hold_is_refused_at_the_door_and_in_the_reconcile() -> None:
     resource = made(KeystoneAPI, {"customServiceConfig": text(1_080_000)})
-    sentence = "has 1080000 bytes; at most 524288 fit into its configuration Secret: shorten it"
+    sentence = "has 1080000 bytes; 524288 are allowed, because they are kept in Secrets: shorten it"
     assert refused(resource) == {"spec.customServiceConfig": sentence}
     assert ("spec.customServiceConfig", sentence) in problems(SERVICE, resource, nobody, None)
 

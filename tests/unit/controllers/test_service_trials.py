@@ -123,7 +123,7 @@ def test_what_pods_would_start_with_is_held_back_until_it_was_tried(wanted: dict
     assert {"name": "data", "emptyDir": {}} in pod["volumes"]
     assert "affinity" not in pod
     assert not {"args", "ports", "livenessProbe"} & set(container)
-    assert container["resources"] == {"requests": {"cpu": "10m", "memory": "64Mi"}}
+    assert container["resources"] == {"requests": {"cpu": "10m", "memory": "128Mi"}}
     assert trial.body["spec"]["template"]["metadata"]["labels"]["app.kubernetes.io/component"] == "trial"
 
 
