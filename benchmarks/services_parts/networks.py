@@ -10,6 +10,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -74,22 +75,30 @@ def _requests(cpu: str) -> Body:
     return {"requests": {"cpu": cpu, "memory": "256Mi"}}
 
 
-def write(folder: Path, namespace: str, base: str, given: Path, named: Named) -> None:
+@dataclass(frozen=True)
+class Cloud:
+    """What is deployed beyond the services without networks."""
+
+    named: Named
+    more: dict[str, list[Body]]
+    public: str = ""
+    """The URL of Nova's public endpoint, where it is not that of its Service."""
+
+
+def write(folder: Path, namespace: str, base: str, given: Path, cloud: Cloud) -> None:
     """Write the manifests of all stages; `base` are those of the services without networks, `given` its resources."""
-    service: Body = {"databaseInstance": "openstack", "secret": "osp-secret"}
-    more = resources(named, service)
-    _append(given, [body for bodies in more.values() for body in bodies])
+    _append(given, [body for bodies in cloud.more.values() for body in bodies])
     broker = script.rendered("rabbitmq", given, namespace)
     _append(given, _logins(namespace, broker))
     members = []
-    for role, body in databases(named).items():
+    for role, body in databases(cloud.named).items():
         path = folder / f"{role}.yaml"
         path.write_text(yaml.safe_dump(body))
         members.append(script.rendered("ovn-database", path, namespace))
     nova = _objects(script.rendered("nova", given, namespace))
     stages = _stages(nova)
     # What Nova's pods read is there before all else, and with it what makes its user.
-    first = [*stages.pop("everything"), *_identity_of_nova(folder, given, namespace)]
+    first = [*stages.pop("everything"), *_identity_of_nova(folder, given, namespace, cloud.public)]
     (folder / "everything.yaml").write_text("---\n".join((base, broker, *members, _text(first))))
     networks = [script.rendered(name, given, namespace) for name in ("ovn-northd", "neutron")]
     (folder / "networks.yaml").write_text("---\n".join(networks))
@@ -117,9 +126,9 @@ def _stage(kind: str, name: str) -> str:
     return next((stage for word, stage in words.items() if word in name), "nova-hosts")
 
 
-def _identity_of_nova(folder: Path, given: Path, namespace: str) -> list[Body]:
+def _identity_of_nova(folder: Path, given: Path, namespace: str, public: str) -> list[Body]:
     """Return the Job that makes Nova's user and its endpoints: of all services Nova alone has none by itself."""
-    public, internal = (f"http://nova-api-{word}.{namespace}.svc:8774/v2.1" for word in ("public", "internal"))
+    reached, internal = (f"http://nova-api-{word}.{namespace}.svc:8774/v2.1" for word in ("public", "internal"))
     password = {"secret": "osp-secret"}
     identity = {
         "url": f"http://keystone-internal.{namespace}.svc:5000",
@@ -127,7 +136,7 @@ def _identity_of_nova(folder: Path, given: Path, namespace: str) -> list[Body]:
         "admin": {"username": "admin", "project": "admin", "key": "AdminPassword", **password},
         "user": {"username": "nova", "key": "NovaPassword", **password},
         "service": {"name": "nova", "type": "compute", "description": "Nova"},
-        "endpoints": {"public": public, "internal": internal},
+        "endpoints": {"public": public or reached, "internal": internal},
     }
     values = yaml.safe_load(script.rendered("nova", given, namespace, "--values", "--release", "nova"))
     path = folder / "identity.values.yaml"

@@ -113,7 +113,8 @@ def prepare(folder: Path, namespace: str, *, wide: bool) -> tuple[Path, Path]:
     manifests = folder / "manifests.yaml"
     manifests.write_text("---\n".join(script.rendered(name, path, namespace) for name in names))
     if wide:
-        networks.write(folder, namespace, manifests.read_text(), path, named)
+        cloud = networks.Cloud(named, networks.resources(named, service))
+        networks.write(folder, namespace, manifests.read_text(), path, cloud)
     return manifests, script.login(folder, script.PASSWORD, project="admin")
 
 
