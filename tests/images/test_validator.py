@@ -11,10 +11,11 @@ from stackwright.controllers.service import Environment
 from stackwright.foresight import imagined_release
 from stackwright.foresight.imagined_release import Missing
 from stackwright.foresight.imagined_world import ImaginedWorld, secret_of
+from tests.checkout import ROOT
 from tests.functional.services.case import SECRET, ServiceCase
 from tests.functional.services.rows import rows
 from tests.images.built import Built
-from tests.images.test_options import PACKAGES, PROGRAM, ROOT
+from tests.images.option_lists import PACKAGES, PROGRAM
 
 ROWS = [row for row in rows() if row.blueprint.image_name in PACKAGES]
 BUS = "rabbit://somebody:a-word@bus.example.org:5672/"

@@ -16,10 +16,6 @@ def found(pattern: str) -> list[Path]:
     return [path.relative_to(ROOT) for path in FILES if re.search(pattern, path.read_text(), re.MULTILINE)]
 
 
-def test_nothing_is_imported_from_a_test_module() -> None:
-    assert found(r"^\s*(from|import) tests\.\S*\btest_") == []
-
-
 def test_there_is_one_way_to_wait() -> None:
     assert found(r"^def (eventually|until)\(") == [Path("tests/e2e/waiting.py")]
 
