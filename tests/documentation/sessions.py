@@ -14,7 +14,7 @@ from tests.documentation import answers
 from tests.documentation.blocks import ROOT, Block, Command
 
 # How many seconds one page may take.
-PATIENCE = 400
+PATIENCE = 900
 # What an interrupt by `timeout` exits with: the command had not ended by itself.
 INTERRUPTED = 124
 _SIGN = "== documentation"
