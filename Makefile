@@ -39,7 +39,7 @@ down: setup ## End it, and remove everything that it made
 setup: $(VENV)/installed ## Make the Python environment in .venv
 
 $(VENV)/installed: requirements.lock pyproject.toml
-	@echo "==> Python environment in $(VENV)"
+	@echo "==> Python environment in $(VENV), of $$(command -v $(PYTHON))"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Stackwright needs Python 3.11 or newer; set PYTHON=/path/to/python3.11 (found: $$($(PYTHON) --version 2>&1))" >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { echo "python3 has no venv module; on Debian: apt-get install python3-venv" >&2; exit 1; }

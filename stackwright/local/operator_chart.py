@@ -187,9 +187,10 @@ async def _is_missing(client: Client, wanted: Iterable[tuple[str, str, str]]) ->
 
 def _state(helm: Helm) -> str:
     """Return how the release was left; "" where there is none."""
-    done = helm.run("status", RELEASE, "--output=json")
+    # `helm status` would also ask the cluster for each object of the release.
+    done = helm.run("get", "metadata", RELEASE, "--output=json")
     if done.returncode == 0:
-        return str(json.loads(done.stdout)["info"]["status"])
+        return str(json.loads(done.stdout)["status"])
     if "release: not found" in done.stderr:
         return ""
     # If we took this for no release, the values that helm has would be lost.

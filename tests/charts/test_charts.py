@@ -10,20 +10,11 @@ import yaml
 
 from stackwright.kube import documents
 from stackwright.local.apiserver.server import Shared
-from tests.charts.conftest import CHARTS, VALUES, Helm, Render
-
-ALL = sorted(path.parent for path in CHARTS.glob("*/Chart.yaml"))
-# A library renders nothing by itself.
-INSTALLED = [chart for chart in ALL if yaml.safe_load((chart / "Chart.yaml").read_text())["type"] == "application"]
+from tests.charts.conftest import Helm, Render
+from tests.charts.installing import ALL, INSTALLED, given
 
 each_chart = pytest.mark.parametrize("chart", [pytest.param(chart, id=chart.name) for chart in ALL])
 each_installed_chart = pytest.mark.parametrize("chart", [pytest.param(chart, id=chart.name) for chart in INSTALLED])
-
-
-def given(chart: Path) -> list[str]:
-    """What a chart has to be told, for it to render all that it can."""
-    values = VALUES / f"{chart.name}.yaml"
-    return ["--values", str(values)] if values.exists() else []
 
 
 def test_there_are_charts() -> None:

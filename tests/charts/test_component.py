@@ -17,7 +17,7 @@ from stackwright.kube import documents
 from stackwright.kube.client import Client
 from stackwright.services.barbican.service import SERVICE
 from tests.charts.conftest import CHARTS, Helm
-from tests.charts.test_policies import judge, restricted
+from tests.charts.judging import judge, restricted
 
 VALUES: dict[str, Any] = {
     "image": "localhost/openstack:test",

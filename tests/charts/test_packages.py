@@ -15,7 +15,7 @@ from stackwright.adapters.helm import packing
 from stackwright.cli.main import cli
 from stackwright.local.apiserver.server import Shared
 from tests.charts.conftest import CHARTS, Helm
-from tests.charts.test_charts import ALL, INSTALLED, given
+from tests.charts.installing import ALL, INSTALLED, given
 
 VERSION = tomllib.loads((CHARTS.parent / "pyproject.toml").read_text())["project"]["version"]
 

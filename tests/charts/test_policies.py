@@ -8,11 +8,10 @@ import pytest
 import yaml
 
 from stackwright.kube import documents
-from stackwright.kube.builtin import Namespace, Pod
 from stackwright.kube.client import Client
-from stackwright.kube.errors import ApiError
 from tests.charts.conftest import VALUES, Helm
-from tests.charts.test_charts import INSTALLED, given
+from tests.charts.installing import INSTALLED, given
+from tests.charts.judging import judge, restricted
 
 SERVICES = [chart for chart in INSTALLED if chart.name != "stackwright"]
 each_service = pytest.mark.parametrize("chart", [pytest.param(chart, id=chart.name) for chart in SERVICES])
@@ -99,23 +98,6 @@ def pods_of(helm: Helm, chart: Path) -> list[dict[str, Any]]:
             elif "keystone.yaml" in body.get("data", {}):
                 bodies += [yaml.safe_load(text) for text in body["data"].values()]
     return list(templates(bodies))
-
-
-async def restricted(client: Client, namespace: str) -> None:
-    await client.apply(
-        Namespace, {"metadata": {"name": namespace, "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}
-    )
-
-
-async def judge(client: Client, namespace: str, template: dict[str, Any]) -> str:
-    """What the server says of a pod, without keeping it; nothing when it would take it."""
-    # An account that is there in every namespace: the chart's own is not, because nothing is installed.
-    spec = {**template["spec"], "serviceAccountName": "default"}
-    try:
-        await client.apply(Pod, {"metadata": {"name": "judged", "namespace": namespace}, "spec": spec}, dry_run=True)
-    except ApiError as error:
-        return error.message
-    return ""
 
 
 def takes_host(chart: Path, template: dict[str, Any]) -> bool:

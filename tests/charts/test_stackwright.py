@@ -12,7 +12,7 @@ from stackwright.controllers.teams import lease_of, team_of_kind
 from stackwright.kube import documents
 from stackwright.kube.crd.generate import manifest
 from tests.charts.conftest import CHARTS, VALUES, Helm, Refuse, Render
-from tests.charts.test_charts import INSTALLED
+from tests.charts.installing import INSTALLED
 
 ONE = ("--set", "clusterWide=true", "--set", "services=null")
 NAMESPACES = ("default", "kube-public")

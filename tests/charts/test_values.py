@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.charts.conftest import CHARTS
-from tests.charts.test_charts import INSTALLED
+from tests.charts.installing import INSTALLED
 
 # What helm puts among the values by itself.
 HELMS = {"global", "stackwright-library"}

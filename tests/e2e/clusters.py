@@ -22,7 +22,8 @@ from stackwright.local.progress import Shown
 NAME = os.environ.get("STACKWRIGHT_TEST_CLUSTER") or "e2e"
 IMAGE = "stackwright.local/busybox:test"
 APPLETS = ("sh", "httpd", "wget", "nslookup", "cat", "echo", "sleep", "id", "stat", "hostname", "ip", "touch", "mount")
-PATIENCE = "180s"
+# A machine under load takes many times as long as a healthy one; a test that passes never waits that long.
+PATIENCE = "300s"
 # For how many seconds a command in a pod is tried again.
 RETRIED = 60.0
 
@@ -40,7 +41,7 @@ class Kubectl:
 
     def __call__(self, *arguments: str, given: str = "") -> str:
         done = subprocess.run(
-            self.command(*arguments), input=given, capture_output=True, text=True, timeout=240, check=False
+            self.command(*arguments), input=given, capture_output=True, text=True, timeout=360, check=False
         )
         assert done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stderr}{self._pods()}"
         return done.stdout

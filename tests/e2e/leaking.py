@@ -5,23 +5,32 @@ import gzip
 import json
 import subprocess
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from tests.e2e.cloud import NAMESPACE, OPERATORS, Cloud
 from tests.e2e.clusters import Kubectl
 
+# What stands before the name of a pod where its log was looked through.
+LOG = "the log of "
+
 
 def found_beside(cloud: Cloud, *names: str) -> list[str]:
     """Return where a secret stands that must not, while all services of these names are there, each with Secrets."""
     secrets = values(cloud)
-    for name in names:
-        assert any(place.startswith(f"{name}-") for place in secrets), f"no Secret of {name}: {sorted(secrets)}"
+    if lacking := missing(names, "", secrets):
+        raise AssertionError(f"there are no Secrets of {', '.join(lacking)}; there are {sorted(secrets)}")
     texts = places(cloud)
-    pods = [name for name in names if any(text.startswith(f"the log of {name}-") for text in texts)]
-    assert pods == list(names), f"there are logs of {pods} alone"
+    if lacking := missing(names, LOG, texts):
+        raise AssertionError(f"there are no logs of {', '.join(lacking)}: have they no pods? There are {sorted(texts)}")
     return list(leaks(secrets, texts))
+
+
+def missing(names: Iterable[str], before: str, there: Iterable[str]) -> list[str]:
+    """Return the services of which nothing is there. Pure."""
+    found = list(there)
+    return [name for name in names if not any(place.startswith(f"{before}{name}-") for place in found)]
 
 
 def values(cloud: Cloud) -> dict[str, str]:
@@ -66,7 +75,7 @@ def places(cloud: Cloud) -> dict[str, str]:
         here = Kubectl(kubectl.program, kubectl.kubeconfig, namespace)
         for pod in here.get("pods", "{.items[*].metadata.name}").split():
             command = here.command("logs", pod, "--all-containers", "--prefix")
-            found[f"the log of {pod}"] = subprocess.run(
+            found[f"{LOG}{pod}"] = subprocess.run(
                 command, capture_output=True, text=True, check=False, timeout=60
             ).stdout
         found[f"the events of {namespace}"] = here("get", "events", "--output=yaml")

@@ -18,7 +18,7 @@ from stackwright.local.cluster.configuration import VOLUMES
 from stackwright.local.cluster.lifecycle import Cluster
 from stackwright.local.errors import Collision
 from tests.e2e import workloads
-from tests.e2e.clusters import NAME, Kubectl, bring_up
+from tests.e2e.clusters import NAME, PATIENCE, Kubectl, bring_up
 from tests.e2e.waiting import eventually
 from tests.e2e.workloads import answered, fetched, load_balanced
 
@@ -135,7 +135,7 @@ def test_a_volume_survives_its_pod_and_goes_with_its_claim(cluster: Cluster, kub
     kubectl("delete", "pod", "second")
     kubectl("delete", "pvc", "data")
     eventually(lambda: not folder.exists(), "the volume's folder is removed")
-    kubectl("wait", "pv", name, "--for=delete", "--timeout=120s")
+    kubectl("wait", "pv", name, "--for=delete", f"--timeout={PATIENCE}")
 
 
 def test_logs_are_read_and_ports_forwarded(kubectl: Kubectl) -> None:

@@ -137,12 +137,14 @@ def objects(images: Cloud) -> Iterator[Cloud]:
     far["customServiceConfigSecrets"] = ["objects"]
     template = {"keystoneEndpoint": "default", "glanceAPIs": {"default": {}, "far": far}}
     images.ask(glance={"template": template})
-    images.kubectl("wait", "--for=create", "deployment/glance-far", "--timeout=60s")
-    images.ready("Glance", "glance", "image")
-    yield images
-    images.ask(glance={"template": {"keystoneEndpoint": None, "glanceAPIs": None}})
-    images.kubectl("wait", "--for=delete", "deployment/glance-far", "--timeout=60s")
-    images.kubectl("delete", "secret/objects")
+    try:
+        images.kubectl.wait("deployment/glance-far", "create")
+        images.ready("Glance", "glance", "image")
+        yield images
+    finally:
+        images.ask(glance={"template": {"keystoneEndpoint": None, "glanceAPIs": None}})
+        images.kubectl.wait("deployment/glance-far", "delete")
+        images.kubectl("delete", "secret/objects")
 
 
 def test_images_are_in_s3_where_a_snippet_says_so(objects: Cloud) -> None:

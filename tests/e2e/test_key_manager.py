@@ -8,6 +8,7 @@ import pytest
 
 from tests.e2e import cloud as clouds
 from tests.e2e.cloud import Cloud
+from tests.e2e.clusters import PATIENCE
 from tests.e2e.waiting import eventually
 
 STORED = "SELECT cypher_text FROM barbican.encrypted_data"
@@ -56,14 +57,14 @@ def test_a_worker_generates_the_key_that_was_ordered(cloud: Cloud) -> None:
 
 
 def test_secrets_are_read_again_after_all_pods_were_restarted(cloud: Cloud, secret: str) -> None:
-    cloud.stackwright("action", "run", "barbican", "restart", "--id", "e2e-restart", "--timeout", "120s")
+    cloud.act("barbican", "restart", "e2e-restart")
     cloud.ready("Barbican", "barbican", "key-manager")
     for name in ("barbican", "barbican-worker"):
-        cloud.kubectl("rollout", "status", f"deployment/{name}", "--timeout=120s")
+        cloud.kubectl("rollout", "status", f"deployment/{name}", f"--timeout={PATIENCE}")
     assert payload(cloud, secret) == PAYLOAD
 
 
 def test_rows_are_cleaned_when_somebody_asks(cloud: Cloud) -> None:
-    cloud.stackwright("action", "run", "barbican", "clean-database", "--id", "e2e-clean", "--timeout", "120s")
+    cloud.act("barbican", "clean-database", "e2e-clean")
     actions = json.loads(cloud.kubectl("get", "barbican", "barbican", "--output=json"))["status"]["actions"]
     assert {(action["name"], action["state"]) for action in actions} >= {("clean-database", "Succeeded")}

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.e2e.cloud import Cloud
+from tests.e2e.clusters import PATIENCE
 from tests.e2e.waiting import eventually
 
 
@@ -44,12 +45,12 @@ def test_another_password_reaches_keystone_and_the_pods(cloud: Cloud, cupboard: 
     patch = json.dumps({"stringData": {"PlacementPassword": "another-of-the-users"}})
     cloud.kubectl("patch", "secret", "osp-secret", "--type=merge", f"--patch={patch}")
     eventually(lambda: generation() > before, "the pods are rolled")
-    cloud.kubectl("rollout", "status", "deployment/placement", "--timeout=120s")
+    cloud.kubectl("rollout", "status", "deployment/placement", f"--timeout={PATIENCE}")
     cloud.ready("PlacementAPI", "placement", "placement")
     assert cupboard in providers(cloud)
 
 
 def test_data_is_migrated_when_somebody_asks(cloud: Cloud) -> None:
-    cloud.stackwright("action", "run", "placement", "migrate-data", "--id", "e2e", "--timeout", "120s")
+    cloud.act("placement", "migrate-data", "e2e")
     actions = json.loads(cloud.kubectl("get", "placementapi", "placement", "--output=json"))["status"]["actions"]
     assert ("migrate-data", "e2e", "Succeeded") in [(one["name"], one["id"], one["state"]) for one in actions]

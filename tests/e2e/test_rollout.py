@@ -29,8 +29,9 @@ def condition(cloud: Cloud) -> dict[str, str]:
     return next(entry for entry in status["conditions"] if entry["type"] == "DeploymentReady")
 
 
-def has_any(cloud: Cloud, labels: str, pods: list[str]) -> bool:
-    return not set(pods).isdisjoint(cloud.kubectl("get", "pods", labels, "--output=name").split())
+def pods_of(cloud: Cloud) -> list[str]:
+    labels = "--selector=app.kubernetes.io/instance=keystone,app.kubernetes.io/component=api"
+    return cloud.kubectl("get", "pods", labels, "--output=name").split()
 
 
 def test_a_value_that_keystone_cannot_read_is_refused_with_its_line(cloud: Cloud) -> None:
@@ -38,30 +39,45 @@ def test_a_value_that_keystone_cannot_read_is_refused_with_its_line(cloud: Cloud
         change(cloud, customServiceConfig=SOON)
 
 
+def correct(cloud: Cloud) -> None:
+    """Take the bad value back, and wait until the status says that all is well."""
+    cloud.ask(keystone={"template": {"defaultConfigOverwrite": None, "kollaConfig": None}})
+    cloud.settle()
+
+
 @pytest.fixture
 def corrected(cloud: Cloud) -> Iterator[None]:
-    """Take the bad value back whatever happens: one test that fails should not be the end of all that follow."""
+    """Begin with a Keystone that is at rest, and leave it so whatever happens: a failure must not bring others."""
+    cloud.settle()
+    # A pod of the rollout before this one may take its time to go.
+    eventually(lambda: len(pods_of(cloud)) == 1, lambda: str(pods_of(cloud)))
     yield
-    cloud.ask(keystone={"template": {"defaultConfigOverwrite": None, "kollaConfig": None}})
+    correct(cloud)
 
 
 @pytest.mark.usefixtures("corrected")
 def test_a_value_that_only_the_pod_finds_leaves_the_old_pod_at_work(cloud: Cloud) -> None:
-    labels = "--selector=app.kubernetes.io/instance=keystone,app.kubernetes.io/component=api"
-    before = cloud.kubectl("get", "pods", labels, "--output=name").split()
+    before = pods_of(cloud)
     cloud.ask(keystone={"template": BESIDE})
-    eventually(lambda: condition(cloud).get("reason") == "RolloutStuck", "the rollout is said to be stuck")
-    said = condition(cloud)["message"]
-    assert "Deployment keystone serves with 1 of 1 pods" in said
-    assert "[token] expiration is not of type Integer" in said
-    assert "soon" not in said
-    assert set(before) <= set(cloud.kubectl("get", "pods", labels, "--output=name").split())
+    served, why = "Deployment keystone serves with 1 of 1 pods", "[token] expiration is not of type Integer"
+
+    def is_said() -> bool:
+        said = condition(cloud)
+        message = said.get("message", "")
+        return said.get("reason") == "RolloutStuck" and served in message and why in message
+
+    eventually(is_said, lambda: f"the rollout is said to be stuck, and why: {condition(cloud)}")
+    assert "soon" not in condition(cloud).get("message", "")
+    assert set(before) <= set(pods_of(cloud))
     assert cloud.is_valid(cloud.token())
     # A good pod that has to start again meanwhile, on another node or after a crash, reads what it read before.
     cloud.kubectl("delete", *before, "--wait=false")
-    served = "Deployment keystone serves with 1 of 1 pods"
-    eventually(lambda: not has_any(cloud, labels, before) and served in condition(cloud)["message"], "it serves again")
+
+    def serves_again() -> bool:
+        return set(before).isdisjoint(pods_of(cloud)) and served in condition(cloud).get("message", "")
+
+    eventually(serves_again, lambda: f"it serves again: {pods_of(cloud)}, {condition(cloud)}")
     assert cloud.is_valid(cloud.token())
-    cloud.ask(keystone={"template": {"defaultConfigOverwrite": None, "kollaConfig": None}})
-    eventually(lambda: condition(cloud).get("status") == "True", "it goes on with the value taken back")
+    correct(cloud)
+    assert condition(cloud)["status"] == "True"
     assert cloud.is_valid(cloud.token())

@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from tests.e2e.cloud import NAMESPACE, OPERATORS, Cloud
+from tests.e2e.clusters import PATIENCE
 from tests.e2e.waiting import eventually
 
 GRACE = 700.0
@@ -32,8 +33,8 @@ def test_without_operators_the_cloud_goes_on_and_nothing_hangs(cloud: Cloud) -> 
     before = pods(cloud)
     command = [str(cloud.helm), "uninstall", "stackwright", "--namespace", OPERATORS, "--wait"]
     environment = {"KUBECONFIG": str(cloud.kubectl.kubeconfig), "HOME": "/tmp", "PATH": ""}
-    subprocess.run(command, env=environment, capture_output=True, check=True, timeout=120)
-    cloud.kubectl("wait", "--for=delete", "pods", "--all", "--namespace", OPERATORS, "--timeout=120s")
+    subprocess.run(command, env=environment, capture_output=True, check=True, timeout=360)
+    cloud.kubectl("wait", "--for=delete", "pods", "--all", "--namespace", OPERATORS, f"--timeout={PATIENCE}")
     assert cloud.is_valid(old)
     assert cloud.is_valid(cloud.token())
     assert cloud.openstack("token", "issue")["project_id"]

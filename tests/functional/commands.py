@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import io
 import os
 import signal
 import sys
@@ -35,6 +36,12 @@ async def command(kubeconfig: Path, namespace: str, *arguments: str) -> Done:
             raise error
         return Done(1, found.stdout, f"{found.stderr}Error: {error}\n")
     return Done(found.exit_code, found.stdout, found.stderr)
+
+
+def said_so_far() -> str:
+    """Return what the command that runs beside this loop has said on standard error, which it has to itself."""
+    buffer = getattr(sys.stderr, "buffer", None)
+    return buffer.getvalue().decode() if isinstance(buffer, io.BytesIO) else ""
 
 
 def _words(kubeconfig: Path, namespace: str, arguments: Sequence[str]) -> tuple[str, ...]:

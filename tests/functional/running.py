@@ -11,7 +11,7 @@ from stackwright.kube.client import Client
 from stackwright.kube.controller import Context
 from stackwright.kube.events import EventRecorder
 from stackwright.kube.informers import Informers
-from stackwright.kube.metrics import reconcile_total
+from stackwright.kube.metrics import informer_relists_total, reconcile_total
 from stackwright.kube.resource import Key, Resource
 from stackwright.kube.runtime import Runtime
 from tests.functional.watching import PATIENCE
@@ -107,6 +107,16 @@ class Passes:
             while self.ended < times:
                 await asyncio.sleep(0.01)  # A counter cannot be watched.
         await idle(self._controller)
+
+
+def lists(kind: type[Resource]) -> float:
+    """How many times caches of this process have listed a kind: proof that somebody looked, and found nothing."""
+    return sum(
+        sample.value
+        for family in informer_relists_total.collect()
+        for sample in family.samples
+        if sample.name.endswith("_total") and sample.labels["kind"] == str(kind.kind)
+    )
 
 
 def patches() -> float:

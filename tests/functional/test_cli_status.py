@@ -15,8 +15,10 @@ from stackwright.kube.resource import owner_reference
 from stackwright.local.apiserver.server import ApiServer, Shared
 from stackwright.services.keystone.kinds import KeystoneAPI
 from tests.functional.cli_resources import SINCE, tell
-from tests.functional.commands import command, started
+from tests.functional.commands import command, said_so_far, started
 from tests.functional.definitions import defined
+from tests.functional.running import lists
+from tests.functional.watching import PATIENCE, until
 from tests.functional.workloads import deployment
 
 pytestmark = pytest.mark.usefixtures("kinds")
@@ -88,13 +90,14 @@ async def test_a_part_is_shown_as_json(client: Client, namespace: str, kubeconfi
 
 
 async def test_waiting_ends_when_all_is_ready(client: Client, namespace: str, kubeconfig: Path) -> None:
-    waiting = asyncio.create_task(command(kubeconfig, namespace, "status", "keystone", "--wait", "--timeout", "60"))
-    # What does not exist yet is waited for too. The command says nothing of it, so nothing tells when it has looked.
-    await asyncio.sleep(0.5)
+    before = lists(KeystoneAPI)
+    words = ("status", "keystone", "--wait", "--timeout", f"{PATIENCE:g}s")
+    waiting = asyncio.create_task(command(kubeconfig, namespace, *words))
+    # What does not exist yet is waited for too.
+    await until(lambda: lists(KeystoneAPI) > before)
     _, keystone = await cloud(client, namespace)
     await tell(client, keystone, "False", "Info", "Job keystone-db-sync is not finished")
-    # It has to see this state, which what it printed shows in the end; until then its output is out of reach.
-    await asyncio.sleep(1.0)
+    await until(lambda: "Job keystone-db-sync is not finished" in said_so_far())
     assert not waiting.done()
     await tell(client, keystone, "True")
     done = await waiting

@@ -6,22 +6,17 @@ from typing import Any
 
 import pytest
 
-from stackwright import services
 from stackwright.blueprint import serving
-from stackwright.local.images import composing, recipes
 from stackwright.services.barbican.settings import PROGRAMS as BARBICAN
 from stackwright.services.glance.settings import PREPARE as GLANCE
 from stackwright.services.keystone.settings import PREPARE as KEYSTONE
 from stackwright.services.neutron import programs as neutron
 from stackwright.services.nova import programs as nova
 from tests.images.built import Built
+from tests.images.option_lists import LISTED, PACKAGES, listed
 from tests.option_values import REFUSED, TAKEN
 
 ROOT = Path(__file__).parents[2]
-PROGRAM = ROOT / "images" / "openstack" / "options.py"
-PACKAGES = {each.name: each.package for each in composing.services(ROOT, recipes.read(ROOT)["openstack"])}
-# Services of one folder share a list.
-LISTED = list({service.options: service for service in services.blueprints() if service.options is not None}.values())
 # The types of oslo.config as data, the way back from images/openstack/options.py.
 JUDGE = """\
 import json, sys
@@ -62,14 +57,6 @@ STARTS = {
 }
 # Files without which a service does not start at all.
 NECESSARY = {"neutron": neutron.PLUGIN_FILE}
-
-
-def listed(openstack: Built, package: str) -> str:
-    """Return what the program prints in the image."""
-    (openstack.root / "tmp/options.py").write_text(PROGRAM.read_text())
-    answer = openstack.run(f"python3 -W ignore /tmp/options.py {package} 2>/dev/null")
-    assert answer.code == 0
-    return answer.output
 
 
 @pytest.mark.parametrize("service", LISTED, ids=lambda service: service.name)

@@ -3,7 +3,7 @@
 import sys
 
 from tests.images.built import container, why_not_built
-from tests.images.test_options import LISTED, PACKAGES, listed
+from tests.images.option_lists import LISTED, PACKAGES, listed
 
 
 def main() -> None:

@@ -1,7 +1,6 @@
 """The client's requests against a server that fails: what is tried again, what is not, and what a caller sees."""
 
 import asyncio
-from typing import ClassVar
 
 import pytest
 from prometheus_client import REGISTRY
@@ -20,22 +19,11 @@ from stackwright.kube.errors import (
     TypedPatchRefused,
     Unreachable,
 )
-from stackwright.kube.resource import JsonObject, Key, Kind, ObjectMeta, Resource, Value
+from stackwright.kube.resource import JsonObject, Key, Kind, ObjectMeta
 from stackwright.kube.transport import ATTEMPTS
 from tests.runtime.conftest import Pauses
 from tests.runtime.fault_server import Answer, CutBody, FaultServer, Hang, Reset, Slow
-
-
-class ThingSpec(Value, frozen=True, kw_only=True):
-    size: int
-
-
-class Thing(Resource, frozen=True, kw_only=True):
-    """A kind whose spec must be there and must be a number: a newer server can send what does not fit."""
-
-    kind: ClassVar[Kind] = Kind("example.org", "v1", "Thing", "things")
-
-    spec: ThingSpec
+from tests.runtime.things import Thing
 
 
 def config_map(name: str = "a", **data: str) -> JsonObject:

@@ -18,7 +18,7 @@ from stackwright.kube.watch import Lines
 from tests.runtime.conftest import Pauses
 from tests.runtime.fault_objects import status_body
 from tests.runtime.fault_server import Answer, FaultServer, Hang, line
-from tests.runtime.test_client_requests import Thing
+from tests.runtime.things import Thing
 
 
 def config_map(name: str = "a", **data: str) -> JsonObject:

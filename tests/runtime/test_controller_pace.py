@@ -15,7 +15,7 @@ from stackwright.kube.resource import Condition, Key, ObjectMeta
 from stackwright.kube.shapes.external import External
 from tests.runtime.controlling import Runs, body, controller, quiet, running
 from tests.runtime.fault_server import FaultServer
-from tests.unit.kube.test_pace import MADE, Pot, PotStatus
+from tests.unit.kube.pots import MADE, Pot, PotStatus
 
 __all__ = ["quiet"]
 

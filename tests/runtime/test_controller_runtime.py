@@ -5,7 +5,7 @@ import contextlib
 import gc
 import os
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 
 import aiohttp
 import pytest
@@ -13,18 +13,15 @@ from structlog.testing import capture_logs
 
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.client import Client
-from stackwright.kube.clock import Clock
 from stackwright.kube.config import Connection
 from stackwright.kube.controller import Context, Controller
 from stackwright.kube.health import HealthServer
-from stackwright.kube.informer import Timing
 from stackwright.kube.leader import Election
 from stackwright.kube.resource import Key
 from stackwright.kube.runtime import GC_THRESHOLDS, Runtime, Settings, serve
-from tests.runtime.conftest import Pauses
 from tests.runtime.fault_server import FaultServer
+from tests.runtime.runtimes import SECONDS, quick, started
 
-SECONDS = 30.0
 NAMED = {"metadata": {"name": "a", "namespace": "one"}}
 
 
@@ -43,21 +40,6 @@ class Seen:
         async with asyncio.timeout(SECONDS):
             await self.ran.wait()
         self.ran.clear()
-
-
-def quick(**options: float) -> Settings:
-    return Settings(timing=Timing(clock=Clock(sleep=Pauses())), **options)  # type: ignore[arg-type]  # they are floats
-
-
-@contextlib.asynccontextmanager
-async def started(runtime: Runtime) -> AsyncIterator["asyncio.Task[None]"]:
-    task = asyncio.create_task(runtime.run())
-    try:
-        yield task
-    finally:
-        runtime.stop()
-        async with asyncio.timeout(SECONDS):
-            await task
 
 
 async def test_a_kind_that_is_not_installed_holds_up_its_own_controller_alone(

@@ -13,7 +13,7 @@ from stackwright.kube.errors import Denied
 from stackwright.kube.resource import JsonObject, Key
 from stackwright.kube.runtime import Runtime
 from tests.runtime.fault_server import Answer, FaultServer, Request
-from tests.runtime.test_controller_runtime import SECONDS, quick, started
+from tests.runtime.runtimes import SECONDS, quick, started
 
 NAMESPACES = ("one", "two")
 

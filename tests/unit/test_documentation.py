@@ -218,3 +218,13 @@ def test_a_page_that_is_right_passes(tmp_path: Path, page: str) -> None:
 def test_a_page_that_is_wrong_fails_with_its_line(tmp_path: Path, page: str, wrong: str) -> None:
     with pytest.raises(AssertionError, match=re.escape(wrong)):
         run(tmp_path, page)
+
+
+def test_what_a_page_puts_right_in_the_end_is_put_right_when_it_fails(tmp_path: Path) -> None:
+    first = "MARK\nafter: echo once >> first\n-->\n```console\n$ true\n```\n\n"
+    second = "MARK\nafter: false; echo second > second\n-->\n```console\n$ (exit 3)\n```\n"
+    with pytest.raises(AssertionError, match="ended with 3"):
+        run(tmp_path, first + second)
+    directory = tmp_path / "checkout"
+    assert (directory / "first").read_text() == "once\n", "what was put right already is not done again"
+    assert (directory / "second").read_text() == "second\n"

@@ -145,15 +145,42 @@ def test_a_task_has_an_owner() -> None:
     assert found == []
 
 
-def test_tests_on_an_api_server_import_nothing_from_test_modules() -> None:
+def imported_tests(source: str) -> list[str]:
+    """Return the modules of tests that a module imports, as a whole or in part."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.ImportFrom(module=str(module), names=names):
+                found += [module, *(f"{module}.{each.name}" for each in names)]
+            case ast.Import(names=names):
+                found += [each.name for each in names]
+    return [name for name in found if re.fullmatch(r"tests\.(\w+\.)*test_\w+", name)]
+
+
+def test_nothing_is_imported_from_test_modules() -> None:
     """What several files need has a module of its own, so that a test can be moved, or taken away, alone."""
-    found = [
-        f"{path.relative_to(ROOT)}: {node.module}"
-        for path in sorted((ROOT / "tests" / "functional").rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.ImportFrom) and re.match(r"tests\.(.*\.)?test_", node.module or "")
-    ]
-    assert found == []
+    found = {
+        str(path.relative_to(ROOT)): names
+        for folder in ("tests", "benchmarks")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if (names := imported_tests(path.read_text()))
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        pytest.param("from tests.unit.test_a import b", ["tests.unit.test_a"], id="a-part-of-it"),
+        pytest.param("from tests.unit import test_a", ["tests.unit.test_a"], id="all-of-it"),
+        pytest.param("import tests.unit.test_a as a", ["tests.unit.test_a"], id="under-another-name"),
+        pytest.param("def f():\n    from tests.test_a import b", ["tests.test_a"], id="within-a-function"),
+        pytest.param("from tests.unit.parts import a", [], id="a-module-that-has-no-tests"),
+        pytest.param("from structlog.testing import capture_logs", [], id="somebody-else's"),
+    ],
+)
+def test_imports_of_tests_are_found(source: str, found: list[str]) -> None:
+    assert imported_tests(source) == found
 
 
 def test_what_ci_does_not_run_can_still_be_set_up() -> None:

@@ -1,7 +1,5 @@
 """Which URL of a service works from where."""
 
-from typing import Any
-
 import pytest
 
 from stackwright.api.exposure import RoutedOverride
@@ -9,19 +7,7 @@ from stackwright.blueprint import endpoints
 from stackwright.blueprint.facts import Endpoints
 from stackwright.kube.builtin import Node, Service
 from stackwright.kube.plan import Wait
-from stackwright.kube.resource import ObjectMeta
-
-
-def service(name: str, status: dict[str, Any] | None = None, **spec: Any) -> Service:
-    return Service(metadata=ObjectMeta(name=name, namespace="openstack"), spec=spec, status=status or {})
-
-
-def node(name: str, **addresses: str) -> Node:
-    listed = [{"type": kind, "address": address} for kind, address in addresses.items()]
-    return Node(metadata=ObjectMeta(name=name), status={"addresses": listed})
-
-
-NODES = (node("b", InternalIP="10.0.0.2"), node("a", InternalIP="10.0.0.1"))
+from tests.unit.blueprint.services_and_nodes import NODES, node, service
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """What works alone: a broker by user and password, a login by a URL, a database by its account, no cache."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -19,29 +18,8 @@ from stackwright.blueprint.needs import Account, Cache, Given, GivenLogin, Repor
 from stackwright.blueprint.needs.given import GIVEN_BROKER_ALONE
 from stackwright.kube.resource import Condition
 from stackwright.services.placement.kinds import PlacementAPI, PlacementAPISpec, PlacementAPIStatus
-from tests.unit.blueprint.test_needs import resolved, secret
-
-
-@dataclass(frozen=True)
-class Spec:
-    secret: str = "login"
-    other: str = ""
-    keystoneAuthURL: str = "http://keystone:5000"
-    serviceUser: str = "nova"
-    region: str = ""
-    hostname: str = "db.example.org"
-    account: str = "nova"
-    memcachedInstance: str = ""
-
-
-@dataclass(frozen=True)
-class Leaf:
-    spec: Spec = Spec()
-
-
-def given(need: Any, *there: Any, **spec: Any) -> Any:
-    return resolved(need, *there, leaf=Leaf(Spec(**spec)))
-
+from tests.unit.blueprint.resolving import secret
+from tests.unit.blueprint.working_alone import given
 
 BROKER = Given(name="messaging", of=GIVEN_BROKER_ALONE, secret="other", otherwise="secret")
 

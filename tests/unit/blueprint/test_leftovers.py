@@ -12,7 +12,7 @@ from stackwright.controllers.needs import sight
 from stackwright.kube.shapes.belonging import MADE_FOR, maker_of
 from stackwright.services.nova.kinds.nova import Nova
 from stackwright.services.nova.nova import NOVA
-from tests.unit.blueprint.test_needs import look_at, secret
+from tests.unit.blueprint.resolving import look_at, secret
 from tests.unit.services.novas import nova
 
 CELLS: dict[str, dict[str, str]] = {"cell0": {}, "cell1": {}}

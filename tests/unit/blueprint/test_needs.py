@@ -1,7 +1,6 @@
 """What needs have in common: each is said in one place, may be there several times, and may be given as a Secret."""
 
 import ast
-import base64
 import typing
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -32,15 +31,14 @@ from stackwright.blueprint.needs.api import ApiFacts
 from stackwright.blueprint.needs.broker import BrokerFacts
 from stackwright.blueprint.needs.database import DatabaseFacts
 from stackwright.blueprint.needs.given import GIVEN_BROKER, GIVEN_DATABASE, broker_secret, database_secret
-from stackwright.blueprint.needs.need import Resolved, WantedPassword
+from stackwright.blueprint.needs.need import WantedPassword
 from stackwright.blueprint.network import ANYBODY, BY_OPERATORS
 from stackwright.blueprint.service import Component, Service
-from stackwright.controllers.needs import sight
 from stackwright.kube.builtin import Secret
-from stackwright.kube.resource import Resource
 from stackwright.services.neutron.kinds import NeutronAPI, NeutronAPISpec
 from stackwright.services.placement.kinds import PlacementAPI
 from stackwright.services.rabbitmq.kinds import BrokerExternal, RabbitMq, RabbitMqSpec
+from tests.unit.blueprint.resolving import Leaf, Spec, resolved, secret
 
 ROOT = Path(__file__).parents[3] / "stackwright"
 NEEDS = "stackwright.blueprint.needs"
@@ -50,39 +48,6 @@ WORDS = tuple(name for name in needs.__all__ if name not in ("Each", "Need", "TY
 
 DATABASE = DatabaseFacts("db.cloud.svc", 3306, "nova_cell1", "nova_cell1", "hush", "openstack")
 BROKER = BrokerFacts("rabbit://u:p@bus.cloud.svc:5672/", quorum_queues=True, secret="connections", server="rabbitmq")
-
-
-METADATA = ObjectMeta(name="nova", namespace="cloud")
-
-
-@dataclass(frozen=True)
-class Spec:
-    """What a leaf kind says: where the Secret with its connections is, and the cells of its parent."""
-
-    secret: str = "connections"
-    provisioning: str = "Operator"
-    cells: dict[str, dict[str, str]] = field(default_factory=dict)
-    passwordSelectors: dict[str, str] = field(
-        default_factory=lambda: {"metadata": "MetadataSecret", "cellsPrefix": "MetadataCellsSecret"}
-    )
-
-
-@dataclass(frozen=True)
-class Leaf:
-    spec: Spec = Spec()
-    metadata: ObjectMeta = METADATA
-
-
-def look_at(*there: Resource) -> Any:
-    def look(kind: type[Any], name: str, **_: str) -> Any:
-        return next((item for item in there if isinstance(item, kind) and item.metadata.name == name), None)
-
-    return look
-
-
-def secret(name: str, content: dict[str, str]) -> Secret:
-    data = {key: base64.b64encode(text.encode()).decode() for key, text in content.items()}
-    return Secret(metadata=ObjectMeta(name=name, namespace="cloud"), data=data)
 
 
 def own_words(need: str) -> set[str]:
@@ -178,10 +143,6 @@ def test_a_port_is_open_to_the_pods_that_carry_the_label_of_a_need() -> None:
     labelled = {need.word for need in every if isinstance(need, needs.Need) and need.labelled}
     listening = {listen.by for service in services.blueprints() for listen in service.network.listens}
     assert listening - {ANYBODY, BY_OPERATORS} <= labelled
-
-
-def resolved(need: needs.Need, *there: Resource, leaf: Any = None) -> Resolved:
-    return need.resolve(leaf or Leaf(), sight(look_at(*there)))
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from stackwright.blueprint.needs.given import GIVEN_BROKER_ALONE
 from stackwright.blueprint.outside_addresses import is_inside, lead_to
 from stackwright.kube.resource import ObjectMeta
 from stackwright.services.rabbitmq.kinds import RabbitMq, RabbitMqStatus
-from tests.unit.blueprint.test_endpoints import NODES, service
-from tests.unit.blueprint.test_given import given
-from tests.unit.blueprint.test_needs import secret
+from tests.unit.blueprint.resolving import secret
+from tests.unit.blueprint.services_and_nodes import NODES, service
+from tests.unit.blueprint.working_alone import given
 
 NEED = OutsideBroker(name="outside", broker=Given(name="messaging", of=GIVEN_BROKER_ALONE))
 INSIDE = "rabbit://u:p%40@rabbitmq-server-0.rabbitmq-nodes.openstack.svc:5672,u:p%40@b.n.openstack.svc:5672/cell1?ssl=0"

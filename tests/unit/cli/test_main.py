@@ -1,8 +1,6 @@
 """The program itself: what it lists, how it ends, and what a user sees when something is wrong."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import click
@@ -11,12 +9,7 @@ from click.testing import CliRunner
 
 from stackwright.cli.main import COMMANDS, cli
 from tests.commands import paths
-
-
-def run(*arguments: str, environment: dict[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "stackwright.cli", *arguments]
-    clean = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", **(environment or {})}
-    return subprocess.run(command, env=clean, capture_output=True, text=True, check=False, timeout=60)
+from tests.unit.cli.program import run
 
 
 def test_every_listed_command_is_there_and_says_the_same_of_itself() -> None:

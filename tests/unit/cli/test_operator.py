@@ -14,7 +14,7 @@ import structlog
 from stackwright.cli import artifacts, log_lines
 from stackwright.cli.commands import operator
 from stackwright.kube.errors import ConfigError
-from tests.unit.cli.test_main import run
+from tests.unit.cli.program import run
 
 
 def test_an_unknown_service_is_a_wrong_call() -> None:

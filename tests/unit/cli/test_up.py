@@ -10,7 +10,7 @@ from stackwright.cli.places import Place
 from stackwright.kube.errors import ConfigError
 from stackwright.local.cluster.spare_network import SpareNetwork
 from stackwright.local.first_server.creation import FirstServer
-from tests.unit.cli.test_main import run
+from tests.unit.cli.program import run
 
 ROOT = Path(__file__).parents[3]
 

@@ -16,7 +16,7 @@ from stackwright.kube.informer import Change
 from stackwright.kube.informers import Informers
 from stackwright.kube.resource import Key, ObjectMeta
 from stackwright.services.keystone.service import SERVICE
-from tests.unit.controllers.test_service_decide import ENVIRONMENT
+from tests.unit.controllers.environments import ENVIRONMENT
 
 READER = ConfigMap(metadata=ObjectMeta(name="reader", namespace="openstack"))
 NOBODY: Any = None

@@ -2,8 +2,7 @@
 
 import base64
 import json
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -12,11 +11,9 @@ import pytest
 from stackwright.api.annotations import ACCEPT_LOSS, GENERATED_AGAIN
 from stackwright.api.base import ObjectMeta
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
-from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.secret_values import encode
 from stackwright.blueprint.text_lengths import SECRET
 from stackwright.controllers.service.decide import Intent, Seen, decide
-from stackwright.controllers.service.environment import Environment
 from stackwright.controllers.service.failed_jobs import again_in
 from stackwright.controllers.service.rings import PRIMARY_UNTIL, SPREAD, TURNED_AT, Drop, Spread, Turn, name_of
 from stackwright.kube import clock
@@ -32,15 +29,8 @@ from stackwright.services.mariadb.service import SERVICE as MARIADB
 from stackwright.services.memcached.kinds import Memcached
 from stackwright.services.rabbitmq.kinds import RabbitMq
 from stackwright.services.rabbitmq.service import SERVICE as RABBITMQ
+from tests.unit.controllers.environments import ENVIRONMENT, NOW
 
-NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
-ENVIRONMENT = Environment(
-    {
-        name: ComponentImage(f"{name}:1", sudo=False, ours=True)
-        for name in ("keystone", "mariadb", "memcached", "rabbitmq")
-    },
-    Path("charts"),
-)
 ROTATE = [{"name": "rotate-credential-keys", "id": "1"}]
 
 

@@ -1,37 +1,19 @@
 """A status is written at once where somebody waits for it, and after a pause where it only moves on."""
 
 from datetime import UTC, datetime, timedelta
-from typing import ClassVar, get_type_hints
+from typing import get_type_hints
 
 import msgspec
 import pytest
 
 from stackwright import services
 from stackwright.kube import clock, pace
-from stackwright.kube.conditions import MARK, READY, REQUESTED
+from stackwright.kube.conditions import READY, REQUESTED
 from stackwright.kube.pace import OWN, PAUSE, QUIET, Pace, PutOff, is_urgent, pause_of, rest
-from stackwright.kube.resource import Condition, CustomResource, Kind, ObjectMeta, Status
+from stackwright.kube.resource import Condition, CustomResource, ObjectMeta
+from tests.unit.kube.pots import MADE, Pot, PotStatus
 
 BEGAN = datetime(2026, 11, 16, tzinfo=UTC)
-MADE = {f"test{MARK}": "digest"}
-
-
-class PotStatus(Status, frozen=True, kw_only=True):
-    """A pot has one field that others wait for, and one that is only shown."""
-
-    unhurried: ClassVar[frozenset[str]] = frozenset({"bubbles"})
-
-    address: str = ""
-    bubbles: int = 0
-
-
-class Pot(CustomResource, frozen=True, kw_only=True):
-    """A kind that is nobody's."""
-
-    kind: ClassVar[Kind] = Kind("example.org", "v1", "Pot", "pots")
-    conditions: ClassVar[tuple[str, ...]] = ("Hot",)
-
-    status: PotStatus = PotStatus()
 
 
 def status(

@@ -7,37 +7,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from stackwright.api.base import ObjectMeta
 from stackwright.blueprint import configuration, ini, policies, values
 from stackwright.blueprint.digests import digest
-from stackwright.blueprint.facts import Endpoints
 from stackwright.blueprint.needs import Messaging
 from stackwright.blueprint.needs.broker import BROKER, BrokerFacts
-from stackwright.blueprint.needs.database import DatabaseFacts
-from stackwright.blueprint.needs.login import IdentityFacts
 from stackwright.controllers.service import losses
 from stackwright.kube.errors import Blocked
 from stackwright.kube.resource import R
-from stackwright.services.barbican.kinds import Barbican, BarbicanSpec
+from stackwright.services.barbican.kinds import Barbican
 from stackwright.services.barbican.service import SERVICE
 from stackwright.services.barbican.settings import BarbicanFacts
-
-KEY = "b3BlbnMtZXZlcnktZG9vci1vZi10aGUtaG91c2UtLS0="
-FACTS = BarbicanFacts(
-    name="barbican",
-    namespace="openstack",
-    image="registry.example/openstack:1",
-    endpoints=Endpoints("http://public.example:9311", "http://barbican-internal.openstack.svc:9311"),
-    passwords={"simplecryptokek": KEY},
-    database=DatabaseFacts("openstack.openstack.svc", 3306, "barbican", "barbican", "p@ss/word"),
-    messaging=BrokerFacts("rabbit://user:hop@rabbitmq.openstack.svc:5672/", quorum_queues=True),
-    identity=IdentityFacts("http://keystone:5000", "http://public:5000", "regionOne", "barbican", "secret word"),
-)
-
-
-def barbican(**spec: Any) -> Barbican:
-    said = {"databaseInstance": "openstack", "secret": "osp-secret", **spec}
-    return Barbican(metadata=ObjectMeta(name="barbican"), spec=msgspec.convert(said, BarbicanSpec))
+from tests.unit.services.barbicans import FACTS, KEY, barbican
 
 
 def nobody(kind: type[R], name: str, **_: str) -> R | None:

@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from stackwright.api.service import ServiceSpec, ServiceTemplate
@@ -14,9 +13,6 @@ from stackwright.blueprint.facts import Endpoints
 from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.needs import Notifications
 from stackwright.blueprint.needs.broker import BrokerFacts
-from stackwright.blueprint.needs.cache import CacheFacts
-from stackwright.blueprint.needs.database import DatabaseFacts
-from stackwright.blueprint.needs.login import IdentityFacts
 from stackwright.controllers.service.decide import Seen, decide
 from stackwright.controllers.service.environment import Environment
 from stackwright.kube.builtin import Deployment, PersistentVolumeClaim, StorageClass
@@ -25,27 +21,9 @@ from stackwright.services.glance import apis
 from stackwright.services.glance.checks import problems
 from stackwright.services.glance.kinds import Glance, GlanceSpec
 from stackwright.services.glance.service import SERVICE, tell
-from stackwright.services.glance.settings import GlanceFacts
+from tests.unit.services.glances import facts, glance
 
 EDGE = {"default": {}, "far": {"type": "edge"}}
-
-
-def glance(**spec: Any) -> Glance:
-    said = {"databaseInstance": "openstack", "secret": "osp-secret", **spec}
-    return msgspec.convert({"metadata": {"name": "glance", "namespace": "openstack"}, "spec": said}, Glance)
-
-
-def facts(**further: Any) -> GlanceFacts:
-    return GlanceFacts(
-        name="glance",
-        namespace="openstack",
-        image="glance:1",
-        database=DatabaseFacts("openstack.openstack.svc", 3306, "glance", "glance", "database-password"),
-        cache=CacheFacts(("memcached-0:11211",)),
-        notifications=None,
-        identity=IdentityFacts("http://internal:5000", "http://public:5000", "regionOne", "glance", "user-password"),
-        **further,
-    )
 
 
 def nobody(kind: type[Any], name: str, **_: str) -> Any:

@@ -11,7 +11,7 @@ from stackwright.controllers import doors, needs
 from stackwright.services.mariadb.kinds import Galera
 from stackwright.services.nova import connection_limits
 from tests.surroundings import nothing_known
-from tests.unit.blueprint.test_needs import look_at
+from tests.unit.blueprint.resolving import look_at
 from tests.unit.services.novas import nova
 
 SMALL = "[mysqld]\nmax_connections = 30\n"

@@ -18,7 +18,7 @@ from stackwright.kube.resource import R, Resource
 from stackwright.services.nova import migration
 from stackwright.services.nova.cell import CELL
 from stackwright.services.nova.kinds.external_compute import NovaExternalCompute
-from tests.unit.controllers.test_service_decide import ENVIRONMENT, NOW
+from tests.unit.controllers.environments import ENVIRONMENT, NOW
 from tests.unit.services.novas import made
 
 

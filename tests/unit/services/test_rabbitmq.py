@@ -12,7 +12,7 @@ from stackwright.services.rabbitmq import configuration
 from stackwright.services.rabbitmq.conf_values import FORMS
 from stackwright.services.rabbitmq.kinds import BrokerExternal, Configuration, RabbitMq, RabbitMqSpec
 from stackwright.services.rabbitmq.service import SERVICE, problems
-from tests.unit.blueprint.test_needs import look_at
+from tests.unit.blueprint.resolving import look_at
 
 METADATA = ObjectMeta(name="rabbitmq", namespace="openstack")
 OUTSIDE = {"hostname": "rabbit.example.org", "managementURL": "http://rabbit.example.org:15672", "secret": "admin"}

@@ -16,7 +16,7 @@ from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.keystone.service import SERVICE as KEYSTONE
 from stackwright.services.keystone.settings import KeystoneFacts
 from stackwright.services.placement.service import SERVICE as PLACEMENT
-from tests.unit.services import test_barbican, test_glance, test_placement
+from tests.unit.services import barbicans, glances, placements
 
 IDENTITY = KeystoneFacts(
     name="keystone",
@@ -33,9 +33,9 @@ SAID = {"metadata": {"name": "keystone"}, "spec": {"databaseInstance": "db", "se
     ("service", "resource", "facts"),
     [
         pytest.param(KEYSTONE, msgspec.convert(SAID, KeystoneAPI), IDENTITY, id="keystone"),
-        pytest.param(PLACEMENT, test_placement.placement(), test_placement.FACTS, id="placement"),
-        pytest.param(GLANCE, test_glance.glance(), test_glance.facts(), id="glance"),
-        pytest.param(BARBICAN, test_barbican.barbican(), test_barbican.FACTS, id="barbican"),
+        pytest.param(PLACEMENT, placements.placement(), placements.FACTS, id="placement"),
+        pytest.param(GLANCE, glances.glance(), glances.facts(), id="glance"),
+        pytest.param(BARBICAN, barbicans.barbican(), barbicans.FACTS, id="barbican"),
     ],
 )
 def test_our_own_settings_are_options_with_values_that_they_can_have(

@@ -10,7 +10,7 @@ from stackwright.simulator.node import Node, Taint
 from stackwright.simulator.objects import Pod
 from stackwright.simulator.steps import Bind, Report
 from tests.unit.simulator.play import pod_of
-from tests.unit.simulator.test_scheduler import NO_NODE, WITH_CLAIM, claim, node, seen
+from tests.unit.simulator.scheduling import NO_NODE, WITH_CLAIM, claim, node, seen
 
 
 def affinity(*terms: JsonObject) -> JsonObject:

@@ -1,12 +1,8 @@
 """The addresses of a machine: what its node asks for, what it waits for, and what Ansible is told."""
 
-from typing import Any
-
 import msgspec
 
-from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
-from stackwright.api.network import IPSet
-from stackwright.blueprint.addresses.allocation import Around, allocate, describe_addresses
+from stackwright.api.dataplane import OpenStackDataPlaneRole
 from stackwright.blueprint.dataplane.addresses import (
     describe_ip_set,
     describe_networks,
@@ -16,55 +12,9 @@ from stackwright.blueprint.dataplane.addresses import (
 )
 from stackwright.blueprint.dataplane.inheritance import inherit
 from stackwright.kube.plan import Wait
-from stackwright.kube.resource import R, Resource
-from tests.unit.blueprint.addresses.networks import ip_set, net_config, reservation
+from tests.unit.blueprint.addresses.networks import net_config
+from tests.unit.blueprint.dataplane.addressed import NETWORKS, ROLE, Caches, node, told
 from tests.unit.controllers.dataplane.run_parts import MIDNIGHT, owner
-
-NETWORKS: list[dict[str, object]] = [
-    {"name": "ctlplane", "subnetName": "subnet1", "defaultRoute": True},
-    {"name": "internalapi", "subnetName": "subnet1"},
-]
-ROLE = msgspec.convert(
-    {
-        "metadata": {"name": "compute", "namespace": "openstack"},
-        "spec": {"nodeTemplate": {"networks": NETWORKS}, "preProvisioned": True},
-    },
-    OpenStackDataPlaneRole,
-)
-MINE = (reservation("node", "192.168.122.100"), reservation("node", "fd00:bbbb::10", "InternalApi"))
-
-
-class Caches:
-    """Looks into a few objects."""
-
-    def __init__(self, *there: Resource) -> None:
-        self.there = there
-
-    def __call__(self, kind: type[R], name: str, *, namespace: str = "") -> R | None:  # noqa: ARG002  the form of a look
-        return next((each for each in self.of_kind(kind) if each.metadata.name == name), None)
-
-    def of_kind(self, kind: type[R]) -> list[R]:
-        return [each for each in self.there if isinstance(each, kind)]
-
-
-def node(**spec: Any) -> OpenStackDataPlaneNode:
-    body = {"metadata": {"name": "node", "namespace": "openstack"}, "spec": {"role": "compute", **spec}}
-    return msgspec.convert(body, OpenStackDataPlaneNode)
-
-
-def told(*, ready: bool = True, generation: int = 1) -> IPSet:
-    asked = ip_set({"name": "ctlplane", "defaultRoute": True}, {"name": "internalapi"})
-    found = describe_addresses(allocate(asked, Around(net_config().spec, MINE)))
-    status = {
-        "reservations": msgspec.to_builtins(found),
-        "observedGeneration": 1,
-        "conditions": [
-            {"type": "Ready", "status": "True" if ready else "False", "message": "no address is left", "reason": "x"}
-        ],
-    }
-    body = {**msgspec.to_builtins(asked), "status": status}
-    body["metadata"]["generation"] = generation
-    return msgspec.convert(body, IPSet)
 
 
 def test_a_node_without_networks_asks_for_nothing() -> None:

@@ -13,7 +13,7 @@ from stackwright.blueprint.dataplane.names import Around, choose_servers, descri
 from stackwright.blueprint.dataplane.variables import Variables
 from stackwright.blueprint.providers import NameServer
 from tests.unit.blueprint.addresses.networks import net_config
-from tests.unit.blueprint.dataplane.test_addresses import NETWORKS, ROLE, Caches, node, told
+from tests.unit.blueprint.dataplane.addressed import NETWORKS, ROLE, Caches, node, told
 
 SHARED = ["one.ctlplane.example.com", "one.internalapi.example.com"]
 
