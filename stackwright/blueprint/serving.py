@@ -12,14 +12,21 @@ from stackwright.blueprint.service import ConfigFile
 STARTED = "/tmp/stackwright-started"  # noqa: S108  it is a path in the service's own pod
 
 
+# In this order: the second has nothing before it that it needs, and its names stay whole.
+_TEXTS = ("serving.py", "peers.py")
+
+
 @cache
-def _checks() -> str:
-    return (Path(__file__).parent / "pod" / "serving.py").read_text(encoding="utf-8")
+def _checks(service: str) -> str:
+    texts = [(Path(__file__).parent / "pod" / name).read_text(encoding="utf-8") for name in _TEXTS]
+    # What we write comes first in the order of a service's files; what users write comes behind it.
+    ours = f"/etc/{service}/{service}.conf.d/01-*.conf"
+    return "\n\n".join((*texts, f'def peers() -> Iterator[str]:\n    return list_refusals("{ours}")\n'))
 
 
 def application(service: str, module: str, lines: str = "") -> ConfigFile:
     """Return the file of an API that uwsgi serves: the application of a module, and lines that come after it."""
-    text = f'{_checks()}\n\napplication = load("{module}")\n{lines}'
+    text = f'{_checks(service)}\n\napplication = load("{module}", peers)\n{lines}'
     return ConfigFile("application.py", text, place(service))
 
 
@@ -30,7 +37,7 @@ def policies(package: str, load: str = "init") -> str:
 
 def daemon(service: str, lines: str) -> ConfigFile:
     """Return the file of a program that serves no port: `lines` read its configuration, check it and run it."""
-    return ConfigFile("daemon.py", f"{_checks()}\n\n{lines}", f"/etc/{service}/daemon.py")
+    return ConfigFile("daemon.py", f"{_checks(service)}\n\n{lines}", f"/etc/{service}/daemon.py")
 
 
 def place(service: str) -> str:

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from stackwright.blueprint import configuration
+from stackwright.services.nova.facts import NovaFacts
+from tests.images import peers
 from tests.images.built import Answer, Built
 from tests.unit.services.novas import BY_KIND, FACTS, made
 
@@ -27,11 +29,11 @@ def trial(nova: Built, kind: str, **spec: Any) -> Answer:
     return run(nova, component.trial, kind, **spec)
 
 
-def run(nova: Built, command: str, kind: str, **spec: Any) -> Answer:
+def run(nova: Built, command: str, kind: str, facts: NovaFacts = FACTS, **spec: Any) -> Answer:
     """Run a command in a container with the Secret of a resource, as the chart mounts it."""
     service = BY_KIND[kind]
     (component,) = service.known_components
-    secret = configuration.secret_data(service, made(kind, **spec), replace(FACTS, name="nova-x"))
+    secret = configuration.secret_data(service, made(kind, **spec), replace(facts, name="nova-x"))
     places = {f"var/lib/openstack/config/{key}": content for key, content in secret.items()}
     places["var/lib/kolla/config_files/config.json"] = secret[f"{component.name}.json"]
     for place, content in places.items():
@@ -56,6 +58,22 @@ def test_a_trial_of_what_cannot_be_read_says_which_option(nova: Built, kind: str
     assert answer.code != 0
     words = "[DEFAULT] log_rotate_interval is not of type Integer"
     assert f"The configuration has values that the service cannot read: {words}" in answer.output, answer.output
+
+
+def test_a_trial_of_what_the_broker_refuses_says_so(nova: Built) -> None:
+    kind = "NovaConductor"
+    (component,) = BY_KIND[kind].known_components
+    with peers.listen() as others:
+        url = f"rabbit://user:right@127.0.0.1:{others.broker}/"
+        facts = replace(FACTS, messaging=replace(FACTS.messaging, transport_url=url))
+        said = "[DEFAULT]\ntransport_url = "
+        wrong, crowded = (f"{said}{each}\n" for each in (url.replace("right", "wrong"), f"{url}crowded"))
+        answer = run(nova, component.trial, kind, facts, customServiceConfig=wrong)
+        assert answer.code != 0
+        words = "[DEFAULT] transport_url: the broker does not accept this user with this password"
+        assert f"Others refuse the service with these values: {words}" in answer.output, answer.output
+        answer = run(nova, component.trial, kind, facts, customServiceConfig=crowded)
+        assert answer.code == 0, answer.output
 
 
 # Where a program finds its tables: with none that answers, it does not come to what its options name.

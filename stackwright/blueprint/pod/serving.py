@@ -1,4 +1,4 @@
-"""What a process of a service does before it serves: it reads all of its options once, and asks its database.
+"""What a process of a service does before it serves: it reads all of its options once, and asks its peers.
 
 A service reads most options only when a request needs them, so that a bad value would show when the old pods are gone.
 This text runs in the service's own Python, of our image or of somebody's own. What it says has no value in it.
@@ -10,7 +10,7 @@ import importlib
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,9 @@ TERMINATION_LOG = Path("/dev/termination-log")
 # What says to the pod's probe that a process which serves no port is at work.
 STARTED = Path("/tmp/stackwright-started")  # noqa: S108  it holds nothing, and the pod is the service's alone
 SECONDS = 2
+# After how many seconds a peer that refuses is asked again: an account may be about to be made. These are few, because
+# Keystone may lock a user out after some wrong passwords.
+DOUBTS = (2, 4, 8, 8)
 REFUSED = (cfg.ConfigFileValueError, cfg.ConfigSourceValueError, cfg.TemplateSubstitutionError)
 
 
@@ -97,14 +100,27 @@ def check() -> None:
         raise unusable(f"The configuration has values that the service cannot read: {'; '.join(sentences)}")
 
 
-def load(module: str) -> Any:
+def meet(peers: Callable[[], Iterable[str]]) -> None:
+    """End this process where peers refuse what the user says, and go on doing so."""
+    for doubt in (*DOUBTS, None):
+        sentences = sorted(set(peers()))
+        if not sentences:
+            return
+        if doubt is None:
+            raise unusable(f"Others refuse the service with these values: {'; '.join(sentences)}")
+        time.sleep(doubt)
+
+
+def load(module: str, peers: Callable[[], Iterable[str]]) -> Any:
     """Return the application of a module; where it cannot be made, say why as far as that holds no secret."""
     try:
         application = importlib.import_module(module).application
     except (Exception, SystemExit) as error:
         check()
+        meet(peers)
         raise unusable(f"The application cannot be loaded, by {type(error).__name__}; the log has more") from error
     check()
+    meet(peers)
     check_policies()
     return application
 

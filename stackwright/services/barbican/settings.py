@@ -52,6 +52,7 @@ from barbican.common import config
 sys.argv[0] = "barbican-worker"
 config.CONF(sys.argv[1:], project="barbican")
 check()
+meet(peers)
 {PLUGINS}
 STARTED.touch()
 worker.main()
@@ -64,6 +65,7 @@ from barbican.common import config
 sys.argv[0] = "barbican-keystone-listener"
 config.CONF(sys.argv[1:], project="barbican")
 check()
+meet(peers)
 STARTED.touch()
 keystone_listener.main()
 """

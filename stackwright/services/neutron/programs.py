@@ -42,6 +42,7 @@ from neutron.cmd import server as programs
 
 def begin():
     check()
+    meet(peers)
     # This loads the plugins, and with them the options that they have.
     manager.init()
     check()

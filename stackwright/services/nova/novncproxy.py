@@ -19,7 +19,7 @@ CONSOLES = (5900, 6923)
 
 def files(resource: NovaNoVNCProxy, facts: NovaFacts) -> tuple[ConfigFile, ...]:
     """Return the files that the proxy reads."""
-    return settings.files(resource, settings.novncproxy(facts, PORT))
+    return (*settings.files(resource, settings.novncproxy(facts, PORT)), programs.NOVNCPROXY)
 
 
 def endpoints(resource: NovaNoVNCProxy) -> tuple[Endpoint, ...]:
@@ -41,7 +41,7 @@ NOVNCPROXY = Service(
     components=(
         Component(
             "novncproxy",
-            command=lambda _: "nova-novncproxy --web /usr/share/novnc",
+            command=lambda _: f"{programs.command(programs.NOVNCPROXY)} --web /usr/share/novnc",
             files=files,
             description="The noVNC proxy: a Deployment named after the release.",
             requests=programs.REQUESTS,

@@ -24,6 +24,7 @@ from nova.cmd import {name}
 
 {prepare}{name}.config.parse_args(sys.argv)
 check()
+meet(peers)
 # What was read is not read again: options of the command line cannot be registered twice.
 {name}.config.parse_args = lambda *_: None
 # A trial in a Job ends here: the pods that serve are replaced once it has succeeded.
@@ -111,6 +112,8 @@ SCHEDULER = daemon("scheduler")
 CONDUCTOR = daemon("conductor", _TABLES)
 # A compute asks a conductor before it makes anything, so a trial of its start would try that one.
 COMPUTE = daemon("compute", _IDENTITY, rehearsed=False)
+# It has a port, and pods beside the old ones, so that nothing of it is tried.
+NOVNCPROXY = daemon("novncproxy", rehearsed=False)
 
 
 def command(program: ConfigFile) -> str:

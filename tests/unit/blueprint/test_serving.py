@@ -40,4 +40,4 @@ def test_the_mark_of_a_start_is_the_same_in_the_pod_and_for_its_probe() -> None:
 
 def test_the_application_is_loaded_before_anything_is_asked() -> None:
     text = serving.application("keystone", "keystone.wsgi.api", KEYSTONE).content
-    assert text.index('application = load("keystone.wsgi.api")') < text.index("reach(ask)")
+    assert text.index('application = load("keystone.wsgi.api", peers)') < text.index("reach(ask)")

@@ -1,0 +1,184 @@
+"""What a process asks its peers before it serves: whether they let it in with what the user has configured.
+
+Operators keep accounts, schemas and logins as their own file says, though not always before a pod starts: Keystone gets
+a new password when pods are ready with it. So what is asked is what the user says otherwise, and a refusal counts where
+the same peer lets in what operators say. A peer that does not answer has refused nothing.
+
+This text runs in the service's own Python, behind that of serving.py. What it says has no value in it.
+"""
+
+import contextlib
+import gc
+import glob
+import importlib
+import ssl
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from oslo_config import cfg  # type: ignore[import-not-found]  # only the service's Python has it
+
+# A peer that takes longer is away.
+PATIENCE = 3
+DENIED = "the database does not accept this user with this password"
+# What the numbers of a database's refusals mean.
+DENIALS = {
+    1044: "the database does not let this user into this schema",
+    1045: DENIED,
+    1049: "the database has no such schema",
+    1698: DENIED,
+}
+
+
+class Copy(cfg.ConfigOpts):  # type: ignore[misc]  # likewise
+    """A configuration in which options are registered that the service registers later, or not at all."""
+
+
+def copy_values(namespace: Any = None, files: tuple[str, ...] = ()) -> Any:
+    """Return a configuration with the values of another one, or with those of some files."""
+    made = Copy()
+    made([], default_config_files=list(files), default_config_dirs=[])
+    if namespace is not None:
+        made._namespace = namespace  # noqa: SLF001  it has all files that the service reads, in their order
+    return made
+
+
+def find_schema(configuration: Any, section: str) -> Any:
+    """Return what tells a section's database from others."""
+    configuration.register_opt(cfg.StrOpt("connection"), section)
+    return configuration[section].connection
+
+
+def connect(configuration: Any, section: str) -> str:
+    """Log in to a database; return why it refuses, or nothing. Whatever else goes wrong is raised."""
+    engine = importlib.import_module("sqlalchemy").create_engine(configuration[section].connection)
+    if engine.dialect.name not in {"mysql", "mariadb"}:
+        return ""
+    words, named = engine.dialect.create_connect_args(engine.url)
+    times = dict.fromkeys(("connect_timeout", "read_timeout", "write_timeout"), PATIENCE)
+    try:
+        engine.dialect.connect(*words, **{**named, **times}).close()
+    except engine.dialect.loaded_dbapi.Error as error:
+        reason = DENIALS.get(next(iter(error.args), 0), "")
+        if not reason:
+            raise
+        return reason
+    return ""
+
+
+def find_broker(configuration: Any, _: str) -> Any:
+    """Return what tells the broker from others through which a service's parts call each other."""
+    configuration.register_opt(cfg.StrOpt("transport_url"))
+    return configuration.transport_url
+
+
+def greet(configuration: Any, _: str) -> str:
+    """Log in to a broker, at any of its nodes, likewise."""
+    # The library registers the same option in its own words.
+    own = copy_values(configuration._namespace)  # noqa: SLF001  likewise
+    url = importlib.import_module("oslo_messaging").TransportURL.parse(own, configuration.transport_url)
+    refused, away = "", None
+    for host in url.hosts if url.transport == "rabbit" else ():
+        try:
+            refused = dial(own, host, url.virtual_host or "/")
+        except Exception as error:  # noqa: BLE001  another node may answer
+            away = error
+        else:
+            if not refused:
+                return ""
+    if away is not None and not refused:
+        raise away
+    return refused
+
+
+def dial(configuration: Any, host: Any, virtual_host: str) -> str:
+    """Log in to one node of a broker, as the service's own library does."""
+    amqp = importlib.import_module("amqp")
+    driver = importlib.import_module("oslo_messaging._drivers.impl_rabbit")
+    configuration.register_opts(driver.rabbit_opts, "oslo_messaging_rabbit")
+    said = configuration.oslo_messaging_rabbit
+    files = {"ca_certs": said.ssl_ca_file, "certfile": said.ssl_cert_file, "keyfile": said.ssl_key_file}
+    secured = {name: value for name, value in files.items() if value}
+    if said.ssl_ca_file:
+        secured |= {"cert_reqs": ssl.CERT_REQUIRED, "server_hostname": host.hostname}
+    name = f"[{host.hostname}]" if ":" in host.hostname else host.hostname
+    connection = amqp.Connection(
+        host=f"{name}:{host.port or 5672}",
+        userid=host.username,
+        password=host.password,
+        virtual_host=virtual_host,
+        login_method=said.rabbit_login_method,
+        ssl=(secured or True) if said.ssl else False,
+        **dict.fromkeys(("connect_timeout", "read_timeout", "write_timeout"), PATIENCE),
+    )
+    try:
+        connection.connect()
+    except amqp.exceptions.AccessRefused:
+        return "the broker does not accept this user with this password"
+    except amqp.exceptions.NotAllowed as error:
+        # A limit of connections is reached by others.
+        if "limit" in str(error):
+            raise
+        return "the broker has no such virtual host, or does not let this user into it"
+    with contextlib.suppress(Exception):
+        connection.close()
+    return ""
+
+
+def find_login(configuration: Any, section: str) -> Any:
+    """Return what tells a section's login to Keystone from others."""
+    loading = importlib.import_module("keystoneauth1.loading")
+    loading.register_auth_conf_options(configuration, section)
+    plugin = loading.load_auth_from_conf_options(configuration, section)
+    return plugin.get_cache_id() if plugin is not None else None
+
+
+def log_in(configuration: Any, section: str) -> str:
+    """Ask Keystone for a token, likewise."""
+    loading = importlib.import_module("keystoneauth1.loading")
+    loading.register_session_conf_options(configuration, section)
+    session = loading.load_session_from_conf_options(configuration, section, timeout=PATIENCE)
+    try:
+        loading.load_auth_from_conf_options(configuration, section).get_token(session)
+    except importlib.import_module("keystoneauth1.exceptions").Unauthorized:
+        return "Keystone does not accept this user with this password in this project"
+    return ""
+
+
+QUESTIONS = {
+    "connection": (find_schema, connect),
+    "transport_url": (find_broker, greet),
+    "auth_type": (find_login, log_in),
+}
+
+
+def refuses(option: str, section: str, theirs: Any, ours: Any) -> str:
+    """Return why a peer refuses what the user says, where it lets in what operators say; or nothing."""
+    find, ask = QUESTIONS[option]
+    try:
+        if find(ours, section) is None or find(theirs, section) in {None, find(ours, section)}:
+            return ""
+        reason = ask(theirs, section)
+        return reason if reason and not ask(ours, section) else ""
+    except Exception as error:  # noqa: BLE001  the peer is away, or that is not for it to say
+        sys.stderr.write(f"Of [{section}] nobody says whether it is right: {type(error).__name__}\n")
+        return ""
+
+
+def list_refusals(pattern: str) -> Iterator[str]:
+    """Yield what peers refuse of the configurations that were read; operators write the files of a pattern."""
+    files = tuple(sorted(glob.glob(pattern)))  # noqa: PTH207  it is the pattern of a whole path
+    if not files:
+        return
+    for each in gc.get_objects():
+        if not issubclass(type(each), cfg.ConfigOpts) or type(each) is Copy or each._namespace is None:  # noqa: SLF001  None where no file was read
+            continue
+        try:
+            theirs, ours = copy_values(each._namespace), copy_values(files=files)  # noqa: SLF001  likewise
+        except cfg.Error:
+            continue  # The service says so itself, if it matters to it.
+        for section in ours.list_all_sections():
+            for option in ("transport_url",) if section == "DEFAULT" else ("connection", "auth_type"):
+                if reason := refuses(option, section, theirs, ours):
+                    # A login has many options.
+                    yield f"[{section}]{'' if option == 'auth_type' else f' {option}'}: {reason}"
