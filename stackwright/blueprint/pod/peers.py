@@ -103,7 +103,7 @@ def dial(configuration: Any, host: Any, virtual_host: str) -> str:
         secured |= {"cert_reqs": ssl.CERT_REQUIRED, "server_hostname": host.hostname}
     name = f"[{host.hostname}]" if ":" in host.hostname else host.hostname
     connection = amqp.Connection(
-        host=f"{name}:{host.port or 5672}",
+        host=f"{name}:{host.port}" if host.port else name,
         userid=host.username,
         password=host.password,
         virtual_host=virtual_host,

@@ -79,7 +79,8 @@ def said() -> dict[str, set[str]]:
     return found
 
 
-# Who has to do with one need alone. Settings in oslo's words are written from its facts; the tables of an API wait for
+# Who has to do with one need alone. Settings in oslo's words are written from its facts, and a pod reads those of the
+# broker again to ask whether it lets the service in; the tables of an API wait for
 # the Job that makes their schema, and a process has to start anew when that was lost. The kinds that stand for what a
 # need makes have controllers of their own, and foresight and ownership know what these are of. Keystone is asked by
 # whoever registers something. Questions that are asked of one need: the password of a service that runs elsewhere, the
@@ -89,6 +90,7 @@ ASKED = {
     "api": {"controllers/needs.py"},
     "broker": {
         "blueprint/oslo.py",
+        "blueprint/pod/peers.py",
         "controllers/broker/secrets.py",
         "foresight/checks/imagined_cloud.py",
         "foresight/dependencies.py",
