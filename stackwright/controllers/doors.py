@@ -13,7 +13,7 @@ import msgspec
 from stackwright import services
 from stackwright.api import paths
 from stackwright.api.controlplane import OpenStackControlPlane
-from stackwright.blueprint import ranges, refusals, without_effect
+from stackwright.blueprint import name_lengths, ranges, refusals, without_effect
 from stackwright.blueprint.dataplane import name_lengths as machine_names
 from stackwright.blueprint.look import Look
 from stackwright.controllers import ownership
@@ -31,7 +31,8 @@ def check(_: CustomResource | None, new: CustomResource, known: Known) -> Object
     """Return every value that cannot be, wherever it stands; and a warning for each that changes nothing."""
     made = tuple(_resources(new))
     further = ((each.place(path), sentence) for each in made for path, sentence in _of(each.resource, known))
-    found = dict.fromkeys((*ranges.problems(new), *machine_names.problems(new), *further, *_ports(new, made, known)))
+    own = (*ranges.problems(new), *name_lengths.of_kind(new), *machine_names.problems(new))
+    found = dict.fromkeys((*own, *further, *_ports(new, made, known)))
     beside = tuple(_made_by(new))
     told = (
         f"{each.place(path)}{sentence}"
