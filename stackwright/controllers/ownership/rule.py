@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from stackwright.api.annotations import GENERATED_FOR
-from stackwright.api.forms import LONGEST_NAME
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
@@ -89,17 +88,7 @@ def check(old: CustomResource | None, new: CustomResource, known: Known) -> Obje
     found = found or tuple(_kept_for_others(new, fresh, around))
     if old is None and users.is_unmarked(new):
         found += tuple(_in_the_way(new, around))
-    errors = tuple(FieldError(each.claim.path, each.sentence) for each in found)
-    return Objections(errors=(*errors, *_overlong(fresh)))
-
-
-def _overlong(mine: Iterable[Claim]) -> Iterator[FieldError]:
-    """Yield the fields, other than a resource's name, after which an object is named that no server would take."""
-    for claim in mine:
-        over = len(claim.name) - LONGEST_NAME
-        if over > 0 and claim.of is not None and claim.path != NAME:
-            what = f"a {claim.sort} that is named after it may have {LONGEST_NAME}"
-            yield FieldError(claim.path, f"is too long by {over} characters: {what}; shorten it")
+    return Objections(errors=tuple(FieldError(each.claim.path, each.sentence) for each in found))
 
 
 def check_ports(new: CustomResource, known: Known) -> Iterator[FieldError]:

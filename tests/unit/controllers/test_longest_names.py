@@ -13,8 +13,6 @@ from stackwright.api.rabbitmq import TransportURL
 from stackwright.api.topology import Topology
 from stackwright.blueprint import names, object_names
 from stackwright.controllers.broker import secrets
-from stackwright.controllers.ownership import check
-from tests.surroundings import nothing_known
 from tests.unit.controllers.dataplane.test_name_lengths import MAKES, longest, made, refused
 
 LABEL = 63
@@ -87,15 +85,3 @@ def test_the_longest_name_of_a_service_fits_its_objects(kind: type[CustomResourc
             # A label of its pods: a dash and ten characters follow.
             assert len(f"{'n' * most}{f'-{suffix}' if suffix else ''}-0123456789") <= LABEL
     assert "characters or less, and has " in refused(made(kind, "n" * (most + 1)))["metadata.name"]
-
-
-@pytest.mark.parametrize(
-    ("length", "sentence"),
-    [(243, ""), (244, "is too long by 1 characters: a Secret that is named after it may have 253; shorten it")],
-)
-def test_an_account_whose_secret_would_have_too_long_a_name_is_refused(length: int, sentence: str) -> None:
-    placement = next(kind for kind in WITH_BLUEPRINT if kind.kind.name == "PlacementAPI")
-    account = made(placement, "placement", databaseAccount="a" * length)
-    found = {error.field: error.message for error in check(None, account, nothing_known).errors}
-    assert found.get("spec.databaseAccount", "") == sentence
-    assert (len(names.account_secret("a" * length)) > LONGEST_NAME) is bool(sentence)
