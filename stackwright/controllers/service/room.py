@@ -10,7 +10,7 @@ from stackwright.kube.resource import JsonObject
 # The reason of a condition.
 NO_NODE_FITS = "NoNodeFits"
 # For how many seconds no node has to fit before a person is asked: pods that are replaced may free the room before.
-LASTS = 60.0
+LASTS = 120.0
 # What others are at: nodes that start or come back, and volumes that are being made.
 _PASSING = re.compile(
     r"PersistentVolumeClaim|persistent volumes"

@@ -96,4 +96,4 @@ def test_what_others_see_to_asks_nobody(other: Pod) -> None:
     ],
 )
 def test_the_schedulers_reason_is_repeated(message: str) -> None:
-    assert message.rstrip(".") in room.lacking([pod(61, message)], NOW)
+    assert message.rstrip(".") in room.lacking([pod(room.LASTS + 1, message)], NOW)
