@@ -1,6 +1,6 @@
 """Ports of nodes, which a whole cluster has once: they are on Services, and resources of any kind ask for them. Pure.
 
-A resource that creates others hands its ports down to them, so that a port of the one is a port of the other.
+A resource that creates others hands its ports down to them, so that their Services are its own.
 """
 
 from stackwright import services
@@ -23,14 +23,6 @@ def asked_by(resource: CustomResource) -> tuple[Claim, ...]:
     """Return the ports that a resource asks for; one that runs elsewhere asks for none."""
     service = services.blueprint_of(type(resource))
     return () if service is None or service.elsewhere(resource) else taken_ports.claims(resource)
-
-
-def without_kin(shared: list[Claim], one: CustomResource, other: CustomResource, around: Around) -> list[Claim]:
-    """Return the claims that two resources share, without the ports that one of them hands down to the other."""
-    if not any(map(is_port, shared)):
-        return shared
-    kin = _name(other) in _line(one, around) or _name(one) in _line(other, around)
-    return [claim for claim in shared if not is_port(claim)] if kin else shared
 
 
 def holder(claim: Claim, around: Around) -> Service | None:

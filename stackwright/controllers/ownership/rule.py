@@ -182,7 +182,7 @@ def _rivals(
             if other.deleting or (other.kind, other.key) == (resource.kind, resource.key):
                 continue
             theirs = claims(other, around)
-            shared = ports.without_kin(_shared(mine, theirs), resource, other, around)
+            shared = _shared(mine, theirs)
             if shared and not _is_part(other, mine) and not _is_part(resource, theirs):
                 yield other, shared
     wide = {claim: claim for claim in mine if claim.everywhere}

@@ -34,10 +34,10 @@ MUTANTS = (
         (f"{PORTS}::test_who_has_the_service_keeps_the_port_however_young",),
     ),
     Mutant(
-        "a resource is the rival of the one that it was made by",
+        "the Service of what a resource created is a stranger's",
         f"{OWNERSHIP}/ports.py",
-        "return [claim for claim in shared if not is_port(claim)] if kin else shared",
-        "return shared",
+        "present = around.named(kind, owner.name) if kind is not None and len(names) < _DEEPEST else None",
+        "present = None",
         (f"{PORTS}::test_what_a_resource_hands_down_is_one_port",),
     ),
     Mutant(
