@@ -92,7 +92,8 @@ Schedule = Annotated[
 # What containerd and every registry take: host and path, then a tag, a digest or both. A path has lower case letters.
 _PATH = "[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*"
 _HOST = "([a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?([.][a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?)*(:[0-9]+)?/)?"
-IMAGE = f"^({_HOST}{_PATH}(/{_PATH})*(:[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})?(@sha256:[0-9a-f]{{64}})?)?$"
+REFERENCE = f"{_HOST}{_PATH}(/{_PATH})*(:[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})?(@sha256:[0-9a-f]{{64}})?"
+IMAGE = f"^({REFERENCE})?$"
 
 ImageReference = Annotated[
     str,

@@ -9,13 +9,10 @@ from typing import Any
 import msgspec
 import yaml
 
+from stackwright.api import forms
 from stackwright.kube.errors import ConfigError
 
-# What containerd and every registry take: host and path, then a tag, a digest or both.
-REFERENCE = re.compile(
-    r"[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*"
-    r"(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?"
-)
+REFERENCE = re.compile(forms.REFERENCE)
 
 
 class Component(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -5,10 +5,13 @@ CronJobs are not counted: nobody looks for them by name, so that theirs are shor
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stackwright.api.base import CustomResource
+from stackwright.api.forms import LONGEST_NAME
+from stackwright.api.mariadb import DATABASE_LABEL, MariaDBDatabase
+from stackwright.api.rabbitmq import TransportURL
 from stackwright.blueprint.service import Service
 
 # Helm's own limit.
@@ -17,7 +20,15 @@ RELEASE = 53
 DNS_LABEL = 63
 # A StatefulSet's name becomes a label of its pods, with a dash and the hash of its revision.
 STATEFUL_SET = 52
+# How many characters the digests of users have.
+DIGEST = 8
 
+# What is named after resources that no blueprint speaks of: what it is, what stands before and behind the name, and how
+# long it may be. The Secret of a TransportURL whose user was changed ends in a dash and a digest of the new one.
+_OF_KINDS: Mapping[type[CustomResource], tuple[str, str, str, int]] = {
+    TransportURL: ("the Secret", "rabbitmq-transport-url-", f"-{'x' * DIGEST}", LONGEST_NAME),
+    MariaDBDatabase: (f"the label {DATABASE_LABEL} of its accounts", "", "", DNS_LABEL),
+}
 _FORM = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 
 
@@ -41,6 +52,16 @@ def problems(service: Service[Any, Any], resource: CustomResource) -> Iterator[t
             "metadata.name",
             f"must have {longest} characters or less, and has {len(name)}: {what} {example} may have {most}",
         )
+
+
+def of_kind(resource: CustomResource) -> Iterator[tuple[str, str]]:
+    """Yield why a resource that no blueprint speaks of cannot have its name."""
+    what, before, behind, most = _OF_KINDS.get(type(resource), ("", "", "", LONGEST_NAME))
+    longest, name = most - len(before) - len(behind), resource.metadata.name
+    if what and len(name) > longest:
+        called = f"{before}<name>{'-<digest>' if behind else ''}"
+        sentence = f"must have {longest} characters or less, and has {len(name)}: {what} {called} may have {most}"
+        yield "metadata.name", sentence
 
 
 def _becomes(service: Service[Any, Any], resource: CustomResource) -> Iterator[tuple[str, str, int]]:

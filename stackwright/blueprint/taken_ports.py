@@ -1,46 +1,33 @@
-"""Node ports that users ask for, and that somebody else has. Pure."""
+"""Node ports that users ask for: a cluster has each of them once, so that resources claim them. Pure."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from stackwright.api.base import CustomResource
 from stackwright.api.forms import Form
 from stackwright.blueprint import embedding, structs
+from stackwright.blueprint.claims import Claim
+from stackwright.blueprint.spec_memory import SpecMemory
 from stackwright.kube.builtin import Service
 
+# The sort of the claims.
+NODE_PORT = "node port"
 
-def problems(resource: CustomResource, services: Iterable[Service]) -> Iterator[tuple[str, str]]:
-    """Yield the ports that another Service has, and those that the resource itself uses twice."""
-    others = {port: service for service in services if not _is_of(service, resource) for port in _ports(service)}
-    before: dict[int, str] = {}
-    spec = getattr(resource, "spec", None)
+_memory = SpecMemory[Claim]()
+
+
+def claims(resource: CustomResource) -> tuple[Claim, ...]:
+    """Return the claims on the ports that a resource asks for; they are looked for once in each spec."""
+    return _memory.recall(resource, None, lambda: _asked(getattr(resource, "spec", None)))
+
+
+def _asked(spec: object) -> Iterator[Claim]:
     for field in (*structs.fields("spec", spec), *embedding.fields("spec", spec)):
-        if Form.NODE_PORT not in field.markers:
-            continue
-        if field.value in others:
-            owner = _named(others[field.value], resource)
-            yield field.path, f"{field.value} is the port of {owner}; use another, or leave it out"
-        elif field.value in before:
-            yield field.path, f"{field.value} is used by {before[field.value]} too; use another, or leave it out"
-        before.setdefault(field.value, field.path)
+        if Form.NODE_PORT in field.markers:
+            advice = "use another, or leave it out"
+            yield Claim(NODE_PORT, str(field.value), path=field.path, advice=advice, everywhere=True)
 
 
-def _named(service: Service, resource: CustomResource) -> str:
-    """Return what a sentence calls a Service; one of the resource's own namespace by its name alone."""
-    name, place = service.metadata.name, service.metadata.namespace
-    return f"Service {name}" if place == resource.metadata.namespace else f"Service {name} of namespace {place}"
-
-
-def _ports(service: Service) -> Iterator[int]:
-    for port in service.spec.get("ports") or ():
-        if isinstance(port.get("nodePort"), int):
-            yield port["nodePort"]
-
-
-def _is_of(service: Service, resource: CustomResource) -> bool:
-    """Return whether a Service belongs to a resource, or was left by a resource of its name."""
-    if service.metadata.namespace != resource.metadata.namespace:
-        return False
-    owner = service.metadata.controller
-    if owner is not None:
-        return (owner.kind, owner.name) == (resource.kind.name, resource.metadata.name)
-    return service.metadata.name.startswith(f"{resource.metadata.name}-")
+def has_port(service: Service, claim: Claim) -> bool:
+    """Return whether a Service has the port that a claim is about."""
+    ports = [port.get("nodePort") for port in service.spec.get("ports") or ()]
+    return claim.name in map(str, (*ports, service.spec.get("healthCheckNodePort")))

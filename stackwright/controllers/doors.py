@@ -13,13 +13,13 @@ import msgspec
 from stackwright import services
 from stackwright.api import paths
 from stackwright.api.controlplane import OpenStackControlPlane
-from stackwright.blueprint import ranges, refusals, taken_ports, without_effect
+from stackwright.blueprint import name_lengths, ranges, refusals, without_effect
 from stackwright.blueprint.dataplane import name_lengths as machine_names
 from stackwright.blueprint.look import Look
+from stackwright.controllers import ownership
 from stackwright.controllers.controlplane.resolution import Instance, resolve
 from stackwright.controllers.needs import sight
 from stackwright.controllers.surroundings import Known
-from stackwright.kube import builtin
 from stackwright.kube.admission.checks import FieldError, Objections
 from stackwright.kube.builtin import StorageClass
 from stackwright.kube.resource import CustomResource, ObjectMeta, R, Resource
@@ -31,7 +31,8 @@ def check(_: CustomResource | None, new: CustomResource, known: Known) -> Object
     """Return every value that cannot be, wherever it stands; and a warning for each that changes nothing."""
     made = tuple(_resources(new))
     further = ((each.place(path), sentence) for each in made for path, sentence in _of(each.resource, known))
-    found = dict.fromkeys((*ranges.problems(new), *machine_names.problems(new), *further))
+    own = (*ranges.problems(new), *name_lengths.of_kind(new), *machine_names.problems(new))
+    found = dict.fromkeys((*own, *further, *_ports(new, made, known)))
     beside = tuple(_made_by(new))
     told = (
         f"{each.place(path)}{sentence}"
@@ -101,8 +102,24 @@ def _of(resource: CustomResource, known: Known) -> Iterator[Problem]:
     blueprint = services.blueprint_of(type(resource))
     if blueprint is not None:
         yield from refusals.of_service(blueprint, resource, _look(resource, known))
-    # A port of the nodes is there once in a cluster.
-    yield from taken_ports.problems(resource, known(builtin.Service, None))
+
+
+def _ports(new: CustomResource, made: tuple[_Asked, ...], known: Known) -> Iterator[Problem]:
+    """Yield the ports of nodes that an umbrella asks for twice, or that another has; others ask for theirs themselves.
+
+    The resources that it makes would be refused later, and each only when it is made.
+    """
+    if not isinstance(new, OpenStackControlPlane):
+        return
+    first: dict[str, str] = {}
+    for each in made:
+        for claim in ownership.asked_by(each.resource):
+            place = each.place(claim.path)
+            other = first.setdefault(claim.name, place)
+            if place != other:
+                yield place, f"{claim} is what {other} asks for too; {claim.advice}"
+        for error in ownership.check_ports(each.resource, known):
+            yield each.place(error.field), error.message
 
 
 def _look(resource: CustomResource, known: Known) -> Look:

@@ -184,7 +184,7 @@ class CsiVolume(EmbeddedPart, frozen=True, kw_only=True):
 class ImageVolume(EmbeddedPart, frozen=True, kw_only=True):
     """The files of an image."""
 
-    reference: Required
+    reference: Annotated[str, min_length(1), Form.IMAGE]
     pullPolicy: Literal["Always", "Never", "IfNotPresent", ""] = ""
 
 

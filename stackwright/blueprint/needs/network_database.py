@@ -19,13 +19,15 @@ class NetworkDatabaseServer:
     `inside` is how clients in the cluster reach it, `outside` how machines outside of it do. Both list every member
     by its number, as tcp:10.96.1.2:6641,tcp:10.96.1.3:6641, because these clients resolve no names. `inside` is empty
     until the addresses are known, and `outside` also if the database cannot be reached from there. `outside_config` is
-    the ConfigMap with what such machines have to know; "" where there is none.
+    the ConfigMap with what such machines have to know; "" where there is none. `published` says that machines outside
+    shall reach it.
     """
 
     role: str
     inside: str = ""
     outside: str = ""
     outside_config: str = ""
+    published: bool = True
 
 
 @dataclass(frozen=True)

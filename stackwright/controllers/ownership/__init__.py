@@ -7,11 +7,13 @@ resources and to changes. Every controller applies it again at each pass before 
 
 from stackwright.blueprint.claims import ANOTHER_NAME, Claim
 from stackwright.controllers.ownership.claims import NAMES, Around, claiming, claims
+from stackwright.controllers.ownership.ports import asked_by
 from stackwright.controllers.ownership.rule import (
     Taken,
     blocked,
     caches,
     check,
+    check_ports,
     refusal,
     taken,
 )
@@ -26,9 +28,11 @@ __all__ = [
     "Claim",
     "MadeByUser",
     "Taken",
+    "asked_by",
     "blocked",
     "caches",
     "check",
+    "check_ports",
     "claiming",
     "claims",
     "is_refused",

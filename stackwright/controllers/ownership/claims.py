@@ -12,7 +12,7 @@ from stackwright import services
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.api.mariadb import DATABASE_LABEL, SERVER_LABEL, MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
-from stackwright.blueprint import object_names
+from stackwright.blueprint import object_names, taken_ports
 from stackwright.blueprint.claims import Claim, claim_object
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.name_folding import fold_name
@@ -60,6 +60,10 @@ class Around:
         others = (item for item in self._known(kind, None) if item.metadata.namespace != self._namespace)
         return ((item, Around(self._known, item.metadata.namespace)) for item in others)
 
+    def everywhere(self, kind: type[R]) -> Iterable[R]:
+        """Return the objects of a kind in all namespaces that are watched."""
+        return self._known(kind, None)
+
     @cached_property
     def keystones(self) -> tuple[str, ...]:
         """The names of the KeystoneAPIs that are not being deleted and were not refused."""
@@ -103,6 +107,7 @@ def _list_claims(service: Service[Any, Any], resource: Any, sight: Sight) -> Ite
         return
     name = resource.metadata.name
     yield Claim(RELEASE, name)
+    yield from taken_ports.claims(resource)
     yield from (Claim(OBJECT_NAME, each) for each in object_names.of_release(service, resource))
     yield from (claim_object(Secret, each, owned=True) for each in object_names.of_secrets(service, resource))
     for ring in service.key_rings:

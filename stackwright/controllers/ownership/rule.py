@@ -18,7 +18,7 @@ from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
 from stackwright.blueprint.claims import NAME, Claim
-from stackwright.controllers.ownership import users
+from stackwright.controllers.ownership import ports, users
 from stackwright.controllers.ownership.claims import Around, claiming, claims
 from stackwright.controllers.ownership.standing import TAKEN, is_refused
 from stackwright.controllers.surroundings import Known
@@ -39,7 +39,7 @@ _LATER = "~"
 
 @dataclass(frozen=True)
 class Taken:
-    """A thing that a resource claims and another resource, the `rival`, owns.
+    """A thing that a resource claims and another resource, the `rival`, owns; or a Service, if it is a port.
 
     `rival` is None if the owner no longer exists. `owner` is empty if a user made the thing. `also` is the other field
     where one resource asks for the same thing twice.
@@ -47,7 +47,7 @@ class Taken:
 
     claim: Claim
     owner: str
-    rival: CustomResource | None = None
+    rival: Resource | None = None
     also: str = ""
 
     @property
@@ -73,6 +73,7 @@ def taken(resource: CustomResource, known: Known) -> tuple[Taken, ...]:
     around = Around(known, resource.metadata.namespace)
     mine = claims(resource, around)
     found = (*_tell_once(_asked_twice(mine)), *_rivalled(resource, mine, around, newcomer=False))
+    found += tuple(_on_services(resource, mine, found, around))
     return found or tuple(_kept_for_others(resource, mine, around))
 
 
@@ -83,10 +84,25 @@ def check(old: CustomResource | None, new: CustomResource, known: Known) -> Obje
     mine = claims(new, around)
     fresh = [claim for claim in mine if before.get(claim) != claim.nodes]
     found = (*_tell_once(_asked_twice(mine)), *_rivalled(new, fresh, around, newcomer=True))
+    found += tuple(_on_services(new, fresh, found, around))
     found = found or tuple(_kept_for_others(new, fresh, around))
     if old is None and users.is_unmarked(new):
         found += tuple(_in_the_way(new, around))
     return Objections(errors=tuple(FieldError(each.claim.path, each.sentence) for each in found))
+
+
+def check_ports(new: CustomResource, known: Known) -> Iterator[FieldError]:
+    """Yield the ports of nodes that are another's, of a resource that an umbrella would make.
+
+    Ports that the resource asks for already are not asked about again: whose they are was decided there.
+    """
+    around = Around(known, new.metadata.namespace)
+    present = around.named(type(new), new.metadata.name)
+    before = ports.asked_by(present) if present is not None else ()
+    fresh = [claim for claim in ports.asked_by(new) if claim not in before]
+    found = tuple(_rivalled(new, fresh, around, newcomer=True))
+    for each in (*found, *_on_services(new, fresh, found, around)):
+        yield FieldError(each.claim.path, each.sentence)
 
 
 def refusal(resource: CustomResource, context: Context, conditions: Mapping[str, str]) -> Blocked | None:
@@ -169,10 +185,12 @@ def _rivals(
             shared = _shared(mine, theirs)
             if shared and not _is_part(other, mine) and not _is_part(resource, theirs):
                 yield other, shared
-    machines = {claim: claim for claim in mine if claim.everywhere}
-    for other, there in around.elsewhere(type(resource)) if machines else ():
-        if not other.deleting and (shared := _shared(machines, claims(other, there))):
-            yield other, shared
+    wide = {claim: claim for claim in mine if claim.everywhere}
+    # Resources of one kind share a part of machines, and those of any kind the ports.
+    for kind in claiming() if any(map(ports.is_port, wide)) else (type(resource),) if wide else ():
+        for other, there in around.elsewhere(kind):
+            if not other.deleting and (shared := _shared(wide, claims(other, there))):
+                yield other, shared
 
 
 def _shared(mine: Mapping[Claim, Claim], theirs: Iterable[Claim]) -> list[Claim]:
@@ -227,6 +245,9 @@ def _standing(resource: CustomResource) -> int:
 
 def _is_marked(resource: CustomResource, claim: Claim, around: Around) -> bool:
     """Return whether a thing has the mark of a resource, or is owned by it."""
+    if ports.is_port(claim):
+        holder = ports.holder(claim, around)
+        return holder is not None and ports.is_of(holder, resource, around)
     present = around.named(claim.of, claim.name) if claim.of is not None else None
     if present is None:
         return False
@@ -242,6 +263,19 @@ def _kept_for_others(resource: CustomResource, mine: Iterable[Claim], around: Ar
             yield Taken(claim, spoken(maker))
         elif present is not None and claim.owned and _is_in_the_way(present, resource, around):
             yield Taken(claim, "")
+
+
+def _on_services(
+    resource: CustomResource, mine: Iterable[Claim], found: Iterable[Taken], around: Around
+) -> Iterator[Taken]:
+    """Yield the ports that Services have which are not the resource's; those `found` are told already."""
+    told = {each.claim for each in found}
+    for claim in mine:
+        if not ports.is_port(claim) or claim in told:
+            continue
+        present = ports.holder(claim, around)
+        if present is not None and not ports.is_of(present, resource, around):
+            yield Taken(claim, ports.describe(present, resource), present)
 
 
 def _is_in_the_way(present: Resource, resource: CustomResource, around: Around) -> bool:

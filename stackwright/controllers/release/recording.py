@@ -1,5 +1,6 @@
 """Writes what was deployed into the release's history, so that helm shows it."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from stackwright.adapters.helm import records
@@ -34,7 +35,7 @@ async def record(wanted: Wanted, context: Context, *, condition: str = "") -> Wa
     plan = decide(history, wanted, now)
     for step in plan.steps:
         await _take(step, wanted, context, now)
-    return next((Wait(wait.reason, wait.message, condition, wait.after) for wait in plan.waits), None)
+    return next((replace(wait, condition=condition) for wait in plan.waits), None)
 
 
 async def _take(step: Step, wanted: Wanted, context: Context, now: datetime) -> None:

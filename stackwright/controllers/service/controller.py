@@ -37,6 +37,7 @@ from stackwright.controllers.service import (
     profiles,
     rendering,
     ring_turns,
+    room,
     traces,
     trials,
 )
@@ -209,7 +210,7 @@ class ServiceController(Generic[C, F]):
         delays, stuck = await self._turn(resource, intent.turns, seen, context)
         delays.extend(again)
         refused, look_again = await missing_pods.find_refused(resource, outcome, self._pods(resource, context), context)
-        delays.extend(look_again)
+        delays.extend((*look_again, *room.look_again(self._pods(resource, context), clock.now())))
         findings = [
             *(conditions.of_wait(wait, resource) for wait in waits),
             *intent.findings,

@@ -53,7 +53,7 @@ def children_of(
         beside = of is Job and not condition
 
         def state(present: Resource, component: str = component, beside: bool = beside) -> Finding:  # noqa: FBT001  a default that binds
-            said = pods.explained(present, component, mine, beside=beside)
+            said = pods.explained(present, component, mine, clock.now(), beside=beside)
             return said if said.status == "True" else references.missing(present, look, made) or said
 
         asked, otherwise = _addressed(resource, body, look) if of is builtin.Service else (body, None)

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from stackwright.controllers import excerpts
-from stackwright.controllers.service import labels
+from stackwright.controllers.service import labels, room
 from stackwright.kube import conditions
 from stackwright.kube.builtin import DaemonSet, Plain, Pod
 from stackwright.kube.conditions import Finding
@@ -86,7 +87,7 @@ def _container(pod: Pod, status: dict[str, Any]) -> str:
     return ""
 
 
-def explained(present: Resource, component: str, mine: Iterable[Pod], *, beside: bool) -> Finding:
+def explained(present: Resource, component: str, mine: Iterable[Pod], now: datetime, *, beside: bool) -> Finding:
     """Return the state of an object of a release, with what its pods say where it is not as it should be."""
     said = state_of(present)
     if said.status == "True":
@@ -95,9 +96,12 @@ def explained(present: Resource, component: str, mine: Iterable[Pod], *, beside:
         return replace(said, status="True", reason=conditions.READY, message="", severity="")
     if said.reason == REFUSED:
         return said
-    why = trouble(pod for pod in mine if pod.metadata.labels.get(labels.COMPONENT) == component)
+    own = [pod for pod in mine if pod.metadata.labels.get(labels.COMPONENT) == component]
+    no_room = room.lacking(own, now)
+    why = no_room or trouble(own)
     if not why:
         return said
     before = still_serving(present)
-    reason, message = (STUCK, f"{before}: {why}") if before else ("PodTrouble", why)
-    return replace(said, reason=reason, message=message, severity="Warning")
+    reason = STUCK if before else room.NO_NODE_FITS if no_room else "PodTrouble"
+    message = f"{before}: {why}" if before else why
+    return replace(said, reason=reason, message=message, severity="Error" if no_room else "Warning")

@@ -24,7 +24,7 @@ from stackwright.blueprint.dataplane.ways import Way
 from stackwright.blueprint.ini import Problem
 from stackwright.blueprint.needs.network_database import NETWORK_DATABASE, NetworkDatabaseServer
 from stackwright.blueprint.places import connection_places
-from stackwright.blueprint.providers import Sight
+from stackwright.blueprint.providers import Provider, Sight
 from stackwright.kube import conditions
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.plan import Ends, Wait
@@ -55,14 +55,27 @@ def files(_: OVNMetadataAgent, sight: Sight) -> Iterator[Files | Wait]:
     south = sight.choose(NETWORK_DATABASE, "ovndbcluster-sb", _is_south)
     config = south.offer.outside_config if south.offer is not None else ""
     if not config or sight(ConfigMap, config) is None:
-        message = f"{south} has not written how machines outside of the cluster reach it yet"
-        yield Wait("OvnConfigMissing", message, "InputReady")
+        yield _explain_network(south)
         return
     yield Files(of_config_map(config), "ovn")
 
 
 def _is_south(offer: NetworkDatabaseServer) -> bool:
     return offer.role == "SB"
+
+
+def _explain_network(south: Provider) -> Wait:
+    """Return why it is not known how machines outside of the cluster reach OVN."""
+    if south.offer is None:
+        message = f"No {south.kind} of type SB exists in this namespace; create {south}"
+        return Wait("OvnConfigMissing", message, "InputReady", ends=Ends.BY_AUTHOR)
+    if not south.offer.published:
+        message = (
+            f"Machines outside of the cluster cannot reach {south}; set its override.service.spec.type to NodePort"
+        )
+        return Wait("OvnConfigMissing", message, "InputReady", ends=Ends.BY_USER)
+    message = f"{south} has not written how machines outside of the cluster reach it yet"
+    return Wait("OvnConfigMissing", message, "InputReady")
 
 
 def _explain(neutron: str, secret: str, sight: Sight) -> Wait:

@@ -8,7 +8,7 @@ from stackwright.api.base import JsonObject
 from stackwright.blueprint.digests import digest
 from stackwright.blueprint.needs.given import broker_secret, database_secret
 from stackwright.blueprint.service import ConfigFile, Export, Job
-from stackwright.kube.plan import Wait
+from stackwright.kube.plan import Ends, Wait
 from stackwright.services.nova import generic_computes, rows, settings, upgrade
 from stackwright.services.nova.kinds.cell import CELL0
 from stackwright.services.nova.kinds.nova import Nova
@@ -165,8 +165,9 @@ def removals(resource: Nova, facts: ParentFacts) -> Iterator[Wait]:
     """Yield the cells whose removal is not done: nothing of theirs goes before."""
     for cell in former(resource):
         if f"{DELETE}{cell}" not in facts.done:
-            message = f"Cell {cell} is removed once it has no hosts and no servers"
-            yield Wait("CellNotEmpty", message, "NovaCellsDeletion")
+            message = f"Cell {cell} is removed once it has no hosts and no servers; delete those that it still has"
+            # An empty one goes by itself. Of servers and hosts that it still has only their Job knows.
+            yield Wait("CellNotEmpty", message, "NovaCellsDeletion", ends=Ends.PERHAPS_BY_USER)
 
 
 def waits(resource: Nova, facts: ParentFacts) -> Iterator[Wait]:

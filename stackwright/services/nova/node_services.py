@@ -107,10 +107,22 @@ def hand_on_metadata(cell: str, sight: Sight) -> Iterator[Files | Wait]:
         return
     secret = metadata.secret_names(service)[-1]
     if sight(Secret, secret) is None:
-        message = f"Secret {secret} is not there yet; NovaMetadata {service} writes it"
-        yield Wait("MetadataConfigMissing", message, "InputReady")
+        yield _explain_metadata(cell, service, secret, sight)
         return
     yield Files(of_secret(secret))
+
+
+def _explain_metadata(cell: str, service: str, secret: str, sight: Sight) -> Wait:
+    """Return why the Secret of a metadata service is not there: the service is not wanted, or has not written it."""
+    nova = sight(Nova, service.removesuffix("-metadata")) if service != f"{cell}-metadata" else None
+    if nova is not None and nova.spec.metadataServiceTemplate.enabled is False:
+        message = (
+            f"Neither Nova {nova.metadata.name} nor its cell {cell} runs a metadata service; set "
+            "metadataServiceTemplate.enabled to true in one of them"
+        )
+        return Wait("MetadataConfigMissing", message, "InputReady", ends=Ends.BY_USER)
+    message = f"Secret {secret} is not there yet; NovaMetadata {service} writes it"
+    return Wait("MetadataConfigMissing", message, "InputReady")
 
 
 def _find_cell(name: str, sight: Sight, condition: str = CELL_READY) -> NovaCell | Wait:

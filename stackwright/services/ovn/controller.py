@@ -1,6 +1,7 @@
 """Gateways: a switch on each selected node, and the controller that fills it with flows."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -29,6 +30,8 @@ from stackwright.services.ovn.kinds import Chassis, OVNController
 SWITCH, CONTROLLER = "ovn-controller-ovs", "ovn-controller"
 # The physical network whose bridge would be called as the one of tunnels.
 TUNNEL = "tunnel"
+# The kernel takes nearly everything for the name of an interface, also what a shell would run.
+INTERFACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]*")
 # The node keeps the switch's own database and its sockets; what the node itself may have of Open vSwitch is elsewhere.
 STATE = HostPath("/var/lib/stackwright/openvswitch", mount="/etc/openvswitch", type="DirectoryOrCreate")
 SOCKETS = HostPath("/run/stackwright/openvswitch", mount="/run/openvswitch", type="DirectoryOrCreate")
@@ -136,8 +139,18 @@ def offer(resource: OVNController) -> NetworkGateways:
     return NetworkGateways(tuple(resource.spec.nicMappings), sizes)
 
 
+def _interfaces(resource: OVNController) -> Iterable[tuple[str, str]]:
+    """Yield the interfaces of nodes that a controller names, each with its path."""
+    yield from ((f"spec.nicMappings[{network}]", name) for network, name in resource.spec.nicMappings.items())
+    if resource.spec.tunnelInterface:
+        yield "spec.tunnelInterface", resource.spec.tunnelInterface
+
+
 def problems(resource: OVNController, look: Look) -> Iterable[tuple[str, str]]:
     """Yield what cannot be."""
+    for path, interface in _interfaces(resource):
+        if not INTERFACE.fullmatch(interface):
+            yield path, "is no interface; its name has letters, digits, dots, dashes, underscores, @ and +"
     named = list(resource.spec.nicMappings.values())
     for network, interface in resource.spec.nicMappings.items():
         if named.count(interface) > 1:

@@ -212,7 +212,8 @@ def offer(resource: OVNDBCluster) -> NetworkDatabaseServer:
     """Return what others need to know about a database."""
     role, outside = resource.spec.dbType, resource.status.dbAddress
     config = OUTSIDE_CONFIG if role == "SB" and outside else ""
-    return NetworkDatabaseServer(role, resource.status.internalDbAddress, outside, config)
+    published = bool(outside_type(resource))
+    return NetworkDatabaseServer(role, resource.status.internalDbAddress, outside, config, published)
 
 
 def _imagine(wish: NetworkDatabaseServer) -> JsonObject:

@@ -27,7 +27,7 @@ from stackwright.api.base import (
     shown,
 )
 from stackwright.api.exposure import ServiceOverride, SimpleTls
-from stackwright.api.forms import OPTIONAL_NAME
+from stackwright.api.forms import OPTIONAL_NAME, Form
 from stackwright.api.naming import STATEFUL_NAME
 from stackwright.api.service import ContainerImage, InfrastructureSpec, ServiceResource, WorkloadStatus
 from stackwright.api.storage import StorageRequest
@@ -46,7 +46,7 @@ _Host = Annotated[str, pattern(r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$")]
 _Attachment = Annotated[
     str, pattern(OPTIONAL_NAME), describe("A NetworkAttachmentDefinition; the pods join this network too.")
 ]
-_Exporter = Annotated[str, describe("The image of the metrics exporter.")]
+_Exporter = Annotated[str, Form.IMAGE, describe("The image of the metrics exporter.")]
 _MetricsEnabled = Annotated[bool, describe("Whether metrics are exported.")]
 
 

@@ -132,8 +132,8 @@ MUTANTS = (
     Mutant(
         "OVNControllers of two namespaces share a switch",
         "stackwright/controllers/ownership/rule.py",
-        "around.elsewhere(type(resource)) if machines else ():",
-        "():",
+        "for other, there in around.elsewhere(kind):",
+        "for other, there in ():",
         ("tests/unit/controllers/ownership/test_cases.py",),
     ),
     Mutant(

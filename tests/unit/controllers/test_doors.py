@@ -6,19 +6,16 @@ import msgspec
 import pytest
 
 from stackwright import services
-from stackwright.api.base import CustomResource, JsonObject, ObjectMeta
+from stackwright.api.base import CustomResource, JsonObject
 from stackwright.blueprint import name_lengths
 from stackwright.blueprint.service import Service as Blueprint
 from stackwright.controllers import doors
-from stackwright.kube.builtin import Service
-from stackwright.kube.resource import OwnerReference, R
 from stackwright.services.glance.kinds import Glance
 from stackwright.services.keystone.kinds import KeystoneAPI
 from tests.functional.crds.samples import LEAST
 from tests.surroundings import nothing_known
 
 NEEDED = {"secret": "s", "databaseInstance": "db"}
-PORT = 30123
 
 
 def made(kind: type[CustomResource], spec: JsonObject, name: str = "one") -> CustomResource:
@@ -84,46 +81,6 @@ def test_the_names_of_templates_are_those_of_resources() -> None:
     name = "r" * 60
     there = umbrella(rabbitmq={"templates": {name: {}}})
     assert "the StatefulSet <name>-server may have 52" in there[f"spec.rabbitmq.templates[{name}]"]
-
-
-# Ports of nodes.
-
-
-def exposed(port: int, **others: int) -> JsonObject:
-    ports = {"public": port, **others}
-    services_of = {name: {"spec": {"type": "NodePort", "nodePort": number}} for name, number in ports.items()}
-    return {**NEEDED, "override": {"service": services_of}}
-
-
-def with_port(owner: str, namespace: str = "here") -> Service:
-    metadata = ObjectMeta(
-        name="web",
-        namespace=namespace,
-        ownerReferences=(OwnerReference(apiVersion="v1", kind="KeystoneAPI", name=owner, uid="1", controller=True),),
-    )
-    return Service(metadata=metadata, spec={"ports": [{"port": 80, "nodePort": PORT}]})
-
-
-@pytest.mark.parametrize(
-    ("there", "named"),
-    [
-        pytest.param(with_port("another"), "Service web;", id="another's"),
-        pytest.param(with_port("one"), "", id="its-own"),
-        pytest.param(with_port("one", "there"), "Service web of namespace there;", id="of-another-namespace"),
-    ],
-)
-def test_a_port_that_a_service_has_is_taken(there: Service, named: str) -> None:
-    def known(kind: type[R], namespace: str | None) -> list[R]:
-        return [there] if isinstance(there, kind) and namespace in (None, there.metadata.namespace) else []
-
-    found = doors.check(None, made(KeystoneAPI, exposed(PORT)), known).errors
-    assert [error.field for error in found] == (["spec.override.service[public].spec.nodePort"] if named else [])
-    assert not named or named in found[0].cause.message
-
-
-def test_one_port_is_for_one_service() -> None:
-    there = refused(KeystoneAPI, exposed(PORT, internal=PORT))
-    assert list(there) == ["spec.override.service[internal].spec.nodePort"]
 
 
 def test_a_cache_fits_into_its_limit() -> None:

@@ -1,5 +1,6 @@
 """Why a rollout does not go on, from what its pods say."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -27,13 +28,14 @@ def ended(message: str) -> dict[str, Any]:
     }
 
 
+NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 GOOD, BAD = pod("keystone-old", {"ready": True}), pod("keystone-new", ended(WORDS))
 LOGS = "see kubectl logs -n openstack keystone-new -c api --previous"
 
 
 def explained(status: dict[str, Any], *mine: Pod) -> Finding:
     deployment = Deployment(metadata=ObjectMeta(name="keystone", generation=1), spec={"replicas": 1}, status=status)
-    return pods.explained(deployment, "api", mine, beside=False)
+    return pods.explained(deployment, "api", mine, NOW, beside=False)
 
 
 def test_what_a_container_said_last_is_repeated() -> None:

@@ -1,4 +1,4 @@
-"""Of every wait in the controllers it is known who ends it: a person is told to act where nobody else can."""
+"""Of every wait in the operators it is known who ends it: a person is told to act where nobody else can."""
 
 import ast
 from collections.abc import Iterator
@@ -12,6 +12,8 @@ ROOT = Path(__file__).parents[3] / "stackwright"
 ITSELF, AUTHOR, USER, PERHAPS = (
     each.name for each in (Ends.BY_ITSELF, Ends.BY_AUTHOR, Ends.BY_USER, Ends.PERHAPS_BY_USER)
 )
+# The simulator and the cluster of this machine wait in place of Kubernetes, and tell nobody.
+FOLDERS = ("adapters", "blueprint", "controllers", "kube", "services")
 # What a function is told by whoever calls it.
 GIVEN = "ends"
 
@@ -102,17 +104,49 @@ WHO_ENDS = {
     "SecretInvalid": {USER},
     "TopologyMissing": {USER},
     "VariableInvalid": {USER},
+    # Of single services. What a cell, a Neutron or an OVN of ours writes comes by itself, unless it was told not to.
+    "AgentConfigMissing": {ITSELF, USER},
+    "CellNotReady": {ITSELF},
+    "CellsNotMapped": {ITSELF},
+    "ComputeConfigMissing": {GIVEN},
+    "ComputesNotReady": {ITSELF},
+    "ConsoleNotReady": {ITSELF},
+    "HostNotMapped": {ITSELF},
+    "MetadataConfigMissing": {ITSELF, USER},
+    "MigrationKeyMissing": {ITSELF},
+    "NeutronAPIMissing": {AUTHOR},
+    "NovaCellMissing": {AUTHOR},
+    "NovaCellNotReady": {ITSELF},
+    "OvnConfigMissing": {ITSELF, AUTHOR, USER},
+    # An empty cell goes by itself, and servers are the user's to delete.
+    "CellNotEmpty": {PERHAPS},
+    # Those whose reason is worked out: of a phase of an upgrade, of a kind, or of what somebody else found.
+    "self.phase": {ITSELF},
+    "f'{found.kind}Missing'": {AUTHOR},
+    "f'{found.kind}NotReady'": {ITSELF},
+    "f'{kind.kind.name}Missing'": {AUTHOR},
+    "MADE_BY_USER": {USER},
+    "failure.reason": {USER},
+    "found.reason": {USER},
+    "reason": {ITSELF, USER, GIVEN},
+    "said.reason": {GIVEN},
+    "stuck.reason": {GIVEN},
 }
 
 
 def waits() -> Iterator[tuple[str, str]]:
-    for path in sorted([*(ROOT / "controllers").rglob("*.py"), *(ROOT / "blueprint").rglob("*.py")]):
+    """Yield the reason of every wait that is written down, or the expression that gives it, and who ends it."""
+    for path in sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id != "Wait":
                 continue
             match node.args[:1]:
                 case [ast.Constant(value=str(reason))]:
                     yield reason, _ends(node)
+                case [reason]:
+                    yield ast.unparse(reason), _ends(node)
+                case _:
+                    raise AssertionError(f"{path}:{node.lineno} gives the reason of a wait by its name")
 
 
 def _ends(call: ast.Call) -> str:
@@ -132,7 +166,7 @@ def test_of_every_wait_it_is_known_who_ends_it() -> None:
     assert found == WHO_ENDS
 
 
-@pytest.mark.parametrize("reason", sorted(reason for reason, _ in set(waits()) if reason.endswith("Missing")))
+@pytest.mark.parametrize("reason", sorted({reason for reason, _ in waits() if reason.endswith("Missing")}))
 def test_what_is_missing_asks_somebody_or_says_why_not(reason: str) -> None:
-    of_kubernetes = {"NodeAddressMissing", "NodePortMissing"}
-    assert (WHO_ENDS[reason] == {ITSELF}) == (reason in of_kubernetes)
+    comes_by_itself = {"NodeAddressMissing", "NodePortMissing", "MigrationKeyMissing"}
+    assert (WHO_ENDS[reason] == {ITSELF}) == (reason in comes_by_itself)

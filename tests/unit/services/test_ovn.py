@@ -196,6 +196,19 @@ def test_the_interface_for_tunnels_has_no_other_purpose() -> None:
         assert found[0] == f"spec.nicMappings[{next(iter(networks))}]"
 
 
+@pytest.mark.parametrize(
+    ("name", "fits"),
+    [("bond0.100", True), ("br-ex", True), ("a;reboot", False), ("$(reboot)", False), ("-f", False), ("a&b", False)],
+)
+def test_an_interface_has_a_name_that_is_one(name: str, fits: bool) -> None:
+    for path, resource in (
+        ("spec.nicMappings[a]", gateway(nicMappings={"a": name})),
+        ("spec.tunnelInterface", gateway(tunnelInterface=name)),
+    ):
+        found = [at for at, _ in controller.problems(resource, nothing)]
+        assert found == ([] if fits else [path])
+
+
 def test_what_nodes_report_is_in_the_status_and_their_problems_in_a_condition() -> None:
     said = {
         "node-1": json.dumps({"datapath": "netdev", "systemId": "x", "problem": ""}),

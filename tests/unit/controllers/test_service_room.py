@@ -1,0 +1,99 @@
+"""A pod that no node can take asks a person, once that has lasted, with the scheduler's reason."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from stackwright.api.base import ObjectMeta
+from stackwright.controllers.service import pods, room
+from stackwright.kube import clock
+from stackwright.kube.builtin import Deployment, Pod
+from stackwright.kube.conditions import Finding
+
+NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
+NO_MEMORY = (
+    "0/1 nodes are available: 1 Insufficient memory. preemption: 0/1 nodes are available: 1 No preemption victims."
+)
+WHY = "Pod web-1 fits on no node: 0/1 nodes are available: 1 Insufficient memory; free capacity, add a node that fits, "
+
+
+def pod(
+    seconds: float, message: str = NO_MEMORY, reason: str = "Unschedulable", name: str = "web-1", **meta: Any
+) -> Pod:
+    """A pod that has had no node for some seconds."""
+    since = clock.seconds(NOW - timedelta(seconds=seconds))
+    stated = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
+    labels = {"app.kubernetes.io/component": "api"}
+    return Pod(
+        metadata=ObjectMeta(name=name, namespace="cloud", labels=labels, **meta),
+        status={"conditions": [{**stated, "lastTransitionTime": since}]},
+    )
+
+
+def explained(*mine: Pod, **status: int) -> Finding:
+    present = Deployment(
+        metadata=ObjectMeta(name="web", generation=1), spec={"replicas": 1}, status={"observedGeneration": 1, **status}
+    )
+    return pods.explained(present, "api", mine, NOW, beside=False)
+
+
+def test_who_has_no_node_for_long_asks_a_person() -> None:
+    found = explained(pod(room.LASTS))
+    assert (found.status, found.reason, found.severity) == ("False", "NoNodeFits", "Error")
+    assert found.message.startswith(WHY)
+
+
+def test_a_moment_without_a_node_is_no_error_and_is_looked_at_again() -> None:
+    waiting = pod(room.LASTS - 20)
+    assert explained(waiting).severity == "Warning"
+    assert room.look_again([waiting], NOW) == [20.0]
+    assert room.look_again([pod(room.LASTS)], NOW) == []
+
+
+def test_who_serves_meanwhile_is_told() -> None:
+    found = explained(pod(600), replicas=2, updatedReplicas=1, availableReplicas=1)
+    assert (found.reason, found.severity) == ("RolloutStuck", "Error")
+    assert found.message.startswith(
+        "Deployment web serves with 1 of 1 pods, and a new one is not ready yet: Pod web-1 "
+    )
+
+
+def test_it_is_told_whatever_other_pods_have() -> None:
+    statuses = [{"name": "api", "state": {"waiting": {"reason": "ErrImagePull"}}, "image": "x"}]
+    labels = {"app.kubernetes.io/component": "api"}
+    other = Pod(metadata=ObjectMeta(name="web-0", labels=labels), status={"containerStatuses": statuses})
+    assert explained(other, pod(600)).reason == "NoNodeFits"
+    assert explained(other, pod(1)).reason == "PodTrouble"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(
+            pod(600, "0/1 nodes are available: 1 node(s) had untolerated taint {node.kubernetes.io/not-ready: }."),
+            id="a-node-that-starts",
+        ),
+        pytest.param(pod(600, "pod has unbound immediate PersistentVolumeClaims."), id="a-volume-that-is-made"),
+        pytest.param(pod(600, "didn't find available persistent volumes to bind"), id="volumes-to-come"),
+        pytest.param(pod(600, "waits", reason="SchedulingGated"), id="a-gate-that-somebody-opens"),
+        pytest.param(pod(600, deletionTimestamp="2026-11-16T12:00:00Z"), id="a-pod-that-goes"),
+        pytest.param(Pod(metadata=ObjectMeta(name="web-1")), id="nobody-has-looked-yet"),
+    ],
+)
+def test_what_others_see_to_asks_nobody(other: Pod) -> None:
+    assert room.lacking([other], NOW) == ""
+    assert room.look_again([other], NOW) == []
+    assert explained(other).severity != "Error"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.",
+        "0/1 nodes are available: 1 node(s) had untolerated taint {dedicated: gpu}.",
+        "0/1 nodes are available: 1 node(s) were unschedulable.",
+    ],
+)
+def test_the_schedulers_reason_is_repeated(message: str) -> None:
+    assert message.rstrip(".") in room.lacking([pod(room.LASTS + 1, message)], NOW)
