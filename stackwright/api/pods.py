@@ -84,7 +84,7 @@ class Probe(Value, frozen=True, kw_only=True):
     validations: ClassVar[tuple[Rule, ...]] = (
         rule(
             "!has(self.type) || self.type != 'Exec' || (has(self.command) && size(self.command) > 0)",
-            message="a probe of type Exec needs a command",
+            message="command is required for exec probe type",
             field_path=".command",
             reason="FieldValueRequired",
         ),

@@ -12,6 +12,7 @@ from typing import Any
 from stackwright.api import forms
 from stackwright.api.forms import Form
 from stackwright.blueprint import cron, node_ports, quantities
+from stackwright.blueprint.refusal import Refusal
 from stackwright.kube.markers import Keyword
 from stackwright.kube.quantities import amount
 
@@ -104,7 +105,7 @@ _KEYWORDS: Mapping[str, Callable[[Any, Any], str]] = {
 
 def _schedule(value: str) -> Iterator[Problem]:
     if sentence := cron.problem(value):
-        yield "", sentence
+        yield "", Refusal(sentence, value)
 
 
 def _image(value: str) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ from stackwright.api.mariadb import MariaDBAccount
 from stackwright.api.network import NetConfig
 from stackwright.api.topology import Topology
 from stackwright.blueprint import admission as snippets
-from stackwright.blueprint import mounts, tls, topology_namespaces
+from stackwright.blueprint import deprecations, mounts, refusal, tls, topology_namespaces
 from stackwright.blueprint.images import ComponentImage
 from stackwright.controllers import addresses, doors, option_values, ownership, reserved_database_names, topologies
 from stackwright.controllers.dataplane import admission as dataplane_admission
@@ -44,11 +44,25 @@ def _tls(_: CustomResource | None, new: CustomResource, __: Known) -> Objections
 
 
 def _topologies(_: CustomResource | None, new: CustomResource, __: Known) -> Objections:
-    return Objections(errors=tuple(FieldError(*problem) for problem in topology_namespaces.problems(new)))
+    return refusal.as_errors(topology_namespaces.problems(new))
+
+
+def _deprecations(old: CustomResource | None, new: CustomResource, _: Known) -> Objections:
+    found = refusal.as_errors(deprecations.problems(old, new))
+    return found + Objections(warnings=tuple(deprecations.warnings(new)))
 
 
 # The checks for every kind, in the order in which their results are shown.
-CHECKS: tuple[Check, ...] = (_snippets, _database_names, _mounts, _tls, _topologies, doors.check, ownership.check)
+CHECKS: tuple[Check, ...] = (
+    _snippets,
+    _database_names,
+    _mounts,
+    _tls,
+    _topologies,
+    _deprecations,
+    doors.check,
+    ownership.check,
+)
 # Why a resource that somebody deletes has to stay, by kind; "" where it may go.
 HOLDS: Mapping[type[CustomResource], Callable[[CustomResource, Known], str]] = {
     Topology: topologies.hold,
@@ -91,8 +105,8 @@ def _webhook(
     def validate(old: CustomResource | None, new: CustomResource) -> Objections:
         found = find(old, new)
         if old is None or not found.errors:
-            return found
-        return ratchet(find(old, old), found)
+            return refusal.tell(found)
+        return refusal.tell(ratchet(find(old, old), found))
 
     def hold(present: CustomResource) -> str:
         return HOLDS[kind](present, known)

@@ -13,14 +13,14 @@ import msgspec
 from stackwright import services
 from stackwright.api import paths
 from stackwright.api.controlplane import OpenStackControlPlane
-from stackwright.blueprint import name_lengths, ranges, refusals, without_effect
+from stackwright.blueprint import name_lengths, ranges, refusal, refusals, without_effect
 from stackwright.blueprint.dataplane import name_lengths as machine_names
 from stackwright.blueprint.look import Look
 from stackwright.controllers import ownership
 from stackwright.controllers.controlplane.resolution import Instance, resolve
 from stackwright.controllers.needs import sight
 from stackwright.controllers.surroundings import Known
-from stackwright.kube.admission.checks import FieldError, Objections
+from stackwright.kube.admission.checks import Objections
 from stackwright.kube.builtin import StorageClass
 from stackwright.kube.resource import CustomResource, ObjectMeta, R, Resource
 
@@ -39,9 +39,7 @@ def check(_: CustomResource | None, new: CustomResource, known: Known) -> Object
         for each in made
         for path, sentence in (*_ignored(each), *_advice(each.resource, known, beside))
     )
-    return Objections(
-        errors=tuple(FieldError(path, sentence) for path, sentence in found), warnings=tuple(dict.fromkeys(told))
-    )
+    return refusal.as_errors(found) + Objections(warnings=tuple(dict.fromkeys(told)))
 
 
 @dataclass(frozen=True)

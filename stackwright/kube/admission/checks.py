@@ -8,6 +8,7 @@ def check(old: Widget | None, new: Widget) -> Objections:
     return Objections()
 """
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Literal
@@ -43,13 +44,15 @@ _LONGEST_VALUE = 200
 class FieldError:
     """One field that cannot be accepted. `field` is its exact path, such as `spec.cells[cell1].replicas`.
 
-    Leave `value` out where it may be a secret: it stands in the answer, and in what the user's tools log.
+    Leave `value` out where it may be a secret: it stands in the answer, and in what the user's tools log. `foremost`
+    are errors that clients know word for word: while there is one, others are not told.
     """
 
     field: str
     message: str
     reason: str = "FieldValueInvalid"
     value: Any = msgspec.UNSET
+    foremost: bool = dataclasses.field(default=False, compare=False)
 
     @property
     def cause(self) -> Cause:

@@ -21,6 +21,19 @@ STATE = "/var/lib/nova"
 DIALS = (5000, 8778, 9292, 9696, 8776, 9311, 6385, 80, 443)
 # Hosts that appear are mapped at once where we know of them; this is for those that we do not.
 DISCOVERY_SECONDS = 300
+# Upstream's: those of Nova itself, and those without which hints, aggregates, devices and NUMA nodes have no effect.
+_FILTERS = (
+    "AggregateInstanceExtraSpecsFilter",
+    "ComputeFilter",
+    "ComputeCapabilitiesFilter",
+    "ImagePropertiesFilter",
+    "ServerGroupAntiAffinityFilter",
+    "ServerGroupAffinityFilter",
+    "SameHostFilter",
+    "DifferentHostFilter",
+    "PciPassthroughFilter",
+    "NUMATopologyFilter",
+)
 
 
 def merged(*parts: Ini) -> dict[str, dict[str, Setting]]:
@@ -90,8 +103,11 @@ def api(facts: NovaFacts) -> Ini:
         cache(facts),
         oslo.authtoken(facts.identity, facts.cache),
         {
-            # All pods are one service: by their own names, each would leave a row behind.
-            "DEFAULT": {"host": facts.name},
+            # All pods are one service: by their own names, each would leave a row behind. A cloud may have one compute,
+            # and its servers can be resized all the same.
+            "DEFAULT": {"host": facts.name, "allow_resize_to_same_host": True},
+            # An application credential may be limited to the API of this type.
+            "keystone_authtoken": {"service_type": "compute"},
             "oslo_middleware": {"enable_proxy_headers_parsing": True},
         },
     )
@@ -116,7 +132,9 @@ def scheduler(facts: NovaFacts) -> Ini:
                 "enable_isolated_aggregate_filtering": True,
                 "image_metadata_prefilter": True,
             },
-            "filter_scheduler": {"shuffle_best_same_weighed_hosts": True},
+            "filter_scheduler": {"enabled_filters": list(_FILTERS), "shuffle_best_same_weighed_hosts": True},
+            # A server with pinned CPUs goes only where CPUs are set aside for that.
+            "workarounds": {"disable_fallback_pcpu_query": True},
         },
     )
 

@@ -169,7 +169,7 @@ async def test_a_map_that_is_empty_is_another_thing_than_an_absent_one(client: C
             "KeystoneAPI",
             {"override": {"probes": {"startupProbes": {"type": "Exec"}}}},
             "spec.override.probes.startupProbes.command",
-            "needs a command",
+            "command is required for exec probe type",
             id="a-probe-that-runs-nothing",
         ),
         pytest.param(

@@ -46,21 +46,28 @@ def test_a_cron_expression_is_one(said: str) -> None:
 @pytest.mark.parametrize(
     ("said", "names"),
     [
-        pytest.param("60 * * * *", "minute", id="minute-60"),
-        pytest.param("* 24 * * *", "hour", id="hour-24"),
-        pytest.param("* * 0 * *", "day of the month", id="day-0"),
-        pytest.param("* * 32 * *", "day of the month", id="day-32"),
-        pytest.param("* * * 13 *", "month", id="month-13"),
-        pytest.param("* * * * 7", "day of the week", id="weekday-7"),
-        pytest.param("* * * * sunday", "day of the week", id="a-long-name"),
-        pytest.param("*/0 * * * *", "step", id="step-0"),
-        pytest.param("*/x * * * *", "step", id="step-x"),
-        pytest.param("1,,2 * * * *", "minute", id="an-empty-entry"),
-        pytest.param("-1 * * * *", "minute", id="a-negative-number"),
-        pytest.param("* * * *", "five fields", id="four-fields"),
-        pytest.param("TZ=UTC * * * * *", "five fields", id="a-time-zone"),
-        pytest.param("@reboot", "five fields", id="a-word-of-another-cron"),
-        pytest.param("٣ * * * *", "minute", id="digits-of-another-script"),
+        pytest.param("60 * * * *", "end of range (60) above maximum (59): 60", id="minute-60"),
+        pytest.param("* 24 * * *", "end of range (24) above maximum (23): 24", id="hour-24"),
+        pytest.param("* * 0 * *", "beginning of range (0) below minimum (1): 0", id="day-0"),
+        pytest.param("* * 32 * *", "end of range (32) above maximum (31): 32", id="day-32"),
+        pytest.param("* * * 13 *", "end of range (13) above maximum (12): 13", id="month-13"),
+        pytest.param("* * * * 7", "end of range (7) above maximum (6): 7", id="weekday-7"),
+        pytest.param(
+            "* * * * sunday", 'parse int from sunday: strconv.Atoi: parsing "sunday": invalid syntax', id="a-long-name"
+        ),
+        pytest.param("*/0 * * * *", "step of range should be a positive number: */0", id="step-0"),
+        pytest.param("*/x * * * *", "failed to parse int from x", id="step-x"),
+        pytest.param("1,,2 * * * *", "failed to parse int", id="an-empty-entry"),
+        pytest.param("-1 * * * *", "failed to parse int", id="a-negative-number"),
+        pytest.param("* * * *", "expected exactly 5 fields, found 4: [* * * *]", id="four-fields"),
+        pytest.param("TZ=UTC * * * * *", "cannot use TZ", id="a-time-zone"),
+        pytest.param("1-2-3 * * * *", "too many hyphens: 1-2-3", id="two-hyphens"),
+        pytest.param("*/2/3 * * * *", "too many slashes: */2/3", id="two-slashes"),
+        pytest.param("*/-2 * * * *", "negative number (-2) not allowed: -2", id="a-negative-step"),
+        pytest.param("", "empty spec string", id="nothing"),
+        pytest.param("@every soon", "failed to parse duration @every soon", id="a-time-that-is-none"),
+        pytest.param("@reboot", "unrecognized descriptor: @reboot", id="a-word-of-another-cron"),
+        pytest.param("٣ * * * *", "failed to parse int", id="digits-of-another-script"),
     ],
 )
 def test_a_cron_field_out_of_range_is_named(said: str, names: str) -> None:
@@ -71,7 +78,7 @@ def test_a_cron_field_out_of_range_is_named(said: str, names: str) -> None:
 @pytest.mark.parametrize(
     ("said", "names"),
     [
-        pytest.param("50-10 * * * *", "backwards", id="backwards"),
+        pytest.param("50-10 * * * *", "beginning of range (50) beyond end of range (10): 50-10", id="backwards"),
         pytest.param("0 0 30 2 *", "never comes", id="the-30th-of-february"),
         pytest.param("0 0 31 4,6,9,nov ?", "never comes", id="the-31st-of-short-months"),
     ],

@@ -9,11 +9,10 @@ from stackwright.api.base import (
     Definition,
     Kind,
     describe,
-    max_length,
     min_length,
     shown,
 )
-from stackwright.api.exposure import ApiOverride, ApiTls, SimpleTls
+from stackwright.api.exposure import ApiTls, SimpleTls
 from stackwright.api.service import ServiceResource, ServiceStatus
 from stackwright.services.nova.kinds.parts import (
     GROUP,
@@ -27,6 +26,7 @@ from stackwright.services.nova.kinds.parts import (
     ComputeDriver,
     MemcachedInstance,
     MetadataOverride,
+    NovaApiOverride,
     NovaDbPurge,
     NovaServiceSpec,
     NoVncProxyOverride,
@@ -37,7 +37,8 @@ NETWORKS = Column("NetworkAttachments", ".spec.networkAttachments", priority=1, 
 URL = Column("Endpoint", ".status.apiEndpoints.public", priority=1, description="The public URL")
 CELL = Column("Cell", ".spec.cellName", description="The cell that it is for")
 
-CellName = Annotated[str, min_length(1), max_length(35), describe("The name of the cell.")]
+# How long a name may be is told by the webhook, in upstream's words; the schema would come first.
+CellName = Annotated[str, min_length(1), describe("The name of the cell.")]
 RegisteredCells = Annotated[
     dict[str, str],
     describe("The cells that are mapped, by NovaCell, each with a hash of its mapping: another one restarts the pods."),
@@ -64,7 +65,7 @@ class NovaAPISpec(_TopLevelSpec, frozen=True, kw_only=True):
 
     keystonePublicAuthURL: Annotated[str, describe("Keystone's public URL; empty for the internal one.")] = ""
     apiTimeout: ApiTimeout = 60
-    override: ApiOverride = ApiOverride()
+    override: NovaApiOverride = NovaApiOverride()
     tls: ApiTls = ApiTls()
 
 
@@ -140,7 +141,7 @@ class NovaConductor(ServiceResource, frozen=True, kw_only=True):
 class NovaMetadataSpec(NovaServiceSpec, frozen=True, kw_only=True):
     """How the metadata service runs: for all cells, or for one of them."""
 
-    cellName: Annotated[str, max_length(35), describe("The cell; empty for all cells.")] = ""
+    cellName: Annotated[str, describe("The cell; empty for all cells.")] = ""
     memcachedInstance: MemcachedInstance = ""
     apiTimeout: ApiTimeout = 60
     apiDatabaseSecret: ApiDatabaseSecret = ""
@@ -216,7 +217,7 @@ class NovaComputeSpec(NovaServiceSpec, frozen=True, kw_only=True):
     """How a compute in the cluster runs."""
 
     cellName: CellName
-    computeName: Annotated[str, min_length(1), max_length(20), describe("The name of the compute in its cell.")]
+    computeName: Annotated[str, min_length(1), describe("The name of the compute in its cell.")]
     computeDriver: ComputeDriver
 
 
