@@ -15,8 +15,8 @@ from stackwright.controllers.dataplane.run_job import RUN_LABEL
 from stackwright.kube.builtin import Pod
 from stackwright.kube.client import Client
 from tests.functional.conftest import fresh_namespace
+from tests.functional.dataplane.computes import NODES, RUNS, ask, deployed, watched
 from tests.functional.dataplane.serving import serving
-from tests.functional.dataplane.test_crash import NODES, RUNS, ask, deployed, watched
 from tests.functional.dying import EVERY_POINT
 
 # How many changes of pods are left out between two points; with STACKWRIGHT_EVERYTHING none is.
