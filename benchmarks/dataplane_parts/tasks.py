@@ -4,6 +4,7 @@ Upstream's number was found in the same way. Includes are followed, but not thos
 not look into them. What a condition skips counts all the same.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ _FILES = ("include_tasks", "import_tasks")
 # The condition of tasks that remove a service.
 _REMOVAL = "== 'absent'"
 _ROLES = ("include_role", "import_role")
+_STATE = re.compile(r"\{\{ \w+_state \}\}")
 
 
 def count(playbook: str, collection: Path = COLLECTION) -> int:
@@ -61,6 +63,8 @@ def _of_tasks(listed: Any, role: Path | None, collection: Path) -> Iterator[obje
         named = next((words[word] for word in _FILES if word in words), None)
         if named is not None and role is not None:
             file = named["file"] if isinstance(named, dict) else named
+            # Named by the state in which the service is wanted.
+            file = _STATE.sub("started", file)
             yield from _of_tasks(_read(role / "tasks" / file), role, collection)
         within = next((words[word] for word in _ROLES if word in words), None)
         if within is not None:

@@ -1,4 +1,4 @@
-"""What `--with-networks` adds on both sides: RabbitMQ, Nova with a cell and a fake compute, Neutron, OVN's databases.
+"""What `--without-networks` leaves out: RabbitMQ, Nova with a cell and a fake compute, Neutron, OVN's databases.
 
 The script gets a folder of manifests, in the order in which it applies them. They are those of the same charts, with
 the Jobs that make what each service needs.

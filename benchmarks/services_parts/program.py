@@ -5,8 +5,8 @@ written. Ours gets one OpenStackControlPlane, the script applies all objects of 
 every service answers a request that it asks Keystone about. The most memory that the operator's process ever took is
 told at the end.
 
-With `--with-networks` both deploy RabbitMQ, Nova with a cell and a fake compute, Neutron and OVN as well, and end when
-the compute service is up, too. Without it the figures can be compared with those of earlier commits.
+Both deploy RabbitMQ, Nova with a cell and a fake compute, Neutron and OVN as well, and end when the compute service is
+up, too. With `--without-networks` they do not, and the figures can be compared with those of earlier commits.
 """
 
 import argparse
@@ -184,13 +184,14 @@ def main() -> int:
     """Run the benchmark on a cluster of its own, and take that down again."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--with-networks", action="store_true", help="deploy RabbitMQ, Nova, Neutron and OVN as well")
+    parser.add_argument("--without-networks", action="store_true", help="leave out RabbitMQ, Nova, Neutron and OVN")
     asked = parser.parse_args()
+    wide = not asked.without_networks
     try:
         cluster = bring_up()
-        taken = measure(cluster, asked.rounds, wide=asked.with_networks)
+        taken = measure(cluster, asked.rounds, wide=wide)
         most = Figure("memory of the operator, at most", "MB", [memory(cluster)], [MEMORY_GOAL], "the limit", 1.0)
-        name, what = ("services-with-networks", " with networks") if asked.with_networks else ("services", "")
+        name, what = ("services-with-networks", " with networks") if wide else ("services", "")
         return report.finish(name, f"All services{what}, {asked.rounds} rounds", [taken, most])
     except LocalError as error:
         print(error, file=sys.stderr)

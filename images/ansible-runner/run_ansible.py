@@ -21,6 +21,7 @@ import os
 import re
 import sys
 import tempfile
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -229,6 +230,8 @@ def main() -> int:
     wanted = parse(sys.argv[1:])
     if wanted is None:
         os.execvp(sys.argv[1], sys.argv[1:])  # noqa: S606  the user's own command
+    # By this name the machines know what this pod does there; the next pod of the same run has another one.
+    os.environ["STACKWRIGHT_RUN"] = f"{wanted.ident}-{uuid.uuid4().hex[:12]}"
     limit = CGROUP_LIMIT.read_text() if CGROUP_LIMIT.is_file() else ""
     os.environ.setdefault("ANSIBLE_FORKS", str(forks(limit, len(os.sched_getaffinity(0)))))
     with tempfile.TemporaryDirectory() as scratch:

@@ -196,6 +196,24 @@ def test_a_service_that_fails_says_where_and_heals_when_it_is_mended(prepared: P
     assert ssh(prepared.machines["two"], "cat /etc/motd").startswith("Hello from two")
 
 
+def test_what_a_killed_pod_left_on_a_machine_is_waited_for(prepared: Plane) -> None:
+    """The second pod of the run begins where the first one's command still works; it does the same after it."""
+    script = "test ! -e /run/alone || touch /run/together; touch /run/alone /run/begun; sleep 60; rm /run/alone"
+    alone = {"name": "Work alone", "ansible.builtin.command": {"argv": ["sh", "-c", script]}, "changed_when": True}
+    ssh(prepared.machines["one"], "sudo rm -f /run/alone /run/together /run/begun")
+    prepared.serve(alone=[alone])
+    begun = "test ! -e /run/begun || echo begun"
+    eventually(lambda: ssh(prepared.machines["one"], begun) == "begun\n", "the command works", 240.0)
+    going = ("--selector=ansibleee.openstack.org/run", "--field-selector=status.phase=Running")
+    killed = prepared.kubectl("get", "pods", *going, "--output=name").split()
+    prepared.kubectl("delete", *killed, "--grace-period=0", "--force")
+    for name in prepared.machines:
+        prepared.until(name, "True")
+    left = ssh(prepared.machines["one"], "ls /run")
+    assert "begun" in left
+    assert "together" not in left
+
+
 def test_a_machine_that_is_not_there_holds_up_nobody_and_comes_by_itself(prepared: Plane) -> None:
     address = prepared.cluster.settings.network.machine(2)
     key = "dataplane-ansible-ssh-private-key-secret"

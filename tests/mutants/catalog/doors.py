@@ -113,8 +113,8 @@ MUTANTS = (
     Mutant(
         "a cron field goes one too far",
         "stackwright/blueprint/cron.py",
-        "self.first <= number <= self.last else",
-        "self.first <= number <= self.last + 1 else",
+        "if high > bounds.last:",
+        "if high > bounds.last + 1:",
         (f"{RANGES}::test_a_cron_field_out_of_range_is_named",),
     ),
 )

@@ -13,7 +13,7 @@ from stackwright.api.rabbitmq import TransportURL
 from stackwright.api.topology import Topology
 from stackwright.blueprint import names, object_names
 from stackwright.controllers.broker import secrets
-from tests.unit.controllers.dataplane.test_name_lengths import MAKES, longest, made, refused
+from tests.unit.controllers.dataplane.made_names import MAKES, longest, made, refused
 
 LABEL = 63
 # A name of so many characters, and how many it may have.
