@@ -5,8 +5,12 @@ The machine is the container itself: Ansible runs on it without SSH.
 
 import json
 import shlex
+import socket
+import struct
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -115,3 +119,50 @@ def test_a_link_that_another_program_keeps_is_named(machine: Built, resolver: Pa
     # The user names the servers there, and says so.
     assert play(machine, "configure_network", edpm_network_config_nameservers=[]).code == 0
     assert resolver.is_symlink()
+
+
+@contextmanager
+def name_server(address: str, sort: socket.SocketKind) -> Iterator[None]:
+    """Answer one question at an address, by UDP alone or by TCP alone."""
+    with socket.socket(socket.AF_INET, sort) as door:
+        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        door.settimeout(60)
+        door.bind((address, 53))
+        if sort == socket.SOCK_STREAM:
+            door.listen()
+        answering = Thread(target=answer_one, args=(door, sort))
+        answering.start()
+        yield
+        answering.join()
+
+
+def answer_one(door: socket.socket, sort: socket.SocketKind) -> None:
+    """Refuse the first question: that is an answer, too."""
+    if sort == socket.SOCK_DGRAM:
+        question, asking = door.recvfrom(512)
+        door.sendto(question[:2] + b"\x81\x05" + question[4:], asking)
+        return
+    stream, _ = door.accept()
+    with stream:
+        question = stream.recv(512)[2:]
+        answer = question[:2] + b"\x81\x05" + question[4:]
+        stream.sendall(struct.pack("!H", len(answer)) + answer)
+
+
+@pytest.mark.parametrize("sort", [socket.SOCK_DGRAM, socket.SOCK_STREAM], ids=["udp", "tcp"])
+def test_a_server_that_answers_in_one_way_is_good_enough(
+    machine: Built, resolver: Path, sort: socket.SocketKind
+) -> None:
+    said = {"ctlplane_dns_nameservers": ["127.53.0.1"], "edpm_network_config_nameservers_validate": True}
+    with name_server("127.53.0.1", sort):
+        answer = play(machine, "configure_network", **said)
+    assert answer.code == 0, answer.output
+    assert "nameserver 127.53.0.1" in lines_of(resolver)
+
+
+def test_a_server_that_does_not_answer_is_named(machine: Built) -> None:
+    words = "address=127.53.0.2 timeout=1"
+    command = ["ansible", "localhost", "-c", "local", "-m", "stackwright.edpm.await_name_server", "-a", words]
+    answer = machine.run(shlex.join(command), user=0, environment={"ANSIBLE_NOCOLOR": "1", "HOME": "/tmp"})
+    assert answer.code == 2
+    assert "does not reach the name server 127.53.0.2; its resolver stays as it is" in answer.output
