@@ -18,10 +18,10 @@ LOG = "the log of "
 
 def found_beside(cloud: Cloud, *names: str) -> list[str]:
     """Return where a secret stands that must not, while all services of these names are there, each with Secrets."""
-    secrets = values(cloud)
+    secrets = values(cloud.kubectl)
     if lacking := missing(names, "", secrets):
         raise AssertionError(f"there are no Secrets of {', '.join(lacking)}; there are {sorted(secrets)}")
-    texts = places(cloud)
+    texts = places(cloud.kubectl)
     if lacking := missing(names, LOG, texts):
         raise AssertionError(f"there are no logs of {', '.join(lacking)}: have they no pods? There are {sorted(texts)}")
     return list(leaks(secrets, texts))
@@ -33,9 +33,9 @@ def missing(names: Iterable[str], before: str, there: Iterable[str]) -> list[str
     return [name for name in names if not any(place.startswith(f"{before}{name}-") for place in found)]
 
 
-def values(cloud: Cloud) -> dict[str, str]:
+def values(kubectl: Kubectl) -> dict[str, str]:
     """Return every value of eight bytes or more that a Secret of the cloud holds, by where it stands."""
-    listed = json.loads(cloud.kubectl("get", "secrets", "--output=json"))["items"]
+    listed = json.loads(kubectl("get", "secrets", "--output=json"))["items"]
     found: dict[str, str] = {}
     for item in listed:
         for key, data in item.get("data", {}).items():
@@ -49,12 +49,15 @@ def values(cloud: Cloud) -> dict[str, str]:
 # Which server, schema and user a login is for: resources say it too.
 NAMES = {"host", "hostname", "username", "user", "port", "database", "databaseServer", "brokerServer"}
 
+# What stands in Secrets beside what is secret: lists of plugins, and keys that everybody may know.
+OPEN = {"enabled_plugins", "ssh-publickey", "known_hosts"}
+
 
 def _is_public(place: str) -> bool:
     """Return whether what stands there is no secret, though it is in a Secret: programs and names of hosts."""
     key = place.partition("/")[2]
     # What a user overrides stands in the resource too.
-    return key.endswith((".json", ".cnf", "-override.conf")) or key in NAMES | {"enabled_plugins"}
+    return key.endswith((".json", ".cnf", "-override.conf")) or key in NAMES | OPEN
 
 
 def leaks(secrets: dict[str, str], texts: dict[str, str]) -> Iterator[str]:
@@ -67,9 +70,8 @@ def leaks(secrets: dict[str, str], texts: dict[str, str]) -> Iterator[str]:
             yield from (f"{place} in {name}" for name, content in texts.items() if any(f in content for f in forms))
 
 
-def places(cloud: Cloud) -> dict[str, str]:
+def places(kubectl: Kubectl) -> dict[str, str]:
     """Return all that people and programs may read without reading Secrets."""
-    kubectl = cloud.kubectl
     found: dict[str, str] = {}
     for namespace in (NAMESPACE, OPERATORS):
         here = Kubectl(kubectl.program, kubectl.kubeconfig, namespace)

@@ -17,4 +17,4 @@ def test_no_secret_is_told_to_anybody(cloud: Cloud) -> None:
 def test_a_planted_leak_is_found(cloud: Cloud) -> None:
     password = cloud.password()
     for form in (password, base64.b64encode(password.encode()).decode()):
-        assert list(leaking.leaks(leaking.values(cloud), {"a log": f"login with {form} failed"})) != []
+        assert list(leaking.leaks(leaking.values(cloud.kubectl), {"a log": f"login with {form} failed"})) != []

@@ -15,9 +15,10 @@ from stackwright.local import binaries, programs
 from stackwright.local.cluster.lifecycle import Cluster
 from stackwright.local.first_server import ping
 from stackwright.local.machine import lifecycle
+from stackwright.local.machine.lifecycle import Machine
 from tests.checkout import ROOT
 from tests.documentation import blocks
-from tests.e2e import readers
+from tests.e2e import leaking, readers
 from tests.e2e.cloud import NAMESPACE, client_pod
 from tests.e2e.clusters import NAME, Kubectl
 from tests.e2e.waiting import eventually
@@ -26,6 +27,8 @@ from tests.long import consoles, machines
 PAGES = blocks.run_in(__file__)
 MACHINES = ("compute-0", "compute-1")
 THIRD = "compute-2"
+# The programs of a compute.
+PROGRAMS = ("ovsdb_server", "ovs_vswitchd", "ovn_controller", "ovn_metadata_agent", "libvirtd", "nova_compute")
 PUBLIC = {"service": {"public": {"spec": {"type": "NodePort"}}}}
 BUS = {"cluster": "rabbitmq", "user": "nova-cell2", "vhost": "cell2"}
 CELL2 = {
@@ -129,6 +132,11 @@ def test_its_console_is_a_page_and_the_socket_behind_it_speaks(first: First) -> 
     assert consoles.read_frame(first.console).startswith(b"RFB 003.")
 
 
+def machine_of(name: str) -> Machine:
+    (found,) = (each for each in lifecycle.find(NAME) if each.settings.name == name)
+    return found
+
+
 def create_on(first: First, machine: str, name: str) -> str:
     """Create a server on a machine, wait until the first one fetches its page, and return its address."""
     words = ("--image", "tiny", "--flavor", "tiny", "--network", "inside", "--security-group", "open")
@@ -160,7 +168,7 @@ def test_servers_on_two_machines_reach_each_other(first: First) -> None:
 
 def test_a_tap_that_goes_down_comes_up_again(first: First) -> None:
     """Open vSwitch itself, where the kernel has none, takes taps down that libvirt has just brought up."""
-    (machine,) = (each for each in lifecycle.find(NAME) if each.settings.name == host_of(first))
+    machine = machine_of(host_of(first))
     taps = "ip -oneline link show type tun | sed -n 's/^[0-9]*: \\(tap[^:]*\\):.*/\\1/p'"
     printed = machines.ssh(machine, f"for tap in $({taps}); do sudo ip link set $tap down && echo $tap; done")
     assert printed.startswith("tap")
@@ -249,3 +257,81 @@ def test_a_second_call_tells_of_it_and_creates_nothing(first: First) -> None:
     said = up()
     assert f"Server:   first; {first.address} answers a ping" in said
     assert servers_of(first) == before
+
+
+def starts_of(name: str) -> dict[str, str]:
+    """Return when each program of a machine was started."""
+    asked = "systemctl show --property=ExecMainStartTimestampMonotonic --value"
+    printed = machines.ssh(machine_of(name), f"for one in {' '.join(PROGRAMS)}; do {asked} $one.service; done")
+    return dict(zip(PROGRAMS, printed.split(), strict=True))
+
+
+def test_a_change_of_one_compute_restarts_its_program_alone(first: First) -> None:
+    where = host_of(first)
+    before = {name: starts_of(name) for name in MACHINES}
+    guests = machines.ssh(machine_of(where), "pidof qemu-system-x86_64")
+    change = {"spec": {"customServiceConfig": "[DEFAULT]\nreserved_host_memory_mb = 300\n"}}
+    one = f"novaexternalcompute/{where}"
+    first.kubectl("patch", one, "--type=merge", f"--patch={json.dumps(change)}")
+    eventually(
+        lambda: starts_of(where)["nova_compute"] != before[where]["nova_compute"],
+        lambda: first.kubectl("get", "novaexternalcompute,osaee"),
+        300.0,
+    )
+    eventually(partial(is_ready, first, one), f"{one} is Ready", 300.0)
+    after = {name: starts_of(name) for name in MACHINES}
+    changed = {
+        (name, program) for name in MACHINES for program in PROGRAMS if after[name][program] != before[name][program]
+    }
+    assert changed == {(where, "nova_compute")}
+    # The process that is the server has lived on.
+    assert machines.ssh(machine_of(where), "pidof qemu-system-x86_64") == guests
+    assert ping.answers(first.address, 30)
+
+
+def test_machines_and_what_runs_on_them_tell_no_secret(first: First) -> None:
+    texts = leaking.places(first.kubectl)
+    for name in (*MACHINES, THIRD):
+        texts[f"the journal of {name}"] = machines.ssh(machine_of(name), "sudo journalctl --no-pager")
+        texts[f"the inspected containers of {name}"] = machines.ssh(
+            machine_of(name), "sudo podman inspect $(sudo podman ps --quiet)"
+        )
+    assert all(texts[f"the journal of {name}"] for name in MACHINES)
+    assert list(leaking.leaks(leaking.values(first.kubectl), texts)) == []
+
+
+def test_a_node_goes_when_its_last_server_has_gone(first: First) -> None:
+    (server,) = (key for key, name in servers_of(first).items() if name == "third")
+    first.kubectl("delete", "osdpnode", THIRD, "--wait=false")
+    said = f"{{.items[?(@.metadata.name=='{THIRD}')].status.conditions[*].message}}"
+    eventually(
+        lambda: server in first.kubectl.get("novaexternalcompute,osdpnode", said),
+        lambda: first.kubectl.get("novaexternalcompute,osdpnode", said),
+        180.0,
+    )
+    # Nothing was stopped, and the server runs.
+    assert (
+        machines.ssh(machine_of(THIRD), "systemctl is-active nova_compute libvirtd ovn_controller").split()
+        == ["active"] * 3
+    )
+    assert first.openstack("server", "show", "third")["status"] == "ACTIVE"
+    first.kubectl("exec", "client", "--", "openstack", "server", "delete", "--wait", "third")
+
+    def left() -> list[str]:
+        services = first.openstack("compute", "service", "list")
+        agents = first.openstack("network", "agent", "list")
+        known = first.openstack("hypervisor", "list")
+        chassis = first.kubectl(
+            "exec", "ovsdbserver-sb-0", "--", "ovn-sbctl", "--no-leader-only", "--db=tcp:127.0.0.1:6642", "show"
+        )
+        listed = {
+            "Nova's services": any(entry["Host"] == THIRD for entry in services),
+            "Neutron's agents": any(entry["Host"] == THIRD for entry in agents),
+            "the hypervisors": any(entry["Hypervisor Hostname"] == THIRD for entry in known),
+            "the chassis": THIRD in chassis,
+            "the nodes": f"/{THIRD}\n" in first.kubectl("get", "osdpnode", "--output=name"),
+        }
+        return [place for place, there in listed.items() if there]
+
+    eventually(lambda: not left(), lambda: f"{THIRD} is left in {left()}", 600.0)
+    assert machines.ssh(machine_of(THIRD), "sudo podman ps --quiet").split() == []
