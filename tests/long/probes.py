@@ -1,5 +1,7 @@
 """Probes: namespaces of this machine that are plugged into the cloud's virtual networks, as servers would be."""
 
+import re
+import signal
 import subprocess
 import sys
 import time
@@ -26,6 +28,22 @@ echo "lease $ip $mtu $router"
 _CHECKSUMS = "from stackwright.local.cluster import network; network.compute_checksums('eth0')"
 
 
+@dataclass
+class Losses:
+    """How many pings were sent, and how many were answered."""
+
+    sent: int = 0
+    answered: int = 0
+
+    @property
+    def lost(self) -> int:
+        """How many were not answered."""
+        return self.sent - self.answered
+
+    def __str__(self) -> str:
+        return f"{self.lost} of {self.sent} pings lost"
+
+
 @dataclass(frozen=True)
 class Probe:
     """A namespace with one link, which is plugged into a port."""
@@ -47,6 +65,21 @@ class Probe:
     def reaches(self, address: str) -> bool:
         """Return whether an address answers to a ping."""
         return succeeds(inside(self.pid, *ping(address)))
+
+    @contextmanager
+    def pinging(self, address: str) -> Iterator["Losses"]:
+        """Ping an address five times a second for the time of the block; afterwards it is known what was lost."""
+        losses = Losses()
+        command = inside(self.pid, "busybox", "ping", "-i", "0.2", "-q", address)
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as asking:
+            try:
+                yield losses
+            finally:
+                asking.send_signal(signal.SIGINT)
+                printed, _ = asking.communicate(timeout=60)
+        found = re.search(r"(\d+) packets transmitted, (\d+) packets received", printed)
+        assert found is not None, printed
+        losses.sent, losses.answered = int(found[1]), int(found[2])
 
     def fetches(self, address: str) -> bool:
         """Return whether the page of another probe can be had."""
