@@ -47,8 +47,8 @@ from stackwright.kube.shapes.composite import Child, Composite
 
 # The indexes of runs by their nodes, and of nodes by where their machines are and by their short names.
 _NODES, _PLACES, _SHORT_NAMES = "nodes", "places", "short-names"
-# What SSH says of a machine that has another key than the one that it knows.
-CHANGED_KEY = "REMOTE HOST IDENTIFICATION HAS CHANGED"
+# What SSH says last of a machine that has another key than the one that it knows; of a long text the middle is cut out.
+CHANGED_KEY = "has changed and you have requested strict checking"
 
 
 @dataclass(frozen=True)

@@ -135,10 +135,28 @@ def test_the_pod_knows_what_it_must_not_show() -> None:
     assert {places[name] for name in hidden} == {f"/runner/hidden/{name}" for name in hidden}
 
 
+# As OpenSSH 10 says it, by Ansible.
+CHANGED = f"""Task failed: Failed to connect to the host via ssh: {"@" * 59}\r
+@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\r
+{"@" * 59}\r
+IT IS POSSIBLE THAT SOMEONE IS DOING SOMETHING NASTY!\r
+Someone could be eavesdropping on you right now (man-in-the-middle attack)!\r
+It is also possible that a host key has just been changed.\r
+The fingerprint for the ED25519 key sent by the remote host is\nSHA256:{"x" * 43}.\r
+Please contact your system administrator.\r
+Add correct host key in /runner/env/known_hosts to get rid of this message.\r
+Offending ED25519 key in /runner/env/known_hosts:2\r
+  remove with:\r
+  ssh-keygen -f '/runner/env/known_hosts' -R '10.192.0.65'\r
+Host key for 10.192.0.65 has changed and you have requested strict checking.\r
+Host key verification failed."""
+
+
 def test_another_key_of_a_machine_is_named_as_the_reason() -> None:
-    said = "Failed to connect to the host via ssh: @@@ @ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @"
+    event = {"host": "two", "status": "unreachable", "task": "Write", "message": CHANGED}
+    (result,) = conclude(read_lines(Progress(), [json.dumps(event)]), ["two"], succeeded=False)
     for name in ("reach", "greet"):
-        found = nodes.failure_of(ServiceRecord(name=name, message=said, failures=1), "SetupReady")
+        found = nodes.failure_of(ServiceRecord(name=name, message=result.message, failures=1), "SetupReady")
         assert (found.reason, found.status) == ("HostKeyChanged", "False")
         assert "known_hosts" in found.message
 
