@@ -48,7 +48,7 @@ def values(kubectl: Kubectl) -> dict[str, str]:
 
 # Which server, schema and user a login is for: resources say it too.
 NAMES = {"host", "hostname", "username", "user", "port", "database", "databaseServer", "brokerServer"}
-
+NAMES |= {"rabbitmq_user_name", "notification_rabbitmq_user_name"}
 # What stands in Secrets beside what is secret: lists of plugins, and keys that everybody may know.
 OPEN = {"enabled_plugins", "ssh-publickey", "known_hosts"}
 
