@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import yaml
-
 from benchmarks.keystone_parts import script
 from benchmarks.services_parts import networks
 from stackwright.local.cluster import spare_network, tunnel_network
@@ -44,40 +42,35 @@ Body = dict[str, Any]
 
 def write(folder: Path, namespace: str, address: str, images: Mapping[str, str], machines: Iterable[str]) -> None:
     """Write all manifests, and what the machines read; `address` is the node's, at which the cloud is reached."""
-
-    def named(kind: str, group: str, name: str, spec: Body) -> Body:
-        metadata = {"name": name, "namespace": namespace}
-        return {"apiVersion": f"{group}.openstack.org/v1beta1", "kind": kind, "metadata": metadata, "spec": spec}
-
+    named = networks.naming(namespace)
     given = folder / "resources.yaml"
-    given.write_text(_text(_resources(named, namespace, address)))
+    given.write_text(networks.text_of(_resources(named, namespace, address)))
     base = "---\n".join(script.rendered(name, given, namespace) for name in BASE)
     public = f"{_url(address, 'nova-api-public')}/v2.1"
     networks.write(folder, namespace, base, given, networks.Cloud(named, _wide_resources(named, address), public))
     controller = folder / "controller.yaml"
-    controller.write_text(_text([_controller(named)]))
+    controller.write_text(networks.text_of([_controller(named)]))
     gateways = script.rendered("ovn-controller", controller, namespace)
     (folder / "networks.yaml").write_text("---\n".join(((folder / "networks.yaml").read_text(), gateways)))
     for name in ("everything", "networks"):
         path = folder / f"{name}.yaml"
-        path.write_text(_text(_opened(_objects(path.read_text()))))
+        path.write_text(networks.text_of(_opened(networks.objects_of(path.read_text()))))
     services = folder / "nova-services.yaml"
-    services.write_text(
-        _text(body for body in _objects(services.read_text()) if PRETENDED not in body["metadata"]["name"])
-    )
+    real = (body for body in networks.objects_of(services.read_text()) if PRETENDED not in body["metadata"]["name"])
+    services.write_text(networks.text_of(real))
     with (folder / "everything.yaml").open("a") as file:
-        file.write(f"---\n{_text([_way()])}")
+        file.write(f"---\n{networks.text_of([_way()])}")
     broker = _login_of(given)
     prepare, join = _play("prepare", ("prepare",), images), _play("services", ("neutron_metadata", "nova"), images)
-    (folder / "play-prepare.yaml").write_text(_text([_configuration(address, broker), prepare]))
-    (folder / "play-services.yaml").write_text(_text([join]))
+    (folder / "play-prepare.yaml").write_text(networks.text_of([_configuration(address, broker), prepare]))
+    (folder / "play-services.yaml").write_text(networks.text_of([join]))
     (folder / "inventory.json").write_text(json.dumps(_inventory(images, machines)))
 
 
 def write_server(folder: Path, namespace: str, image: str, spare: SpareNetwork, public_key: str) -> None:
     """Write the Job that creates the server: the same one."""
     job = {"apiVersion": "batch/v1", "kind": "Job", **objects.job(image, spare, public_key, namespace)}
-    (folder / "first-server.yaml").write_text(_text([job]))
+    (folder / "first-server.yaml").write_text(networks.text_of([job]))
 
 
 def _resources(named: networks.Named, namespace: str, address: str) -> list[Body]:
@@ -239,13 +232,6 @@ def _inventory(images: Mapping[str, str], machines: Iterable[str]) -> Body:
 
 def _login_of(given: Path) -> str:
     """Return how the services of the cell log in to the broker."""
-    secrets = {body["metadata"]["name"]: body for body in _objects(given.read_text()) if body["kind"] == "Secret"}
-    return str(secrets["rabbitmq-transport-url-nova-cell1-transport"]["stringData"]["transport_url"])
-
-
-def _objects(text: str) -> list[Body]:
-    return [body for body in yaml.safe_load_all(text) if body]
-
-
-def _text(bodies: Iterable[Body]) -> str:
-    return "---\n".join(map(yaml.safe_dump, bodies))
+    name = "rabbitmq-transport-url-nova-cell1-transport"
+    found = next(body for body in networks.objects_of(given.read_text()) if body["metadata"]["name"] == name)
+    return str(found["stringData"]["transport_url"])

@@ -34,6 +34,16 @@ Body = dict[str, Any]
 Named = Callable[[str, str, str, Body], Body]
 
 
+def naming(namespace: str) -> Named:
+    """Return what makes resources of our kinds in a namespace."""
+
+    def named(kind: str, group: str, name: str, spec: Body) -> Body:
+        metadata = {"name": name, "namespace": namespace}
+        return {"apiVersion": f"{group}.openstack.org/v1beta1", "kind": kind, "metadata": metadata, "spec": spec}
+
+    return named
+
+
 def resources(named: Named, service: Body) -> dict[str, list[Body]]:
     """Return the resources that come on top, by the service that is rendered of them."""
     cell1 = {
@@ -95,15 +105,15 @@ def write(folder: Path, namespace: str, base: str, given: Path, cloud: Cloud) ->
         path = folder / f"{role}.yaml"
         path.write_text(yaml.safe_dump(body))
         members.append(script.rendered("ovn-database", path, namespace))
-    nova = _objects(script.rendered("nova", given, namespace))
+    nova = objects_of(script.rendered("nova", given, namespace))
     stages = _stages(nova)
     # What Nova's pods read is there before all else, and with it what makes its user.
     first = [*stages.pop("everything"), *_identity_of_nova(folder, given, namespace, cloud.public)]
-    (folder / "everything.yaml").write_text("---\n".join((base, broker, *members, _text(first))))
+    (folder / "everything.yaml").write_text("---\n".join((base, broker, *members, text_of(first))))
     networks = [script.rendered(name, given, namespace) for name in ("ovn-northd", "neutron")]
     (folder / "networks.yaml").write_text("---\n".join(networks))
     for stage, bodies in stages.items():
-        (folder / f"{stage}.yaml").write_text(_text(bodies))
+        (folder / f"{stage}.yaml").write_text(text_of(bodies))
 
 
 def _stages(nova: Iterable[Body]) -> dict[str, list[Body]]:
@@ -144,12 +154,12 @@ def _identity_of_nova(folder: Path, given: Path, namespace: str, public: str) ->
     helm = binaries.ensure(("helm",))["helm"]
     command = [str(helm), "template", "nova", str(ROOT / "charts" / "nova"), "--namespace", namespace, "--values"]
     printed = subprocess.run([*command, str(path)], check=True, capture_output=True, text=True).stdout
-    return [body for body in _objects(printed) if "identity-create" in body["metadata"]["name"]]
+    return [body for body in objects_of(printed) if "identity-create" in body["metadata"]["name"]]
 
 
 def _logins(namespace: str, broker: str) -> list[Body]:
     """Return how services log in to the broker: here all of them as its first user."""
-    secrets = {body["metadata"]["name"]: body for body in _objects(broker) if body["kind"] == "Secret"}
+    secrets = {body["metadata"]["name"]: body for body in objects_of(broker) if body["kind"] == "Secret"}
     user = secrets["rabbitmq-default-user"]["stringData"]
     login = f"rabbit://{user['username']}:{user['password']}@rabbitmq.{namespace}.svc:5672"
     return [
@@ -167,11 +177,13 @@ def _append(path: Path, bodies: Iterable[Body]) -> None:
     path.write_text("---\n".join((path.read_text(), *map(yaml.safe_dump, bodies))))
 
 
-def _objects(text: str) -> list[Body]:
+def objects_of(text: str) -> list[Body]:
+    """Return the objects of a file of manifests."""
     return [body for body in yaml.safe_load_all(text) if body]
 
 
-def _text(bodies: Iterable[Body]) -> str:
+def text_of(bodies: Iterable[Body]) -> str:
+    """Return objects as a file of manifests."""
     return "---\n".join(map(yaml.safe_dump, bodies))
 
 

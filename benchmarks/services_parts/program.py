@@ -88,11 +88,7 @@ def _deadline(*, wide: bool) -> float:
 
 def prepare(folder: Path, namespace: str, *, wide: bool) -> tuple[Path, Path]:
     """Write the manifests of all services, whose Jobs make what they need, and the administrator's login."""
-
-    def named(kind: str, group: str, name: str, spec: dict[str, object]) -> dict[str, object]:
-        metadata = {"name": name, "namespace": namespace}
-        return {"apiVersion": f"{group}.openstack.org/v1beta1", "kind": kind, "metadata": metadata, "spec": spec}
-
+    named = networks.naming(namespace)
     keys = ("AdminPassword", "PlacementPassword", "GlancePassword", *(networks.PASSWORDS if wide else ()))
     secret = {
         "metadata": {"name": "osp-secret", "namespace": namespace},

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
@@ -48,22 +48,35 @@ def nodes_of(pod: Pod) -> set[str]:
 
 
 @contextlib.asynccontextmanager
-async def watched(client: Client, namespace: str) -> AsyncIterator[Watchman]:
-    """Watch the pods of a namespace."""
-    man = Watchman()
+async def looking_at_pods(
+    client: Client, namespace: str, see: Callable[[Pod, bool], Awaitable[None]]
+) -> AsyncIterator[None]:
+    """Have each change of a pod of a namespace seen, and whether the pod is gone."""
 
     async def watch() -> None:
         async with contextlib.aclosing(client.watch(Pod, namespace, initial=True)) as events:
             async for event in events:
                 if event.type in {"ADDED", "MODIFIED", "DELETED"}:
-                    man.see(event.object, gone=event.type == "DELETED")
+                    await see(event.object, event.type == "DELETED")
 
     task = asyncio.create_task(watch())
     try:
-        yield man
+        yield
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+
+@contextlib.asynccontextmanager
+async def watched(client: Client, namespace: str) -> AsyncIterator[Watchman]:
+    """Watch the pods of a namespace."""
+    man = Watchman()
+
+    async def see(pod: Pod, gone: bool) -> None:
+        man.see(pod, gone=gone)
+
+    async with looking_at_pods(client, namespace, see):
+        yield man
 
 
 async def deployed(here: Serving) -> None:

@@ -15,7 +15,7 @@ from stackwright.controllers.dataplane.run_job import RUN_LABEL
 from stackwright.kube.builtin import Pod
 from stackwright.kube.client import Client
 from tests.functional.conftest import fresh_namespace
-from tests.functional.dataplane.computes import NODES, RUNS, ask, deployed, watched
+from tests.functional.dataplane.computes import NODES, RUNS, ask, deployed, looking_at_pods, watched
 from tests.functional.dataplane.serving import serving
 from tests.functional.dying import EVERY_POINT
 
@@ -53,18 +53,12 @@ async def killing(client: Client, namespace: str, point: int) -> AsyncIterator[K
     """Have one pod of a namespace killed."""
     killer = Killer(point)
 
-    async def watch() -> None:
-        async with contextlib.aclosing(client.watch(Pod, namespace, initial=True)) as events:
-            async for event in events:
-                if event.type in {"ADDED", "MODIFIED"}:
-                    await killer.see(client, event.object)
+    async def see(pod: Pod, gone: bool) -> None:
+        if not gone:
+            await killer.see(client, pod)
 
-    task = asyncio.create_task(watch())
-    try:
+    async with looking_at_pods(client, namespace, see):
         yield killer
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 async def play(client: Client, point: int) -> str:
