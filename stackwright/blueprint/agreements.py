@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from stackwright.blueprint.bounds import Problem, is_label_value, steps_up
+from stackwright.blueprint.bounds import is_label_value, steps_up
+from stackwright.blueprint.refusal import Problem
 
 Said = Mapping[str, Any]
 

@@ -12,11 +12,9 @@ from typing import Any
 from stackwright.api import forms
 from stackwright.api.forms import Form
 from stackwright.blueprint import cron, node_ports, quantities
-from stackwright.blueprint.refusal import Refusal
+from stackwright.blueprint.refusal import Problem, Refusal
 from stackwright.kube.markers import Keyword
 from stackwright.kube.quantities import amount
-
-Problem = tuple[str, str]
 
 _LABEL_KEY = re.compile(
     r"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"

@@ -15,7 +15,7 @@ import msgspec
 
 from stackwright.api.embedded import Embedded
 from stackwright.blueprint import agreements, structs
-from stackwright.blueprint.bounds import Problem
+from stackwright.blueprint.refusal import Problem
 from stackwright.blueprint.structs import Field
 
 # How much of a key that is none stands in a message.

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import msgspec
 
 from stackwright.blueprint import agreements, bounds, embedding, quantities, structs
-from stackwright.blueprint.bounds import Problem
+from stackwright.blueprint.refusal import Problem
 
 
 def problems(resource: object) -> Iterator[Problem]:

@@ -12,6 +12,7 @@ import msgspec
 
 from stackwright.kube.admission.checks import FieldError, Objections
 
+# The path of a field, and what is wrong there: words, or a Refusal.
 Problem = tuple[str, str]
 
 INVALID, REQUIRED, FORBIDDEN = "FieldValueInvalid", "FieldValueRequired", "FieldValueForbidden"

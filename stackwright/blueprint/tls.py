@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from stackwright.blueprint.refusal import Problem
+
 TLS = "tls"
 # The fields below `tls` that switch something on: certificates, authorities, and switches proper. The others only say
 # how: lifetimes, issuers.
@@ -19,8 +21,6 @@ SWITCHES = frozenset(
 ALONE = frozenset({"requireTLS", "disableNonTLSListeners"})
 # How a user says that clients need no certificate.
 NONE = "None"
-
-Problem = tuple[str, str]
 
 
 def problems(spec: object) -> Iterator[Problem]:

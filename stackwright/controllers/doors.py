@@ -16,6 +16,7 @@ from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.blueprint import name_lengths, ranges, refusal, refusals, without_effect
 from stackwright.blueprint.dataplane import name_lengths as machine_names
 from stackwright.blueprint.look import Look
+from stackwright.blueprint.refusal import Problem
 from stackwright.controllers import ownership
 from stackwright.controllers.controlplane.resolution import Instance, resolve
 from stackwright.controllers.needs import sight
@@ -23,8 +24,6 @@ from stackwright.controllers.surroundings import Known
 from stackwright.kube.admission.checks import Objections
 from stackwright.kube.builtin import StorageClass
 from stackwright.kube.resource import CustomResource, ObjectMeta, R, Resource
-
-Problem = tuple[str, str]
 
 
 def check(_: CustomResource | None, new: CustomResource, known: Known) -> Objections:

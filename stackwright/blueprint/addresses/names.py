@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from stackwright.api.network import DNSDataSpec, DNSHost
-from stackwright.blueprint.addresses.refusals import Problem
 from stackwright.blueprint.addresses.subnets import parse_address
+from stackwright.blueprint.refusal import Problem
 
 
 def find_problems(spec: DNSDataSpec) -> Iterator[Problem]:

@@ -23,8 +23,8 @@ from stackwright.blueprint.addresses.subnets import (
     parse_address,
     parse_prefix,
 )
+from stackwright.blueprint.refusal import Problem
 
-Problem = tuple[str, str]
 # How many IPSets are named that have addresses in a subnet.
 _NAMED = 3
 

@@ -6,6 +6,7 @@ from stackwright.api.network import DNSData, IPSet, NetConfig, Reservation
 from stackwright.blueprint.addresses import names, refusals
 from stackwright.blueprint.addresses.allocation import is_mine, list_held
 from stackwright.blueprint.addresses.subnets import elder_first, find_eldest
+from stackwright.blueprint.refusal import Problem
 from stackwright.controllers.surroundings import Known
 from stackwright.kube.admission.checks import FieldError, Objections
 from stackwright.kube.resource import CustomResource
@@ -69,7 +70,7 @@ def _check_names(_: CustomResource | None, new: CustomResource, __: Known) -> Ob
     return Objections(tuple(_errors(names.find_problems(new.spec))))
 
 
-def _errors(problems: Iterable[refusals.Problem]) -> Iterable[FieldError]:
+def _errors(problems: Iterable[Problem]) -> Iterable[FieldError]:
     return (FieldError(path, sentence) for path, sentence in problems)
 
 

@@ -35,6 +35,7 @@ from stackwright.blueprint.addresses.allocation import (
     list_held,
 )
 from stackwright.blueprint.addresses.subnets import find_eldest, normalize
+from stackwright.blueprint.refusal import Problem
 from stackwright.controllers.addresses.net_configs import describe
 from stackwright.controllers.looks import Interests, Looker, forgetting
 from stackwright.kube.controller import Context, Controller
@@ -140,7 +141,7 @@ async def observe(ip_set: IPSet, world: World) -> Seen:
     return Seen(around, orphans=orphans)
 
 
-def _refuse_networks(net_config: NetConfig, wrong: tuple[refusals.Problem, ...]) -> Seen:
+def _refuse_networks(net_config: NetConfig, wrong: tuple[Problem, ...]) -> Seen:
     message = f"NetConfig {net_config.metadata.name} has to be corrected first: {describe(wrong)}"
     return Seen(waits=(Wait("NetConfigInvalid", message, INPUT_READY, ends=Ends.BY_USER),))
 

@@ -7,6 +7,7 @@ from stackwright.api.network import INPUT_READY, IPSet, NetConfig, Reservation
 from stackwright.blueprint.addresses import refusals
 from stackwright.blueprint.addresses.allocation import Held, list_held
 from stackwright.blueprint.addresses.subnets import elder_first
+from stackwright.blueprint.refusal import Problem
 from stackwright.controllers.looks import Interests, Looker
 from stackwright.kube.controller import Context, Controller
 from stackwright.kube.informer import Change
@@ -56,7 +57,7 @@ def decide(net_config: NetConfig, seen: Seen) -> Plan:
     return Plan(waits=(Wait("Invalid", describe(problems), INPUT_READY, ends=Ends.BY_USER),))
 
 
-def describe(problems: tuple[refusals.Problem, ...]) -> str:
+def describe(problems: tuple[Problem, ...]) -> str:
     """Return the first faults as a sentence."""
     more = f"; and {len(problems) - NAMED} more" if len(problems) > NAMED else ""
     return "; ".join(f"{path}: {sentence}" for path, sentence in problems[:NAMED]) + more

@@ -11,6 +11,7 @@ from typing import Any
 from stackwright.api.base import CustomResource, ObjectMeta
 from stackwright.blueprint import name_lengths, object_names
 from stackwright.blueprint.claims import NAME, Claim, claim_object
+from stackwright.blueprint.refusal import Problem
 from stackwright.blueprint.service import Service
 from stackwright.blueprint.spec_memory import SpecMemory
 from stackwright.kube.builtin import Secret
@@ -21,8 +22,6 @@ from stackwright.services.nova.kinds.cell import compute_name, has_novncproxy
 from stackwright.services.nova.metadata import METADATA, secret_names
 from stackwright.services.nova.novncproxy import NOVNCPROXY
 from stackwright.services.nova.scheduler import SCHEDULER
-
-Problem = tuple[str, str]
 
 _compared = SpecMemory[Problem]()
 
