@@ -42,11 +42,10 @@ class Operator:
     pid: int
 
     def cpu(self) -> tuple[float, float]:
-        """Return the processor time of the process until now, and that of the programs that it ran."""
-        # The name of the program is in parentheses and may hold anything; what follows it is numbers.
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        own, helm = (sum(map(int, fields[first : first + 2])) / os.sysconf("SC_CLK_TCK") for first in (11, 13))
-        return own, helm
+        """Return the processor time of the process until now, and that of the programs that it ran or still runs."""
+        own, ended = _seconds(self.pid)
+        listed = [path.read_text().split() for path in Path(f"/proc/{self.pid}/task").glob("*/children")]
+        return own, ended + sum(sum(_seconds(int(pid))) for pids in listed for pid in pids)
 
     def peak(self) -> float:
         """Return the most memory that it ever had, in mebibytes."""
@@ -120,6 +119,14 @@ async def _ready(process: asyncio.subprocess.Process, port: int, log: Path) -> N
         await asyncio.sleep(0.1)
     said = await asyncio.to_thread(log.read_text, errors="replace")
     raise ProgramFailed(f"the operator did not become ready. Its log:\n{said[-4000:]}")
+
+
+def _seconds(pid: int) -> tuple[float, float]:
+    """Return the processor time of a process, and that of its children that have ended."""
+    # The name of the program is in parentheses and may hold anything; what follows it is numbers.
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    own, ended = (sum(map(int, fields[first : first + 2])) / os.sysconf("SC_CLK_TCK") for first in (11, 13))
+    return own, ended
 
 
 def _answers(port: int) -> bool:

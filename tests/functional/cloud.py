@@ -96,7 +96,9 @@ def environment(kubernetes: Mapping[str, Path], *, seed: int = 0) -> Environment
     def chance(purpose: str) -> Callable[[int], bytes]:
         return random.Random(f"{seed} {purpose}").randbytes  # noqa: S311  the same passwords in every run
 
-    return Environment(IMAGES, ROOT / "charts", chance, everybody_holds, Renderer(kubernetes["helm"]))
+    charts = ROOT / "charts"
+    renderer = Renderer(kubernetes["helm"], trusted=charts, compared=True)
+    return Environment(IMAGES, charts, chance, everybody_holds, renderer)
 
 
 @contextlib.asynccontextmanager

@@ -80,10 +80,14 @@ class Helm:
         self.bounds = bounds or Bounds()
         self._slots = asyncio.Semaphore(at_once)
 
+    def find(self) -> Path:
+        """Return the path of the program; raise Unavailable if there is none."""
+        return find(self.program)
+
     async def run(self, words: Sequence[str], environment: Mapping[str, str], given: bytes = b"") -> Done:
         """Run helm with its own environment and return how it ended."""
         async with self._slots:
-            return await run(find(self.program), words, environment, self.bounds, given=given)
+            return await run(self.find(), words, environment, self.bounds, given=given)
 
 
 async def run(
@@ -96,7 +100,7 @@ async def run(
     process = await _start(program, words, environment, bounds)
     try:
         # Before it gets any input: the values come through its standard input.
-        _bound(process.pid, bounds)
+        bound(process.pid, bounds)
         async with asyncio.timeout(bounds.seconds):
             printed, complaint = await _talk(process, given, bounds)
             if printed is None:
@@ -110,19 +114,23 @@ async def run(
     return Done(code, printed, complaint, memory)
 
 
-async def _start(program: Path, words: Sequence[str], environment: Mapping[str, str], bounds: Bounds) -> Process:
-    pipe = asyncio.subprocess.PIPE
+def go_settings(bounds: Bounds) -> dict[str, str]:
+    """Return what helm's environment tells the runtime of its language."""
     # Go collects garbage before it asks for more memory than this, and rarely before: most runs end sooner than that
     # pays. It uses no more threads than it needs.
     memory = {"GOMEMLIMIT": str(bounds.memory * 3 // 4), "GOGC": "400"}
-    settings = {**memory, "GOMAXPROCS": "2", "GOTRACEBACK": "none"}
+    return {**memory, "GOMAXPROCS": "2", "GOTRACEBACK": "none"}
+
+
+async def _start(program: Path, words: Sequence[str], environment: Mapping[str, str], bounds: Bounds) -> Process:
+    pipe = asyncio.subprocess.PIPE
     starting = asyncio.create_subprocess_exec(
         program,
         *words,
         stdin=pipe,
         stdout=pipe,
         stderr=pipe,
-        env={**settings, **environment},
+        env={**go_settings(bounds), **environment},
         start_new_session=True,
     )
     started: list[Process] = []
@@ -143,17 +151,18 @@ async def _start(program: Path, words: Sequence[str], environment: Mapping[str, 
     return started[0]
 
 
-def _bound(pid: int, bounds: Bounds) -> None:
-    """Set the kernel's limits for a process that was just started."""
+def bound(pid: int, bounds: Bounds, *, stays: bool = False) -> None:
+    """Set the kernel's limits for a process that was just started; one that stays has no limit of processor time."""
     if not hasattr(resource, "prlimit"):
         # Only Linux can do this, and operators run only there; a person's command line may run elsewhere.
         return
     limits = {
         resource.RLIMIT_DATA: bounds.memory,
-        resource.RLIMIT_CPU: bounds.processor_seconds,
         resource.RLIMIT_FSIZE: bounds.written,
         resource.RLIMIT_CORE: 0,
     }
+    if not stays:
+        limits[resource.RLIMIT_CPU] = bounds.processor_seconds
     try:
         for limit, value in limits.items():
             # A limit that is already lower cannot be raised, and need not be.

@@ -14,6 +14,7 @@ from stackwright.adapters.helm import charts, manifests, programs
 from stackwright.adapters.helm.charts import Chart, JsonObject
 from stackwright.adapters.helm.failures import Failures
 from stackwright.adapters.helm.packages import KEPT, Packages
+from stackwright.adapters.helm.standing import StandingHelm
 
 # How many helm processes render at once: each may use all of its limits, and the operator has a memory limit.
 AT_ONCE = 2
@@ -53,9 +54,10 @@ class _Asked(NamedTuple):
 class Renderer:
     """Runs one helm program: the one given, the one that STACKWRIGHT_HELM names, or the one on the PATH.
 
-    A render that failed is not tried again at once; until then every caller gets the same error. Values of the charts
-    in the folder `trusted` are not compared with the chart's schema, which takes helm as long as everything else: no
-    person has written them.
+    A render that failed is not tried again at once; until then every caller gets the same error. The charts in the
+    folder `trusted` are ours: one helm that stays renders them, one after another. Their values are not compared with
+    the chart's schema unless `compared` says so, for that takes helm longer than everything else, and no person has
+    written them.
     """
 
     def __init__(
@@ -65,14 +67,17 @@ class Renderer:
         remembered: int = REMEMBERED,
         bounds: programs.Bounds | None = None,
         trusted: Path | None = None,
+        compared: bool = False,
     ) -> None:
         self.runs = 0
-        """How often helm was started."""
+        """How often helm rendered."""
         self.packages = Packages(program)
         """Users' own charts, rendered by the same helm."""
         self._helm = programs.Helm(program, bounds, at_once=AT_ONCE)
+        self._standing = StandingHelm(_ENVIRONMENT, self._helm.bounds)
         self._remembered = remembered
         self._trusted = trusted
+        self._compared = compared
         self._charts: OrderedDict[Path, Chart] = OrderedDict()
         self._done: OrderedDict[_Asked, Rendered] = OrderedDict()
         self._failed = Failures[_Asked]()
@@ -126,9 +131,10 @@ class Renderer:
     async def _template(self, asked: _Asked, directory: Path, chart: Chart) -> str:
         self.runs += 1
         words = ["template", asked.name, str(directory), "--namespace", asked.namespace, "--values", "-", "--no-hooks"]
-        if asked.trusted:
+        if asked.trusted and not self._compared:
             words.append("--skip-schema-validation")
-        done = await self._helm.run(words, _ENVIRONMENT, asked.values.encode())
+        done = await self._standing.run(self._helm.find(), words, asked.values) if asked.trusted else None
+        done = done or await self._helm.run(words, _ENVIRONMENT, asked.values.encode())
         if done.late:
             raise Unavailable(f"helm did not render chart {chart.name} within {done.exceeded}")
         if done.exceeded:

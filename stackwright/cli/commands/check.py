@@ -167,4 +167,5 @@ def _images(state: ClusterState | None) -> tuple[dict[str, ComponentImage], tupl
 
 def _means(known: dict[str, ComponentImage]) -> Means:
     """Return the charts and the helm of this machine."""
-    return Means(known, artifacts.charts(), Renderer(artifacts.helm()))
+    charts = artifacts.charts()
+    return Means(known, charts, Renderer(artifacts.helm(), trusted=charts, compared=True))
