@@ -141,8 +141,9 @@ class StandingHelm:
         answer = standing.line(question)
         if not answer:
             return None
-        told = json.loads(answer)
-        printed = str(told["printed"]).encode()
-        if len(printed) > self._bounds.printed:
+        try:
+            told = json.loads(answer)
+            done = Done(int(told["code"]), str(told["printed"]).encode(), str(told["complaint"]))
+        except (ValueError, TypeError, LookupError):
             return None
-        return Done(int(told["code"]), printed, str(told["complaint"]))
+        return done if len(done.printed) <= self._bounds.printed else None

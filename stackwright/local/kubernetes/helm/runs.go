@@ -30,6 +30,8 @@ type done struct {
 // To start helm takes several times as long as to render a chart, so who renders many lets one helm stay. It ends when
 // its standard input does, and when nobody has asked for that long.
 func runs(input io.Reader, output io.Writer, idle time.Duration) int {
+	// What helm might print past its own output would be read as an answer.
+	os.Stdout = os.Stderr
 	if _, err := fmt.Fprintln(output); err != nil {
 		return 1
 	}
