@@ -22,6 +22,7 @@ from stackwright.api.forms import ImageReference, ObjectName, OptionalName
 from stackwright.api.pods import PodOverride, PodTemplate, TopologyRef
 from stackwright.api.start import KollaConfig
 from stackwright.api.topology import READY, find_references
+from stackwright.kube.object_memory import ObjectMemory
 
 ContainerImage = Annotated[
     ImageReference,
@@ -212,10 +213,15 @@ class ServiceStatus(WorkloadStatus, frozen=True, kw_only=True):
     ] = {}
 
 
+# Each condition that is reported asks for all that there are.
+_refers = ObjectMemory[bool]()
+
+
 class ServiceResource(CustomResource, frozen=True, kw_only=True):
     """The base of every kind that runs pods: one that refers to a Topology says whether that is there."""
 
     def declared_conditions(self) -> tuple[str, ...]:
         """Return the types of this resource's conditions."""
-        refers = any(find_references("spec", getattr(self, "spec", None)))
+        spec = getattr(self, "spec", None)
+        refers = _refers.recall(spec, lambda: any(find_references("spec", spec)))
         return (READY, *self.conditions) if refers else self.conditions

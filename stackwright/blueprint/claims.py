@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from stackwright.api.base import Resource
 
@@ -43,6 +44,15 @@ class Claim:
         """Return whether two resources that make these would make the same thing, each in its own way."""
         alike = self == other and not (self.terms and self.terms == other.terms)
         return alike and may_share_node(self.nodes, other.nodes)
+
+
+class Claims(tuple[Claim, ...]):  # noqa: SLOT001  the names are kept on it
+    """All that a resource claims."""
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of the things: without one in common no two resources collide, and most of them have none."""
+        return frozenset(claim.name for claim in self)
 
 
 def may_share_node(one: Mapping[str, str], other: Mapping[str, str]) -> bool:

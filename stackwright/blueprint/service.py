@@ -26,6 +26,7 @@ from stackwright.blueprint.providers import Provides, Sight
 from stackwright.blueprint.service_fields import spec_of
 from stackwright.blueprint.workloads import NOTHING, Host, Port, Profile, Workload
 from stackwright.kube.conditions import Finding
+from stackwright.kube.object_memory import ObjectMemory
 from stackwright.kube.plan import Wait
 from stackwright.kube.shapes.child import Child
 
@@ -352,6 +353,10 @@ class Service(Generic[C, F]):
     chart: str = ""
     image: str = ""
     image_fields: tuple[str, ...] = (IMAGE_FIELD,)
+    # Each pass over a resource asks for these many times.
+    _components: ObjectMemory[tuple[Component[C, F], ...]] = field(default_factory=ObjectMemory, init=False, repr=False)
+    _needs: ObjectMemory[tuple[Need, ...]] = field(default_factory=ObjectMemory, init=False, repr=False)
+    _jobs: ObjectMemory[tuple[Job[C, F], ...]] = field(default_factory=ObjectMemory, init=False, repr=False)
 
     @property
     def has_chart(self) -> bool:
@@ -388,10 +393,14 @@ class Service(Generic[C, F]):
 
     def components_of(self, resource: C) -> tuple[Component[C, F], ...]:
         """Return the components that a resource has."""
-        return self.components(resource) if callable(self.components) else self.components
+        made = self.components
+        return self._components.recall(resource, lambda: made(resource)) if callable(made) else made
 
     def needs_of(self, resource: C) -> tuple[Need, ...]:
         """Return the needs that a resource has."""
+        return self._needs.recall(resource, lambda: self._list_needs(resource))
+
+    def _list_needs(self, resource: C) -> tuple[Need, ...]:
         found: list[Need] = []
         for need in self.needs:
             found.extend(need.needs(resource) if isinstance(need, Each) else (need,))
@@ -411,7 +420,8 @@ class Service(Generic[C, F]):
 
     def jobs_of(self, resource: C) -> tuple[Job[C, F], ...]:
         """Return the jobs that a resource has."""
-        return self.jobs(resource) if callable(self.jobs) else self.jobs
+        made = self.jobs
+        return self._jobs.recall(resource, lambda: made(resource)) if callable(made) else made
 
     @property
     def known_components(self) -> tuple[Component[C, F], ...]:

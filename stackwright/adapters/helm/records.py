@@ -121,7 +121,8 @@ def labels_of(record: Record, now: datetime) -> dict[str, str]:
 
 def encode(record: Record) -> str:
     """Return a record as the value of a Secret's `data`; the same record always gives the same text."""
-    packed = gzip.compress(json.dumps(record.body, separators=(",", ":")).encode(), mtime=0)
+    # To compress as well as can be takes more than twice as long, for a sixteenth less.
+    packed = gzip.compress(json.dumps(record.body, separators=(",", ":")).encode(), 4, mtime=0)
     return base64.b64encode(base64.b64encode(packed)).decode()
 
 

@@ -13,7 +13,7 @@ from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.api.mariadb import DATABASE_LABEL, SERVER_LABEL, MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
 from stackwright.blueprint import object_names, taken_ports
-from stackwright.blueprint.claims import Claim, claim_object
+from stackwright.blueprint.claims import Claim, Claims, claim_object
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.name_folding import fold_name
 from stackwright.blueprint.needs import catalog_entry
@@ -75,20 +75,20 @@ class Around:
         return self._listed[kind]
 
 
-def claims(resource: CustomResource, around: Around) -> tuple[Claim, ...]:
+def claims(resource: CustomResource, around: Around) -> Claims:
     """Return everything that a resource creates; the umbrella creates only resources, which claim for themselves."""
     match resource:
         case MariaDBDatabase() | MariaDBAccount() as kept:
             return _memory.recall(resource, around.named, lambda look: _on_server(kept, look))
         case TransportURL():
-            return (claim_object(Secret, f"rabbitmq-transport-url-{resource.metadata.name}"),)
+            return Claims((claim_object(Secret, f"rabbitmq-transport-url-{resource.metadata.name}"),))
         case KeystoneService():
-            return _registered(resource, around)
+            return Claims(_registered(resource, around))
         case KeystoneEndpoint():
-            return _endpoints(resource, around)
+            return Claims(_endpoints(resource, around))
     service = services.blueprint_of(type(resource))
     if service is None:
-        return ()
+        return Claims()
     return _memory.recall(resource, around.named, lambda look: _list_claims(service, resource, needs.sight(look)))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from stackwright.blueprint.claims import Claim
+from stackwright.blueprint.claims import Claim, Claims
 from stackwright.blueprint.look import Look
 from stackwright.kube.resource import CustomResource, Resource
 
@@ -23,7 +23,7 @@ class _Remembered:
 
     resource: CustomResource
     looked: tuple[tuple[type[Resource], str, str, Resource | None], ...]
-    claims: tuple[Claim, ...]
+    claims: Claims
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,7 @@ class Memory:
 
     known: OrderedDict[str, _Remembered] = field(default_factory=OrderedDict)
 
-    def recall(
-        self, resource: CustomResource, look: Look, make: Callable[[Look], Iterable[Claim]]
-    ) -> tuple[Claim, ...]:
+    def recall(self, resource: CustomResource, look: Look, make: Callable[[Look], Iterable[Claim]]) -> Claims:
         """Return what a resource claims; `make` works it out, and looks at others only by the look that it is given."""
         uid = resource.metadata.uid
         found = self.known.get(uid)
@@ -62,5 +60,5 @@ def _remember(resource: CustomResource, look: Look, make: Callable[[Look], Itera
         looked.append((kind, name, namespace, seen))
         return seen
 
-    claims = tuple(make(noting))
+    claims = Claims(make(noting))
     return _Remembered(resource, tuple(looked), claims)

@@ -177,11 +177,14 @@ def _rivals(
     """Yield each other resource that claims the same things, and those things; its own parts are no rivals."""
     if not mine:
         return
+    names = frozenset(claim.name for claim in mine)
     for kind in claiming():
         for other in around.all(kind):
-            if other.deleting or (other.kind, other.key) == (resource.kind, resource.key):
-                continue
             theirs = claims(other, around)
+            if theirs.names.isdisjoint(names) or other.deleting:
+                continue
+            if (other.kind, other.key) == (resource.kind, resource.key):
+                continue
             shared = _shared(mine, theirs)
             if shared and not _is_part(other, mine) and not _is_part(resource, theirs):
                 yield other, shared
@@ -189,7 +192,8 @@ def _rivals(
     # Resources of one kind share a part of machines, and those of any kind the ports.
     for kind in claiming() if any(map(ports.is_port, wide)) else (type(resource),) if wide else ():
         for other, there in around.elsewhere(kind):
-            if not other.deleting and (shared := _shared(wide, claims(other, there))):
+            theirs = claims(other, there)
+            if not theirs.names.isdisjoint(names) and not other.deleting and (shared := _shared(wide, theirs)):
                 yield other, shared
 
 

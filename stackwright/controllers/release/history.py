@@ -126,7 +126,13 @@ def _objects(manifest: str) -> tuple[JsonObject, ...]:
 
 def digest_of(manifest: str, values: JsonObject) -> str:
     """Return a short name for what a revision records; the empty lines at the end differ between helm's commands."""
-    content = msgspec.json.encode([manifest.strip(), values], order="deterministic")
+    return _digest_of(manifest, msgspec.json.encode(values, order="deterministic"))
+
+
+# Asked in each pass over a resource, of the same long text.
+@lru_cache(maxsize=256)
+def _digest_of(manifest: str, values: bytes) -> str:
+    content = b"[%b,%b]" % (msgspec.json.encode(manifest.strip()), values)
     return hashlib.sha256(content).hexdigest()[:16]
 
 

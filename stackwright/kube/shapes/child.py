@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 
 import msgspec
@@ -32,15 +33,20 @@ class Child:
     once: bool = False
     otherwise: JsonObject | None = None
 
-    @property
+    @cached_property
     def key(self) -> Key:
         """Which object this is."""
         return Key(self.body["metadata"].get("namespace", ""), self.body["metadata"]["name"])
 
-    @property
+    @cached_property
     def object_key(self) -> ObjectKey:
         """Which object of all this is."""
         return self.of.kind, self.key
+
+    @cached_property
+    def digest(self) -> str:
+        """A short name for what is asked of it."""
+        return fields.digest(self.body)
 
     def __str__(self) -> str:
         return f"{self.of.kind.name} {self.key.name}"
@@ -146,7 +152,7 @@ def is_applied(present: Resource, child: Child, mark: str) -> bool:
 
 def is_marked(present: Resource, child: Child, mark: str) -> bool:
     """Return whether a child was applied as it is asked for now."""
-    return present.metadata.annotations.get(mark) == fields.digest(child.body)
+    return present.metadata.annotations.get(mark) == child.digest
 
 
 def fingerprint(present: Resource, child: Child) -> str:

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from stackwright.kube import fields
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Invalid, Retry, TypedPatchRefused
 from stackwright.kube.resource import (
@@ -125,7 +124,7 @@ class Children:
         """Apply a child, unless it is changed back each time, or the server refuses it as it is."""
         name = (parent.key, *item.object_key)
         before = context.store(item.of).get(item.key)
-        asked = refusals.asked_of(fields.digest(item.body), before)
+        asked = refusals.asked_of(item.digest, before)
         if self.spares_users and not item.kept:
             refuse_users(str(item), before, parent, mark_of(context))
         self.refusals.stop(name, asked, time.monotonic())
@@ -138,7 +137,7 @@ class Children:
             raise self.refusals.note(name, asked, item.of, error, time.monotonic()) from error
         self.refusals.settle(name)
         changed = before is None or version_of(before) != version_of(applied.resource)
-        digest, now = fields.digest(item.body), time.monotonic()
+        digest, now = item.digest, time.monotonic()
         if changed and self.exchanges.note(name, digest, now, absent=absent, once=item.once):
             context.events.event(
                 parent, "Warning", exchange.REASON, exchange.describe_exchange(str(item), absent=absent)
@@ -207,7 +206,7 @@ async def apply_unforced(child: Child, parent: Resource, context: Context, *, mi
     refuse_elsewhere(str(child), child.body, parent)
     present = context.store(child.of).get(child.key)
     refuse_foreign(str(child), present, parent)
-    marked = with_annotation(child.body, mark_of(context), fields.digest(child.body))
+    marked = with_annotation(child.body, mark_of(context), child.digest)
     if present is not None and (owned := await strangers.renamed(context.client, child.body, present)):
         return Applied(present, owned, await strangers.added(context.client, present, owned))
     result, left_out = await versions.apply(context.client, child.of, marked, present, missed=missed)
