@@ -119,20 +119,21 @@ async def ensure_namespace(client: Client, name: str, progress: Progress, *, pro
 
 async def _await_end(client: Client, name: str, progress: Progress) -> None:
     """Wait until a namespace that is being deleted is gone, and say meanwhile what holds it."""
-    said = ""
+    said, there = "", False
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(PATIENCE):
             events = client.watch(Namespace, fields=f"metadata.name={name}", initial=True)
             async with contextlib.aclosing(events):
                 async for event in events:
-                    if event.type == "DELETED" or (event.type == "BOOKMARK" and not said):
+                    if event.type == "DELETED" or (event.type == "BOOKMARK" and not there):
                         return
                     if event.type in ("ADDED", "MODIFIED"):
-                        conditions = event.object.status.get("conditions", ())
-                        said = " ".join(each["message"] for each in conditions if each["status"] == "True") or "it goes"
-                        progress.update(f"Waiting until namespace {name} is gone: {said}")
+                        there, conditions = True, event.object.status.get("conditions", ())
+                        said = " ".join(each["message"] for each in conditions if each["status"] == "True")
+                        progress.update(f"Waiting until namespace {name} is gone. {said}".strip())
     raise OperatorsFailed(
-        f"Namespace {name} is being deleted, and was not gone within {PATIENCE:.0f} s: {said} "
+        f"Namespace {name} is being deleted, and was not gone within {PATIENCE:.0f} s. "
+        f"{said or 'Kubernetes does not say what holds it.'} "
         "Wait until it is gone, or choose another namespace."
     )
 

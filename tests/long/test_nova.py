@@ -94,8 +94,10 @@ def test_a_new_image_goes_its_way_and_the_api_answers_all_the_time(cloud: Cloud,
     assert cloud.kubectl.get("deployment/nova-api", "{.spec.template.spec.containers[0].image}") == other
     assert cloud.kubectl.get("statefulset/nova-cell1-conductor", "{.spec.template.spec.containers[0].image}") == other
     eventually(lambda: services(cloud) == dict.fromkeys(DECLARED, "up"), lambda: str(services(cloud)))
-    jobs = cloud.kubectl("get", "jobs", "--output=name").split()
-    assert {"nova-migrate-cell0", "nova-migrate-cell1"} <= {name.partition("/")[2].rpartition("-")[0] for name in jobs}
+    # The Jobs go when the upgrade is over.
+    names = "--output=jsonpath={.items[*].involvedObject.name}"
+    done = cloud.kubectl("get", "events", "--field-selector=reason=Completed", names).split()
+    assert {"nova-migrate-cell0", "nova-migrate-cell1"} <= {name.rpartition("-")[0] for name in done}
 
 
 def ask(cloud: Cloud, cell2: dict[str, Any] | None) -> None:
