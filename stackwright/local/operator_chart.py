@@ -28,6 +28,9 @@ PROFILE = "pod-security.kubernetes.io/enforce"
 RESTRICTED = "restricted"
 STRICTER = {"baseline": (RESTRICTED,), "privileged": (RESTRICTED, "baseline")}
 PATIENCE = 180.0
+# Kubernetes looks at a namespace that still has pods only after half of their longest grace period: five minutes with
+# Glance's.
+LEAVING = 480.0
 
 
 @dataclass(frozen=True)
@@ -121,7 +124,7 @@ async def _await_end(client: Client, name: str, progress: Progress) -> None:
     """Wait until a namespace that is being deleted is gone, and say meanwhile what holds it."""
     said, there = "", False
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(LEAVING):
             events = client.watch(Namespace, fields=f"metadata.name={name}", initial=True)
             async with contextlib.aclosing(events):
                 async for event in events:
@@ -132,7 +135,7 @@ async def _await_end(client: Client, name: str, progress: Progress) -> None:
                         said = " ".join(each["message"] for each in conditions if each["status"] == "True")
                         progress.update(f"Waiting until namespace {name} is gone. {said}".strip())
     raise OperatorsFailed(
-        f"Namespace {name} is being deleted, and was not gone within {PATIENCE:.0f} s. "
+        f"Namespace {name} is being deleted, and was not gone within {LEAVING:.0f} s. "
         f"{said or 'Kubernetes does not say what holds it.'} "
         "Wait until it is gone, or choose another namespace."
     )
