@@ -73,7 +73,7 @@ async def test_it_refuses_what_helm_does(both: tuple[Renderer, Renderer]) -> Non
 async def test_many_runs_are_one_process(kubernetes: dict[str, Path], standing: StandingHelm) -> None:
     before = staying()
     done = await asyncio.gather(*(standing.run(kubernetes["helm"], VERSION, "") for _ in range(20)))
-    assert [one.code for one in done if one is not None] == [0] * 20
+    assert [one.done.code for one in done if one is not None] == [0] * 20
     assert standing.starts == 1
     assert len(staying() - before) == 1
 

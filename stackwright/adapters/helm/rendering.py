@@ -14,7 +14,7 @@ from stackwright.adapters.helm import charts, manifests, programs
 from stackwright.adapters.helm.charts import Chart, JsonObject
 from stackwright.adapters.helm.failures import Failures
 from stackwright.adapters.helm.packages import KEPT, Packages
-from stackwright.adapters.helm.standing import StandingHelm
+from stackwright.adapters.helm.standing import Answer, StandingHelm
 
 # How many helm processes render at once: each may use all of its limits, and the operator has a memory limit.
 AT_ONCE = 2
@@ -108,9 +108,10 @@ class Renderer:
 
     async def _render(self, asked: _Asked, directory: Path, chart: Chart) -> Rendered:
         try:
-            manifest = await self._template(asked, directory, chart)
+            manifest, found = await self._template(asked, directory, chart)
             try:
-                objects = await asyncio.to_thread(_objects, manifest, asked)
+                objects = found if found is not None else await asyncio.to_thread(manifests.bounded, manifest)
+                labelled = tuple(_labelled(body, asked) for body in objects)
             except Rejected as error:
                 raise Rejected(f"chart {chart.name}: {error}") from error
         except AdapterError as error:
@@ -119,7 +120,7 @@ class Renderer:
                 error.after = seconds
             raise
         self._failed.forget(asked)
-        rendered = Rendered(asked.name, asked.namespace, manifest, objects, chart)
+        rendered = Rendered(asked.name, asked.namespace, manifest, labelled, chart)
         self._done[asked] = rendered
         while len(self._done) > self._remembered or (len(self._done) > 1 and self._length() > REMEMBERED_LENGTH):
             self._done.popitem(last=False)
@@ -128,13 +129,18 @@ class Renderer:
     def _length(self) -> int:
         return sum(len(rendered.manifest) for rendered in self._done.values())
 
-    async def _template(self, asked: _Asked, directory: Path, chart: Chart) -> str:
+    async def _template(
+        self, asked: _Asked, directory: Path, chart: Chart
+    ) -> tuple[str, tuple[JsonObject, ...] | None]:
+        """Return a manifest, and the objects in it if helm has read them; they are bounded by what it may print."""
         self.runs += 1
         words = ["template", asked.name, str(directory), "--namespace", asked.namespace, "--values", "-", "--no-hooks"]
         if asked.trusted and not self._compared:
             words.append("--skip-schema-validation")
-        done = await self._standing.run(self._helm.find(), words, asked.values) if asked.trusted else None
-        done = done or await self._helm.run(words, _ENVIRONMENT, asked.values.encode())
+        answer = await self._standing.run(self._helm.find(), words, asked.values) if asked.trusted else None
+        if answer is None:
+            answer = Answer(await self._helm.run(words, _ENVIRONMENT, asked.values.encode()))
+        done = answer.done
         if done.late:
             raise Unavailable(f"helm did not render chart {chart.name} within {done.exceeded}")
         if done.exceeded:
@@ -147,7 +153,7 @@ class Renderer:
             )
         if done.code:
             raise Rejected(f"chart {chart.name}: {programs.complaint_of(done.complaint, asked.values)}")
-        return done.printed.decode(errors="replace")
+        return done.printed.decode(errors="replace"), answer.objects
 
 
 _renderer = Renderer()
@@ -156,10 +162,6 @@ _renderer = Renderer()
 async def render(chart: Path, name: str, namespace: str, values: Mapping[str, Any]) -> Rendered:
     """Return what the chart renders to, using the helm of this process."""
     return await _renderer.render(chart, name, namespace, values)
-
-
-def _objects(manifest: str, asked: _Asked) -> tuple[JsonObject, ...]:
-    return tuple(_labelled(body, asked) for body in manifests.bounded(manifest))
 
 
 def _labelled(body: JsonObject, asked: _Asked) -> JsonObject:

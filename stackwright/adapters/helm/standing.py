@@ -12,10 +12,12 @@ import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from stackwright.adapters.errors import Unavailable
 from stackwright.adapters.helm import programs
+from stackwright.adapters.helm.charts import JsonObject
 from stackwright.adapters.helm.programs import Bounds, Done
 
 WORD = "stackwright-runs"
@@ -23,6 +25,14 @@ WORD = "stackwright-runs"
 IDLE = 15.0
 # JSON takes up to six characters for one.
 _ESCAPED = 6
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How a run ended, and the objects of a manifest that it printed; None where it did not read them."""
+
+    done: Done
+    objects: tuple[JsonObject, ...] | None = None
 
 
 class _Standing:
@@ -40,7 +50,8 @@ class _Standing:
         assert self._process.stdout is not None  # noqa: S101  likewise
         self._questions, self._answers = self._process.stdin, self._process.stdout
         self._seconds = bounds.seconds
-        self._longest = bounds.printed * _ESCAPED
+        # What is printed, and the objects in it.
+        self._longest = 2 * bounds.printed * _ESCAPED
         try:
             programs.bound(self._process.pid, bounds, stays=True)
         except BaseException:
@@ -97,26 +108,26 @@ class StandingHelm:
         # Nobody closes a renderer.
         self._at_last = weakref.finalize(self, lambda: None)
 
-    async def run(self, program: Path, words: Sequence[str], given: str) -> Done | None:
+    async def run(self, program: Path, words: Sequence[str], given: str) -> Answer | None:
         """Return how a run ended; None if it is to be done in another way."""
         if program in self._unable:
             return None
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, program, words, given)
 
-    def _run(self, program: Path, words: Sequence[str], given: str) -> Done | None:
+    def _run(self, program: Path, words: Sequence[str], given: str) -> Answer | None:
         question = json.dumps({"words": words, "given": given}).encode() + b"\n"
         if self._standing is not None:
-            if (done := self._ask(self._standing, question)) is not None:
-                return done
+            if (answer := self._ask(self._standing, question)) is not None:
+                return answer
             if self._end(self._standing) != 0:
                 return None
             # It had gone: it does when nobody asks for a while.
         self._start(program)
         if self._standing is None:
             return None
-        if (done := self._ask(self._standing, question)) is None:
+        if (answer := self._ask(self._standing, question)) is None:
             self._end(self._standing)
-        return done
+        return answer
 
     def _start(self, program: Path) -> None:
         try:
@@ -137,13 +148,16 @@ class StandingHelm:
         self._standing = None
         return standing.end()
 
-    def _ask(self, standing: _Standing, question: bytes) -> Done | None:
+    def _ask(self, standing: _Standing, question: bytes) -> Answer | None:
         answer = standing.line(question)
         if not answer:
             return None
         try:
             told = json.loads(answer)
             done = Done(int(told["code"]), str(told["printed"]).encode(), str(told["complaint"]))
+            objects = told.get("objects")
         except (ValueError, TypeError, LookupError):
             return None
-        return done if len(done.printed) <= self._bounds.printed else None
+        if len(done.printed) > self._bounds.printed:
+            return None
+        return Answer(done, tuple(body for body in objects if isinstance(body, dict)) if objects is not None else None)

@@ -1,15 +1,19 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	helmcmd "helm.sh/helm/v4/pkg/cmd"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	jsonyaml "sigs.k8s.io/yaml"
 )
 
 // asked is one run of helm: its words, and what it reads from its standard input.
@@ -18,11 +22,13 @@ type asked struct {
 	Given string   `json:"given"`
 }
 
-// done is how a run ended: what it exits with, what it prints, and its complaint.
+// done is how a run ended: what it exits with, what it prints, its complaint, and the objects in what `template` prints:
+// whoever asks can read JSON forty times as fast as YAML. There are none where that is no YAML.
 type done struct {
-	Code      int    `json:"code"`
-	Printed   string `json:"printed"`
-	Complaint string `json:"complaint"`
+	Code      int               `json:"code"`
+	Printed   string            `json:"printed"`
+	Complaint string            `json:"complaint"`
+	Objects   []json.RawMessage `json:"objects,omitempty"`
 }
 
 // runs answers each run that it reads as a line of JSON with one of its own; an empty line first says that it is there.
@@ -86,5 +92,31 @@ func run(question asked) done {
 		command.SetErr(&complaint)
 		err = command.Execute()
 	}
-	return done{Code: code(err), Printed: printed.String(), Complaint: complaint.String()}
+	result := done{Code: code(err), Printed: printed.String(), Complaint: complaint.String()}
+	if err == nil && len(question.Words) > 0 && question.Words[0] == "template" {
+		result.Objects = objects(result.Printed)
+	}
+	return result
+}
+
+// objects returns the documents of a manifest that hold something, or nothing where one of them cannot be read.
+func objects(manifest string) []json.RawMessage {
+	found := []json.RawMessage{}
+	documents := yaml.NewYAMLReader(bufio.NewReader(strings.NewReader(manifest)))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return found
+		}
+		if err != nil {
+			return nil
+		}
+		body, err := jsonyaml.YAMLToJSON(document)
+		if err != nil {
+			return nil
+		}
+		if !bytes.Equal(body, []byte("null")) {
+			found = append(found, body)
+		}
+	}
 }
