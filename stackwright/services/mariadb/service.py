@@ -17,8 +17,9 @@ from stackwright.blueprint.providers import Provides
 from stackwright.blueprint.service import Component, ConfigFile, Service, Told
 from stackwright.blueprint.value_types import WORKLOAD, client_service, closed, described
 from stackwright.blueprint.workloads import Port
-from stackwright.kube.builtin import ConfigMap, StatefulSet
+from stackwright.kube.builtin import ConfigMap, Secret, StatefulSet
 from stackwright.kube.conditions import Finding
+from stackwright.services.mariadb import root_password
 from stackwright.services.mariadb.addresses import server_at
 from stackwright.services.mariadb.kinds import Galera, GaleraAttributes
 
@@ -132,7 +133,7 @@ def tell(resource: Galera, facts: Facts | None, look: Look) -> Told[Galera]:
         safeToBootstrap=_chosen(said),
         rootDatabaseSecret=root_secret(resource)[0],
     )
-    return Told(status, tuple(findings(resource, said)))
+    return Told(status, (*findings(resource, said), *_root_findings(resource, said, look)))
 
 
 def findings(resource: Galera, said: Mapping[str, str]) -> Iterable[Finding]:
@@ -148,6 +149,17 @@ def findings(resource: Galera, said: Mapping[str, str]) -> Iterable[Finding]:
         # Once the cluster has formed, a missing node matters more than the number of ready pods.
         severity = "Warning" if said.get("formed") else "Info"
         yield Finding("DeploymentReady", "False", "ServerNotReady", "; ".join(away), severity)
+
+
+def _root_findings(resource: Galera, said: Mapping[str, str], look: Look) -> Iterable[Finding]:
+    """Yield that root's login is refused, from when its Secret has another password until the server has it too."""
+    name, key = root_secret(resource)
+    if root_password.is_pending(look(Secret, name), key, _record(said.get(said.get("active", ""), ""))):
+        sentence = (
+            f"The server has not taken root's new password from Secret {name} yet, and refuses logins with it; this "
+            "takes up to two minutes"
+        )
+        yield Finding("DeploymentReady", "False", "RootPasswordPending", sentence, "Warning")
 
 
 def _way_out(broken: Mapping[str, str], nodes: Sequence[str]) -> str:
