@@ -74,17 +74,28 @@ def root_secret(resource: Galera) -> tuple[str, str]:
     return f"{resource.metadata.name}-mariadb-root", "DatabasePassword"
 
 
+def place(resource: Galera) -> tuple[str, int]:
+    """Return the host and port of a server.
+
+    The status has them for people: a person can edit it, and all services would go where it says.
+    """
+    external = resource.spec.external
+    if external is not None:
+        return external.hostname, external.port
+    return f"{resource.metadata.name}.{resource.metadata.namespace}.svc", PORT
+
+
 def offer(resource: Galera) -> DatabaseServer:
     """Return what services need to know about a server: its address, and the Secret of its administrator."""
-    status, external = resource.status, resource.spec.external
+    started, external, (hostname, port) = resource.status.bootstrapped, resource.spec.external, place(resource)
     if external is None:
         secret, key = root_secret(resource)
         administrator = {"username": "root", "secret": secret, "key": key}
         connections = my_cnf.number(f"{GENERATED}{resource.spec.customServiceConfig}", "max_connections")
-        return DatabaseServer(status.hostname, status.port, status.bootstrapped, administrator, connections=connections)
+        return DatabaseServer(hostname, port, started, administrator, connections=connections)
     administrator = {"secret": external.secret, "usernameKey": "username", "key": "password"}
     address = server_at(external.hostname, external.port, resource.metadata.namespace)
-    return DatabaseServer(status.hostname, status.port, status.bootstrapped, administrator, address)
+    return DatabaseServer(hostname, port, started, administrator, address)
 
 
 def values(resource: Galera, facts: Facts) -> JsonObject:
@@ -114,19 +125,16 @@ def problems(resource: Galera, look: Look) -> Iterable[tuple[str, str]]:
 
 def tell(resource: Galera, facts: Facts | None, look: Look) -> Told[Galera]:
     """Return where the server is, whether it accepts clients, and what keeps its nodes from forming a cluster."""
-    name, external = resource.metadata.name, resource.spec.external
-    if external is not None:
-        found = msgspec.structs.replace(
-            resource.status, hostname=external.hostname, port=external.port, bootstrapped=True
-        )
-        return Told(found)
+    name, (hostname, port) = resource.metadata.name, place(resource)
+    if resource.spec.external is not None:
+        return Told(msgspec.structs.replace(resource.status, hostname=hostname, port=port, bootstrapped=True))
     nodes = look(StatefulSet, f"{name}-galera")
     agreed = look(ConfigMap, f"{name}-galera-state")
     said = agreed.data if agreed is not None else {}
     status = msgspec.structs.replace(
         resource.status,
-        hostname=f"{name}.{resource.metadata.namespace}.svc",
-        port=PORT,
+        hostname=hostname,
+        port=port,
         # A node is ready a moment before its label directs clients to it.
         bootstrapped=nodes is not None and nodes.status.get("readyReplicas", 0) > 0 and bool(said.get("active")),
         attributes=attributes(said),
