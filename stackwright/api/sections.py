@@ -89,6 +89,7 @@ class Section:
     `authority` describes the certificate authority of its own that the umbrella's TLS has for it, if it has one.
     If it is `whole`, a resource that needs one of its parts gets the others, too.
     `entry_overrides` are further fields that say how Services are reached.
+    `without` says what servers are left with if its resources are removed.
     `without_effect` are fields that upstream's section has and that are accepted for its sake.
     `kolla` are the components that Kolla has of the service, each with the part of the template that says how it runs:
     a path, which is empty for the template itself.
@@ -101,6 +102,7 @@ class Section:
     infrastructure: bool = False
     whole: bool = False
     authority: str = ""
+    without: str = ""
     entry_overrides: tuple[EntryOverride, ...] = ()
     without_effect: tuple[WithoutEffect, ...] = ()
     kolla: Mapping[str, str] = field(default_factory=dict)

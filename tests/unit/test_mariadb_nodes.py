@@ -3,12 +3,16 @@
 import importlib
 import json
 import sys
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+
+from stackwright.kube.builtin import Secret
+from stackwright.services.mariadb import root_password
 
 PROGRAMS = Path(__file__).parents[2] / "charts" / "mariadb" / "files"
 UUID, OTHER = "7077dd2e-e0c0-11f1-98e2-3b696a0b4ce9", "81b2a7c4-e0c0-11f1-a3a1-0a1b2c3d4e5f"
@@ -21,7 +25,7 @@ def programs() -> Iterator[None]:
     sys.path.insert(0, str(PROGRAMS))
     yield
     sys.path.remove(str(PROGRAMS))
-    for name in ("choice", "server"):
+    for name in ("choice", "kubernetes", "node", "server"):
         sys.modules.pop(name, None)
 
 
@@ -362,6 +366,74 @@ def test_a_server_is_asked_for_its_own_tables_after_its_status(
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     status = server.Server(tmp_path, "db-galera-0", run=tmp_path).status()
     assert (status.ready, status.state, status.broken) == (True, 4, f"Table 'mysql.{table}' doesn't exist")
+
+
+class Agreement:
+    """The ConfigMap of a cluster in which node 0 has the clients; no pod has a label."""
+
+    def __init__(self) -> None:
+        self.data = data({"state": "Synced"}, replicas=1, active=NODES[0])
+
+    def read(self) -> None:
+        """Find nothing new."""
+
+    def write(self, changes: dict[str, str | None], **_: bool) -> None:
+        self.data |= {key: value for key, value in changes.items() if value is not None}
+
+    def mark(self, pod: str, **_: bool) -> None:
+        """Set no label."""
+
+    def record(self) -> dict[str, Any]:
+        return dict(json.loads(self.data[NODES[0]]))
+
+
+def test_the_clients_node_tells_which_password_root_has(
+    choice: ModuleType, server: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A client that does what it is told, and says that root has another password.
+    program = tmp_path / "mariadb"
+    program.write_text(f"#!/bin/sh\ncat >> {tmp_path}/said\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    password = tmp_path / "password"
+    password.write_text("before\n")
+    module = importlib.import_module("node")
+    # What it makes of its surroundings, only a pod has.
+    node = module.Node.__new__(module.Node)
+    node.name, node.prefix, node.said, node.password_file = NODES[0], "db-galera", "", password
+    node.server = server.Server(tmp_path, NODES[0], run=tmp_path)
+    node.map = node.pods = agreement = Agreement()
+    node.record = choice.Record(NODES[0], "life", choice.JOINING)
+    living = module.Living(node)
+    lines = "wsrep_ready\tON\nwsrep_local_state\t4\nwsrep_cluster_status\tPrimary\n"
+    status = server.parse_status(f"{lines}wsrep_incoming_addresses\t{NODES[0]}:3306\n")
+    seen = []
+    for text in ("before\n", "after\n"):
+        password.write_text(text)
+        living.refreshed = -module.REFRESH
+        assert not living.look(status)
+        seen.append(agreement.record()["root"])
+        assert server.digest(text.strip()) in (tmp_path / "said").read_text()
+    assert seen == [server.fingerprint(text, "life") for text in ("before", "after")]
+    assert not any(word in str(agreement.data) for word in ("before", "after"))
+    # Where clients use another node, that one knows.
+    agreement.data |= {
+        "replicas": "3",
+        "active": NODES[1],
+        NODES[1]: json.dumps({"state": "Synced", "life": "another"}),
+    }
+    status = server.parse_status(f"{lines}wsrep_incoming_addresses\t{NODES[0]}:3306,{NODES[1]}:3306\n")
+    for _ in range(2):
+        living.refreshed = -module.REFRESH
+        assert not living.look(status)
+    assert "root" not in agreement.record()
+
+
+def test_operators_tell_a_password_as_nodes_do(server: ModuleType) -> None:
+    secret = Secret(data={"key": b64encode(b"before").decode()})
+    said = {"life": "life", "root": server.fingerprint("before", "life")}
+    assert not root_password.is_pending(secret, "key", said)
+    assert root_password.is_pending(secret, "key", {**said, "life": "another"})
 
 
 def test_marks_and_members_survive(server: ModuleType, tmp_path: Path) -> None:

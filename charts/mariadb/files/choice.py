@@ -29,7 +29,8 @@ class Record:
 
     `life` is another word each time that it starts over. `seqno` is the last transaction in its data, None where that
     is unknown. `empty`: it never had data. `interrupted`: it was being filled from another node. `safe`: it left last.
-    `members` are the nodes that it last saw in the cluster. `broken` is why its own tables cannot be read.
+    `members` are the nodes that it last saw in the cluster. `broken` is why its own tables cannot be read. `root` tells
+    which password root has, without saying it; only the node that clients use knows.
     """
 
     pod: str
@@ -42,6 +43,7 @@ class Record:
     safe: bool = False
     members: tuple[str, ...] = ()
     broken: str = ""
+    root: str = ""
 
     def text(self) -> str:
         """Return the record as it stands in the ConfigMap."""

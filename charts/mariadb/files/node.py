@@ -20,7 +20,7 @@ from typing import Any
 
 import choice
 from kubernetes import Pods, StateMap, Unanswered
-from server import Answers, Server, Status
+from server import Answers, Server, Status, fingerprint
 
 LABEL = "openstack.org/galera-active"
 # Seconds from one look at the server to the next; of that, what the API server is asked, and root's password.
@@ -210,7 +210,7 @@ class Living:
         node.say(f"is in the cluster of {', '.join(status.view)}{said}")
         node.map.read()
         record = choice.Record(node.name, node.record.life, choice.SYNCED, members=status.view, broken=status.broken)
-        node.publish(record)
+        node.publish(replace(record, root=node.record.root if self.is_active else ""))
         self._serve(node.state(node.map.data), status)
         self.view, self.broken, self.refreshed = status.view, status.broken, now
 
@@ -224,14 +224,21 @@ class Living:
             state = node.state(node.map.data)
         self.is_active = state.active == node.name
         if self.is_active:
-            if not status.broken and node.server.keep_root(node.password()):
-                node.say("root has the password of the Secret")
+            if not status.broken:
+                self._keep_root()
             node.pods.mark(node.name, marked=True)
             for name in state.expected:
                 if name != node.name:
                     node.pods.mark(name, marked=False)
         else:
             node.pods.mark(node.name, marked=False)
+
+    def _keep_root(self) -> None:
+        """Give root the password of the Secret, and say which one it has: the Secret comes here a minute late."""
+        node, password = self.node, self.node.password()
+        if node.server.keep_root(password):
+            node.say("root has the password of the Secret")
+        node.publish(replace(node.record, root=fingerprint(password, node.record.life)))
 
     def _alone(self, status: Status) -> bool:
         """Say that the majority is lost; stop when the others have all stopped and wait for this node."""

@@ -1,5 +1,6 @@
 """One mariadbd and its data: where the data ends, starting it in the right way, asking it how it is, stopping it."""
 
+import functools
 import hashlib
 import json
 import os
@@ -134,6 +135,15 @@ def digest(password: str) -> str:
     """Return a password as the server keeps it, so that no statement has it."""
     once = hashlib.sha1(password.encode(), usedforsecurity=False).digest()
     return "*" + hashlib.sha1(once, usedforsecurity=False).hexdigest().upper()
+
+
+@functools.lru_cache(maxsize=1)
+def fingerprint(password: str, salt: str) -> str:
+    """Return what tells a password from another one; it is slow to make, so that nobody finds the password by it.
+
+    The operator makes the same of what the Secret says (`services/mariadb/root_password.py`).
+    """
+    return hashlib.pbkdf2_hmac("sha256", password.encode(), salt.encode(), 100_000).hex()
 
 
 def _content(path: Path) -> str:

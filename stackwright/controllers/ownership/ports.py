@@ -39,6 +39,11 @@ def is_of(service: Service, resource: CustomResource, around: Around) -> bool:
     return _name(resource) in _line(service, around)
 
 
+def are_kin(one: CustomResource, other: CustomResource, around: Around) -> bool:
+    """Return whether one of two resources created the other, or what created it: a port is handed down to it."""
+    return _name(one) in _line(other, around) or _name(other) in _line(one, around)
+
+
 def _line(item: Resource, around: Around) -> tuple[ResourceName, ...]:
     """Return an object's own name, that of its owner, and so on."""
     names = [_name(item)]

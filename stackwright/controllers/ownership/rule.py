@@ -186,6 +186,8 @@ def _rivals(
             if (other.kind, other.key) == (resource.kind, resource.key):
                 continue
             shared = _shared(mine, theirs)
+            if any(map(ports.is_port, shared)) and ports.are_kin(resource, other, around):
+                shared = [claim for claim in shared if not ports.is_port(claim)]
             if shared and not _is_part(other, mine) and not _is_part(resource, theirs):
                 yield other, shared
     wide = {claim: claim for claim in mine if claim.everywhere}

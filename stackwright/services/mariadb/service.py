@@ -17,8 +17,9 @@ from stackwright.blueprint.providers import Provides
 from stackwright.blueprint.service import Component, ConfigFile, Service, Told
 from stackwright.blueprint.value_types import WORKLOAD, client_service, closed, described
 from stackwright.blueprint.workloads import Port
-from stackwright.kube.builtin import ConfigMap, StatefulSet
+from stackwright.kube.builtin import ConfigMap, Secret, StatefulSet
 from stackwright.kube.conditions import Finding
+from stackwright.services.mariadb import root_password
 from stackwright.services.mariadb.addresses import server_at
 from stackwright.services.mariadb.kinds import Galera, GaleraAttributes
 
@@ -73,17 +74,28 @@ def root_secret(resource: Galera) -> tuple[str, str]:
     return f"{resource.metadata.name}-mariadb-root", "DatabasePassword"
 
 
+def place(resource: Galera) -> tuple[str, int]:
+    """Return the host and port of a server.
+
+    The status has them for people: a person can edit it, and all services would go where it says.
+    """
+    external = resource.spec.external
+    if external is not None:
+        return external.hostname, external.port
+    return f"{resource.metadata.name}.{resource.metadata.namespace}.svc", PORT
+
+
 def offer(resource: Galera) -> DatabaseServer:
     """Return what services need to know about a server: its address, and the Secret of its administrator."""
-    status, external = resource.status, resource.spec.external
+    started, external, (hostname, port) = resource.status.bootstrapped, resource.spec.external, place(resource)
     if external is None:
         secret, key = root_secret(resource)
         administrator = {"username": "root", "secret": secret, "key": key}
         connections = my_cnf.number(f"{GENERATED}{resource.spec.customServiceConfig}", "max_connections")
-        return DatabaseServer(status.hostname, status.port, status.bootstrapped, administrator, connections=connections)
+        return DatabaseServer(hostname, port, started, administrator, connections=connections)
     administrator = {"secret": external.secret, "usernameKey": "username", "key": "password"}
     address = server_at(external.hostname, external.port, resource.metadata.namespace)
-    return DatabaseServer(status.hostname, status.port, status.bootstrapped, administrator, address)
+    return DatabaseServer(hostname, port, started, administrator, address)
 
 
 def values(resource: Galera, facts: Facts) -> JsonObject:
@@ -113,26 +125,23 @@ def problems(resource: Galera, look: Look) -> Iterable[tuple[str, str]]:
 
 def tell(resource: Galera, facts: Facts | None, look: Look) -> Told[Galera]:
     """Return where the server is, whether it accepts clients, and what keeps its nodes from forming a cluster."""
-    name, external = resource.metadata.name, resource.spec.external
-    if external is not None:
-        found = msgspec.structs.replace(
-            resource.status, hostname=external.hostname, port=external.port, bootstrapped=True
-        )
-        return Told(found)
+    name, (hostname, port) = resource.metadata.name, place(resource)
+    if resource.spec.external is not None:
+        return Told(msgspec.structs.replace(resource.status, hostname=hostname, port=port, bootstrapped=True))
     nodes = look(StatefulSet, f"{name}-galera")
     agreed = look(ConfigMap, f"{name}-galera-state")
     said = agreed.data if agreed is not None else {}
     status = msgspec.structs.replace(
         resource.status,
-        hostname=f"{name}.{resource.metadata.namespace}.svc",
-        port=PORT,
+        hostname=hostname,
+        port=port,
         # A node is ready a moment before its label directs clients to it.
         bootstrapped=nodes is not None and nodes.status.get("readyReplicas", 0) > 0 and bool(said.get("active")),
         attributes=attributes(said),
         safeToBootstrap=_chosen(said),
         rootDatabaseSecret=root_secret(resource)[0],
     )
-    return Told(status, tuple(findings(resource, said)))
+    return Told(status, (*findings(resource, said), *_root_findings(resource, said, look)))
 
 
 def findings(resource: Galera, said: Mapping[str, str]) -> Iterable[Finding]:
@@ -148,6 +157,17 @@ def findings(resource: Galera, said: Mapping[str, str]) -> Iterable[Finding]:
         # Once the cluster has formed, a missing node matters more than the number of ready pods.
         severity = "Warning" if said.get("formed") else "Info"
         yield Finding("DeploymentReady", "False", "ServerNotReady", "; ".join(away), severity)
+
+
+def _root_findings(resource: Galera, said: Mapping[str, str], look: Look) -> Iterable[Finding]:
+    """Yield that root's login is refused, from when its Secret has another password until the server has it too."""
+    name, key = root_secret(resource)
+    if root_password.is_pending(look(Secret, name), key, _record(said.get(said.get("active", ""), ""))):
+        sentence = (
+            f"The server has not taken root's new password from Secret {name} yet, and refuses logins with it; this "
+            "takes up to two minutes"
+        )
+        yield Finding("DeploymentReady", "False", "RootPasswordPending", sentence, "Warning")
 
 
 def _way_out(broken: Mapping[str, str], nodes: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ SECTION = Section(
     instance="neutron",
     condition="OpenStackControlPlaneNeutronReady",
     description="Neutron: networks for servers.",
+    without="Servers keep the ports that they have, none of these can be changed, and no server can be started",
     handed_down=(
         HandedDown("secret"),
         HandedDown("databaseInstance", value="openstack"),

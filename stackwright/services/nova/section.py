@@ -10,6 +10,7 @@ SECTION = Section(
     instance="nova",
     condition="OpenStackControlPlaneNovaReady",
     description="Nova: servers, in cells.",
+    without="Servers stay on their machines, and nobody can list, start, stop or reach them through OpenStack",
     handed_down=(
         HandedDown("secret"),
         HandedDown("messagingBus", unless="apiMessageBusInstance"),

@@ -13,6 +13,7 @@ SECTION = Section(
     name="ovn",
     condition="OpenStackControlPlaneOVNReady",
     description="OVN, the virtual network.",
+    without="Servers keep their networks at best until their machines restart, and nothing of these can be changed",
     infrastructure=True,
     whole=True,
     authority="The certificate authority of the virtual network's databases.",

@@ -1,21 +1,25 @@
 """What a Galera says of its servers, as they tell it through their ConfigMap."""
 
 import json
+from base64 import b64encode
+from hashlib import pbkdf2_hmac
 from typing import Any
 
 import msgspec
 import pytest
 
-from stackwright.kube.builtin import ConfigMap
+from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.resource import Resource
-from stackwright.services.mariadb.kinds import Galera
-from stackwright.services.mariadb.service import tell
+from stackwright.services.mariadb.kinds import Galera, GaleraStatus
+from stackwright.services.mariadb.service import offer, place, tell
 
 PODS = tuple(f"db-galera-{number}" for number in range(3))
 SYNCED = {"state": "Synced", "members": PODS}
 
 
-def told(*records: dict[str, Any] | None, replicas: int = 3, **more: str) -> list[tuple[str, str, str]]:
+def told(
+    *records: dict[str, Any] | None, replicas: int = 3, password: str = "", **more: str
+) -> list[tuple[str, str, str]]:
     said = {pod: json.dumps(record) for pod, record in zip(PODS, records, strict=False) if record is not None}
     agreed = ConfigMap(data={"active": PODS[0], "formed": PODS[0], **said, **more})
     body = {
@@ -23,7 +27,11 @@ def told(*records: dict[str, Any] | None, replicas: int = 3, **more: str) -> lis
         "spec": {"storageClass": "local", "storageRequest": "1G", "replicas": replicas},
     }
 
+    secret = Secret(data={"DatabasePassword": b64encode(password.encode()).decode()})
+
     def look(kind: type[Resource], name: str, **_: str) -> Any:
+        if (kind, name) == (Secret, "db-mariadb-root"):
+            return secret if password else None
         return agreed if (kind, name) == (ConfigMap, "db-galera-state") else None
 
     found = tell(msgspec.convert(body, Galera), None, look).findings
@@ -86,3 +94,52 @@ def test_a_server_without_its_own_tables_is_named_with_what_to_do() -> None:
 def test_a_recovery_that_is_blocked_is_told_beside_it() -> None:
     reasons = [reason for reason, *_ in told({"state": "Stopped"}, SYNCED, SYNCED, blocked="Nobody knows")]
     assert reasons == ["RecoveryBlocked", "ServerNotReady"]
+
+
+ROOT = {**SYNCED, "life": "a1b2c3d4", "root": pbkdf2_hmac("sha256", b"before", b"a1b2c3d4", 100_000).hex()}
+
+
+def test_a_server_that_has_not_taken_a_new_root_password_says_so() -> None:
+    ((reason, message, severity),) = told(ROOT, SYNCED, SYNCED, password="after")
+    assert (reason, severity) == ("RootPasswordPending", "Warning")
+    assert "has not taken root's new password from Secret db-mariadb-root yet" in message
+    assert told(ROOT, SYNCED, SYNCED, password="before") == []
+
+
+@pytest.mark.parametrize(
+    ("record", "password", "more"),
+    [
+        pytest.param(SYNCED, "after", {}, id="the-node-has-not-said-which"),
+        pytest.param(ROOT, "", {}, id="there-is-no-secret"),
+        pytest.param(ROOT, "after\n", {}, id="a-secret-that-nobody-can-log-in-with"),
+        pytest.param(ROOT, "after", {"active": PODS[1]}, id="a-node-that-clients-do-not-use"),
+        pytest.param(ROOT, "after", {"active": ""}, id="no-node-is-used"),
+        pytest.param({**ROOT, "root": 1}, "after", {}, id="what-is-no-record"),
+    ],
+)
+def test_nobody_doubts_a_password_of_which_nothing_is_known(
+    record: dict[str, Any], password: str, more: dict[str, Any]
+) -> None:
+    assert told(record, SYNCED, SYNCED, password=password, **more) == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "host", "port"),
+    [
+        pytest.param({}, "db.cloud.svc", 3306, id="ours"),
+        pytest.param(
+            {"external": {"hostname": "db.example", "port": 3307, "secret": "root"}}, "db.example", 3307, id="a-users"
+        ),
+    ],
+)
+def test_nobody_sends_services_elsewhere_by_a_status(spec: dict[str, Any], host: str, port: int) -> None:
+    body = {
+        "metadata": {"name": "db", "namespace": "cloud"},
+        "spec": {"storageClass": "local", "storageRequest": "1G", **spec},
+        "status": {"hostname": "elsewhere.example", "port": 1, "bootstrapped": True},
+    }
+    resource = msgspec.convert(body, Galera)
+    assert (offer(resource).hostname, offer(resource).port) == place(resource) == (host, port)
+    status = tell(resource, None, lambda *_, **__: None).status
+    assert isinstance(status, GaleraStatus)
+    assert (status.hostname, status.port) == (host, port)

@@ -52,6 +52,34 @@ def test_a_section_to_come_is_taken_and_its_author_is_warned() -> None:
     assert warning == "spec.cinder is kept, but this release does not deploy it: Cinder, the block storage"
 
 
+NOVA: JsonObject = {"placement": {}, "nova": {"template": {"cellTemplates": {"cell0": {}}}}}
+OFF: JsonObject = {"enabled": False}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sections"),
+    [
+        pytest.param(NOVA, NOVA | {"nova": OFF, "neutron": OFF, "ovn": OFF}, ["neutron", "nova", "ovn"], id="all"),
+        pytest.param({"neutron": {}}, {"neutron": OFF}, ["neutron"], id="one"),
+        pytest.param({"ovn": {}}, {"ovn": OFF}, ["ovn"], id="the-virtual-network"),
+        pytest.param({"neutron": {}}, {}, ["neutron"], id="one-that-is-left-out"),
+        pytest.param({"ovn": {}}, {}, [], id="infrastructure-that-is-left-out-stays"),
+        pytest.param(NOVA | {"neutron": {}}, NOVA, [], id="one-that-another-needs-stays"),
+        pytest.param({"neutron": OFF}, {"neutron": OFF}, [], id="one-that-is-off-already"),
+        pytest.param({"neutron": OFF}, {"neutron": {}}, [], id="one-that-comes"),
+        pytest.param({"glance": {}}, {"glance": OFF}, [], id="one-of-which-servers-need-nothing"),
+    ],
+)
+def test_who_removes_what_servers_need_is_told_what_becomes_of_them(
+    before: JsonObject, after: JsonObject, sections: list[str]
+) -> None:
+    warnings = check(umbrella(before), umbrella(after), listing()).warnings
+    assert sorted(warning.split(" is removed")[0].removeprefix("spec.") for warning in warnings) == sections
+    for section, warning in zip(sections, sorted(warnings), strict=True):
+        assert "Servers " in warning
+        assert warning.endswith(f", until you set spec.{section}.enabled to true again")
+
+
 @pytest.mark.parametrize(
     ("spec", "words"),
     [

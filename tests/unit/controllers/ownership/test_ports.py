@@ -139,6 +139,25 @@ def test_what_a_resource_hands_down_is_one_port() -> None:
     assert "belongs to Nova" in said(placement, nova, api)[0]
 
 
+def test_what_is_handed_down_further_is_one_port_too() -> None:
+    spec = {"type": "NodePort", "nodePort": PORT}
+    template = {"noVNCProxyServiceTemplate": {"override": {"service": {"spec": spec}}}}
+    nova = made("Nova", "nova", {"cellTemplates": {"cell0": {}, "cell1": template}})
+    cell = made("NovaCell", "nova-cell1", template, ownerReferences=(owned_by("Nova/nova"),), **LATER)
+    owner = owned_by("NovaCell/nova-cell1")
+    override = template["noVNCProxyServiceTemplate"]
+    proxy = made("NovaNoVNCProxy", "nova-cell1-novncproxy", override, ownerReferences=(owner,), **LATER)
+    line = (nova, cell, proxy)
+    for service in (with_port("NovaNoVNCProxy/nova-cell1-novncproxy"), made("Topology", "none")):
+        for each in line:
+            others = [other for other in line if other is not each]
+            assert said(each, *others, service) == []
+            assert refused(each, *others, service) == []
+    # A proxy of somebody's own is no part of it.
+    by_hand = made("NovaNoVNCProxy", "mine", override, **LATER)
+    assert "belongs to Nova" in said(by_hand, *line)[0]
+
+
 def test_each_field_with_a_port_is_claimed() -> None:
     spec = {"type": "NodePort", "ports": [{"port": 5671, "nodePort": PORT}], "healthCheckNodePort": PORT + 1}
     broker = made("RabbitMq", "rabbitmq", {"override": {"service": {"spec": spec}}})
