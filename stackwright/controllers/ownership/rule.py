@@ -181,9 +181,7 @@ def _rivals(
     for kind in claiming():
         for other in around.all(kind):
             theirs = claims(other, around)
-            if theirs.names.isdisjoint(names) or other.deleting:
-                continue
-            if (other.kind, other.key) == (resource.kind, resource.key):
+            if theirs.names.isdisjoint(names) or other.deleting or _is_same(other, resource):
                 continue
             shared = _shared(mine, theirs)
             if any(map(ports.is_port, shared)) and ports.are_kin(resource, other, around):
@@ -197,6 +195,10 @@ def _rivals(
             theirs = claims(other, there)
             if not theirs.names.isdisjoint(names) and not other.deleting and (shared := _shared(wide, theirs)):
                 yield other, shared
+
+
+def _is_same(other: Resource, resource: Resource) -> bool:
+    return (other.kind, other.key) == (resource.kind, resource.key)
 
 
 def _shared(mine: Mapping[Claim, Claim], theirs: Iterable[Claim]) -> list[Claim]:
