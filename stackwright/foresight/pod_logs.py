@@ -27,13 +27,18 @@ class Source(NamedTuple):
 def choose_pods(pods: Iterable[Pod]) -> list[Pod]:
     """Return the pods worth reading: of Jobs the last one of each kind, then all others, each in the order of birth."""
     ordered = sorted(pods, key=lambda pod: (pod.metadata.creationTimestamp, pod.metadata.name))
-    jobs = {_component(pod): pod for pod in ordered if _of_job(pod)}
+    jobs = {_run_of(pod): pod for pod in ordered if _of_job(pod)}
     return [*sorted(jobs.values(), key=ordered.index), *(pod for pod in ordered if not _of_job(pod))]
 
 
-def select(resource: CustomResource) -> "Selection":
-    """Return which pods stand for a resource: those of its release, or of the runs that touch a node."""
+def select(resource: CustomResource, below: Iterable[CustomResource] = ()) -> "Selection":
+    """Return which pods stand for a resource: those of its release, or of the runs that touch a node.
+
+    Of one that stands for others, which are `below` it, those of their releases too.
+    """
     name = resource.metadata.name
+    if family := tuple(below):
+        return _of_releases((resource, *family))
     match resource:
         case OpenStackDataPlaneNode():
             return Selection(run_job.RUN_LABEL, node=name, host=resource.status.hostName or name)
@@ -43,23 +48,34 @@ def select(resource: CustomResource) -> "Selection":
             return Selection(run_job.RUN_LABEL, resource.node_name, host, prefix_runs(next(names, "")))
         case OpenStackAnsibleEE():
             return Selection(f"{run_job.RUN_LABEL}={name}")
-    return Selection(f"{labels.NAME}={chart_of(type(resource))},{labels.INSTANCE}={name}")
+    return _of_releases((resource,))
+
+
+def _of_releases(resources: Iterable[CustomResource]) -> "Selection":
+    releases = frozenset((chart_of(type(each)), each.metadata.name) for each in resources)
+    charts, names = (",".join(sorted(set(part))) for part in zip(*releases, strict=True))
+    return Selection(f"{labels.NAME} in ({charts}),{labels.INSTANCE} in ({names})", releases=releases)
 
 
 @dataclass(frozen=True)
 class Selection:
     """Pods by their labels; of runs of Ansible only those that touch a node, and only what concerns its host.
 
-    `prefix` is how the names of those runs begin, if only one service is meant.
+    `prefix` is how the names of those runs begin, if only one service is meant. `releases` are the charts and names of
+    the releases whose pods are meant: labels select each chart with each name.
     """
 
     labels: str
     node: str = ""
     host: str = ""
     prefix: str = ""
+    releases: frozenset[tuple[str, str]] = frozenset()
 
     def has(self, pod: Pod) -> bool:
         """Return whether a pod with these labels is meant."""
+        if self.releases:
+            said = pod.metadata.labels
+            return (said.get(labels.NAME, ""), said.get(labels.INSTANCE, "")) in self.releases
         nodes = pod.metadata.annotations.get(run_job.NODES_ANNOTATION, "").split(",")
         run = pod.metadata.labels.get(run_job.RUN_LABEL, "")
         return not self.node or (self.node in nodes and run.startswith(self.prefix))
@@ -95,8 +111,10 @@ def has_begun(pod: Pod, container: str) -> bool:
     return False
 
 
-def _component(pod: Pod) -> str:
-    return pod.metadata.labels.get(labels.COMPONENT, "") or pod.metadata.name
+def _run_of(pod: Pod) -> tuple[str, str]:
+    """Return of which release a Job's pod is, and what it does there."""
+    said = pod.metadata.labels
+    return said.get(labels.INSTANCE, ""), said.get(labels.COMPONENT, "") or pod.metadata.name
 
 
 def _of_job(pod: Pod) -> bool:

@@ -1,6 +1,7 @@
 """OVN under load: leaders and volumes are lost, members come and go; no port is lost, and none is half made."""
 
 import json
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,6 +25,8 @@ AFTERWARDS = 40
 KEPT = 4
 # A single process serves Neutron's API here.
 CLIENTS = 2
+# For how many seconds nobody decides what becomes of a cluster that lost its majority.
+UNDECIDED = 45.0
 # For how many seconds nothing may be lost or wait before it is believed that all is well.
 WELL = 10.0
 PATIENCE = 300.0
@@ -181,7 +184,89 @@ def agree(cloud: Cloud, network: str, kept: list[str]) -> None:
     listed: list[dict[str, Any]] = cloud.openstack("port", "list", "--network", network)
     known = {entry["ID"] for entry in listed if entry["Name"] == "probe"}
     assert set(kept) <= known
-    ask = ("ovn-nbctl", "--no-leader-only", "--db=tcp:127.0.0.1:6641", "--bare", "--columns=name", "find")
-    found = member(cloud, "nb", leader(cloud, "nb"), *ask, "Logical_Switch_Port", 'type=""').split()
-    assert set(found) == known
+    assert ports_of(cloud, leader(cloud, "nb")) == known
     assert network_check.differences(cloud) == []
+
+
+# The members that lose their volumes at once. Member 0 is among them: it makes a cluster where there is none.
+LOST = (0, 1)
+SURVIVOR = 2
+
+
+@pytest.mark.parametrize("kind", DATABASES)
+def test_a_lost_majority_comes_back_by_the_documented_action_alone(cloud: Cloud, network: str, kind: str) -> None:
+    for each in DATABASES:
+        leader(cloud, each)
+    kept = [made_port(cloud, network) for _ in range(KEPT)]
+    # What a majority has, the last one may not have yet.
+    eventually(lambda: set(kept) <= ports_of(cloud, SURVIVOR), "the one that stays has all ports")
+    before = agreement(cloud, kind)["cluster"]
+    majority_lost(cloud, kind)
+    eventually(lambda: ready_of(cloud, kind)[0] == "MajorityLost", lambda: str(ready_of(cloud, kind)), PATIENCE)
+    # Nobody makes another cluster by itself, not even members that are new and empty.
+    time.sleep(UNDECIDED)
+    reason, message = ready_of(cloud, kind)
+    assert reason == "MajorityLost"
+    assert clusters(cloud, kind) == {before}
+    assert "Role: leader" not in state(cloud, kind, SURVIVOR)
+
+    action = shlex.split(message[message.index("kubectl patch") :])
+    assert json.loads(action[-1])["data"]["force"] == f"ovsdbserver-{kind}-{SURVIVOR}"
+    cloud.kubectl(*action[1:])
+    eventually(lambda: clusters(cloud, kind) not in ({before}, set()), "there is another cluster", PATIENCE)
+    eventually(lambda: members(cloud) == {"3 3"}, lambda: str(members(cloud)), PATIENCE)
+    # Who was connected before takes the new cluster for an old copy of the former one.
+    cloud.act("neutron", "restart", f"after-{kind}")
+    cloud.settle()
+    assert len(clusters(cloud, kind)) == 1
+    agree(cloud, network, [*kept, made_port(cloud, network)])
+
+
+def made_port(cloud: Cloud, network: str) -> str:
+    return str(cloud.openstack("port", "create", "--network", network, "probe")["id"])
+
+
+def ports_of(cloud: Cloud, number: int) -> set[str]:
+    """Return the ports that a member of NB has."""
+    ask = ("ovn-nbctl", "--no-leader-only", "--db=tcp:127.0.0.1:6641", "--bare", "--columns=name", "find")
+    return set(member(cloud, "nb", number, *ask, "Logical_Switch_Port", 'type=""').split())
+
+
+def majority_lost(cloud: Cloud, kind: str) -> None:
+    """Take the volumes of two members at once: one that came back meanwhile would have joined the others."""
+    pods = [f"ovsdbserver-{kind}-{number}" for number in LOST]
+    path = "{.spec.volumes[*].persistentVolumeClaim.claimName}"
+    claims = [cloud.kubectl.get(f"pod/{pod}", path) for pod in pods]
+    uids = {uid_of(cloud, claim) for claim in claims}
+    cloud.kubectl("delete", "persistentvolumeclaim", *claims, "--wait=false")
+    cloud.kubectl("delete", "pod", *pods, "--grace-period=0", "--force")
+    eventually(
+        lambda: not uids & {uid_of(cloud, claim) for claim in claims} and all(uid_of(cloud, claim) for claim in claims),
+        "the members have other volumes",
+        PATIENCE,
+    )
+
+
+def uid_of(cloud: Cloud, claim: str) -> str:
+    return cloud.kubectl("get", f"persistentvolumeclaim/{claim}", "--ignore-not-found", "-o=jsonpath={.metadata.uid}")
+
+
+def agreement(cloud: Cloud, kind: str) -> dict[str, str]:
+    """Return what the members of a database agreed on, and what each says of itself."""
+    said = json.loads(cloud.kubectl("get", "configmap", f"ovsdbserver-{kind}-state", "--output=json"))
+    found: dict[str, str] = said["data"]
+    return found
+
+
+def clusters(cloud: Cloud, kind: str) -> set[str]:
+    """Return the clusters that the members agreed on, or have data of."""
+    said = agreement(cloud, kind)
+    records = (json.loads(text) for name, text in said.items() if name.startswith(f"ovsdbserver-{kind}-"))
+    return {said["cluster"], *(record["cluster"] for record in records)} - {""}
+
+
+def ready_of(cloud: Cloud, kind: str) -> tuple[str, str]:
+    """Return the reason and the message of a database that is not ready."""
+    path = '{.status.conditions[?(@.type=="DeploymentReady")]'
+    name = f"ovndbcluster/ovndbcluster-{kind}"
+    return cloud.kubectl.get(name, f"{path}.reason}}"), cloud.kubectl.get(name, f"{path}.message}}")

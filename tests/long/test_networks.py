@@ -5,6 +5,7 @@ still say the same.
 """
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -214,6 +215,39 @@ def test_the_network_is_as_before_when_a_part_of_it_went_away(
     tell(f"{component} {'killed' if words else 'stopped'}: {losses}")
     assert losses.answered
     assert most is None or losses.lost <= most
+    assert network_check.differences(cloud) == []
+
+
+# A server that stays, in the network of the probes.
+_STAYS = """
+import sys, openstack
+cloud = openstack.connect()
+image = cloud.image.create_image(name="stays", data=b"fake", disk_format="raw", container_format="bare", wait=True)
+flavor = cloud.compute.create_flavor(name="stays", ram=64, vcpus=1, disk=0)
+networks = [{"uuid": cloud.network.find_network("inside").id}]
+server = cloud.compute.create_server(
+    name="stays", image_id=image.id, flavor_id=flavor.id, networks=networks, host=sys.argv[1]
+)
+print(cloud.compute.wait_for_server(server, wait=120).status)
+"""
+# For how many seconds a cell that is to go has to stay for its server: its jobs have tried to empty it by then.
+STAYS = 90.0
+
+
+def test_a_cell_stays_as_long_as_it_has_a_server(plugged: Plugged, cloud: Cloud) -> None:
+    printed = cloud.kubectl("exec", "client", "--", "python3", "-c", _STAYS, SECOND)
+    assert printed.splitlines()[-1] == "ACTIVE"
+    cloud.ask(nova={"template": {"cellTemplates": {"cell2": None}}})
+    path = '{.status.conditions[?(@.type=="NovaCellsDeletion")].message}'
+    eventually(lambda: "cell2" in cloud.kubectl.get("nova/nova", path), "Nova says that the cell is not empty")
+    time.sleep(STAYS)
+    assert not cloud.kubectl.get("novacell/nova-cell2", "{.metadata.deletionTimestamp}")
+    assert cloud.openstack("server", "show", "stays")["status"] == "ACTIVE"
+
+    instruct(cloud, "server", "delete", "--wait", "stays")
+    cloud.kubectl("wait", "--for=delete", "novacell/nova-cell2", "--timeout=900s")
+    cloud.settle()
+    assert servers.tried(cloud, "left", COMPUTE).status == "ACTIVE"
 
 
 def test_neutron_and_ovn_say_the_same(plugged: Plugged, cloud: Cloud) -> None:

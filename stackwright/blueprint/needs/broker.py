@@ -117,7 +117,7 @@ class _Broker(Need):
         fact = broker_facts(secret, bus.cluster)
         waits: tuple[Wait, ...] = ()
         if fact is None and broker.offer is None:
-            message = f"{broker} does not exist; create it, or name another one where its cluster is named"
+            message = f"{broker} does not exist; create it, or name another one in spec.{self.bus}.cluster"
             waits = (Wait("RabbitMqMissing", message, self.condition, ends=Ends.BY_AUTHOR),)
         return Resolved(ready=fact is not None, fact=fact, children=children, waits=waits)
 

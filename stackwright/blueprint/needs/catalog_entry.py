@@ -20,6 +20,7 @@ from stackwright.blueprint.needs.need import Need, Provision, Resolved
 from stackwright.blueprint.needs.password import key_of
 from stackwright.blueprint.providers import Sight
 from stackwright.kube.builtin import Secret
+from stackwright.kube.conditions import REQUESTED, Finding
 from stackwright.kube.shapes.child import Child, child
 
 # The chart's own job that makes user, service and endpoints.
@@ -99,7 +100,7 @@ class CatalogEntry(Need):
         """Return the endpoints, once they are known: as a resource, or as values for the chart's Job."""
         served = self.served_by(resource, sight) if self.served_by is not None else facts.endpoints
         if not served:
-            return Resolved(ready=True)
+            return Resolved(ready=True, findings=self._unserved(resource))
         urls = self._urls(served)
         if resource.spec.provisioning == "Job":
             return Resolved(ready=True, values={"provision": {"identity": self._job(resource, facts, sight)}})
@@ -107,6 +108,16 @@ class CatalogEntry(Need):
         spec = KeystoneEndpointSpec(serviceName=name, endpoints=urls, keystoneInstance=self.provided_by(resource))
         endpoint = KeystoneEndpoint(metadata=ObjectMeta(name=name), spec=spec)
         return Resolved(ready=True, children=(child(endpoint, condition=self.listed),))
+
+    def _unserved(self, resource: Any) -> tuple[Finding, ...]:
+        """Return what keeps a service from being ready whose child does not say yet where it serves.
+
+        The child may become ready while a pass runs, which then ends with no word of endpoints.
+        """
+        if self.served_by is None:
+            return ()
+        message = f"Endpoints of {resource.metadata.name} are created when its API says where it is served"
+        return (Finding(self.listed, "False", REQUESTED, message, "Info"),)
 
     def confirm(self, resource: Any, sight: Sight) -> Iterator[Child]:
         """Yield the entry, with the password that pods are ready with."""

@@ -23,6 +23,7 @@ from stackwright.kube import pods as pod_calls
 from stackwright.kube.builtin import Pod
 from stackwright.kube.client import Client
 from stackwright.kube.errors import ApiError, Gone, Unreachable
+from stackwright.kube.resource import is_controlled
 from stackwright.kube.watch import Lines
 
 # What has pods, in order of preference: services; what runs of Ansible say of a node, or of one service on a node; and
@@ -72,7 +73,8 @@ def logs(  # noqa: PLR0913  its options
 
     RESOURCE has pods, for example keystone, keystoneapi/keystone or galera/openstack. The command prints the logs of
     all its pods, and of the last pod of each of its Jobs (such as db-sync). If there are several pods, each line begins
-    with the name of its pod. For a machine outside of the cluster, node/NAME, it prints what the runs of Ansible say of
+    with the name of its pod. For a resource that stands for others, such as novacell/nova-cell1, it prints those of
+    the others too. For a machine outside of the cluster, node/NAME, it prints what the runs of Ansible say of
     that machine; for a service on such a machine, such as novaexternalcompute/NAME, only the runs of that service.
     """
     if follow and previous:
@@ -84,7 +86,7 @@ async def _logs(where: Where, word: str, wanted: Wanted) -> None:
     async with client_of(where) as client:
         namespace = await resource_names.namespace_of(client, where.namespace)
         resource = await resource_names.find(client, word, namespace, KINDS)
-        selection = pod_logs.select(resource)
+        selection = pod_logs.select(resource, await _below(client, resource))
         there = await client.list(Pod, namespace, labels=selection.labels)
         chosen = pod_logs.choose_pods(pod for pod in there if selection.has(pod))
         if not chosen and not wanted.follow:
@@ -104,6 +106,19 @@ async def _logs(where: Where, word: str, wanted: Wanted) -> None:
                 click.echo(f"{source.pod}/{source.container} has not started yet.", err=True)
                 continue
             await _print(client, namespace, source, prefix, wanted, selection)
+
+
+async def _below(client: Client, resource: CustomResource) -> list[CustomResource]:
+    """Return the resources that one stands for, and those that these stand for."""
+    blueprint = services.blueprint_of(type(resource))
+    found: list[CustomResource] = []
+    for kind in blueprint.owns if blueprint is not None else ():
+        if kind in KINDS:
+            there = await client.list(kind, resource.metadata.namespace)
+            found.extend(each for each in there if is_controlled(each, resource))
+    for each in tuple(found):
+        found.extend(await _below(client, each))
+    return found
 
 
 def _containers(pod: Pod) -> list[Source]:

@@ -17,6 +17,7 @@ from stackwright.kube.builtin import Deployment, Job, Pod
 from stackwright.kube.resource import ObjectMeta
 from stackwright.services.nova.kinds.external_compute import NovaExternalCompute
 from tests.unit.foresight.clouds import made
+from tests.unit.services import novas
 
 JOB, SERVER = made(Job, "db-sync"), made(Deployment, "keystone")
 INITIAL = {"initContainers": [{"name": "wait"}], "containers": [{"name": "api"}]}
@@ -38,6 +39,33 @@ def test_of_jobs_the_last_pod_is_read_and_of_servers_all() -> None:
         pod("api-1", SERVER, "api", 8),
     ]
     assert [found.metadata.name for found in pod_logs.choose_pods(pods)] == ["bootstrap", "sync-2", "api-1", "api-2"]
+
+
+def of_release(name: str, instance: str, component: str, owner: Any = SERVER) -> Pod:
+    names = {"name": name, "instance": instance, "component": component}
+    said = {"labels": {f"app.kubernetes.io/{key}": value for key, value in names.items()}}
+    found: Pod = made(Pod, f"{instance}-{component}", owner=owner, metadata={**said, "creationTimestamp": ""})
+    return found
+
+
+def test_of_a_resource_that_stands_for_others_their_pods_are_read_too() -> None:
+    cell = novas.made("NovaCell", "nova-cell1")
+    conductor = novas.made("NovaConductor", "nova-cell1-conductor")
+    selection = pod_logs.select(cell, (conductor,))
+    assert selection.labels == (
+        "app.kubernetes.io/name in (nova-cell,nova-conductor),"
+        "app.kubernetes.io/instance in (nova-cell1,nova-cell1-conductor)"
+    )
+    assert selection.has(of_release("nova-conductor", "nova-cell1-conductor", "conductor"))
+    assert not selection.has(of_release("nova-conductor", "nova-cell1", "conductor"))
+    alone = pod_logs.select(conductor)
+    assert alone.has(of_release("nova-conductor", "nova-cell1-conductor", "conductor"))
+    assert not alone.has(of_release("nova-conductor", "nova-cell2-conductor", "conductor"))
+
+
+def test_the_same_job_of_two_releases_is_read_of_each() -> None:
+    pods = [of_release("nova-conductor", f"nova-{cell}-conductor", "db-sync", JOB) for cell in ("cell0", "cell1")]
+    assert pod_logs.choose_pods(pods) == pods
 
 
 def status(**fields: Any) -> dict[str, Any]:

@@ -212,8 +212,9 @@ class Nova(CustomResource, frozen=True, kw_only=True):
         "MemcachedReady",
         "ServiceConfigReady",
         "KeystoneServiceReady",
-        "NovaCellsMapped",
+        # What a cell says comes first: it is why its tables are not there, for which its mapping waits.
         "NovaAllCellReady",
+        "NovaCellsMapped",
         "NovaHostsDiscovered",
         "NovaAPIReady",
         "NovaSchedulerReady",
