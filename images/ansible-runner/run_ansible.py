@@ -3,10 +3,14 @@
 
     {"play": "Install the operating system", "hosts": "all"}
     {"host": "compute-0", "status": "failed", "task": "Install packages", "message": "No space left on device"}
+    {"host": "compute-1", "status": "done", "task": "", "message": ""}
     {"hostKeys": ["192.0.2.10 ssh-ed25519 AAAA..."]}
     {"summary": {"compute-0": "failed", "compute-1": "ok"}}
 
-The keys are those of machines that SSH met for the first time.
+Nothing runs any more on a host that is done. That is told at the end, and of the playbooks of our collection as soon as
+it is so: their last task says it, and who fails in one of them is through with it. Of other playbooks nobody can know
+it: plays, handlers and included tasks may follow, a rescue may begin, and with Ansible's default strategy all hosts
+wait for the slowest one before each task anyway. The keys are those of machines that SSH met for the first time.
 
 It takes the arguments of `ansible-runner run`, so that an image with ansible-runner alone can stand in for this one.
 Any other command is run as it is. What Ansible hides (no_log) is hidden here, too. Of a result the message, the return
@@ -60,6 +64,10 @@ IN_URL = re.compile(r"://[^\s:/@]*:([^\s@]+)@")
 # What ssh-agent and ssh-add say if all is well. It comes first, and would stand before what went wrong.
 OF_AGENT = re.compile(r"^(Agent pid \d+|Identity added: ).*$\n?", re.MULTILINE)
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+# The playbooks that end with such a task for each host, by themselves, and what could have more run after it: options,
+# which may name another playbook, and handlers of hosts that failed.
+OURS, LAST_TASK = "stackwright.edpm.", "Say that nothing more runs on this machine"
+OPTIONS, FORCING = Path("/runner/env/cmdline"), "ANSIBLE_FORCE_HANDLERS"
 CGROUP_LIMIT = Path("/sys/fs/cgroup/cpu.max")
 # The summary's words, by the numbers of Ansible's statistics; the first that is not zero counts.
 _FAILURES = {"dark": "unreachable", "failures": "failed"}
@@ -113,8 +121,18 @@ def hide(text: str, secrets: Sequence[str]) -> str:
     return text
 
 
-def lines(event: Mapping[str, Any], met: Path = MET, secrets: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
-    """Return what is told of one event of ansible-runner; `met` has the keys of machines that SSH did not know."""
+def tells_ends(playbook: str, options: Path = OPTIONS, environment: Mapping[str, str] = os.environ) -> bool:
+    """Return whether it is known of a playbook when it is through with a host, before all others are."""
+    return playbook.startswith(OURS) and not options.exists() and FORCING not in environment
+
+
+def lines(
+    event: Mapping[str, Any], met: Path = MET, secrets: Sequence[str] = (), *, ends: bool = False
+) -> Iterator[dict[str, Any]]:
+    """Return what is told of one event of ansible-runner; `met` has the keys of machines that SSH did not know.
+
+    `ends` is whether it is known when a host is done.
+    """
     data = event.get("event_data", {})
     status = _status(str(event.get("event", "")), data)
     if status:
@@ -122,14 +140,20 @@ def lines(event: Mapping[str, Any], met: Path = MET, secrets: Sequence[str] = ()
         said = message(data.get("res", {}), secrets) if failed else ""
         task = hide(str(data.get("task", "")), secrets)
         yield {"host": data.get("host", ""), "status": status, "task": task, "message": said}
+        if ends and (failed or data.get("task") == LAST_TASK):
+            yield _done(str(data.get("host", "")))
     if event.get("event") == "playbook_on_play_start":
         yield {name: hide(str(data.get(of, "")), secrets) for name, of in (("play", "name"), ("hosts", "pattern"))}
     if event.get("event") == "playbook_on_stats":
         found = summary(data)
-        yield from ({"host": host, "status": "done", "task": "", "message": ""} for host in found)
+        yield from map(_done, found)
         if met.is_file():
             yield {"hostKeys": met.read_text().splitlines()}
         yield {"summary": found}
+
+
+def _done(host: str) -> dict[str, str]:
+    return {"host": host, "status": "done", "task": "", "message": ""}
 
 
 def _status(name: str, data: Mapping[str, Any]) -> str:
@@ -205,11 +229,11 @@ def run(wanted: argparse.Namespace, scratch: Path) -> int:
         path = scratch / "role.json"
         path.write_text(json.dumps([{"hosts": "all", "gather_facts": False, "become": True, "roles": [wanted.role]}]))
         playbook = str(path)
-    complete, secrets = False, read_secrets()
+    complete, secrets, ends = False, read_secrets(), tells_ends(wanted.playbook or "")
 
     def follow(event: Mapping[str, Any]) -> bool:
         nonlocal complete
-        for line in lines(event, secrets=secrets):
+        for line in lines(event, secrets=secrets, ends=ends):
             complete = complete or "summary" in line
             tell(line)
         return False  # It keeps no copy of the event.

@@ -126,6 +126,10 @@ class OpenStackAnsibleEEStatus(Status, frozen=True, kw_only=True):
     hostKeys: Annotated[
         tuple[str, ...], describe("The keys of machines that SSH met for the first time, as lines of known_hosts.")
     ] = ()
+    released: Annotated[
+        dict[str, str],
+        describe("The nodes that it is through with although it goes on with others, each with when that was seen."),
+    ] = {}
     finishedAt: Annotated[str, describe("When it ended; empty while it has not.")] = ""
 
 
@@ -147,6 +151,10 @@ class OpenStackAnsibleEE(CustomResource, frozen=True, kw_only=True):
     def finished(self) -> bool:
         """Whether it has ended, well or not."""
         return bool(self.status.finishedAt)
+
+    def ended_at(self, node: str) -> str:
+        """Return when it was through with one of its nodes; "" while it is not."""
+        return self.status.released.get(node, "") or self.status.finishedAt
 
 
 KINDS: tuple[type[CustomResource], ...] = (OpenStackAnsibleEE,)

@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +43,7 @@ CONFIGURATION = {
     "nova": ("secret/nova-cell1-compute-config",),
 }
 SERVICES = ("ovsdb_server", "ovs_vswitchd", "ovn_controller", "ovn_metadata_agent", "libvirtd", "nova_compute")
+COMPUTE_IMAGES = ("edpm_neutron_metadata_agent_image", "edpm_nova_libvirt_image", "edpm_nova_compute_image")
 MADE = ("run_os", "neutron_metadata", "nova")
 USER_DATA = "these are user data"
 
@@ -103,9 +105,7 @@ def node(cloud: Cloud) -> Iterator[Node]:
             "ansible_host": machine.settings.address,
             "ansible_user": USER,
             "edpm_ovn_controller_agent_image": images["ovn"].reference,
-            "edpm_neutron_metadata_agent_image": compute,
-            "edpm_nova_libvirt_image": compute,
-            "edpm_nova_compute_image": compute,
+            **dict.fromkeys(COMPUTE_IMAGES, compute),
         }
         inventory = {"all": {"hosts": {HOST: variables}}}
         (runner.root / "runner/inventory/hosts.yaml").write_text(json.dumps(inventory))
@@ -239,3 +239,49 @@ def test_the_configuration_for_machines_names_nothing_of_the_cluster(node: Node)
     texts = [path.read_text() for path in folder.glob("*/*") if path.is_file()]
     assert remote.startswith("tcp:")
     assert not any(".svc" in text for text in texts)
+
+
+def test_the_same_services_can_be_those_of_a_role(cloud: Cloud, node: Node) -> None:
+    """The machine was cleaned up: now the operators make it a compute, with services that name the cloud's Secrets."""
+    images = building.catalogue().images
+    variables = {
+        "edpm_ovn_config_src": "/var/lib/openstack/configs/neutron-metadata",
+        "edpm_ovn_controller_agent_image": images["ovn"].reference,
+        **dict.fromkeys(COMPUTE_IMAGES, images["compute"].reference),
+    }
+    source = {"configMapRef": {"name": "ovncontroller-config", "optional": False}}
+    specs: dict[tuple[str, str], dict[str, Any]] = {
+        ("OpenStackDataPlaneService", "nova"): {
+            "playbook": "stackwright.edpm.nova",
+            "secrets": ["nova-cell1-compute-config", "nova-cell1-migration-ssh-key"],
+        },
+        ("OpenStackDataPlaneService", "neutron-metadata"): {
+            "playbook": "stackwright.edpm.neutron_metadata",
+            "secrets": ["neutron-ovn-metadata-agent-neutron-config", "nova-metadata-compute-config"],
+            "dataSources": [source],
+        },
+        ("OpenStackDataPlaneRole", "generic"): {
+            "services": ["run-os", "neutron-metadata", "nova"],
+            "nodeTemplate": {"ansibleVars": variables},
+        },
+    }
+    for (kind, name), spec in specs.items():
+        body = {"apiVersion": "dataplane.openstack.org/v1beta1", "kind": kind, "metadata": {"name": name}}
+        cloud.kubectl.apply(body | {"spec": spec})
+    # The machine is there: this writes its entry.
+    words = ("local", "node", "add", HOST, "-o", "yaml", "--role", "generic", "--cluster", NAME)
+    command = [sys.executable, "-m", "stackwright.cli", *words]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    cloud.kubectl("apply", "--filename=-", given=done.stdout)
+    cloud.kubectl("wait", f"osdpnode/{HOST}", "--for=condition=Ready", "--timeout=600s")
+    assert not cloud.kubectl("get", "novaexternalcompute,ovnmetadataagent", "--output=name").strip()
+    running = set(node.run("podman ps --format '{{.Names}}'").split())
+    assert set(SERVICES) <= running
+
+    def is_up() -> bool:
+        computes = cloud.openstack("compute", "service", "list", "--service", "nova-compute", "--host", HOST)
+        agent = servers.agents(cloud).get(("OVN Metadata agent", HOST))
+        return [compute["State"] for compute in computes] == ["up"] and agent is True
+
+    eventually(is_up, lambda: f"{HOST} is up: {cloud.openstack('compute', 'service', 'list')}")

@@ -186,3 +186,29 @@ def test_a_directory_that_nova_does_not_know_is_said_to_be_one() -> None:
 
 def test_a_change_of_nova_costs_a_tenth_of_the_tasks_of_upstream() -> None:
     assert program.UPSTREAM_TASKS / 20 < tasks.count(program.OF_COLLECTION) <= program.UPSTREAM_TASKS / 10
+
+
+def test_the_last_task_of_a_playbook_says_that_nothing_more_runs() -> None:
+    """What `run_ansible.py` takes for the end of a host has to be that. A play of another strategy waits for others."""
+    said = runpy.run_path(str(ROOT / "images" / "ansible-runner" / "run_ansible.py"))["LAST_TASK"]
+    for path in sorted((ROOT / "ansible" / "playbooks").glob("*.yml")):
+        (play,) = yaml.safe_load(path.read_text())
+        if path.name == "cleanup.yml":
+            assert "post_tasks" not in play
+            continue
+        assert play["strategy"] == "ansible.builtin.free", path
+        (last,) = play["post_tasks"]
+        assert set(last) == {"name", "ansible.builtin.debug"}, path
+        assert last["name"] == said, path
+        assert not {"serial", "force_handlers", "ignore_unreachable"} & set(play), path
+    everywhere = [path for path in (ROOT / "ansible").rglob("*.yml") if path.parent.name in ("tasks", "handlers")]
+    for path in everywhere:
+        for words in re.findall(
+            r"^ *(?:- )?(rescue|always|ignore_unreachable|run_once|async):", path.read_text(), re.MULTILINE
+        ):
+            raise AssertionError(f"{path}: after `{words}` a host that failed, or another one, may go on")
+    # A handler that notifies an earlier one would run after the last task.
+    for path in (path for path in everywhere if path.parent.name == "handlers"):
+        names = [task["name"] for task in yaml.safe_load(path.read_text())]
+        for number, task in enumerate(yaml.safe_load(path.read_text())):
+            assert task.get("notify", names[-1]) in names[number + 1 :] or "notify" not in task, path

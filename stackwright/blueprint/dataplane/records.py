@@ -44,7 +44,7 @@ def fold(
     A run counts once: its number is in the record. A hash that is empty is not known yet, and changes nothing.
     """
     known = {record.name: record for record in before}
-    ended = (run for run in runs if run.finished and node_of(run, node) is not None)
+    ended = (run for run in runs if run.ended_at(node) and node_of(run, node) is not None)
     for run in sorted(ended, key=lambda run: run.spec.sequence):
         service = run.spec.service
         record = known.get(service, ServiceRecord(name=service))
@@ -66,7 +66,7 @@ def _is_of_role(run: OpenStackAnsibleEE) -> bool:
 
 def find_given_name(node: str, runs: Iterable[OpenStackAnsibleEE]) -> str:
     """Return the name by which the operator of a service gets to know a machine right now; "" if none does."""
-    theirs = (run for run in runs if run.metadata.ownerReferences and not _is_of_role(run) and not run.finished)
+    theirs = (run for run in runs if run.metadata.ownerReferences and not _is_of_role(run) and not run.ended_at(node))
     entries = (node_of(run, node) for run in theirs)
     return next((entry.inventory_name for entry in entries if entry is not None), "")
 
@@ -110,7 +110,7 @@ def find_running(node: str, runs: Iterable[OpenStackAnsibleEE]) -> RunningServic
     """Return what runs on a node right now; None if nothing does."""
     for run in runs:
         entry = node_of(run, node)
-        if entry is not None and not run.finished:
+        if entry is not None and not run.ended_at(node):
             result = _result_of(run, entry)
             return RunningService(name=run.spec.service, run=run.metadata.name, task=result.task)
     return None
@@ -136,7 +136,7 @@ def _with_run(record: ServiceRecord, run: OpenStackAnsibleEE, node: str) -> Serv
         run=run.metadata.name,
         sequence=run.spec.sequence,
         failures=0 if applied else record.failures + 1,
-        finishedAt=run.status.finishedAt,
+        finishedAt=run.ended_at(node),
         # Whoever knows what the inputs were made from says which contents the machine has now.
         exports=dict.fromkeys(record.exports, ROLLING) if begun else record.exports,
     )

@@ -218,7 +218,7 @@ def find_busy(candidates: Iterable[Candidate], runs: Sequence[OpenStackAnsibleEE
         entry.name
         for run in runs
         for entry in run.spec.nodes
-        if entry.name in known and (not run.finished or _is_unrecorded(run, known[entry.name]))
+        if entry.name in known and (not run.ended_at(entry.name) or _is_unrecorded(run, known[entry.name]))
     )
 
 

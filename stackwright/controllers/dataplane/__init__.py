@@ -14,6 +14,7 @@
     memory.py       what nodes were prepared to, between two passes
     name_servers.py the servers that machines ask for names
     occupancy.py    which nodes are taken by a run
+    releases.py     when a run is through with a node although it goes on with others
     holding.py      what of a node stays as long as services are on its machine
     preparation.py  what a node and its role mean, with what the caches know
     admission.py    what is refused when such a resource is written

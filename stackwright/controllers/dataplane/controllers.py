@@ -9,6 +9,7 @@ from stackwright.blueprint.images import ComponentImage
 from stackwright.controllers.dataplane import data_planes, nodes, roles
 from stackwright.controllers.dataplane.occupancy import Occupancy
 from stackwright.controllers.dataplane.preparation import IMAGE
+from stackwright.controllers.dataplane.releases import Patience, Releases
 from stackwright.controllers.dataplane.run_job import RUN_LABEL
 from stackwright.controllers.dataplane.run_logs import Read, RunLogs, read_pod
 from stackwright.controllers.dataplane.runs import World, runs
@@ -20,11 +21,15 @@ from stackwright.kube.resource import Key, Resource
 
 @dataclass(frozen=True)
 class Rhythm:
-    """How often logs are read, in seconds, and how long a node waits after it failed, and for others."""
+    """How often logs are read, in seconds, and how long a node waits after it failed, and for others.
+
+    `patience` is how long it waits for others of its run.
+    """
 
     poll: float = 2.0
     backoff: Backoff = field(default_factory=Backoff)
     gather: float = GATHER_SECONDS
+    patience: Patience = field(default_factory=Patience)
 
 
 def controllers(
@@ -36,9 +41,9 @@ def controllers(
     """Return the controllers of this folder. `reads` are further kinds that the checks of admission look at."""
     rhythm = rhythm or Rhythm()
     image = images[IMAGE].reference if IMAGE in images else ""
-    interests, occupancy, logs = Interests(), Occupancy(), RunLogs(read)
+    interests, occupancy, logs, releases = Interests(), Occupancy(), RunLogs(read), Releases(rhythm.patience)
     of_runs = runs.controller(
-        lambda context: World(context, interests, occupancy, logs, image, rhythm.poll),
+        lambda context: World(context, interests, occupancy, logs, image, rhythm.poll, releases),
         owns=(Job, ConfigMap),
         watches=(*interests.watches((Secret, ConfigMap)), Watch(Pod, to=_run_of)),
     )

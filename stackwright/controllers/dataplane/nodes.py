@@ -237,14 +237,14 @@ def children(node: OpenStackDataPlaneNode, seen: Seen) -> Iterable[Child | Wait 
         yield Child(Secret, hold(body, node), INPUT_READY)
     yield _tell_names(seen.taken)
     status = tell(node, seen)
-    held_by = find_holding(seen.runs, status.running)
+    held_by = find_holding(node.metadata.name, seen.runs, status.running)
     stuck = find_stuck(seen.runs, status.running.run if status.running is not None else held_by)
     yield from find_state(status, deploy=machine.deploy, held_by=held_by, stuck=stuck)
 
 
-def find_holding(runs: Iterable[OpenStackAnsibleEE], own: RunningService | None) -> str:
+def find_holding(node: str, runs: Iterable[OpenStackAnsibleEE], own: RunningService | None) -> str:
     """Return another run that has a node and has not ended, so that none of its own begins; "" if there is none."""
-    others = (run.metadata.name for run in runs if not run.finished)
+    others = (run.metadata.name for run in runs if not run.ended_at(node))
     return next(others, "") if own is None else ""
 
 

@@ -7,13 +7,15 @@ A run has its nodes from when its Job is created until the Job has ended and no 
 that was deleted, and for one that is finished: a Job replaces a pod that is killed after its last word. The caches say
 that; what they do not show yet, because it was done a moment ago, is remembered here. One process at a time runs this
 controller (it works under a lease), and another one that takes over starts with caches that are complete.
+
+Nodes that a run has released, while it goes on with others, are free (`releases.py`).
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from stackwright.api.ansibleee import OpenStackAnsibleEE
+from stackwright.api.ansibleee import OpenStackAnsibleEE, RunNode
 from stackwright.controllers.dataplane.run_job import MACHINES_ANNOTATION, NODES_ANNOTATION, RUN_LABEL
 from stackwright.kube.builtin import Job, Pod
 from stackwright.kube.resource import Key, is_controlled
@@ -88,21 +90,26 @@ def find_holder(
 ) -> tuple[str, str] | None:
     """Return a node, or its machine, that another run has, and that run; None if a run may have all of them. Pure.
 
-    What is left of a deleted run of the same name is another one's, and so is a pod of a Job that is gone.
+    What is left of a deleted run of the same name is another one's, and so is a pod of a Job that is gone. A run has
+    released some of its nodes, perhaps, and with it its Job and the Job's pod.
     """
     wanted = _wanted_by(run)
     started = set(begun)
+    runs, pods = tuple(runs), tuple(pods)
+    free = _find_freed(runs, jobs.values(), pods)
     for other in runs:
         works = not other.finished and (other.metadata.uid in started or _find_job(other, jobs) is not None)
         if works and other.metadata.uid != run.metadata.uid:
-            shared = wanted & _wanted_by(other)
+            its = _find_job(other, jobs)
+            shared = wanted & _wanted_by(other) - free.get(its.metadata.uid if its is not None else "", frozenset())
             if shared:
                 return min(shared), other.metadata.name
     for job in jobs.values():
         of = job.metadata.labels.get(RUN_LABEL, "")
         # A Job that is being deleted makes no pods any more; those that it made are looked at below.
         if of and not is_controlled(job, run) and how_ended(job) is None and not job.deleting:
-            shared = wanted & _nodes_of(job.spec.get("template", {}).get("metadata", {}).get("annotations", {}))
+            template = job.spec.get("template", {}).get("metadata", {})
+            shared = wanted & _nodes_of(template.get("annotations", {})) - free.get(job.metadata.uid, frozenset())
             if shared:
                 return min(shared), of
     mine = _find_job(run, jobs)
@@ -110,10 +117,31 @@ def find_holder(
         of = pod.metadata.labels.get(RUN_LABEL, "")
         own = mine is not None and is_controlled(pod, mine)
         if of and not own and not is_over(pod):
-            shared = wanted & _nodes_of(pod.metadata.annotations)
+            its_job = pod.metadata.controller.uid if pod.metadata.controller is not None else ""
+            shared = wanted & _nodes_of(pod.metadata.annotations) - free.get(its_job, frozenset())
             if shared:
                 return min(shared), of
     return None
+
+
+def _find_freed(
+    runs: Iterable[OpenStackAnsibleEE], jobs: Iterable[Job], pods: Iterable[Pod]
+) -> dict[str, frozenset[str]]:
+    """Return the nodes that runs are through with, by the uids of their Jobs. Pure.
+
+    It is none if there is a second pod: that begins anew on all nodes.
+    """
+    releasing = {run.metadata.uid: run for run in runs if run.status.released}
+    found: dict[str, frozenset[str]] = {}
+    for job in jobs if releasing else ():
+        run = releasing.get(job.metadata.controller.uid) if job.metadata.controller is not None else None
+        if run is not None and sum(1 for pod in pods if is_controlled(pod, job)) <= 1:
+            parts = [(entry.name in run.status.released, _words_of(entry)) for entry in run.spec.nodes]
+            free, held = (
+                {word for is_free, words in parts if is_free is each for word in words} for each in (True, False)
+            )
+            found[job.metadata.uid] = frozenset(free - held)
+    return found
 
 
 def _find_job(run: OpenStackAnsibleEE, jobs: Mapping[Key, Job]) -> Job | None:
@@ -129,7 +157,11 @@ def is_over(pod: Pod) -> bool:
 
 def _wanted_by(run: OpenStackAnsibleEE) -> set[str]:
     # A name of a node has no colon, so the two are never mixed up.
-    return {word for entry in run.spec.nodes for word in (entry.name, entry.address.lower()) if word}
+    return {word for entry in run.spec.nodes for word in _words_of(entry)}
+
+
+def _words_of(entry: RunNode) -> tuple[str, ...]:
+    return tuple(word for word in (entry.name, entry.address.lower()) if word)
 
 
 def _nodes_of(annotations: Mapping[str, str]) -> set[str]:

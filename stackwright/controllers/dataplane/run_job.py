@@ -111,9 +111,9 @@ def describe_job(run: OpenStackAnsibleEE, image: str) -> JsonObject:
         "spec": {
             "backoffLimit": spec.backoffLimit,
             "podReplacementPolicy": "Failed",
+            # Nothing is ignored: a Job that is sealed (releases.py) has to fail with its pod, whoever killed that.
             "podFailurePolicy": {
                 "rules": [
-                    {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
                     {
                         "action": "FailJob",
                         "onExitCodes": {"containerName": CONTAINER, "operator": "NotIn", "values": KILLED},

@@ -2,10 +2,12 @@
 
 {"play": "Install the operating system", "hosts": "all"}
 {"host": "compute-0", "status": "failed", "task": "Install packages", "message": "No space left on device"}
+{"host": "compute-0", "status": "done", "task": "", "message": ""}
 {"hostKeys": ["192.0.2.10 ssh-ed25519 AAAA…"]}
 {"summary": {"compute-0": "failed", "compute-1": "ok"}}
 
-The keys are those of machines that SSH met for the first time.
+Nothing runs any more on a host that is done, whether it failed before or not. The keys are those of machines that SSH
+met for the first time.
 
 A run that broke before it got to its machines has an empty summary, with a message. One that had nothing to do on a
 machine does not name it in the summary.
@@ -63,7 +65,8 @@ _SUMMARY: Mapping[str, HostState] = {"ok": "Ok", "failed": "Failed", "unreachabl
 class Progress:
     """How a run goes, by host; `complete` once its summary is there. Lines that are read twice change nothing.
 
-    `plays` are the hosts that its plays are for, as the playbook says them.
+    `plays` are the hosts that its plays are for, as the playbook says them, `done` the hosts on which nothing of it
+    runs any more.
     """
 
     hosts: Mapping[str, HostResult] = field(default_factory=dict)
@@ -71,12 +74,14 @@ class Progress:
     message: str = ""
     host_keys: frozenset[str] = frozenset()
     plays: tuple[str, ...] = ()
+    done: frozenset[str] = frozenset()
 
 
 def read_lines(progress: Progress, lines: Iterable[str], hidden: Iterable[str] = ()) -> Progress:
     """Return the progress after some lines of the log; `hidden` are the words that are shown to nobody."""
     hosts, keys = dict(progress.hosts), set(progress.host_keys)
     complete, message, plays = progress.complete, progress.message, list(progress.plays)
+    done = set(progress.done)
     # The longest first: one secret may be a part of another.
     secrets = sorted({word for word in hidden if len(word) >= SHORTEST_SECRET}, key=len, reverse=True)
     for line in lines:
@@ -91,8 +96,15 @@ def read_lines(progress: Progress, lines: Iterable[str], hidden: Iterable[str] =
             plays.append(pattern)
         elif isinstance(host := event.get("host"), str) and event.get("status") in _EVENTS:
             hosts[host] = _follow(hosts.get(host), _result(host, event, secrets))
+            done |= {host} if event["status"] == "done" else set()
     return replace(
-        progress, hosts=hosts, complete=complete, message=message, host_keys=frozenset(keys), plays=tuple(plays)
+        progress,
+        hosts=hosts,
+        complete=complete,
+        message=message,
+        host_keys=frozenset(keys),
+        plays=tuple(plays),
+        done=frozenset(done),
     )
 
 

@@ -39,6 +39,7 @@ from stackwright.controllers.dataplane.occupancy import (
     is_over,
 )
 from stackwright.controllers.dataplane.preparation import IMAGE, find_deployer, refuse_values
+from stackwright.controllers.dataplane.releases import NOTHING, Release, Releases
 from stackwright.controllers.dataplane.run_logs import RunLogs
 from stackwright.controllers.dataplane.stuck_runs import find_trouble, find_unread
 from stackwright.controllers.looks import Interests, Looker
@@ -66,6 +67,7 @@ class World:
     logs: RunLogs
     image: str = ""
     poll: float = 2.0
+    releases: Releases = field(default_factory=Releases)
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ class Seen:
 
     `worked` is whether one of its pods may have touched a machine. `given_up` is why none begins, once none has for too
     long; then its Job goes, and it is `going` until nothing is left of that. `leftover` is a Job that could still begin
-    to work although the run has ended. `known_hosts` are the keys of its machines that were recorded before. `trouble`
+    to work although the run has ended. `release` is what follows for the nodes that the run is through with while it
+    goes on with others. `known_hosts` are the keys of its machines that were recorded before. `trouble`
     is what there is to say of its pods, other than that they start or work.
     """
 
@@ -91,6 +94,7 @@ class Seen:
     given_up: str = ""
     going: bool = False
     leftover: Job | None = None
+    release: Release = NOTHING
 
     @property
     def over(self) -> bool:
@@ -116,6 +120,13 @@ class Discard(Step):
 
 
 @dataclass(frozen=True)
+class Seal(Step):
+    """Have the Job of a run make no further pod, so that nodes are free with which the one that works is through."""
+
+    job: Job
+
+
+@dataclass(frozen=True)
 class GiveUp(Step):
     """Delete the Job of a run that does not begin. The run has ended once the Job is gone, and not before.
 
@@ -136,6 +147,7 @@ async def observe(run: OpenStackAnsibleEE, world: World) -> Seen:
     look = world.interests.begin(run, world.context)
     occupancy, store = world.occupancy, world.context.store
     occupancy.forget(store(OpenStackAnsibleEE).list(), store(Job).list())
+    world.releases.forget(store(OpenStackAnsibleEE).list(), store(Job).list())
     if run.metadata.uid in occupancy.given_up:
         return await _observe_end(run, image, world)
     job = await _find_job(run, world)
@@ -159,7 +171,9 @@ async def observe(run: OpenStackAnsibleEE, world: World) -> Seen:
     podless = occupancy.miss_pods(run, now, missing=worked and all(is_over(pod) for pod in mine))
     trouble = await find_trouble(run, job, mine, look, (world.context.client, world.poll))
     why = find_late(run, job, mine, now, podless, trouble)
-    return Seen(now, world.poll, image, (), job, ended, progress, trouble, worked=worked, given_up=why)
+    release = await world.releases.look(run, job, mine, progress, world.context.client)
+    seen = Seen(now, world.poll, image, (), job, ended, progress, trouble, worked=worked, given_up=why)
+    return replace(seen, release=release)
 
 
 async def _find_job(run: OpenStackAnsibleEE, world: World) -> Job | None:
@@ -315,11 +329,15 @@ def decide(run: OpenStackAnsibleEE, seen: Seen) -> Plan:
     if status.finishedAt:
         refuse_failed(status)
         return Plan()
-    if seen.waits:
-        return Plan(waits=seen.waits)
+    return Plan(waits=seen.waits) if seen.waits else _go_on(run, seen)
+
+
+def _go_on(run: OpenStackAnsibleEE, seen: Seen) -> Plan:
     if seen.job is None:
         return Plan(steps=(Begin(run, seen.image, seen.known_hosts, reason="Starting", condition=JOB_READY),))
     message = "Ansible runs" if seen.worked else "Its pod starts"
+    if seen.release.seal:
+        return Plan(steps=(Seal(seen.job, reason="Running", message=message, condition=JOB_READY),))
     return Plan(waits=(seen.trouble or Wait("Running", message, JOB_READY, after=seen.poll),))
 
 
@@ -338,7 +356,9 @@ def conclude(run: OpenStackAnsibleEE, seen: Seen) -> OpenStackAnsibleEEStatus:
         return run.status
     if not seen.over:
         hosts = tuple(seen.progress.hosts[name] for name in sorted(seen.progress.hosts))
-        return msgspec.structs.replace(run.status, jobStatus=RUNNING if seen.worked else PENDING, hosts=hosts)
+        status = RUNNING if seen.worked else PENDING
+        released = {**run.status.released, **seen.release.nodes}
+        return msgspec.structs.replace(run.status, jobStatus=status, hosts=hosts, released=released)
     names = (entry.inventory_name for entry in run.spec.nodes)
     succeeded = bool(seen.ended) and not seen.progress.complete
     progress = replace(seen.progress, message=seen.progress.message or seen.given_up)
@@ -375,7 +395,7 @@ def _describe(host: HostResult) -> str:
 
 
 @external(of=OpenStackAnsibleEE, read=observe, decide=decide, tell=conclude, pause=PAUSED)
-async def runs(step: Begin | Discard | GiveUp, world: World) -> None:
+async def runs(step: Begin | Discard | GiveUp | Seal, world: World) -> None:
     """Carry out one step."""
     match step:
         case Begin():
@@ -385,6 +405,8 @@ async def runs(step: Begin | Discard | GiveUp, world: World) -> None:
             await world.context.client.delete(Job, metadata.name, metadata.namespace, uid=metadata.uid)
             # Only now: what could not be deleted is tried again.
             world.occupancy.discarded.add(metadata.uid)
+        case Seal(job=job):
+            await world.releases.seal(job, world.context.client)
         case GiveUp(run=run, job=job):
             metadata, client = job.metadata, world.context.client
             # Its pods go first, so that none is left once it is gone.

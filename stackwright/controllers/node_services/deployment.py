@@ -117,7 +117,7 @@ def decide(service: NodeService, resource: NodeServiceResource, seen: Seen) -> P
         return Plan(waits=(_tell_deploying(record, going, find_stuck(seen.runs, running.run)),))
     if is_applied(record):
         return Plan(waits=tuple(_find_down(resource, record, seen)))
-    other = find_holding(seen.runs, running)
+    other = find_holding(resource.node_name, seen.runs, running)
     soon = f"Waits until OpenStackAnsibleEE {other}, which has the node, has ended" if other else _SOON
     return Plan(waits=seen.waits or (_tell_deploying(record, soon, find_stuck(seen.runs, other)),))
 

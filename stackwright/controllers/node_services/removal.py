@@ -344,21 +344,21 @@ def _stop(service: NodeService, resource: NodeServiceResource, seen: Leaving) ->
         return None
     running = find_running(node, own)
     if running is not None:
-        return Plan(waits=(_tell_stopping(record, seen.runs, running.run),))
+        return Plan(waits=(_tell_stopping(node, record, seen.runs, running.run),))
     candidate = Candidate(node, prepared.services, (record,), counts=partial(is_for_resource, resource=resource))
     schedule = plan_runs((candidate,), seen.runs, seen.now, backoff=seen.backoff)
     if not schedule.runs:
-        return Plan(waits=(replace(_tell_stopping(record, seen.runs), after=schedule.again),))
+        return Plan(waits=(replace(_tell_stopping(node, record, seen.runs), after=schedule.again),))
     objects = tuple(describe_run(resource.metadata.name, schedule.runs[0], work, {node: prepared}))
     return Plan(steps=(Begin(resource, objects, reason="Stopping", condition=DEPLOYMENT_READY),))
 
 
-def _tell_stopping(record: ServiceRecord, runs: tuple[OpenStackAnsibleEE, ...], own: str = "") -> Wait:
+def _tell_stopping(node: str, record: ServiceRecord, runs: tuple[OpenStackAnsibleEE, ...], own: str = "") -> Wait:
     """Return a wait for the run that stops a service: `own`, where it is there already."""
     if record.failures:
         failure = failure_of(record, DEPLOYMENT_READY)
         return Wait(failure.reason, _or_give_up(failure.message), DEPLOYMENT_READY, ends=Ends.BY_USER)
-    other = own or find_holding(runs, None)
+    other = own or find_holding(node, runs, None)
     if (stuck := find_stuck(runs, other)) is not None:
         ends = Ends.BY_USER if stuck.severity == "Error" else Ends.PERHAPS_BY_USER
         return Wait(stuck.reason, stuck.message, DEPLOYMENT_READY, ends=ends)

@@ -12,6 +12,7 @@ from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.blueprint.dataplane.schedule import Backoff
 from stackwright.blueprint.images import ComponentImage
 from stackwright.controllers.dataplane import Rhythm, controllers
+from stackwright.controllers.dataplane.releases import Patience
 from stackwright.controllers.dataplane.run_job import NODES_ANNOTATION, RUN_LABEL
 from stackwright.kube.builtin import Pod, Secret
 from stackwright.kube.client import Client
@@ -23,7 +24,9 @@ from tests.functional.cloud import Cloud
 from tests.functional.running import running
 
 IMAGES = {"ansible-runner": ComponentImage("registry.example/ansible-runner:1", sudo=False, ours=True)}
-RHYTHM = Rhythm(poll=0.2, backoff=Backoff(first=1.0, longest=1.0), gather=0.3)
+RHYTHM = Rhythm(
+    poll=0.2, backoff=Backoff(first=1.0, longest=1.0), gather=0.3, patience=Patience(straggling=0.5, settling=0.5)
+)
 SERVICES = ("prepare", "harden")
 KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAAB3NzaC1yc2E\n-----END OPENSSH PRIVATE KEY-----"
 
@@ -36,6 +39,8 @@ class Machines:
     faults: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     # Services whose runs do not come to an end while they are in here.
     held: set[str] = field(default_factory=set)
+    # Hosts that hang in these runs; the runs say that they are through with the others.
+    hanging: set[str] = field(default_factory=set)
     # Each run that was read, with its hosts.
     seen: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -53,7 +58,10 @@ class Machines:
             if (service, host) in self.faults:
                 summary[host], why = self.faults[service, host]
                 lines.append({"host": host, "status": summary[host], "task": f"Do {service}", "message": why})
-        return lines if service in self.held else [*lines, {"summary": summary}]
+        if service not in self.held:
+            return [*lines, {"summary": summary}]
+        through = set(hosts) - self.hanging if self.hanging else set()
+        return [*lines, *({"host": host, "status": "done", "task": "", "message": ""} for host in sorted(through))]
 
     def runs_of(self, service: str) -> list[tuple[str, ...]]:
         """Return the hosts of each run of a service that was read, in order."""

@@ -8,6 +8,7 @@ from typing import Any
 from aiohttp import web
 
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
+from stackwright.blueprint.dataplane.node_service import NodeService
 from stackwright.blueprint.dataplane.schedule import Backoff
 from stackwright.blueprint.images import ComponentImage
 from stackwright.controllers import addresses, node_services
@@ -41,10 +42,12 @@ class Serving(Plane):
     answers: dict[str, Any] = field(default_factory=dict)
     url: str = ""
     images: Mapping[str, ComponentImage] = field(default_factory=lambda: IMAGES)
+    # The services on nodes that there are; None for those of our folders.
+    known: tuple[NodeService, ...] | None = None
 
     def controllers(self) -> tuple[Controller, ...]:
         dialler = Dialler(self.client, inside=True)
-        own = node_services.controllers(dialler, self.images, PACE)
+        own = node_services.controllers(dialler, self.images, PACE, self.known)
         return (*super().controllers(), *addresses.controllers(), *own)
 
     async def annotate(self, kind: type[Any], name: str, **annotations: str) -> Any:

@@ -8,6 +8,7 @@ RUNS = "tests/unit/controllers/dataplane/test_runs.py"
 BEGINNINGS = "tests/unit/controllers/dataplane/test_beginnings.py"
 FLEET = "tests/unit/controllers/node_services/test_fleet.py"
 DEPLOYMENT = "tests/unit/controllers/node_services/test_deployment.py"
+PREPARATION = "tests/unit/controllers/node_services/test_preparation.py"
 STUCK_RUNS = "tests/unit/controllers/dataplane/test_stuck_runs.py"
 NAME_LENGTHS = "tests/unit/controllers/dataplane/test_name_lengths.py"
 ROLES = "tests/unit/controllers/dataplane/test_roles.py"
@@ -279,7 +280,7 @@ MUTANTS = (
         "stackwright/controllers/node_services/preparation.py",
         "{variables.plain.get(name, 'another')}",
         "{variables.all.get(name, 'another')}",
-        (f"{DEPLOYMENT}::test_no_message_shows_a_variable_of_a_secret",),
+        (f"{PREPARATION}::test_no_message_shows_a_variable_of_a_secret",),
     ),
     Mutant(
         "an operator whose caches are old releases an address that was told",
@@ -321,7 +322,7 @@ MUTANTS = (
         "stackwright/controllers/node_services/preparation.py",
         " or refuse_own(service, resource, around)",
         "",
-        ("tests/unit/controllers/node_services/test_deployment.py",),
+        (PREPARATION,),
     ),
     Mutant(
         "a run has an inventory that no Secret holds",

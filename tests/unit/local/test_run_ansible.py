@@ -201,6 +201,41 @@ def test_the_end_says_how_each_host_is() -> None:
     assert last == {"summary": {"a": "ok", "b": "failed", "c": "unreachable"}}
 
 
+@pytest.mark.parametrize(
+    ("seen", "done"),
+    [
+        pytest.param(event("runner_on_ok", task=program.LAST_TASK), True, id="its-last-task"),
+        pytest.param(event("runner_on_ok"), False, id="any-other-task"),
+        pytest.param(event("runner_on_failed", res={"msg": "x"}), True, id="nothing-runs-on-a-host-that-failed"),
+        pytest.param(event("runner_on_unreachable", res={"msg": "x"}), True, id="or-that-is-away"),
+        pytest.param(event("runner_on_failed", ignore_errors=True, res={"msg": "x"}), False, id="it-was-expected"),
+    ],
+)
+def test_a_host_is_done_as_soon_as_that_is_known(seen: dict[str, Any], done: bool) -> None:
+    last = {"host": "compute-0", "status": "done", "task": "", "message": ""}
+    assert (last in list(program.lines(seen, ends=True))) == done
+    assert last not in list(program.lines(seen))
+
+
+@pytest.mark.parametrize(
+    ("playbook", "options", "environment", "known"),
+    [
+        pytest.param("stackwright.edpm.nova", False, {}, True, id="one-of-ours"),
+        pytest.param("playbook.yaml", False, {}, False, id="a-users-may-have-more-plays-and-wait-for-the-slowest"),
+        pytest.param("partner.tea.brew", False, {}, False, id="that-of-a-partner"),
+        pytest.param("", False, {}, False, id="a-role"),
+        pytest.param("stackwright.edpm.nova", True, {}, False, id="options-may-name-another-playbook"),
+        pytest.param("stackwright.edpm.nova", False, {program.FORCING: "1"}, False, id="handlers-run-after-a-failure"),
+    ],
+)
+def test_of_which_playbooks_it_is_known(
+    playbook: str, options: bool, environment: dict[str, str], known: bool, tmp_path: Path
+) -> None:
+    if options:
+        (tmp_path / "cmdline").write_text("--diff")
+    assert program.tells_ends(playbook, tmp_path / "cmdline", environment) == known
+
+
 def test_a_long_message_is_cut() -> None:
     said = program.message({"msg": "x" * 10_000 + "the cause"})
     assert len(said) == program.LONGEST

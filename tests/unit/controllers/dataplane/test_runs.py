@@ -306,7 +306,7 @@ def test_a_job_has_its_inputs_where_ansible_looks_for_them() -> None:
     assert template["metadata"]["annotations"][run_job.NETWORKS_ANNOTATION] == '[{"name": "ctlplane"}]'
     # A pod that ended by itself is not run again on all hosts; one that was killed is replaced once it is gone.
     assert job["spec"]["podReplacementPolicy"] == "Failed"
-    assert job["spec"]["podFailurePolicy"]["rules"][1]["action"] == "FailJob"
+    assert job["spec"]["podFailurePolicy"]["rules"][0]["action"] == "FailJob"
 
 
 @pytest.mark.parametrize(

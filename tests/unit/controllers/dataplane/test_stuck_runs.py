@@ -190,7 +190,7 @@ def stuck(severity: str) -> OpenStackAnsibleEE:
 def test_a_node_says_what_keeps_the_run_that_has_it(severity: str, own: bool) -> None:
     running = RunningService(name="greet", run="a") if own else None
     status = OpenStackDataPlaneNodeStatus(services=(ServiceRecord(name="greet", inputHash="x"),), running=running)
-    held_by = nodes.find_holding((stuck(severity),), running)
+    held_by = nodes.find_holding("one", (stuck(severity),), running)
     said = nodes.find_stuck((stuck(severity),), "a")
     (found,) = nodes.find_state(status, deploy=True, held_by=held_by, stuck=said)
     assert (found.condition, found.reason, found.severity) == ("DeploymentReady", "FailedCreate", severity)
