@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from stackwright.adapters.errors import AdapterError
 from stackwright.adapters.mariadb import Connect, MariaDB, ServerLogin
 from stackwright.adapters.mariadb_marks import Thing
+from stackwright.api.mariadb import PORT
 from stackwright.blueprint.secret_values import read_database_password, read_value
 from stackwright.controllers import ownership
 from stackwright.controllers.absent_servers import Absent, explained
@@ -17,7 +18,7 @@ from stackwright.kube.errors import Blocked, Retry
 from stackwright.kube.plan import Ends, Wait
 from stackwright.kube.resource import CustomResource, Key
 from stackwright.services.mariadb.kinds import Galera
-from stackwright.services.mariadb.service import place, root_secret
+from stackwright.services.mariadb.service import root_secret
 
 SERVER_READY = "MariaDBServerReady"
 
@@ -96,9 +97,10 @@ def find_server(name: str, look: Looker) -> Server | Absent:
 
 def _login(galera: Galera, look: Looker) -> Server | Absent:
     name, external = galera.metadata.name, galera.spec.external
-    host, port = place(galera)
+    host = galera.status.hostname or f"{name}.{galera.metadata.namespace}.svc"
+    port = galera.status.port or PORT
     if external is not None:
-        source, key = external.secret, "password"
+        host, port, source, key = external.hostname, external.port, external.secret, "password"
     else:
         source, key = root_secret(galera)
     secret = look(Secret, source)

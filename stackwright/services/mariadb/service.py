@@ -74,28 +74,17 @@ def root_secret(resource: Galera) -> tuple[str, str]:
     return f"{resource.metadata.name}-mariadb-root", "DatabasePassword"
 
 
-def place(resource: Galera) -> tuple[str, int]:
-    """Return the host and port of a server.
-
-    The status has them for people: a person can edit it, and all services would go where it says.
-    """
-    external = resource.spec.external
-    if external is not None:
-        return external.hostname, external.port
-    return f"{resource.metadata.name}.{resource.metadata.namespace}.svc", PORT
-
-
 def offer(resource: Galera) -> DatabaseServer:
     """Return what services need to know about a server: its address, and the Secret of its administrator."""
-    started, external, (hostname, port) = resource.status.bootstrapped, resource.spec.external, place(resource)
+    status, external = resource.status, resource.spec.external
     if external is None:
         secret, key = root_secret(resource)
         administrator = {"username": "root", "secret": secret, "key": key}
         connections = my_cnf.number(f"{GENERATED}{resource.spec.customServiceConfig}", "max_connections")
-        return DatabaseServer(hostname, port, started, administrator, connections=connections)
+        return DatabaseServer(status.hostname, status.port, status.bootstrapped, administrator, connections=connections)
     administrator = {"secret": external.secret, "usernameKey": "username", "key": "password"}
     address = server_at(external.hostname, external.port, resource.metadata.namespace)
-    return DatabaseServer(hostname, port, started, administrator, address)
+    return DatabaseServer(status.hostname, status.port, status.bootstrapped, administrator, address)
 
 
 def values(resource: Galera, facts: Facts) -> JsonObject:
@@ -125,16 +114,19 @@ def problems(resource: Galera, look: Look) -> Iterable[tuple[str, str]]:
 
 def tell(resource: Galera, facts: Facts | None, look: Look) -> Told[Galera]:
     """Return where the server is, whether it accepts clients, and what keeps its nodes from forming a cluster."""
-    name, (hostname, port) = resource.metadata.name, place(resource)
-    if resource.spec.external is not None:
-        return Told(msgspec.structs.replace(resource.status, hostname=hostname, port=port, bootstrapped=True))
+    name, external = resource.metadata.name, resource.spec.external
+    if external is not None:
+        found = msgspec.structs.replace(
+            resource.status, hostname=external.hostname, port=external.port, bootstrapped=True
+        )
+        return Told(found)
     nodes = look(StatefulSet, f"{name}-galera")
     agreed = look(ConfigMap, f"{name}-galera-state")
     said = agreed.data if agreed is not None else {}
     status = msgspec.structs.replace(
         resource.status,
-        hostname=hostname,
-        port=port,
+        hostname=f"{name}.{resource.metadata.namespace}.svc",
+        port=PORT,
         # A node is ready a moment before its label directs clients to it.
         bootstrapped=nodes is not None and nodes.status.get("readyReplicas", 0) > 0 and bool(said.get("active")),
         attributes=attributes(said),

@@ -10,8 +10,8 @@ import pytest
 
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.resource import Resource
-from stackwright.services.mariadb.kinds import Galera, GaleraStatus
-from stackwright.services.mariadb.service import offer, place, tell
+from stackwright.services.mariadb.kinds import Galera
+from stackwright.services.mariadb.service import tell
 
 PODS = tuple(f"db-galera-{number}" for number in range(3))
 SYNCED = {"state": "Synced", "members": PODS}
@@ -121,25 +121,3 @@ def test_nobody_doubts_a_password_of_which_nothing_is_known(
     record: dict[str, Any], password: str, more: dict[str, Any]
 ) -> None:
     assert told(record, SYNCED, SYNCED, password=password, **more) == []
-
-
-@pytest.mark.parametrize(
-    ("spec", "host", "port"),
-    [
-        pytest.param({}, "db.cloud.svc", 3306, id="ours"),
-        pytest.param(
-            {"external": {"hostname": "db.example", "port": 3307, "secret": "root"}}, "db.example", 3307, id="a-users"
-        ),
-    ],
-)
-def test_nobody_sends_services_elsewhere_by_a_status(spec: dict[str, Any], host: str, port: int) -> None:
-    body = {
-        "metadata": {"name": "db", "namespace": "cloud"},
-        "spec": {"storageClass": "local", "storageRequest": "1G", **spec},
-        "status": {"hostname": "elsewhere.example", "port": 1, "bootstrapped": True},
-    }
-    resource = msgspec.convert(body, Galera)
-    assert (offer(resource).hostname, offer(resource).port) == place(resource) == (host, port)
-    status = tell(resource, None, lambda *_, **__: None).status
-    assert isinstance(status, GaleraStatus)
-    assert (status.hostname, status.port) == (host, port)
