@@ -1,16 +1,19 @@
-"""Pods that no node can take, by the scheduler's own word: once that has lasted, somebody has to make room. Pure."""
+"""Pods that no node takes, or that do not get started there: somebody, or something, has to make room. Pure."""
 
 import re
 from collections.abc import Iterable
 from datetime import datetime
 
 from stackwright.kube.builtin import Pod
-from stackwright.kube.resource import JsonObject
+from stackwright.kube.resource import JsonObject, Resource
+from stackwright.kube.shapes.states import REFUSED, state_of
 
 # The reason of a condition.
 NO_NODE_FITS = "NoNodeFits"
 # For how many seconds no node has to fit before a person is asked: pods that are replaced may free the room before.
 LASTS = 120.0
+# For how many seconds a pod may be on its way to a node and into its containers before what is to go makes room for it.
+ARRIVES = 60.0
 # What others are at: nodes that start or come back, and volumes that are being made.
 _PASSING = re.compile(
     r"PersistentVolumeClaim|persistent volumes"
@@ -35,6 +38,29 @@ def look_again(pods: Iterable[Pod], now: datetime) -> list[float]:
     """Return in how many seconds a person has to be asked about pods that have fit on no node for a short time."""
     found = (_seconds_left(pod, now) for pod in pods)
     return [left for left in found if left is not None and left > 0]
+
+
+def is_crowded(pods: Iterable[Pod], workloads: Iterable[Resource], now: datetime) -> bool:
+    """Return whether pods may wait for what others have: no node fits, they do not get started, or none may be made."""
+    refused = any(state_of(item).reason == REFUSED for item in workloads)
+    return refused or any(_unscheduled(pod) or _is_late(pod, now) for pod in pods)
+
+
+def _is_late(pod: Pod, now: datetime) -> bool:
+    left = _arrives_in(pod, now)
+    return left is not None and left <= 0
+
+
+def crowded_in(pods: Iterable[Pod], now: datetime) -> float | None:
+    """Return in how many seconds the first of the pods that are on their way has been so for long; None without one."""
+    return min((left for pod in pods if (left := _arrives_in(pod, now)) is not None and left > 0), default=None)
+
+
+def _arrives_in(pod: Pod, now: datetime) -> float | None:
+    """Return how much time a pod has left to get started; None if it has started."""
+    if pod.deleting or pod.status.get("phase", "Pending") != "Pending":
+        return None
+    return ARRIVES - (now - datetime.fromisoformat(pod.metadata.creationTimestamp)).total_seconds()
 
 
 def _seconds_left(pod: Pod, now: datetime) -> float | None:

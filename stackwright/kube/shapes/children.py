@@ -24,7 +24,7 @@ from stackwright.kube.resource import (
     is_controlled,
     owner_reference,
 )
-from stackwright.kube.shapes import exchange, refusals, strangers, versions
+from stackwright.kube.shapes import exchange, leaving, refusals, strangers, versions
 from stackwright.kube.shapes.belonging import (
     MADE_FOR,
     made_for,
@@ -78,8 +78,12 @@ class Children:
         *,
         prune: bool,
         forsaken: Callable[[Resource], bool] = nothing,
+        hurried: bool = True,
     ) -> Outcome:
-        """Apply what differs and prune what is no longer wanted, in parallel where possible; return the outcome."""
+        """Apply what differs and prune what is no longer wanted, in parallel where possible; return the outcome.
+
+        Unless this is `hurried`, a workload goes only when those that stay have rolled.
+        """
         desired = tuple(_placed(item, parent, context) for item in children)
         owned = (resource for kind in self.owns for resource in context.store(kind).owned_by(parent.metadata.uid))
         kept = (context.store(item.of).get(item.key) for item in desired if item.kept)
@@ -93,8 +97,9 @@ class Children:
         settled = self.settled.get(parent.key, {})
         mark = mark_of(context)
         steps = decide(desired, seen, prune=prune, mark=mark, doubtful=doubtful, settled=settled, forsaken=forsaken)
-        outcome = Outcome(parent, desired, {}, {})
-        for some in waves(steps):
+        staying = () if hurried else leaving.find_staying(steps, seen)
+        outcome = Outcome(parent, desired, {}, {}, tuple(step.resource for step in staying))
+        for some in waves(step for step in steps if step not in staying):
             async with asyncio.TaskGroup() as group:
                 for step in some:
                     group.create_task(self._take(step, parent, context, outcome))

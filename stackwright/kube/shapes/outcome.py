@@ -30,12 +30,16 @@ class Applied:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a pass over the children; the parallel steps fill it."""
+    """The outcome of a pass over the children; the parallel steps fill it.
+
+    `staying` are those that nobody asks for any more, and that go when their neighbours have rolled.
+    """
 
     parent: CustomResource
     desired: Sequence[Child]
     failed: dict[ObjectKey, Exception]
     applied: dict[ObjectKey, Applied]
+    staying: tuple[Resource, ...] = ()
 
     def overridden(self) -> tuple[Overridden, ...]:
         """Return all that is overridden: found just now, or before on children that were not applied this time."""

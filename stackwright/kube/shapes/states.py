@@ -113,6 +113,13 @@ def _daemon_set(resource: Plain) -> Finding:
     return Finding("", "True", NO_NODES, message)
 
 
+def is_rolling(resource: Resource) -> bool:
+    """Return whether a workload has pods from before a change, or its controller has not seen the change yet."""
+    if not isinstance(resource, Deployment | StatefulSet | DaemonSet):
+        return False
+    return resource.status.get("observedGeneration", 0) < resource.metadata.generation or _count(resource).old > 0
+
+
 def still_serving(resource: Resource) -> str:
     """Return a sentence if old pods go on serving while new ones are not ready; otherwise ""."""
     if not isinstance(resource, Deployment | StatefulSet | DaemonSet):

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from stackwright.kube.builtin import Deployment, Secret
+from stackwright.kube.builtin import Deployment, Pod, Secret
 from stackwright.kube.conditions import find
 from stackwright.services.rabbitmq.kinds import RabbitMq
+from stackwright.simulator.annotations import PREFIX
 from tests.functional import neighbours
 from tests.functional.services.case import ServiceCase
 from tests.functional.services.cases.neutron import CASES
@@ -65,6 +66,30 @@ async def test_without_agents_nothing_answers_them(standing: Place) -> None:
     ready = await standing.up()
     assert set(await deployed(standing)) == PROGRAMS - {"neutron-rpc"}
     assert ready.status.readyCount == 3
+
+
+def annotated(said: dict[str, str | None]) -> dict[str, Any]:
+    return {"metadata": {"annotations": {f"{PREFIX}{name}": value for name, value in said.items()}}}
+
+
+async def test_a_bad_value_takes_no_program_away(standing: Place) -> None:
+    """A change without agents that the API does not start with: who answers them goes when the API has rolled."""
+    client, namespace = standing.client, standing.namespace
+    await standing.ask()
+    await standing.up()
+    # The pods that are there go on.
+    for pod in await client.list(Pod, namespace, labels="app.kubernetes.io/instance=neutron,pod-template-hash"):
+        await client.patch(Pod, pod.metadata.name, namespace, annotated({"fault": "None"}))
+    crash: dict[str, str | None] = {"fault": "Crash", "exit-code": "22", "backoff": "0.5"}
+    await client.patch(Deployment, "neutron", namespace, annotated(crash))
+    await standing.ask(customServiceConfig="[DEFAULT]\nrpc_workers = 0\n")
+    await standing.told("Deployment/neutron-rpc goes once the pods of the others are those of the change")
+    await standing.told("Deployment neutron serves with 1 of 1 pods, and a new one is not ready yet", "DeploymentReady")
+    assert set(await deployed(standing)) == PROGRAMS
+
+    await client.patch(Deployment, "neutron", namespace, annotated(dict.fromkeys(crash)))
+    await standing.up()
+    assert set(await deployed(standing)) == PROGRAMS - {"neutron-rpc"}
 
 
 async def test_agents_outside_get_addresses_once_they_can_reach_them(standing: Place) -> None:

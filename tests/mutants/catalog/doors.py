@@ -13,6 +13,20 @@ WHO_ACTS = "tests/unit/controllers/node_services/test_who_acts.py"
 
 MUTANTS = (
     Mutant(
+        "a workload that a bad value takes away goes at once",
+        "stackwright/kube/shapes/leaving.py",
+        "    if not changed and not any(",
+        "    if not any(",
+        ("tests/unit/kube/test_leaving.py::test_the_change_that_begins_now_counts",),
+    ),
+    Mutant(
+        "a workload that is taken away stays though others wait for its room",
+        ROOM,
+        "    return refused or any(_unscheduled(pod) or _is_late(pod, now) for pod in pods)",
+        "    return refused",
+        (f"{NO_ROOM}::test_room_is_made_for_pods_that_do_not_get_started",),
+    ),
+    Mutant(
         "two resources of one batch get the same node port",
         f"{OWNERSHIP}/claims.py",
         "    yield from taken_ports.claims(resource)\n",

@@ -97,3 +97,36 @@ def test_what_others_see_to_asks_nobody(other: Pod) -> None:
 )
 def test_the_schedulers_reason_is_repeated(message: str) -> None:
     assert message.rstrip(".") in room.lacking([pod(room.LASTS + 1, message)], NOW)
+
+
+def arriving(seconds: float, phase: str = "Pending") -> Pod:
+    """A pod that was made some seconds ago and has a node."""
+    made = clock.seconds(NOW - timedelta(seconds=seconds))
+    return Pod(metadata=ObjectMeta(name="web-2", namespace="cloud", creationTimestamp=made), status={"phase": phase})
+
+
+REFUSED = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": "exceeded quota: small"}
+
+
+@pytest.mark.parametrize(
+    ("pods_there", "conditions", "crowded"),
+    [
+        pytest.param((), [], False, id="nobody-waits"),
+        pytest.param((pod(1),), [], True, id="no-node-fits"),
+        pytest.param((arriving(room.ARRIVES - 1),), [], False, id="on-its-way"),
+        pytest.param((arriving(room.ARRIVES),), [], True, id="long-on-its-way"),
+        pytest.param((arriving(900, "Running"),), [], False, id="it-runs-and-is-not-ready"),
+        pytest.param((), [REFUSED], True, id="no-pod-may-be-made"),
+    ],
+)
+def test_room_is_made_for_pods_that_do_not_get_started(
+    pods_there: tuple[Pod, ...], conditions: list[dict[str, str]], crowded: bool
+) -> None:
+    status = {"observedGeneration": 1, "replicas": 1, "conditions": conditions}
+    present = Deployment(metadata=ObjectMeta(name="web", generation=1), spec={"replicas": 1}, status=status)
+    assert room.is_crowded(pods_there, (present,), NOW) is crowded
+
+
+def test_pods_that_are_on_their_way_are_looked_at_again() -> None:
+    assert room.crowded_in((arriving(10), arriving(40), arriving(900), arriving(5, "Running")), NOW) == 20.0
+    assert room.crowded_in((arriving(900),), NOW) is None

@@ -104,6 +104,8 @@ WHO_ENDS = {
     "SecretInvalid": {USER},
     "TopologyMissing": {USER},
     "VariableInvalid": {USER},
+    # A rollout that is stuck says itself who has to act.
+    "NeighboursRoll": {ITSELF},
     # Of single services. What a cell, a Neutron or an OVN of ours writes comes by itself, unless it was told not to.
     "AgentConfigMissing": {ITSELF, USER},
     "CellNotReady": {ITSELF},

@@ -1,0 +1,73 @@
+"""What a change takes away stays while its neighbours roll."""
+
+from typing import Any
+
+import pytest
+
+from stackwright.kube.builtin import ConfigMap, DaemonSet, Deployment, NetworkPolicy, Plain, Service, StatefulSet
+from stackwright.kube.resource import ObjectMeta, Resource
+from stackwright.kube.shapes.child import Apply, Child, Prune
+from stackwright.kube.shapes.leaving import COMPONENT, find_staying
+
+ROLLED = {"observedGeneration": 2, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1}
+# A new pod does not get ready beside the old one.
+STUCK = {**ROLLED, "replicas": 2}
+UNSEEN = {**ROLLED, "observedGeneration": 1}
+
+
+def of(kind: type[Any], name: str, status: dict[str, Any] | None = None, component: str = "") -> Any:
+    labels = {COMPONENT: component or name}
+    metadata = ObjectMeta(name=name, namespace="cloud", labels=labels, generation=2)
+    return kind(metadata=metadata, spec={"replicas": 1}, status=status or {}) if status else kind(metadata=metadata)
+
+
+WORKER = of(Deployment, "worker", ROLLED)
+
+
+def staying(
+    *neighbours: Resource, going: tuple[Resource, ...] = (WORKER,), applied: type[Any] | None = None
+) -> set[str]:
+    steps: list[Apply | Prune] = [Prune(item) for item in going]
+    if applied is not None:
+        steps.append(Apply(Child(applied, {"metadata": {"name": "api", "namespace": "cloud"}})))
+    return {step.resource.metadata.name for step in find_staying(steps, (*neighbours, *going))}
+
+
+@pytest.mark.parametrize(
+    ("neighbour", "stays"),
+    [
+        pytest.param(of(Deployment, "api", STUCK), True, id="it-rolls"),
+        pytest.param(of(StatefulSet, "api", STUCK), True, id="a-stateful-one-rolls"),
+        pytest.param(of(Deployment, "api", UNSEEN), True, id="its-controller-has-not-seen-the-change"),
+        pytest.param(of(Deployment, "api", ROLLED), False, id="it-has-rolled"),
+        pytest.param(
+            of(Deployment, "api", {**ROLLED, "availableReplicas": 0}), False, id="it-is-away-but-did-not-change"
+        ),
+        pytest.param(of(ConfigMap, "api"), False, id="it-has-no-pods"),
+    ],
+)
+def test_a_workload_stays_while_a_neighbour_has_pods_from_before(neighbour: Plain, stays: bool) -> None:
+    assert bool(staying(neighbour)) is stays
+
+
+def test_the_change_that_begins_now_counts() -> None:
+    assert staying(of(Deployment, "api", ROLLED), applied=Deployment)
+    assert staying(applied=DaemonSet)
+    assert not staying(of(Deployment, "api", ROLLED), applied=ConfigMap)
+
+
+def test_what_is_of_its_component_stays_with_it_and_all_else_goes() -> None:
+    mine = (of(Service, "worker"), of(NetworkPolicy, "worker-policy", component="worker"))
+    others = (
+        of(Service, "old"),
+        of(ConfigMap, "scripts"),
+        of(StatefulSet, "former", ROLLED),
+        of(DaemonSet, "each", ROLLED),
+    )
+    found = staying(of(Deployment, "api", STUCK), going=(WORKER, *mine, *others))
+    assert found == {"worker", "worker-policy"}
+    assert staying(of(Deployment, "api", STUCK), going=others) == set()
+
+
+def test_two_that_go_do_not_wait_for_each_other() -> None:
+    assert staying(going=(WORKER, of(Deployment, "other", STUCK))) == set()
