@@ -202,8 +202,9 @@ class ServiceController(Generic[C, F]):
         if await credentials.begin(resource, intent.used, look, context):
             return Result(after=0.0)
         outcome = await self._keep(resource, children, intent, context, prune=prune)
-        deployment_ready, there = declared(resource, "DeploymentReady"), self._pods(resource, context)
-        waits.extend(neighbours.wait_for(outcome.staying, there, deployment_ready, clock.now()))
+        if outcome.staying:
+            there, condition = self._pods(resource, context), declared(resource, "DeploymentReady")
+            waits.append(neighbours.wait_for(outcome.staying, there, condition, clock.now()))
         # A release is recorded when it is whole: a first install is one revision, not one for each fact that came.
         if rendered is not None and intent.values is not None and not outcome.failed and not waits:
             wanted = release.Wanted(resource, rendered, intent.values)
@@ -272,7 +273,10 @@ class ServiceController(Generic[C, F]):
     ) -> Outcome:
         """Apply the children; what is held back is still there, with what others set on it, and is reported too."""
         forsaken = partial(self.service.forsaken, resource, intent.facts)
-        crowded = room.is_crowded(self._pods(resource, context), self._workloads(resource, context), clock.now())
+
+        def crowded() -> bool:
+            return room.is_crowded(self._pods(resource, context), self._workloads(resource, context), clock.now())
+
         outcome = await self.family.keep(
             resource, children.applied, context, prune=prune, forsaken=forsaken, hurried=crowded
         )

@@ -9,10 +9,8 @@ from stackwright.kube.plan import Wait
 from stackwright.kube.resource import Resource
 
 
-def wait_for(staying: Iterable[Resource], pods: Iterable[Pod], condition: str, now: datetime) -> tuple[Wait, ...]:
-    """Return the wait because of which workloads are still there, if there are any."""
-    names = [f"{item.kind.name}/{item.metadata.name}" for item in staying if isinstance(item, Deployment)]
-    if not names:
-        return ()
-    message = f"{', '.join(names)} goes once the pods of the others are those of the change"
-    return (Wait("NeighboursRoll", message, condition, after=room.crowded_in(pods, now)),)
+def wait_for(staying: Iterable[Resource], pods: Iterable[Pod], condition: str, now: datetime) -> Wait:
+    """Return the wait because of which workloads are still there that nobody asks for any more."""
+    names = ", ".join(f"{item.kind.name}/{item.metadata.name}" for item in staying if isinstance(item, Deployment))
+    message = f"{names} goes once the pods of the others are those of the change"
+    return Wait("NeighboursRoll", message, condition, after=room.crowded_in(pods, now))

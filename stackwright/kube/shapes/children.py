@@ -78,11 +78,11 @@ class Children:
         *,
         prune: bool,
         forsaken: Callable[[Resource], bool] = nothing,
-        hurried: bool = True,
+        hurried: Callable[[], bool] = lambda: True,
     ) -> Outcome:
         """Apply what differs and prune what is no longer wanted, in parallel where possible; return the outcome.
 
-        Unless this is `hurried`, a workload goes only when those that stay have rolled.
+        Unless this is `hurried`, a workload goes only when those that stay have rolled; it is asked if there is one.
         """
         desired = tuple(_placed(item, parent, context) for item in children)
         owned = (resource for kind in self.owns for resource in context.store(kind).owned_by(parent.metadata.uid))
@@ -97,7 +97,9 @@ class Children:
         settled = self.settled.get(parent.key, {})
         mark = mark_of(context)
         steps = decide(desired, seen, prune=prune, mark=mark, doubtful=doubtful, settled=settled, forsaken=forsaken)
-        staying = () if hurried else leaving.find_staying(steps, seen)
+        staying = leaving.find_staying(steps, seen)
+        if staying and hurried():
+            staying = ()
         outcome = Outcome(parent, desired, {}, {}, tuple(step.resource for step in staying))
         for some in waves(step for step in steps if step not in staying):
             async with asyncio.TaskGroup() as group:
