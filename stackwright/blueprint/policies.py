@@ -14,11 +14,12 @@ from stackwright.blueprint.interfaces import INTERNAL, PUBLIC
 from stackwright.blueprint.needs.need import Need
 from stackwright.blueprint.network import ANYBODY, BY_OPERATORS, Listen
 from stackwright.blueprint.service import Component, Endpoint, Job, Schedule, Service
+from stackwright.kube.shapes import leaving
 
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
 
-NAME, INSTANCE, COMPONENT = "app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/component"
+NAME, INSTANCE, COMPONENT = "app.kubernetes.io/name", "app.kubernetes.io/instance", leaving.COMPONENT
 # The name that the pods of our operators carry.
 OPERATORS = "stackwright"
 # What the chart's values call all pods of a release.

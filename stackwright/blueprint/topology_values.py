@@ -7,6 +7,7 @@ from stackwright.api import paths
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.service import Service
+from stackwright.kube.shapes.leaving import COMPONENT
 
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
@@ -47,7 +48,7 @@ def _stay_together(affinity: JsonObject, service: str, release: str, components:
         "topologyKey": "kubernetes.io/hostname",
         "labelSelector": {
             "matchLabels": {"app.kubernetes.io/name": service, "app.kubernetes.io/instance": release},
-            "matchExpressions": [{"key": "app.kubernetes.io/component", "operator": "In", "values": components}],
+            "matchExpressions": [{"key": COMPONENT, "operator": "In", "values": components}],
         },
     }
     pods = affinity.get("podAffinity") or {}

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from stackwright.kube.resource import JsonObject, Key, Resource
+from stackwright.kube.shapes import leaving
 
 NAME = "app.kubernetes.io/name"
 INSTANCE = "app.kubernetes.io/instance"
-COMPONENT = "app.kubernetes.io/component"
+COMPONENT = leaving.COMPONENT
 CONFIG_HASH = "openstack.org/config-hash"
 
 
