@@ -74,6 +74,13 @@ def test_the_catalog_has_what_the_resource_says(images: Cloud) -> None:
     assert urls["public"] == public(images)
 
 
+def test_a_copy_to_other_stores_is_not_offered_where_there_is_one(images: Cloud) -> None:
+    # Tempest copies images wherever Glance offers it, and here there is nowhere to copy to.
+    offered = images.openstack("image", "import", "info")["import-methods"]
+    assert "glance-direct" in offered
+    assert "copy-image" not in offered
+
+
 @pytest.fixture(scope="module")
 def uploaded(images: Cloud) -> str:
     """An image that the client has uploaded, by its id."""

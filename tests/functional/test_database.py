@@ -1,6 +1,8 @@
 """MariaDBDatabase and MariaDBAccount on a real API server, with a MariaDB in memory behind them."""
 
 import base64
+import hashlib
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -11,12 +13,14 @@ from stackwright.adapters.mariadb_grants import ALL, ALL_IN_SCHEMA, Grant, neede
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.controllers.database import controllers
 from stackwright.controllers.dialling import Dialler
-from stackwright.kube.builtin import Namespace, Secret
+from stackwright.kube import conditions
+from stackwright.kube.builtin import ConfigMap, Namespace, Secret
 from stackwright.kube.client import Client
 from stackwright.kube.errors import Invalid
 from stackwright.kube.resource import JsonObject
 from stackwright.kube.runtime import Runtime
 from stackwright.services.mariadb.kinds import Galera
+from stackwright.services.mariadb.root_password import ROUNDS
 from tests.fakes.mariadb import FakeMariaDB, User
 from tests.functional.cloud import Cloud
 from tests.functional.running import running
@@ -58,6 +62,13 @@ class Database(Cloud):
 
     async def root(self) -> None:
         await self.secret("openstack-mariadb-root", DatabasePassword="root-password")
+
+    async def node_knows(self, password: str) -> None:
+        """Do what the program beside a node does once root has a password there."""
+        salt = "a1b2c3d4"
+        record = {"life": salt, "root": hashlib.pbkdf2_hmac("sha256", password.encode(), salt.encode(), ROUNDS).hex()}
+        node = "openstack-galera-0"
+        await self.put(ConfigMap, "openstack-galera-state", data={"active": node, node: json.dumps(record)})
 
     async def database(self, **spec: Any) -> None:
         await self.put(MariaDBDatabase, "keystone", {"dbName": "openstack"}, spec={"name": "keystone", **spec})
@@ -242,6 +253,20 @@ async def test_a_wrong_root_password_says_where_it_is_from(cloud: Database) -> N
     assert "not-the-password" not in str(seen)
     await cloud.root()
     await cloud.ready(MariaDBDatabase)
+
+
+@pytest.mark.usefixtures("operator")
+async def test_a_new_root_password_is_waited_for_until_the_server_has_it(cloud: Database, fake: FakeMariaDB) -> None:
+    await cloud.whole()
+    await cloud.node_knows("root-password")
+    await cloud.secret("openstack-mariadb-root", DatabasePassword="another")
+    waiting = await cloud.says(MariaDBAccount, "MariaDBServerReady", "has not taken root's new password")
+    said = conditions.find(waiting.status.conditions, "MariaDBServerReady")
+    assert said is not None
+    assert said.severity == "Info"
+    fake.password = "another"
+    await cloud.node_knows("another")
+    await cloud.ready(MariaDBAccount)
 
 
 @pytest.mark.usefixtures("operator")

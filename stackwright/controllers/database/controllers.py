@@ -11,7 +11,7 @@ from stackwright.controllers.database.schema import databases
 from stackwright.controllers.database.server import World
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.looks import Interests
-from stackwright.kube.builtin import Secret
+from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.controller import Controller
 from stackwright.services.mariadb.kinds import Galera
 
@@ -27,11 +27,11 @@ def controllers(
     of_both = (
         replace(databases, every=every).controller(
             lambda context: World(context, dialler, connect, of_databases),
-            watches=of_databases.watches((Galera, Secret)),
+            watches=of_databases.watches((Galera, Secret, ConfigMap)),
         ),
         replace(accounts, every=every).controller(
             lambda context: World(context, dialler, connect, of_accounts),
-            watches=of_accounts.watches((Galera, MariaDBDatabase, Secret)),
+            watches=of_accounts.watches((Galera, MariaDBDatabase, Secret, ConfigMap)),
         ),
     )
     return tuple(replace(one, reads=ownership.claiming()) for one in of_both)

@@ -18,7 +18,7 @@ from stackwright.kube.errors import Blocked, Retry
 from stackwright.kube.plan import Ends, Wait
 from stackwright.kube.resource import CustomResource, Key
 from stackwright.services.mariadb.kinds import Galera
-from stackwright.services.mariadb.service import root_secret
+from stackwright.services.mariadb.service import ROOT_PENDING, root_pending, root_secret
 
 SERVER_READY = "MariaDBServerReady"
 
@@ -92,6 +92,9 @@ def find_server(name: str, look: Looker) -> Server | Absent:
         return Absent(Wait("MariaDBServerGoing", f"Galera {name} is being deleted", SERVER_READY), gone=True)
     if galera.spec.external is None and not galera.status.bootstrapped:
         return Absent(Wait("MariaDBServerNotReady", f"Galera {name} does not accept clients yet", SERVER_READY))
+    if galera.spec.external is None and (pending := root_pending(galera, look)):
+        # Nobody has to act: not asked, it does not refuse.
+        return Absent(Wait(ROOT_PENDING, f"Galera {name}: {pending}", SERVER_READY))
     return _login(galera, look)
 
 

@@ -28,6 +28,8 @@ NODE = "python3 /var/lib/stackwright/node/node.py"
 SETTINGS = "/etc/mysql/stackwright.d"
 # The shared keys of the ConfigMap through which the nodes agree; each other key belongs to one node.
 AGREED = frozenset({"choice", "active", "blocked", "force", "formed", "replicas", "waiting"})
+# The reason of a server that refuses root's new password, because it does not have it yet.
+ROOT_PENDING = "RootPasswordPending"
 # The state of a node that serves, and what a node does in each of the other states.
 SYNCED = "Synced"
 STATES = {
@@ -133,7 +135,7 @@ def tell(resource: Galera, facts: Facts | None, look: Look) -> Told[Galera]:
         safeToBootstrap=_chosen(said),
         rootDatabaseSecret=root_secret(resource)[0],
     )
-    return Told(status, (*findings(resource, said), *_root_findings(resource, said, look)))
+    return Told(status, (*findings(resource, said), *_root_findings(resource, look)))
 
 
 def findings(resource: Galera, said: Mapping[str, str]) -> Iterable[Finding]:
@@ -151,15 +153,24 @@ def findings(resource: Galera, said: Mapping[str, str]) -> Iterable[Finding]:
         yield Finding("DeploymentReady", "False", "ServerNotReady", "; ".join(away), severity)
 
 
-def _root_findings(resource: Galera, said: Mapping[str, str], look: Look) -> Iterable[Finding]:
-    """Yield that root's login is refused, from when its Secret has another password until the server has it too."""
-    name, key = root_secret(resource)
-    if root_password.is_pending(look(Secret, name), key, _record(said.get(said.get("active", ""), ""))):
-        sentence = (
-            f"The server has not taken root's new password from Secret {name} yet, and refuses logins with it; this "
-            "takes up to two minutes"
-        )
-        yield Finding("DeploymentReady", "False", "RootPasswordPending", sentence, "Warning")
+def root_pending(resource: Galera, look: Look) -> str:
+    """Return the sentence that root's login is refused, from when its Secret has another password until the server has.
+
+    Empty otherwise.
+    """
+    (name, key), agreed = root_secret(resource), look(ConfigMap, f"{resource.metadata.name}-galera-state")
+    said = agreed.data if agreed is not None else {}
+    if not root_password.is_pending(look(Secret, name), key, _record(said.get(said.get("active", ""), ""))):
+        return ""
+    return (
+        f"The server has not taken root's new password from Secret {name} yet, and refuses logins with it; this takes "
+        "up to two minutes"
+    )
+
+
+def _root_findings(resource: Galera, look: Look) -> Iterable[Finding]:
+    if sentence := root_pending(resource, look):
+        yield Finding("DeploymentReady", "False", ROOT_PENDING, sentence, "Warning")
 
 
 def _way_out(broken: Mapping[str, str], nodes: Sequence[str]) -> str:
