@@ -159,6 +159,8 @@ class Member:
                 self.file = database.read_file(self.path) or cluster.File()
                 return
             self.look()
+            # Its former self may speak after it: a pod that was deleted by force ends a moment later than its object.
+            self.tell("joins the cluster")
             # A server that has heard of one cluster joins no other.
             is_other = self.agreed.cluster != cluster_then
             if self.agreed.force == self.pod or is_other or time.monotonic() - begun > JOINING:

@@ -2,7 +2,7 @@
 
 import ipaddress
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,16 +136,27 @@ def tell(resource: OVNDBCluster, facts: DatabaseFacts | None, look: Look) -> Tol
         internalDbAddress=(inside_address(resource, look) or known) if formed else "",
         dbAddress=outside_address(facts.outside),
     )
-    return Told(found, tuple(findings(resource, state.data if state is not None else {})))
+    said = state.data if state is not None else {}
+    members = [f"{name}-{number}" for number in range(resource.spec.replicas)]
+    running = {member for member in members if _runs(look(builtin.Pod, member))}
+    return Told(found, tuple(findings(resource, said, running)))
 
 
-def findings(resource: OVNDBCluster, said: JsonObject) -> Iterator[Finding]:
-    """Yield what keeps the members from serving, as they report it themselves."""
+def _runs(pod: builtin.Pod | None) -> bool:
+    return pod is not None and not pod.deleting and pod.status.get("phase") == "Running"
+
+
+def findings(resource: OVNDBCluster, said: JsonObject, running: Collection[str]) -> Iterator[Finding]:
+    """Yield what keeps the members from serving, as they report it themselves.
+
+    A member whose pod is not `running` said what it said before it went: a new cluster cannot begin with that one.
+    """
     name = members_of(resource)
     records = {
         f"{name}-{number}": _record(said.get(f"{name}-{number}", "")) for number in range(resource.spec.replicas)
     }
-    lost = [pod for pod, record in records.items() if record.get("state") == "has no majority"]
+    alone = [pod for pod, record in records.items() if record.get("state") == "has no majority"]
+    lost = [pod for pod in alone if pod in running] or alone
     if lost:
         ends = ", ".join(f"{pod} ends at {records[pod].get('index', 0)}" for pod in lost)
         message = (

@@ -2,7 +2,9 @@
 
 import importlib
 import ipaddress
+import json
 import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -258,3 +260,48 @@ def test_all_that_a_fake_host_said_of_itself_goes_with_it(chassis: Any) -> None:
     present = chassis.fake_ids(FAKES) | {"hostname": "node-1", "ovn-bridge": "br-int"}
     left = {name: value for name, value in present.items() if name not in chassis.left(present, FAKES[1])}
     assert left == chassis.fake_ids(FAKES[:1]) | {"hostname": "node-1", "ovn-bridge": "br-int"}
+
+
+class Map:
+    """The ConfigMap of the members, in memory."""
+
+    def __init__(self, **data: str) -> None:
+        self.data: dict[str, str] = data
+
+    def read(self) -> dict[str, str]:
+        return self.data
+
+    def write(self, changes: dict[str, str | None]) -> None:
+        self.data |= {key: value for key, value in changes.items() if value is not None}
+
+
+def test_a_member_that_joins_is_not_taken_for_its_former_self(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A pod that is deleted by force ends a moment after its successor began: it says last that it has no majority.
+    monkeypatch.syspath_prepend(str(FILES))
+    member = importlib.import_module("member")
+    try:
+        new = object.__new__(member.Member)
+        said = {"server": "old", "cluster": "c1", "state": "has no majority", "index": 9}
+        new.pod, new.stateful_set, new.said, new.ending = f"{SET}-0", SET, "joins the cluster", False
+        new.state, new.file, new.path = Map(cluster="c1"), member.cluster.File("new"), Path("/nowhere")
+
+        class Joining:
+            """A server that is a member at the second look; the former self speaks before that."""
+
+            process = types.SimpleNamespace(poll=lambda: None)
+            looks = 0
+
+            def status(self) -> Any:
+                self.looks += 1
+                new.state.data[new.pod] = json.dumps(said) if self.looks == 1 else new.state.data[new.pod]
+                return member.cluster.Status(status="cluster member" if self.looks > 1 else "joining cluster")
+
+        new.server = Joining()
+        monkeypatch.setattr(member.kubernetes, "replicas", lambda _: 3)
+        monkeypatch.setattr(member, "PAUSE", 0)
+        new.wait_until_joined()
+        record = new.agreed.records[new.pod]
+        assert (record.server, record.state, record.index) == ("new", "joins the cluster", 0)
+    finally:
+        for name in ("member", "cluster", "database", "kubernetes", "programs"):
+            sys.modules.pop(name, None)

@@ -102,16 +102,21 @@ def test_a_lost_majority_says_who_has_the_most_and_what_to_do() -> None:
         f"ovsdbserver-sb-{number}": json.dumps({"state": "has no majority", "index": index})
         for number, index in ((1, 7), (2, 9))
     }
-    (finding,) = database.findings(cluster(replicas=3), said)
+    (finding,) = database.findings(cluster(replicas=3), said, said)
     assert (finding.reason, finding.status) == ("MajorityLost", "False")
     assert """'{"data":{"force":"ovsdbserver-sb-2"}}'""" in finding.message
+    # Its pod has gone, and what it said last stands there still.
+    (finding,) = database.findings(cluster(replicas=3), said, {"ovsdbserver-sb-1"})
+    assert """'{"data":{"force":"ovsdbserver-sb-1"}}'""" in finding.message
+    assert "ovsdbserver-sb-2" not in finding.message
+    assert next(database.findings(cluster(replicas=3), said, ())).reason == "MajorityLost"
 
 
 def test_a_member_that_waits_says_for_what() -> None:
     said = {"ovsdbserver-sb-0": json.dumps({"state": "waits: for others"}), "ovsdbserver-sb-1": "rubbish"}
-    (finding,) = database.findings(cluster(replicas=3), said)
+    (finding,) = database.findings(cluster(replicas=3), said, said)
     assert finding.message == "ovsdbserver-sb-0 waits: for others"
-    assert list(database.findings(cluster(), {"ovsdbserver-sb-0": json.dumps({"state": "serves"})})) == []
+    assert list(database.findings(cluster(), {"ovsdbserver-sb-0": json.dumps({"state": "serves"})}, ())) == []
 
 
 def test_two_of_a_type_collide_and_the_types_do_not() -> None:
