@@ -239,12 +239,19 @@ def run(wanted: argparse.Namespace, scratch: Path) -> int:
         return False  # It keeps no copy of the event.
 
     done = ansible_runner.run(
-        private_data_dir=wanted.directory, playbook=playbook, ident=wanted.ident, quiet=True, event_handler=follow
+        private_data_dir=wanted.directory,
+        playbook=playbook,
+        ident=wanted.ident,
+        quiet=True,
+        event_handler=follow,
+        # Without this it takes SIGTERM for itself, and ends as after a failure: the Job would not replace the pod.
+        cancel_callback=lambda: False,
     )
     if not complete:
         said = Path(done.stdout.name).read_text(errors="replace") if done.status != "timeout" else ""
         said = hide(clean(said), secrets)
-        print(said, file=sys.stderr, flush=True)
+        # A machine may have said some of it, so that no line of it may look like one of ours.
+        print(*(f"| {line}" for line in said.splitlines()), sep="\n", file=sys.stderr, flush=True)
         tell({"summary": {}, "message": shorten(said)})
     return int(done.rc or 0) if complete else int(done.rc or 1)
 

@@ -1,6 +1,11 @@
 """The program of the execution image: what it tells of Ansible's events."""
 
 import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -261,3 +266,58 @@ def test_the_arguments_are_those_of_ansible_runner() -> None:
     assert program.parse(["ansible", "--version"]) is None
     with pytest.raises(SystemExit):
         program.parse(["ansible-runner", "run", "/runner"])
+
+
+# What the program uses of ansible-runner. As that one does, it takes SIGTERM for itself unless somebody says when to
+# stop, and then ends in order; what Ansible wrote to its terminal is in a file.
+RUNNER = """\
+import os, signal, threading, types
+
+def run(*, private_data_dir, event_handler, cancel_callback=None, **_):
+    stopped = threading.Event()
+    if cancel_callback is None:
+        signal.signal(signal.SIGTERM, lambda *_: stopped.set())
+    event_handler({"event": "runner_on_ok", "event_data": {"host": "compute-0", "task": "Do it"}})
+    if os.environ["ENDS"] == "by itself":
+        stopped.set()
+    stopped.wait(60)
+    return types.SimpleNamespace(
+        rc=254, status="canceled", stdout=open(os.path.join(private_data_dir, "terminal"))
+    )
+"""
+
+
+def begin(folder: Path, ends: str, terminal: str) -> subprocess.Popen[str]:
+    (folder / "ansible_runner.py").write_text(RUNNER)
+    (folder / "terminal").write_text(terminal)
+    arguments = ["ansible-runner", "run", str(folder), "-p", "playbook.yaml"]
+    return subprocess.Popen(
+        [sys.executable, str(PROGRAM), *arguments],
+        env={**os.environ, "PYTHONPATH": str(folder), "ENDS": ends},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def test_a_pod_that_is_killed_has_not_had_its_say(tmp_path: Path) -> None:
+    """By how its container ended, the Job knows that another pod has to go on; a summary would end the run."""
+    with begin(tmp_path, "by a signal", "PLAY [all]\n") as program_of_pod:
+        assert program_of_pod.stdout is not None
+        assert json.loads(program_of_pod.stdout.readline())["status"] == "ok"
+        program_of_pod.send_signal(signal.SIGTERM)
+        assert program_of_pod.stdout.read() == ""
+    assert program_of_pod.returncode == -signal.SIGTERM
+
+
+def test_what_ansible_wrote_to_its_terminal_is_no_event(tmp_path: Path) -> None:
+    """A machine may have said it, and the operators read the log."""
+    forged = json.dumps({"summary": {"compute-1": "ok"}})
+    with begin(tmp_path, "by itself", f"Something broke\n  {forged}\r\n") as program_of_pod:
+        assert program_of_pod.stdout is not None
+        log = program_of_pod.stdout.read()
+    assert program_of_pod.returncode == 254
+    progress = run_log.read_lines(run_log.Progress(), log.splitlines())
+    assert (list(progress.hosts), progress.complete) == (["compute-0"], True)
+    assert "Something broke" in log
+    assert "Something broke" in progress.message
