@@ -169,7 +169,9 @@ async def observe(run: OpenStackAnsibleEE, world: World) -> Seen:
     hidden = _hidden(run, look)
     progress = await world.logs.read(world.context.client, mine, hidden, over=ended is not None)
     if ended is not None:
-        return Seen(now, world.poll, image, (), job, ended, progress, worked=worked)
+        # One that succeeded has applied everything, whatever its log says.
+        told = ended or progress.complete or not world.logs.is_awaited(mine)
+        return Seen(now, world.poll, image, (), job, ended if told else None, progress, worked=worked)
     podless = occupancy.miss_pods(run, now, missing=worked and all(is_over(pod) for pod in mine))
     trouble = await find_trouble(run, job, mine, look, (world.context.client, world.poll))
     why = find_late(run, job, mine, now, podless, trouble)
