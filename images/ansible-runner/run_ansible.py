@@ -68,6 +68,11 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 # which may name another playbook, and handlers of hosts that failed.
 OURS, LAST_TASK = "stackwright.edpm.", "Say that nothing more runs on this machine"
 OPTIONS, FORCING = Path("/runner/env/cmdline"), "ANSIBLE_FORCE_HANDLERS"
+# The events by which a task of a host ends; what is said of a host whose task does not, and of a run that is stopped
+# because of that, by the limits in env/settings.
+ENDS_OF_TASKS = ("runner_on_ok", "runner_on_failed", "runner_on_unreachable", "runner_on_skipped")
+HUNG = "The task did not end in time"
+STOPPED = "Ansible was stopped, because tasks did not end in time"
 CGROUP_LIMIT = Path("/sys/fs/cgroup/cpu.max")
 # The summary's words, by the numbers of Ansible's statistics; the first that is not zero counts.
 _FAILURES = {"dark": "unreachable", "failures": "failed"}
@@ -152,6 +157,21 @@ def lines(
         yield {"summary": found}
 
 
+def follow_work(event: Mapping[str, Any], working: dict[str, str]) -> None:
+    """Note in `working` which hosts have begun a task, and have not said yet how it ended."""
+    data = event.get("event_data", {})
+    if event.get("event") == "runner_on_start":
+        working[str(data.get("host", ""))] = str(data.get("task", ""))
+    elif event.get("event") in ENDS_OF_TASKS:
+        working.pop(str(data.get("host", "")), None)
+
+
+def hung(working: Mapping[str, str], secrets: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+    """Return what is told of hosts that kept Ansible waiting for too long: the others are not to blame."""
+    for host, task in working.items():
+        yield {"host": host, "status": "failed", "task": hide(task, secrets), "message": HUNG}
+
+
 def _done(host: str) -> dict[str, str]:
     return {"host": host, "status": "done", "task": "", "message": ""}
 
@@ -230,21 +250,33 @@ def run(wanted: argparse.Namespace, scratch: Path) -> int:
         path.write_text(json.dumps([{"hosts": "all", "gather_facts": False, "become": True, "roles": [wanted.role]}]))
         playbook = str(path)
     complete, secrets, ends = False, read_secrets(), tells_ends(wanted.playbook or "")
+    working: dict[str, str] = {}
 
     def follow(event: Mapping[str, Any]) -> bool:
         nonlocal complete
+        follow_work(event, working)
         for line in lines(event, secrets=secrets, ends=ends):
             complete = complete or "summary" in line
             tell(line)
         return False  # It keeps no copy of the event.
 
     done = ansible_runner.run(
-        private_data_dir=wanted.directory, playbook=playbook, ident=wanted.ident, quiet=True, event_handler=follow
+        private_data_dir=wanted.directory,
+        playbook=playbook,
+        ident=wanted.ident,
+        quiet=True,
+        event_handler=follow,
+        # Without this it takes SIGTERM for itself, and ends as after a failure: the Job would not replace the pod.
+        cancel_callback=lambda: False,
     )
-    if not complete:
-        said = Path(done.stdout.name).read_text(errors="replace") if done.status != "timeout" else ""
+    if not complete and done.status == "timeout":
+        for line in (*hung(working, secrets), {"summary": {}, "message": STOPPED}):
+            tell(line)
+    elif not complete:
+        said = Path(done.stdout.name).read_text(errors="replace")
         said = hide(clean(said), secrets)
-        print(said, file=sys.stderr, flush=True)
+        # A machine may have said some of it, so that no line of it may look like one of ours.
+        print(*(f"| {line}" for line in said.splitlines()), sep="\n", file=sys.stderr, flush=True)
         tell({"summary": {}, "message": shorten(said)})
     return int(done.rc or 0) if complete else int(done.rc or 1)
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from stackwright.api.ansibleee import OpenStackAnsibleEE, RunNode
+from stackwright.blueprint.addresses.subnets import normalize
 from stackwright.controllers.dataplane.run_job import MACHINES_ANNOTATION, NODES_ANNOTATION, RUN_LABEL
 from stackwright.kube.builtin import Job, Pod
 from stackwright.kube.resource import Key, is_controlled
@@ -161,12 +162,18 @@ def _wanted_by(run: OpenStackAnsibleEE) -> set[str]:
 
 
 def _words_of(entry: RunNode) -> tuple[str, ...]:
-    return tuple(word for word in (entry.name, entry.address.lower()) if word)
+    return tuple(word for word in (entry.name, _normalize(entry.address)) if word)
+
+
+def _normalize(place: str) -> str:
+    """Return where a machine is reached, HOST:PORT, as it is written always."""
+    host, colon, port = place.rpartition(":")
+    return f"{normalize(host)}{colon}{port}"
 
 
 def _nodes_of(annotations: Mapping[str, str]) -> set[str]:
-    said = (annotations.get(name, "") for name in (NODES_ANNOTATION, MACHINES_ANNOTATION))
-    return {word for text in said for word in text.lower().split(",") if word}
+    names, places = (annotations.get(name, "").split(",") for name in (NODES_ANNOTATION, MACHINES_ANNOTATION))
+    return {word for word in (*names, *map(_normalize, places)) if word}
 
 
 def how_ended(job: Job) -> bool | None:

@@ -3,13 +3,16 @@
 The pod says so, of playbooks of which it can know it (`run_ansible.py` in images/ansible-runner). That is not enough:
 if the pod is killed, its Job makes another one, which begins anew on all nodes of the run. So a Job is sealed first: it
 makes no further pod. What Kubernetes has not seen of that yet, it has seen after a while. If the pod is still the one
-that was there, it is the last one, and what it is through with is free.
+that was there, it is the last one, and what it is through with is free. If the Job is deleted after that, the run has
+ended: another Job would begin anew as well.
+
+A run that a user made releases nothing. Nobody would repeat what is left of it when its pod is killed.
 
 A node waits for others for a while, because nodes that go on together share their next run.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from stackwright.api.ansibleee import OpenStackAnsibleEE
@@ -38,6 +41,8 @@ class Release:
 
 
 NOTHING = Release()
+# Why a run has ended whose Job is gone.
+LOST = "Its Job is gone; another one would begin anew, also on nodes that have other runs by now"
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ class Releases:
         since = {node: known.get(node, now) for node in waiting}
         self.since[run.metadata.uid] = since
         late = any((now - at).total_seconds() >= self.patience.straggling for at in since.values())
-        if not late or progress.complete or not is_only(job, pods):
+        if not run.metadata.ownerReferences or not late or progress.complete or not is_only(job, pods):
             return NOTHING
         sealed = self.sealed.get(job.metadata.uid)
         if sealed is None:
@@ -93,6 +98,21 @@ def find_through(run: OpenStackAnsibleEE, progress: Progress) -> tuple[str, ...]
     if len(through) == len(run.spec.nodes):
         return ()
     return tuple(node for node in through if node not in run.status.released)
+
+
+def keep_results(run: OpenStackAnsibleEE, progress: Progress) -> Progress:
+    """Return what is known of a run, with what the nodes came to that it released: their part of the log may be gone.
+
+    Pure, as the next one.
+    """
+    names = {entry.inventory_name for entry in run.spec.nodes if entry.name in run.status.released}
+    kept = {host.host: host for host in run.status.hosts if host.host in names}
+    return replace(progress, hosts={**kept, **progress.hosts})
+
+
+def conclude_lost(run: OpenStackAnsibleEE) -> Progress:
+    """Return how a run ended that released nodes, and whose Job is gone: as far as it is known."""
+    return Progress({host.host: host for host in run.status.hosts}, message=LOST)
 
 
 def is_only(job: Job, pods: list[Pod]) -> bool:

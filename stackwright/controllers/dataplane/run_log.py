@@ -95,7 +95,8 @@ def read_lines(progress: Progress, lines: Iterable[str], hidden: Iterable[str] =
         elif "play" in event and (pattern := _clean(event.get("hosts"), secrets)) not in plays:
             plays.append(pattern)
         elif isinstance(host := event.get("host"), str) and event.get("status") in _EVENTS:
-            hosts[host] = _follow(hosts.get(host), _result(host, event, secrets))
+            # What comes after the end of a host was read before, and perhaps not to that end.
+            hosts[host] = hosts[host] if host in done else _follow(hosts.get(host), _result(host, event, secrets))
             done |= {host} if event["status"] == "done" else set()
     return replace(
         progress,

@@ -10,12 +10,14 @@ from stackwright.controllers.dataplane.run_log import Progress, read_lines
 from stackwright.kube import pods
 from stackwright.kube.builtin import Pod
 from stackwright.kube.client import Client
-from stackwright.kube.errors import KubeError
+from stackwright.kube.errors import KubeError, NotFound
 
 # A node that does not answer holds no pass up.
 SILENCE = 10.0
 # How many seconds are read again: clocks differ, and a line is there a moment after it was written.
 OVERLAP = 10.0
+# For how many seconds the end of a log is asked for after the end of its pod: nobody else knows what the run came to.
+HOPE = 30.0
 
 # Gives the log of a pod's container, from so many seconds back or, without any, from its beginning.
 Read = Callable[[Client, Pod, float | None], AsyncIterator[bytes]]
@@ -32,10 +34,15 @@ async def read_pod(client: Client, pod: Pod, since: float | None) -> AsyncIterat
 
 @dataclass
 class _Reading:
-    """How far the log of a pod was read, and what it said."""
+    """How far the log of a pod was read, and what it said.
+
+    `missed` is since when its end cannot be read, `gone` whether the server knows no such pod.
+    """
 
     progress: Progress = field(default_factory=Progress)
     at: float | None = None
+    missed: float | None = None
+    gone: bool = False
 
 
 @dataclass
@@ -63,12 +70,21 @@ class RunLogs:
             async with aclosing(self.source(client, newest, since)) as pieces:  # type: ignore[type-var]  # a generator
                 async for piece in pieces:
                     text += piece
-        except KubeError:
+        except KubeError as error:
             # The node may not answer, or the pod be gone; the next pass asks again, or the Job says how it ended.
+            reading.gone = isinstance(error, NotFound)
+            if over and reading.missed is None:
+                reading.missed = began
             return reading.progress
-        reading.at = began
+        reading.at, reading.missed = began, None
         reading.progress = read_lines(reading.progress, text.decode(errors="replace").splitlines(), hidden)
         return reading.progress
+
+    def is_awaited(self, there: Iterable[Pod]) -> bool:
+        """Return whether the end of the log of one of these pods could not be read, and may be a moment later."""
+        known = (self.known.get(pod.metadata.uid) for pod in there)
+        missed = (each.missed for each in known if each is not None and not each.gone)
+        return any(since is not None and time.monotonic() - since < HOPE for since in missed)
 
     def forget(self, there: Iterable[Pod]) -> None:
         """Forget the pods that are gone."""

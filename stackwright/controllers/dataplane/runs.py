@@ -39,7 +39,7 @@ from stackwright.controllers.dataplane.occupancy import (
     is_over,
 )
 from stackwright.controllers.dataplane.preparation import IMAGE, find_deployer, refuse_values
-from stackwright.controllers.dataplane.releases import NOTHING, Release, Releases
+from stackwright.controllers.dataplane.releases import NOTHING, Release, Releases, conclude_lost, keep_results
 from stackwright.controllers.dataplane.run_logs import RunLogs
 from stackwright.controllers.dataplane.stuck_runs import find_trouble, find_unread
 from stackwright.controllers.looks import Interests, Looker
@@ -152,6 +152,8 @@ async def observe(run: OpenStackAnsibleEE, world: World) -> Seen:
         return await _observe_end(run, image, world)
     job = await _find_job(run, world)
     if job is None or not is_controlled(job, run):
+        if run.status.released:
+            return Seen(clock.now(), world.poll, image, ended=False, progress=conclude_lost(run), worked=True)
         waits, now = tuple(_find_waits(run, image, look, world, job)), clock.now()
         if waits:
             # It does not try to begin, so nobody refuses it.
@@ -167,7 +169,9 @@ async def observe(run: OpenStackAnsibleEE, world: World) -> Seen:
     hidden = _hidden(run, look)
     progress = await world.logs.read(world.context.client, mine, hidden, over=ended is not None)
     if ended is not None:
-        return Seen(now, world.poll, image, (), job, ended, progress, worked=worked)
+        # One that succeeded has applied everything, whatever its log says.
+        told = ended or progress.complete or not world.logs.is_awaited(mine)
+        return Seen(now, world.poll, image, (), job, ended if told else None, progress, worked=worked)
     podless = occupancy.miss_pods(run, now, missing=worked and all(is_over(pod) for pod in mine))
     trouble = await find_trouble(run, job, mine, look, (world.context.client, world.poll))
     why = find_late(run, job, mine, now, podless, trouble)
@@ -354,14 +358,15 @@ def conclude(run: OpenStackAnsibleEE, seen: Seen) -> OpenStackAnsibleEEStatus:
     """Return what is known of a run: how each machine fares, and whether it is over. What has ended stays."""
     if run.finished or (seen.job is None and seen.waits and not seen.given_up):
         return run.status
+    progress = keep_results(run, seen.progress)
     if not seen.over:
-        hosts = tuple(seen.progress.hosts[name] for name in sorted(seen.progress.hosts))
+        hosts = tuple(progress.hosts[name] for name in sorted(progress.hosts))
         status = RUNNING if seen.worked else PENDING
         released = {**run.status.released, **seen.release.nodes}
         return msgspec.structs.replace(run.status, jobStatus=status, hosts=hosts, released=released)
     names = (entry.inventory_name for entry in run.spec.nodes)
     succeeded = bool(seen.ended) and not seen.progress.complete
-    progress = replace(seen.progress, message=seen.progress.message or seen.given_up)
+    progress = replace(progress, message=progress.message or seen.given_up)
     hosts = run_log.conclude(progress, names, succeeded=succeeded)
     well = all(host.state == "Ok" for host in hosts) and seen.ended is not False and not seen.given_up
     begun = seen.worked or not seen.given_up

@@ -53,6 +53,31 @@ async def test_a_node_that_hangs_in_a_run_holds_up_no_other_node_of_it(client: C
         assert len(man.pods[going.metadata.name]) == 1
 
 
+async def test_a_run_whose_job_is_deleted_does_not_begin_anew_on_nodes_that_it_released(
+    client: Client, namespace: str
+) -> None:
+    async with plane(client, namespace) as here, watched(client, namespace) as man, here.operator():
+        here.hold("prepare")
+        here.machines.hanging = {SLOW}
+        for name in (*QUICK, SLOW):
+            await here.node(name)
+        await here.role()
+        for name in QUICK:
+            await here.ready(OpenStackDataPlaneNode, name)
+        going = await run_of(here, "prepare")
+        # One of them has got another run meanwhile, which has not ended.
+        await here.node("one", node={"ansibleVars": {"colour": "red"}})
+        await some(client, OpenStackAnsibleEE, namespace, lambda runs: [run for run in runs if is_alone(run, "one")])
+        await client.delete(Job, going.metadata.name, namespace)
+        ended = await eventually(client, OpenStackAnsibleEE, going.metadata.name, namespace, lambda run: run.finished)
+        assert {host.host: host.state for host in ended.status.hosts} == {"one": "Ok", "two": "Ok", SLOW: "Unknown"}
+        here.machines.hanging = set()
+        here.release()
+        for name in (*QUICK, SLOW):
+            await eventually(client, OpenStackDataPlaneNode, name, namespace, lambda node: node.status.deployed)
+        assert len(man.pods[going.metadata.name]) == 1
+
+
 def prepares(job: Job) -> bool:
     return job.metadata.name.startswith("prepare")
 

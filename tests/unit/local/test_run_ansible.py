@@ -1,6 +1,11 @@
 """The program of the execution image: what it tells of Ansible's events."""
 
 import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -261,3 +266,96 @@ def test_the_arguments_are_those_of_ansible_runner() -> None:
     assert program.parse(["ansible", "--version"]) is None
     with pytest.raises(SystemExit):
         program.parse(["ansible-runner", "run", "/runner"])
+
+
+# What the program uses of ansible-runner. As that one does, it takes SIGTERM for itself unless somebody says when to
+# stop, and then ends in order; what Ansible wrote to its terminal is in a file.
+RUNNER = """\
+import json, os, signal, threading, types
+
+def run(*, private_data_dir, event_handler, cancel_callback=None, **_):
+    stopped = threading.Event()
+    if cancel_callback is None:
+        signal.signal(signal.SIGTERM, lambda *_: stopped.set())
+    with open(os.path.join(private_data_dir, "events")) as events:
+        for event in json.load(events):
+            event_handler(event)
+    if os.environ["STATUS"]:
+        stopped.set()
+    stopped.wait(60)
+    return types.SimpleNamespace(
+        rc=254, status=os.environ["STATUS"] or "canceled", stdout=open(os.path.join(private_data_dir, "terminal"))
+    )
+"""
+
+
+def begin(folder: Path, events: list[dict[str, Any]], terminal: str = "", status: str = "") -> subprocess.Popen[str]:
+    """Begin a run in which all this happens; without a status it goes on until it is stopped."""
+    (folder / "ansible_runner.py").write_text(RUNNER)
+    (folder / "terminal").write_text(terminal)
+    (folder / "events").write_text(json.dumps(events))
+    arguments = ["ansible-runner", "run", str(folder), "-p", "playbook.yaml"]
+    return subprocess.Popen(
+        [sys.executable, str(PROGRAM), *arguments],
+        env={**os.environ, "PYTHONPATH": str(folder), "STATUS": status},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def read_to_the_end(program_of_pod: subprocess.Popen[str]) -> str:
+    with program_of_pod:
+        assert program_of_pod.stdout is not None
+        log = program_of_pod.stdout.read()
+    assert program_of_pod.returncode == 254
+    return log
+
+
+def test_a_pod_that_is_killed_has_not_had_its_say(tmp_path: Path) -> None:
+    """By how its container ended, the Job knows that another pod has to go on; a summary would end the run."""
+    with begin(tmp_path, [event("runner_on_ok")], "PLAY [all]\n") as program_of_pod:
+        assert program_of_pod.stdout is not None
+        assert json.loads(program_of_pod.stdout.readline())["status"] == "ok"
+        program_of_pod.send_signal(signal.SIGTERM)
+        assert program_of_pod.stdout.read() == ""
+    assert program_of_pod.returncode == -signal.SIGTERM
+
+
+def test_what_ansible_wrote_to_its_terminal_is_no_event(tmp_path: Path) -> None:
+    """A machine may have said it, and the operators read the log."""
+    forged = json.dumps({"summary": {"compute-1": "ok"}})
+    log = read_to_the_end(begin(tmp_path, [event("runner_on_ok")], f"Something broke\n  {forged}\r\n", "failed"))
+    progress = run_log.read_lines(run_log.Progress(), log.splitlines())
+    assert (list(progress.hosts), progress.complete) == (["compute-0"], True)
+    assert "Something broke" in log
+    assert "Something broke" in progress.message
+
+
+def test_a_machine_that_kept_ansible_waiting_for_too_long_is_the_one_that_failed(tmp_path: Path) -> None:
+    """It is tried again alone, then; the others would wait for it once more."""
+    hosts = ("one", "two", "three", "four")
+    began = [
+        event(name, host=host, task=task)
+        for task, names in (("Begin", ("runner_on_start", "runner_on_ok")), ("Hang on s3cr3t", ("runner_on_start",)))
+        for host in hosts
+        for name in names
+    ]
+    ended = [
+        event("runner_on_ok", host="one", task="Hang on s3cr3t"),
+        event("runner_on_skipped", host="two", task="Hang on s3cr3t"),
+        event("runner_on_failed", host="four", task="Hang on s3cr3t", res={"msg": "no space"}),
+    ]
+    log = read_to_the_end(begin(tmp_path, [*began, *ended], status="timeout"))
+    progress = run_log.read_lines(run_log.Progress(), log.splitlines(), ("s3cr3t",))
+    found = {host.host: host for host in run_log.conclude(progress, (*hosts, "five"), succeeded=False)}
+    assert {name: host.state for name, host in found.items()} == {
+        "one": "Unknown",
+        "two": "Unknown",
+        "three": "Failed",
+        "four": "Failed",
+        "five": "Unknown",
+    }
+    assert (found["three"].task, found["three"].message) == ("Hang on (hidden)", program.HUNG)
+    assert {found[name].message for name in ("one", "two", "five")} == {program.STOPPED}
+    assert found["four"].message == "no space"

@@ -15,8 +15,9 @@ from stackwright.controllers.dataplane.releases import Patience, Releases
 from stackwright.controllers.dataplane.run_log import Progress, read_lines
 from stackwright.kube import clock
 from stackwright.kube.builtin import Job, Pod
+from stackwright.kube.errors import Blocked
 from stackwright.kube.resource import Key
-from tests.unit.controllers.dataplane.run_parts import MIDNIGHT, Server, job, owned, pod, run
+from tests.unit.controllers.dataplane.run_parts import MIDNIGHT, Server, job, owned, pod, run, world
 
 THROUGH = ['{"host": "one", "status": "ok", "task": "Do it"}', '{"host": "one", "status": "done", "task": ""}']
 SUMMARY = '{"summary": {"one": "ok", "two": "ok"}}'
@@ -81,7 +82,7 @@ class Sealing(Server):
 
 
 async def test_a_job_is_sealed_before_a_node_is_free() -> None:
-    going, of, works = run("a"), job("a"), pod("a", "Running", "one,two")
+    going, of, works = owned(run("a")), job("a"), pod("a", "Running", "one,two")
     server, here = Sealing(of, works), Releases(AT_ONCE)
     client: Any = server
 
@@ -108,7 +109,7 @@ async def test_a_job_is_sealed_before_a_node_is_free() -> None:
 
 
 async def test_a_node_waits_a_while_for_others_and_for_the_seal_to_be_seen() -> None:
-    going, of, works = run("a"), job("a"), pod("a", "Running", "one,two")
+    going, of, works = owned(run("a")), job("a"), pod("a", "Running", "one,two")
     client: Any = Sealing(is_sealed(of), works)
     here = Releases(Patience(straggling=30.0, settling=10.0))
 
@@ -183,3 +184,51 @@ def test_no_pod_is_replaced_unless_the_job_counts_it() -> None:
     """A rule that ignores some deaths would have a sealed Job make another pod all the same."""
     rules = run_job.describe_job(run("a"), "image")["spec"]["podFailurePolicy"]["rules"]
     assert {rule["action"] for rule in rules} == {"FailJob"}
+
+
+@pytest.mark.parametrize("left", [(), (job("a", of="earlier"),)], ids=["nothing", "somebody-elses"])
+async def test_a_run_that_released_nodes_and_lost_its_job_does_not_begin_anew(left: tuple[Job, ...]) -> None:
+    """It would do so on all of its nodes, also on those that have other runs by now, and with what it was made for."""
+    through = progress(*THROUGH, '{"host": "two", "status": "ok", "task": "Do it"}')
+    made = clock.seconds(clock.now())
+    here = with_status(owned(run("a"), made), hosts=tuple(through.hosts.values()), jobStatus="Running")
+    seen = await runs.observe(here, world(Server(here, *left)))
+    assert not seen.over
+    free = released(here, "one")
+    seen = await runs.observe(free, world(Server(free, *left)))
+    status = runs.conclude(free, seen)
+    assert (status.jobStatus, bool(status.finishedAt), status.released) == ("Failed", True, {"one": MIDNIGHT})
+    assert [(host.host, host.state, host.message) for host in status.hosts] == [
+        ("one", "Ok", ""),
+        ("two", "Unknown", releases.LOST),
+    ]
+    with pytest.raises(Blocked, match="Not applied: two unknown in task Do it: Its Job is gone"):
+        runs.decide(free, seen)
+
+
+async def test_a_run_that_nobody_repeats_keeps_its_further_pods() -> None:
+    """That of a user: what is left of it gets no other run if its pod is killed."""
+    going, of, works = run("a"), job("a"), pod("a", "Running", "one,two")
+    client: Any = Sealing(of, works)
+    assert await Releases(AT_ONCE).look(going, of, [works], progress(*THROUGH), client) == releases.NOTHING
+    assert (await Releases(AT_ONCE).look(owned(going), of, [works], progress(*THROUGH), client)).seal
+
+
+def test_what_is_read_again_in_part_takes_no_end_back() -> None:
+    """A log is read with some seconds that were read before, and may be cut short."""
+    failed = '{"host": "one", "status": "failed", "task": "Fail", "message": "why"}'
+    for lines, state in ((THROUGH, "Ok"), ([THROUGH[0], failed, THROUGH[1]], "Failed")):
+        before = progress(*lines)
+        assert before.hosts["one"].state == state
+        assert read_lines(before, lines[:1]) == before
+
+
+def test_what_a_released_node_came_to_outlives_its_log() -> None:
+    """The operator may be killed before the node has recorded it, and the log be gone when the next one reads it."""
+    going = run("a", service="prepare", sequence=3)
+    free = released(with_status(going, hosts=tuple(progress(*THROUGH).hosts.values())), "one")
+    for ended in (None, False):
+        of = job("a", ended="Failed" if ended is False else "")
+        status = runs.conclude(free, runs.Seen(clock.now(), 2.0, "image", job=of, ended=ended))
+        (record,) = fold((), {"prepare": ""}, "one", [msgspec.structs.replace(free, status=status)])
+        assert record.state == "Applied"

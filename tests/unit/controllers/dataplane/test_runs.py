@@ -406,14 +406,30 @@ async def test_a_job_does_not_begin_after_its_run_has_ended(there: Job | None, p
     assert [type(step) for step in plan.steps] == ([runs.Discard] if goes else [])
 
 
-def test_a_machine_is_taken_whatever_the_case_of_its_name() -> None:
+@pytest.mark.parametrize(
+    ("address", "same"),
+    [
+        pytest.param("ONE.example:22", "one.example:22", id="letters"),
+        pytest.param("2001:DB8:0::1:22", "2001:db8::1:22", id="zeros"),
+        pytest.param("::ffff:192.0.2.7:22", "192.0.2.7:22", id="an-address-of-ipv4-as-one-of-ipv6"),
+        pytest.param("10.1:22", "10.0.0.1:22", id="numbers-that-are-left-out"),
+    ],
+)
+def test_a_machine_is_taken_however_its_address_is_written(address: str, same: str) -> None:
+    """As two nodes are one machine (`twins`): the one may be gone, and its pod not."""
     mine, other = (
         msgspec.structs.replace(
-            run(name), spec=msgspec.structs.replace(run(name).spec, nodes=(RunNode(name=name, address=address),))
+            run(name), spec=msgspec.structs.replace(run(name).spec, nodes=(RunNode(name=name, address=place),))
         )
-        for name, address in (("a", "ONE.example:22"), ("b", "one.example:22"))
+        for name, place in (("a", address), ("b", same))
     )
-    assert find_holder(mine, (other,), {}, (), {other.metadata.uid}) == ("one.example:22", "b")
+    annotations = run_job.describe_job(other, "image")["spec"]["template"]["metadata"]["annotations"]
+    left = pod("b", "Running", "")
+    left = msgspec.structs.replace(left, metadata=msgspec.structs.replace(left.metadata, annotations=annotations))
+    assert find_holder(mine, (other,), {}, (), {other.metadata.uid}) == (same, "b")
+    assert find_holder(mine, (), {}, (left,), ()) == (same, "b")
+    # The way round does not matter.
+    assert find_holder(other, (mine,), {}, (), {mine.metadata.uid}) == (same, "a")
 
 
 SECRETS = {
