@@ -60,6 +60,16 @@ async def test_it_renders_what_helm_does(both: tuple[Renderer, Renderer], chart:
     assert stays.manifest.count("\nkind: ") > 0
 
 
+@pytest.mark.parametrize("text", ["😀 \\ 😀", "é\u2028", "\\ud83d\\ude00"])
+async def test_a_text_gets_to_its_object_as_it_is(both: tuple[Renderer, Renderer], text: str) -> None:
+    values = yaml.safe_load((VALUES / "keystone.yaml").read_text())
+    values["services"] = {"internal": {"annotations": {"example.com/owner": text}}}
+    for renderer in both:
+        rendered = await renderer.render(CHARTS / "keystone", "keystone", "here", values)
+        services = [body["metadata"]["annotations"] for body in rendered.objects if body["kind"] == "Service"]
+        assert services[0]["example.com/owner"] == text
+
+
 async def test_it_refuses_what_helm_does(both: tuple[Renderer, Renderer]) -> None:
     said = []
     for renderer in both:

@@ -2,8 +2,10 @@
 
 import base64
 import hashlib
+import json
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,19 @@ Loader.yaml_implicit_resolvers = {
     letter: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
     for letter, resolvers in _Base.yaml_implicit_resolvers.items()
 }
+
+
+# What YAML takes for no text, or for the end of a line.
+_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+
+
+def values_text(values: Mapping[str, Any]) -> str:
+    """Return the values of a chart as JSON that is YAML too, by which helm reads it.
+
+    JSON escapes a character such as an emoji as two halves, which YAML does not know: those are written as they are.
+    """
+    text = json.dumps(values, sort_keys=True, ensure_ascii=False)
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 @dataclass(frozen=True)
