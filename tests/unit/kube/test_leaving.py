@@ -7,7 +7,7 @@ import pytest
 from stackwright.kube.builtin import ConfigMap, DaemonSet, Deployment, NetworkPolicy, Plain, Service, StatefulSet
 from stackwright.kube.resource import ObjectMeta, Resource
 from stackwright.kube.shapes.child import Apply, Child, Prune
-from stackwright.kube.shapes.leaving import COMPONENT, find_staying
+from stackwright.kube.shapes.leaving import COMPONENT, find_staying, has_to_wait
 
 ROLLED = {"observedGeneration": 2, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1}
 # A new pod does not get ready beside the old one.
@@ -15,9 +15,9 @@ STUCK = {**ROLLED, "replicas": 2}
 UNSEEN = {**ROLLED, "observedGeneration": 1}
 
 
-def of(kind: type[Any], name: str, status: dict[str, Any] | None = None, component: str = "") -> Any:
+def of(kind: type[Any], name: str, status: dict[str, Any] | None = None, component: str = "", going: str = "") -> Any:
     labels = {COMPONENT: component or name}
-    metadata = ObjectMeta(name=name, namespace="cloud", labels=labels, generation=2)
+    metadata = ObjectMeta(name=name, namespace="cloud", labels=labels, generation=2, deletionTimestamp=going)
     return kind(metadata=metadata, spec={"replicas": 1}, status=status or {}) if status else kind(metadata=metadata)
 
 
@@ -44,6 +44,8 @@ def staying(
             of(Deployment, "api", {**ROLLED, "availableReplicas": 0}), False, id="it-is-away-but-did-not-change"
         ),
         pytest.param(of(ConfigMap, "api"), False, id="it-has-no-pods"),
+        # The controller of DaemonSets says nothing more of one that is being deleted.
+        pytest.param(of(DaemonSet, "each", UNSEEN, going="2026-11-19T08:00:00Z"), False, id="it-is-being-deleted"),
     ],
 )
 def test_a_workload_stays_while_a_neighbour_has_pods_from_before(neighbour: Plain, stays: bool) -> None:
@@ -54,6 +56,16 @@ def test_the_change_that_begins_now_counts() -> None:
     assert staying(of(Deployment, "api", ROLLED), applied=Deployment)
     assert staying(applied=DaemonSet)
     assert not staying(of(Deployment, "api", ROLLED), applied=ConfigMap)
+
+
+def test_a_change_counts_by_what_it_made() -> None:
+    change = Apply(Child(Deployment, {"metadata": {"name": "api", "namespace": "cloud"}}))
+    assert has_to_wait([change], [of(Deployment, "api", UNSEEN)])
+    assert not has_to_wait([change], [of(Deployment, "api", ROLLED)])
+    # The server has refused it.
+    assert has_to_wait([change], [of(Deployment, "api", ROLLED)], failed={change.object_key})
+    other = Apply(Child(ConfigMap, {"metadata": {"name": "api", "namespace": "cloud"}}))
+    assert not has_to_wait([other], [of(Deployment, "api", ROLLED)], failed={other.object_key})
 
 
 def test_what_is_of_its_component_stays_with_it_and_all_else_goes() -> None:
