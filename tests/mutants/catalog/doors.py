@@ -29,8 +29,15 @@ MUTANTS = (
     Mutant(
         "a workload that is taken away stays though others wait for its room",
         ROOM,
-        "    return refused or any(_unscheduled(pod) or _is_late(pod, now) for pod in pods)",
+        "    return refused or any(_fits_nowhere(pod) or _is_late(pod, now) for pod in pods)",
         "    return refused",
+        (f"{NO_ROOM}::test_room_is_made_for_pods_that_do_not_get_started",),
+    ),
+    Mutant(
+        "a workload that is taken away goes because a Job takes long",
+        ROOM,
+        ' != "Pending" or _is_set_up(pod):',
+        ' != "Pending":',
         (f"{NO_ROOM}::test_room_is_made_for_pods_that_do_not_get_started",),
     ),
     Mutant(
