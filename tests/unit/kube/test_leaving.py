@@ -21,6 +21,11 @@ def of(kind: type[Any], name: str, status: dict[str, Any] | None = None, compone
     return kind(metadata=metadata, spec={"replicas": 1}, status=status or {}) if status else kind(metadata=metadata)
 
 
+def progressing(reason: str, **status: Any) -> dict[str, Any]:
+    """What the controller of a Deployment says of its last rollout; what came up once stays so when pods fail later."""
+    return {**ROLLED, **status, "conditions": [{"type": "Progressing", "status": "True", "reason": reason}]}
+
+
 WORKER = of(Deployment, "worker", ROLLED)
 
 
@@ -38,6 +43,40 @@ def staying(
     [
         pytest.param(of(Deployment, "api", STUCK), True, id="it-rolls"),
         pytest.param(of(StatefulSet, "api", STUCK), True, id="a-stateful-one-rolls"),
+        pytest.param(
+            of(StatefulSet, "api", {**ROLLED, "currentRevision": "a", "updateRevision": "b"}),
+            True,
+            id="the-new-pod-of-a-stateful-one-was-never-ready",
+        ),
+        pytest.param(
+            of(StatefulSet, "api", {**ROLLED, "currentRevision": "b", "updateRevision": "b"}),
+            False,
+            id="a-stateful-one-has-rolled",
+        ),
+        pytest.param(
+            of(Deployment, "api", progressing("ReplicaSetUpdated", availableReplicas=0)), True, id="it-is-new"
+        ),
+        pytest.param(
+            of(Deployment, "api", progressing("ReplicaSetUpdated", replicas=0, updatedReplicas=0)),
+            True,
+            id="its-old-pod-went-first",
+        ),
+        pytest.param(
+            of(Deployment, "api", progressing("ProgressDeadlineExceeded", availableReplicas=0)),
+            True,
+            id="it-did-not-come-up-in-time",
+        ),
+        pytest.param(
+            of(Deployment, "api", progressing("NewReplicaSetAvailable", availableReplicas=0)),
+            False,
+            id="it-came-up-and-failed-later",
+        ),
+        pytest.param(of(Deployment, "api", progressing("DeploymentPaused")), False, id="somebody-paused-it-afterwards"),
+        pytest.param(
+            of(DaemonSet, "each", {"observedGeneration": 2, "desiredNumberScheduled": 1}),
+            True,
+            id="the-old-pod-of-a-node-went-first",
+        ),
         pytest.param(of(Deployment, "api", UNSEEN), True, id="its-controller-has-not-seen-the-change"),
         pytest.param(of(Deployment, "api", ROLLED), False, id="it-has-rolled"),
         pytest.param(
