@@ -198,6 +198,8 @@ async def test_an_api_under_another_name_that_does_not_come_up_takes_no_api_away
     await eventually(client, CronJob, "glance-db-purge", namespace, lambda seen: seen.spec["schedule"] == "2 0 * * *")
     first = await client.get(Deployment, "glance-first", namespace)
     assert (first.status["readyReplicas"], first.deleting) == (1, False)
+    # Its pod would start again.
+    assert "first.json" in await standing.decoded("glance-config-data")
     await standing.told("Deployment/glance-first goes once the pods of the others are those of the change")
 
     await client.patch(Deployment, "glance-second", namespace, {"metadata": {"annotations": dict.fromkeys(said)}})
