@@ -60,6 +60,16 @@ async def test_it_renders_what_helm_does(both: tuple[Renderer, Renderer], chart:
     assert stays.manifest.count("\nkind: ") > 0
 
 
+@pytest.mark.parametrize("text", ["😀 \\ 😀", "é\u2028", "\\ud83d\\ude00"])
+async def test_a_text_gets_to_its_object_as_it_is(both: tuple[Renderer, Renderer], text: str) -> None:
+    values = yaml.safe_load((VALUES / "keystone.yaml").read_text())
+    values["services"] = {"internal": {"annotations": {"example.com/owner": text}}}
+    for renderer in both:
+        rendered = await renderer.render(CHARTS / "keystone", "keystone", "here", values)
+        services = [body["metadata"]["annotations"] for body in rendered.objects if body["kind"] == "Service"]
+        assert services[0]["example.com/owner"] == text
+
+
 async def test_it_refuses_what_helm_does(both: tuple[Renderer, Renderer]) -> None:
     said = []
     for renderer in both:
@@ -147,8 +157,8 @@ async def test_a_program_without_the_word_is_asked_once(tmp_path: Path, script: 
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
     standing = StandingHelm(dict(os.environ), Bounds())
-    for _ in range(3):
-        assert await standing.run(program, VERSION, "") is None
+    assert await asyncio.gather(*(standing.run(program, VERSION, "") for _ in range(3))) == [None] * 3
+    assert await standing.run(program, VERSION, "") is None
     assert standing.starts == 1
 
 
@@ -163,6 +173,22 @@ async def test_an_answer_that_is_none_ends_it(tmp_path: Path, answer: str) -> No
         assert await standing.run(program, VERSION, "") is None
         assert standing.starts == number
         assert not staying() - before
+
+
+async def test_it_does_so_many_runs_and_no_more(tmp_path: Path) -> None:
+    """Helm keeps something of each run, some 400 KB, and would be ended by its memory limit in the middle of one."""
+    program = tmp_path / "helm"
+    answer = '{"code": 0, "printed": "yes", "complaint": ""}'
+    program.write_text(f"#!/bin/sh\necho\nwhile read -r _; do echo '{answer}'; done\n")
+    program.chmod(0o755)
+    before = staying()
+    standing = StandingHelm(dict(os.environ), Bounds(), runs=3)
+    for number in range(7):
+        done = await standing.run(program, VERSION, "")
+        assert done is not None
+        assert done.done.printed == b"yes"
+        assert standing.starts == 1 + number // 3
+        assert len(staying() - before) == 1
 
 
 async def test_no_program_is_no_helm_that_stays(tmp_path: Path) -> None:

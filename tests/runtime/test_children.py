@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import pytest
 
-from stackwright.kube.builtin import Service
+from stackwright.kube.builtin import Deployment, Service
 from stackwright.kube.client import Client
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Retry
@@ -67,3 +67,49 @@ async def test_what_is_refused_is_applied_in_its_other_way(
     assert made is not None
     assert made["spec"]["ports"] == ports
     assert made["metadata"]["ownerReferences"][0]["name"] == "p"
+
+
+def workload(name: str, image: str = "one") -> Child:
+    """A Deployment as a parent asks for it."""
+    pod = {"containers": [{"name": "main", "image": image}]}
+    return Child(Deployment, {"metadata": {"name": name}, "spec": {"replicas": 1, "template": {"spec": pod}}})
+
+
+@pytest.mark.parametrize(
+    ("image", "staying"),
+    [
+        pytest.param("one", [], id="an-apply-that-changes-nothing"),
+        pytest.param("two", ["worker"], id="a-change"),
+    ],
+)
+async def test_what_leaves_waits_for_what_an_apply_changes(
+    server: FaultServer, client: Client, image: str, staying: list[str]
+) -> None:
+    """An operator that was started again applies what others wrote to as well, which mostly changes nothing."""
+    asked, found = [workload("api"), workload("worker")], list[Outcome]()
+
+    async def keep(key: Key, context: Context) -> None:
+        parent = context.store(Parent).get(key)
+        assert parent is not None
+        # The next one knows nothing of what this one did.
+        found.append(await Children((Deployment,)).keep(parent, asked, context, prune=True, hurried=lambda: False))
+
+    server.put(Parent, {"metadata": {"name": "p", "namespace": "one"}})
+    runs = Runs(keep)
+    async with running(client, controller(runs, kind=Parent, owns=(Deployment,))):
+        await runs.reach("p")
+        await server.requested(2, verb="apply")
+        for name in ("worker", "api"):
+            made = server.object(Deployment, name, "one")
+            assert made is not None
+            status = {"observedGeneration": made["metadata"]["generation"], "replicas": 1, "updatedReplicas": 1}
+            restarted = {"manager": "kubectl", "operation": "Update", "fieldsType": "FieldsV1"}
+            made = {**made, "metadata": {**made["metadata"], "managedFields": [restarted]}, "status": status}
+            server.put(Deployment, made, silently=True)
+    asked[:] = [workload("api", image)]
+    found.clear()
+    runs = Runs(keep)
+    async with running(client, controller(runs, kind=Parent, owns=(Deployment,))):
+        await runs.reach("p")
+    assert not found[0].failed
+    assert [resource.metadata.name for resource in found[0].staying] == staying

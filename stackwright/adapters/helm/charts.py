@@ -2,8 +2,10 @@
 
 import base64
 import hashlib
+import json
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,17 +16,46 @@ from stackwright.adapters.errors import Rejected
 
 JsonObject = dict[str, Any]
 
+# From here on JSON has an exponent.
+_EXPONENT_FROM = 1e21
+
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Loader(_Base):  # type: ignore[misc]  # which of the two it is depends on how PyYAML was built
-    """Reads YAML as helm does: a date is a text, because JSON has no dates."""
+    """Reads YAML as helm does, which makes JSON of it: a date is a text, and a whole number has no fraction.
+
+    Templates print a number from a million on with an exponent, such as `1e+06`.
+    """
+
+    def construct_number(self, node: yaml.ScalarNode) -> float:
+        """Return a number, as a whole one where it is."""
+        number: float = self.construct_yaml_float(node)
+        return int(number) if number.is_integer() and abs(number) < _EXPONENT_FROM else number
 
 
 Loader.yaml_implicit_resolvers = {
     letter: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
     for letter, resolvers in _Base.yaml_implicit_resolvers.items()
 }
+_FLOAT = "tag:yaml.org,2002:float"
+Loader.add_implicit_resolver(
+    _FLOAT, re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$"), list("-+.0123456789")
+)
+Loader.add_constructor(_FLOAT, Loader.construct_number)
+
+
+# What YAML takes for no text, or for the end of a line.
+_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+
+
+def values_text(values: Mapping[str, Any]) -> str:
+    """Return the values of a chart as JSON that is YAML too, by which helm reads it.
+
+    JSON escapes a character such as an emoji as two halves, which YAML does not know: those are written as they are.
+    """
+    text = json.dumps(values, sort_keys=True, ensure_ascii=False)
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 @dataclass(frozen=True)

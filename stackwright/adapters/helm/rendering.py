@@ -1,7 +1,6 @@
 """Renders charts with the real helm, within limits; caches the results, and runs once for callers that ask at once."""
 
 import asyncio
-import json
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -90,7 +89,7 @@ class Renderer:
         """
         known = await self._chart(chart)
         trusted = self._trusted is not None and chart.is_relative_to(self._trusted)
-        asked = _Asked(known.digest, name, namespace, json.dumps(values, sort_keys=True), trusted)
+        asked = _Asked(known.digest, name, namespace, charts.values_text(values), trusted)
         if asked in self._done:
             self._done.move_to_end(asked)
             return self._done[asked]

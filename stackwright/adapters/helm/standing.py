@@ -23,6 +23,9 @@ from stackwright.adapters.helm.programs import Bounds, Done
 WORD = "stackwright-runs"
 # A cloud that comes up or changes asks several times in a second; one at rest need not pay for the memory.
 IDLE = 15.0
+# Helm keeps some 400 KB of each run (its commands register their flags for good): one that is not replaced meets its
+# memory limit after 170. The start of the next one, divided by so many runs, is 1.5 ms.
+RUNS = 40
 # JSON takes up to six characters for one.
 _ESCAPED = 6
 
@@ -72,6 +75,11 @@ class _Standing:
             late.cancel()
         return answer if answer.endswith(b"\n") else b""
 
+    def dismiss(self) -> None:
+        """Let it end, after it has answered all that it was asked: nothing is left to be written."""
+        self._questions.close()
+        self.end()
+
     def end(self) -> int:
         """See that nothing of it is left; return what it exited with, below zero if it was killed."""
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -95,9 +103,12 @@ class StandingHelm:
     wrong, if it still is.
     """
 
-    def __init__(self, environment: Mapping[str, str], bounds: Bounds, *, idle: float = IDLE) -> None:
+    def __init__(self, environment: Mapping[str, str], bounds: Bounds, *, idle: float = IDLE, runs: int = RUNS) -> None:
         self.starts = 0
         """How often a helm was started to stay."""
+        self._most = runs
+        # How many runs the present one still does.
+        self._left = 0
         self._environment = environment
         self._bounds = bounds
         self._idle = idle
@@ -116,13 +127,16 @@ class StandingHelm:
 
     def _run(self, program: Path, words: Sequence[str], given: str) -> Answer | None:
         question = json.dumps({"words": words, "given": given}).encode() + b"\n"
+        if self._standing is not None and not self._left:
+            self._release(self._standing).dismiss()
         if self._standing is not None:
             if (answer := self._ask(self._standing, question)) is not None:
                 return answer
             if self._end(self._standing) != 0:
                 return None
             # It had gone: it does when nobody asks for a while.
-        self._start(program)
+        if program not in self._unable:
+            self._start(program)
         if self._standing is None:
             return None
         if (answer := self._ask(self._standing, question)) is None:
@@ -137,18 +151,22 @@ class StandingHelm:
         self.starts += 1
         said = standing.line()
         if said == b"\n":
-            self._standing = standing
+            self._standing, self._left = standing, self._most
             self._at_last = weakref.finalize(self, standing.end)
         elif standing.end() >= 0 or said:
             # It does not know the word. One that was killed may have met a bad moment.
             self._unable.add(program)
 
     def _end(self, standing: _Standing) -> int:
+        return self._release(standing).end()
+
+    def _release(self, standing: _Standing) -> _Standing:
         self._at_last.detach()
         self._standing = None
-        return standing.end()
+        return standing
 
     def _ask(self, standing: _Standing, question: bytes) -> Answer | None:
+        self._left -= 1
         answer = standing.line(question)
         if not answer:
             return None

@@ -19,7 +19,7 @@ from stackwright.blueprint.secret_values import encode
 from stackwright.blueprint.service import Service
 from stackwright.controllers.service import failed_jobs, labels, references
 from stackwright.controllers.service.pods import is_ready
-from stackwright.kube.builtin import Job, Plain, Pod, Secret
+from stackwright.kube.builtin import Deployment, Job, Plain, Pod, Secret
 from stackwright.kube.shapes.child import Child, child
 from stackwright.kube.shapes.states import state_of
 
@@ -33,13 +33,15 @@ _ENDED = ("Succeeded", "Failed")
 class Reader:
     """What pods of a component read: those that are there, or those that a workload would create.
 
-    While a workload is `rolling`, pods of its former template may still be created.
+    While a workload is `rolling`, pods of its former template may still be created. A `leaver` stays while others roll,
+    if nobody asks for it any more (`kube.shapes.leaving`).
     """
 
     component: str
     mounted: frozenset[str]
     hash: str
     rolling: bool = False
+    leaver: bool = False
 
     def has(self, wanted: str) -> bool:
         """Return whether it reads a configuration; a user's own chart need not say which one its pods have."""
@@ -83,7 +85,8 @@ def list_readers(workloads: Iterable[Plain], pods: Iterable[Pod]) -> tuple[Reade
 def _template_of(workload: Plain, *, rolling: bool) -> Reader:
     template = workload.spec["template"]
     read = _reader(_component_of(workload), labels.annotations_of(template), template["spec"])
-    return replace(read, rolling=rolling)
+    # What a user's own chart has beside our components does not say what it reads, and stays for good.
+    return replace(read, rolling=rolling, leaver=isinstance(workload, Deployment) and bool(read.hash))
 
 
 def _component_of(resource: Plain) -> str:
@@ -126,8 +129,12 @@ def _has_wanted(
 def is_in_use(secret: str, components: Mapping[str, JsonObject], readers: Iterable[Reader]) -> bool:
     """Return whether pods read something in a Secret that is not what is asked for now, or may have to.
 
-    A workload that is on its way from the Secret to an edition creates former pods again if these go.
+    A workload that is on its way from the Secret to an edition creates former pods again if these go, and one that is
+    not asked for any more does so until it goes.
     """
+    readers = tuple(readers)
+    if any(reader.leaver and reader.component not in components and secret in reader.mounted for reader in readers):
+        return True
     return any(
         (reader.rolling and secret not in reader.mounted)
         or (secret in reader.mounted and not reader.has(components[reader.component].get("hash", "")))

@@ -12,7 +12,7 @@ from stackwright.kube.shapes.states import REFUSED, state_of
 NO_NODE_FITS = "NoNodeFits"
 # For how many seconds no node has to fit before a person is asked: pods that are replaced may free the room before.
 LASTS = 120.0
-# For how many seconds a pod may be on its way to a node and into its containers before what is to go makes room for it.
+# For how many seconds a pod may be on its way to a node, its volumes and its network before what is to go makes room.
 ARRIVES = 60.0
 # What others are at: nodes that start or come back, and volumes that are being made.
 _PASSING = re.compile(
@@ -41,9 +41,14 @@ def look_again(pods: Iterable[Pod], now: datetime) -> list[float]:
 
 
 def is_crowded(pods: Iterable[Pod], workloads: Iterable[Resource], now: datetime) -> bool:
-    """Return whether pods may wait for what others have: no node fits, they do not get started, or none may be made."""
+    """Return whether pods may wait for what others have: no node fits, they do not get there, or none may be made."""
     refused = any(state_of(item).reason == REFUSED for item in workloads)
-    return refused or any(_unscheduled(pod) or _is_late(pod, now) for pod in pods)
+    return refused or any(_fits_nowhere(pod) or _is_late(pod, now) for pod in pods)
+
+
+def _fits_nowhere(pod: Pod) -> bool:
+    stated = _unscheduled(pod)
+    return bool(stated) and not _PASSING.search(str(stated.get("message", "")))
 
 
 def _is_late(pod: Pod, now: datetime) -> bool:
@@ -57,10 +62,22 @@ def crowded_in(pods: Iterable[Pod], now: datetime) -> float | None:
 
 
 def _arrives_in(pod: Pod, now: datetime) -> float | None:
-    """Return how much time a pod has left to get started; None if it has started."""
-    if pod.deleting or pod.status.get("phase", "Pending") != "Pending":
+    """Return how much time a pod has left to get all that others may have; None if it has it."""
+    if pod.deleting or pod.status.get("phase", "Pending") != "Pending" or _is_set_up(pod):
         return None
     return ARRIVES - (now - datetime.fromisoformat(pod.metadata.creationTimestamp)).total_seconds()
+
+
+def _is_set_up(pod: Pod) -> bool:
+    """Return whether a pod has its volumes and its network: it then lacks an image, or waits for a Job, say.
+
+    A server that is old does not say so itself.
+    """
+    said = {entry.get("type"): entry.get("status") for entry in pod.status.get("conditions") or ()}
+    containers = (*pod.status.get("initContainerStatuses", ()), *pod.status.get("containerStatuses", ()))
+    states = [state for one in containers for state in (one.get("state", {}), one.get("lastState", {}))]
+    begun = any("running" in state or "terminated" in state for state in states)
+    return begun or said.get("PodReadyToStartContainers") == "True"
 
 
 def _seconds_left(pod: Pod, now: datetime) -> float | None:

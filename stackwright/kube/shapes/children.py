@@ -100,11 +100,13 @@ class Children:
         staying = leaving.find_staying(steps, seen)
         if staying and hurried():
             staying = ()
-        outcome = Outcome(parent, desired, {}, {}, tuple(step.resource for step in staying))
+        outcome = Outcome(parent, desired, {}, {})
         for some in waves(step for step in steps if step not in staying):
-            async with asyncio.TaskGroup() as group:
-                for step in some:
-                    group.create_task(self._take(step, parent, context, outcome))
+            await self._take_all(some, parent, context, outcome)
+        if staying and leaving.has_to_wait(steps, outcome.present(seen), outcome.failed):
+            outcome = replace(outcome, staying=tuple(step.resource for step in staying))
+        else:
+            await self._take_all(staying, parent, context, outcome)
         self._remember(outcome, context.client.field_manager)
         for memory in (self.exchanges, self.refusals):
             memory.keep(parent.key, {item.object_key for item in desired})
@@ -115,6 +117,14 @@ class Children:
         self.settled.pop(key, None)
         self.exchanges.forget(key)
         self.refusals.forget(key)
+
+    async def _take_all(
+        self, steps: Iterable[Apply | Prune], parent: Resource, context: Context, outcome: Outcome
+    ) -> None:
+        """Carry out steps in parallel."""
+        async with asyncio.TaskGroup() as group:
+            for step in steps:
+                group.create_task(self._take(step, parent, context, outcome))
 
     async def _take(self, step: Apply | Prune, parent: Resource, context: Context, outcome: Outcome) -> None:
         """Carry out one step; one that fails does not stop its neighbours."""

@@ -78,6 +78,12 @@ class Outcome:
             return None if isinstance(failure, Blocked) and waiting else failure
         return None
 
+    def present(self, seen: Sequence[Resource]) -> tuple[Resource, ...]:
+        """Return the objects that there are: those of the cache, as they are now, and those that were made just now."""
+        known = {(item.kind, item.key) for item in seen}
+        made = (applied.resource for key, applied in self.applied.items() if key not in known)
+        return (*(self.newest(item) for item in seen), *made)
+
     def newest(self, cached: Resource) -> Resource:
         """Return an object of the cache as it is, where it is a child that was applied just now."""
         applied = (item for item in self.desired if item.of is type(cached) and item.key == cached.key)

@@ -16,6 +16,9 @@ NO_NODES = "NoNodes"
 # The reason where an object that is being deleted is held by somebody else's finalizer.
 HELD = "HeldByFinalizer"
 _THERE = Finding("", "True", READY, "")
+# What the controller of Deployments says when a rollout is through, until the next one; and where a hand has stopped
+# it, which leaves the pods to be counted.
+_ROLLED = ("NewReplicaSetAvailable", "DeploymentPaused")
 # The reason where the API server refuses pods, as Kubernetes' own controllers call it.
 REFUSED = "FailedCreate"
 # How the server's answers, and what StatefulSets, DaemonSets and Jobs tell of them, begin.
@@ -114,10 +117,21 @@ def _daemon_set(resource: Plain) -> Finding:
 
 
 def is_rolling(resource: Resource) -> bool:
-    """Return whether a workload has pods from before a change, or its controller has not seen the change yet."""
+    """Return whether a workload has pods from before a change, or the pods of the change have not come up yet.
+
+    What has come up once counts, also if it fails later: that is no news of the change.
+    """
     if not isinstance(resource, Deployment | StatefulSet | DaemonSet):
         return False
-    return resource.status.get("observedGeneration", 0) < resource.metadata.generation or _count(resource).old > 0
+    status, count = resource.status, _count(resource)
+    if status.get("observedGeneration", 0) < resource.metadata.generation or count.old > 0:
+        return True
+    if isinstance(resource, DaemonSet):
+        return count.updated < count.wanted
+    if isinstance(resource, StatefulSet):
+        return bool(status.get("currentRevision") != status.get("updateRevision"))
+    said = _condition(resource, "Progressing")
+    return bool(said) and said.get("reason") not in _ROLLED
 
 
 def still_serving(resource: Resource) -> str:

@@ -17,8 +17,10 @@ from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.identity import controllers as identity
 from stackwright.controllers.service import controllers
 from stackwright.kube.builtin import CronJob, Deployment, PersistentVolumeClaim, Pod, ReplicaSet, Service
+from stackwright.kube.resource import owner_reference
 from stackwright.kube.runtime import Runtime
 from stackwright.services.glance.kinds import Glance
+from stackwright.simulator.annotations import PREFIX
 from tests.fakes.mariadb import FakeMariaDB
 from tests.fakes.running import fake
 from tests.functional import neighbours
@@ -162,6 +164,47 @@ async def test_the_snippet_of_one_api_rolls_its_pods_and_its_sibling_keeps_the_d
     place = standing.client, "glance-config-data", standing.namespace
     config = await configured(*place, lambda content: content.get(key) == snippet)
     assert config["default-external-03-glance-api-override.conf"] == ""
+
+
+async def test_an_api_under_another_name_that_does_not_come_up_takes_no_api_away(standing: Place) -> None:
+    client, namespace = standing.client, standing.namespace
+    await standing.ask(glanceAPIs={"first": {"type": "single"}}, keystoneEndpoint="first")
+    glance = await standing.up()
+    # What will be the Deployment of the other name, so that its pods are not ready from the first one on.
+    labels = {f"app.kubernetes.io/{name}": value for name, value in (("name", "glance"), ("instance", "glance"))}
+    labels["app.kubernetes.io/component"] = "second"
+    pod = {"containers": [{"name": "second", "image": "none.example.org/none"}]}
+    template = {"metadata": {"labels": labels}, "spec": pod}
+    owner = {"ownerReferences": [owner_reference(glance)]}
+    body = {
+        "metadata": {"name": "glance-second", "namespace": namespace, "labels": labels, **owner},
+        "spec": {"replicas": 0, "selector": {"matchLabels": labels}, "template": template},
+    }
+    await client.apply(Deployment, body)
+    said: dict[str, str | None] = {f"{PREFIX}fault": "ProbeFailing", f"{PREFIX}probe": "readiness"}
+    await client.patch(Deployment, "glance-second", namespace, {"metadata": {"annotations": said}})
+
+    second: dict[str, Any] = {"glanceAPIs": {"second": {"type": "single"}}, "keystoneEndpoint": "second"}
+    await standing.ask(**second)
+    await some(
+        client,
+        Pod,
+        namespace,
+        lambda found: any(pod.status.get("phase") == "Running" for pod in found),
+        labels=f"{INSTANCE},app.kubernetes.io/component=second",
+    )
+    # One more pass, which would take it away with the same hand.
+    await standing.ask(**second, dbPurge={"schedule": "2 0 * * *"})
+    await eventually(client, CronJob, "glance-db-purge", namespace, lambda seen: seen.spec["schedule"] == "2 0 * * *")
+    first = await client.get(Deployment, "glance-first", namespace)
+    assert (first.status["readyReplicas"], first.deleting) == (1, False)
+    # Its pod would start again.
+    assert "first.json" in await standing.decoded("glance-config-data")
+    await standing.told("Deployment/glance-first goes once the pods of the others are those of the change")
+
+    await client.patch(Deployment, "glance-second", namespace, {"metadata": {"annotations": dict.fromkeys(said)}})
+    await standing.up()
+    await gone(client, Deployment, "glance-first", namespace)
 
 
 async def test_replicas_that_would_see_different_images_are_refused_until_the_volume_is_for_all(

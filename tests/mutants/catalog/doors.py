@@ -20,10 +20,24 @@ MUTANTS = (
         ("tests/unit/kube/test_leaving.py::test_the_change_that_begins_now_counts",),
     ),
     Mutant(
+        "a workload that is taken away waits for an apply that changed nothing, until something else happens",
+        "stackwright/kube/shapes/children.py",
+        "if staying and leaving.has_to_wait(steps, outcome.present(seen), outcome.failed):",
+        "if staying:",
+        ("tests/runtime/test_children.py::test_what_leaves_waits_for_what_an_apply_changes",),
+    ),
+    Mutant(
         "a workload that is taken away stays though others wait for its room",
         ROOM,
-        "    return refused or any(_unscheduled(pod) or _is_late(pod, now) for pod in pods)",
+        "    return refused or any(_fits_nowhere(pod) or _is_late(pod, now) for pod in pods)",
         "    return refused",
+        (f"{NO_ROOM}::test_room_is_made_for_pods_that_do_not_get_started",),
+    ),
+    Mutant(
+        "a workload that is taken away goes because a Job takes long",
+        ROOM,
+        ' != "Pending" or _is_set_up(pod):',
+        ' != "Pending":',
         (f"{NO_ROOM}::test_room_is_made_for_pods_that_do_not_get_started",),
     ),
     Mutant(

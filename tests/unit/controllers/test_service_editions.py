@@ -10,7 +10,7 @@ from stackwright.api.base import ObjectMeta
 from stackwright.blueprint.configuration import Configured
 from stackwright.blueprint.digests import digest
 from stackwright.controllers.service import editions
-from stackwright.kube.builtin import Job, Pod, Secret, StatefulSet
+from stackwright.kube.builtin import Deployment, Job, Plain, Pod, Secret, StatefulSet
 from stackwright.kube.resource import OwnerReference
 from stackwright.services.mariadb.kinds import Galera
 from stackwright.services.mariadb.service import SERVICE as MARIADB
@@ -112,6 +112,23 @@ STAYS = f"{OWN}-sync"
 )
 def test_a_secret_stays_while_pods_of_before_read_it(there: Any, mounted: str, job: str) -> None:
     assert place(*there) == (mounted, job)
+
+
+@pytest.mark.parametrize(
+    ("kind", "mounted", "read", "in_use"),
+    [
+        pytest.param(Deployment, OWN, "one", True, id="it-may-stay-while-others-roll"),
+        pytest.param(Deployment, f"{OWN}-former-one", "one", False, id="it-has-an-edition"),
+        pytest.param(Deployment, OWN, "", False, id="one-of-a-users-chart-that-stays-for-good"),
+        pytest.param(StatefulSet, OWN, "one", False, id="it-goes-at-once"),
+    ],
+)
+def test_a_secret_stays_for_a_workload_that_leaves(kind: type[Plain], mounted: str, read: str, in_use: bool) -> None:
+    """Its pods are created again from it, if their node is drained meanwhile."""
+    template = {"metadata": {"annotations": {"openstack.org/config-hash": read}}, "spec": mounting(mounted)}
+    leaving = kind(metadata=ObjectMeta(name="db-former", labels=marks("former")), spec={"template": template})
+    readers = editions.list_readers((leaving,), ())
+    assert editions.is_in_use(OWN, VALUES["components"], readers) is in_use
 
 
 @pytest.mark.parametrize("mounted", [OWN, f"{OWN}-sync-old"])

@@ -99,10 +99,26 @@ def test_the_schedulers_reason_is_repeated(message: str) -> None:
     assert message.rstrip(".") in room.lacking([pod(room.LASTS + 1, message)], NOW)
 
 
-def arriving(seconds: float, phase: str = "Pending") -> Pod:
+def arriving(seconds: float, phase: str = "Pending", **status: Any) -> Pod:
     """A pod that was made some seconds ago and has a node."""
     made = clock.seconds(NOW - timedelta(seconds=seconds))
-    return Pod(metadata=ObjectMeta(name="web-2", namespace="cloud", creationTimestamp=made), status={"phase": phase})
+    metadata = ObjectMeta(name="web-2", namespace="cloud", creationTimestamp=made)
+    return Pod(metadata=metadata, status={"phase": phase, **status})
+
+
+def without_volume(seconds: float) -> Pod:
+    """A pod that has waited for its volume since it was made."""
+    made = clock.seconds(NOW - timedelta(seconds=seconds))
+    message = "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims."
+    return pod(seconds, message, creationTimestamp=made)
+
+
+# It has its volumes and its network, and fetches an image, or does not get it.
+SET_UP = [{"type": "PodReadyToStartContainers", "status": "True"}]
+NOT_SET_UP = [{"type": "PodReadyToStartContainers", "status": "False"}]
+# It waits for a Job.
+WAITING = [{"name": "wait-for-db-sync", "state": {"running": {"startedAt": "2026-11-16T11:00:00Z"}}}]
+FAILING = [{"name": "wait-for-db-sync", "state": {"waiting": {}}, "lastState": {"terminated": {"exitCode": 1}}}]
 
 
 REFUSED = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": "exceeded quota: small"}
@@ -115,7 +131,13 @@ REFUSED = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate",
         pytest.param((pod(1),), [], True, id="no-node-fits"),
         pytest.param((arriving(room.ARRIVES - 1),), [], False, id="on-its-way"),
         pytest.param((arriving(room.ARRIVES),), [], True, id="long-on-its-way"),
+        pytest.param((arriving(900, conditions=NOT_SET_UP),), [], True, id="long-without-a-volume-that-another-has"),
+        pytest.param((arriving(900, conditions=SET_UP),), [], False, id="long-without-an-image"),
+        pytest.param((arriving(900, initContainerStatuses=WAITING),), [], False, id="long-behind-a-job"),
+        pytest.param((arriving(900, initContainerStatuses=FAILING),), [], False, id="it-fails-before-it-runs"),
         pytest.param((arriving(900, "Running"),), [], False, id="it-runs-and-is-not-ready"),
+        pytest.param((without_volume(1),), [], False, id="its-volume-is-being-made"),
+        pytest.param((without_volume(room.ARRIVES),), [], True, id="its-volume-does-not-come"),
         pytest.param((), [REFUSED], True, id="no-pod-may-be-made"),
     ],
 )
@@ -129,4 +151,4 @@ def test_room_is_made_for_pods_that_do_not_get_started(
 
 def test_pods_that_are_on_their_way_are_looked_at_again() -> None:
     assert room.crowded_in((arriving(10), arriving(40), arriving(900), arriving(5, "Running")), NOW) == 20.0
-    assert room.crowded_in((arriving(900),), NOW) is None
+    assert room.crowded_in((arriving(900), arriving(10, conditions=SET_UP)), NOW) is None

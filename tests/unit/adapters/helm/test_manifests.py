@@ -41,3 +41,23 @@ def test_a_manifest_that_holds_too_much_is_refused_at_once(manifest: str, said: 
 def test_what_is_within_the_bounds_is_taken() -> None:
     text = "---\na: &a {b: 1}\nc: [*a, *a]\n---\n# nothing\n---\nd: 2026-11-15\n"
     assert manifests.bounded(text, LIMITS) == ({"a": {"b": 1}, "c": [{"b": 1}, {"b": 1}]}, {"d": "2026-11-15"})
+
+
+@pytest.mark.parametrize(
+    ("number", "read"),
+    [
+        pytest.param("1e+06", 1_000_000, id="a-template-prints-a-million"),
+        pytest.param("1.00077e+09", 1_000_770_000, id="a-large-user-id"),
+        pytest.param("2.0", 2, id="a-whole-one"),
+        pytest.param("-1.5", -1.5, id="with-a-fraction"),
+        pytest.param("1e-07", 1e-07, id="a-small-one"),
+        pytest.param("1e+21", 1e21, id="too-large-to-be-whole"),
+        pytest.param('"1e+06"', "1e+06", id="a-text"),
+        pytest.param("1e6a", "1e6a", id="a-name"),
+    ],
+)
+def test_numbers_are_read_as_helm_reads_them(number: str, read: object) -> None:
+    """Helm makes JSON of a manifest: there a whole number has no fraction, and fields of Kubernetes take only that."""
+    ((_, found),) = manifests.bounded(f"a: {number}")[0].items()
+    assert found == read
+    assert type(found) is type(read)
