@@ -80,7 +80,7 @@ class Controller:
     looked at from the start, whether or not there is such an object. `when` says which changes of the kind itself
     count. `deadline` is in seconds. `team` is whom it belongs to, where that does not follow from its kind. One that
     only derives something from a kind of others `reports` nothing: it does not write the kind's status. `logs` says
-    that it reads the logs of pods.
+    that it reads the logs of pods. `pause` is the annotation of the kind that stops the work on a resource.
     """
 
     name: str
@@ -97,6 +97,7 @@ class Controller:
     team: str = ""
     reports: bool = True
     logs: bool = False
+    pause: str = ""
 
     @property
     def kinds(self) -> tuple[type[Resource], ...]:

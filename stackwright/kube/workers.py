@@ -2,6 +2,8 @@
 
 After a reconcile that wrote, its key stays in hand until the caches have what was written, at most five
 seconds, so that the next run does not decide on what it already changed. No worker is held up by that.
+
+A status that somebody else wrote wakes whoever keeps it, unasked: see `meddling.py`.
 """
 
 import asyncio
@@ -22,10 +24,11 @@ from stackwright.kube.errors import Blocked, KubeError, Retry
 from stackwright.kube.events import EventRecorder
 from stackwright.kube.informer import Change, Informer
 from stackwright.kube.informers import Informers
+from stackwright.kube.meddling import Meddling
 from stackwright.kube.pace import Pace, PutOff
 from stackwright.kube.predicates import Predicate
 from stackwright.kube.queue import Priority, Queue, ShutDown
-from stackwright.kube.resource import Key, Kind, Resource
+from stackwright.kube.resource import CustomResource, Key, Kind, Resource
 
 # For how long a key waits at most for the caches to have what its last run wrote.
 CACHE_PATIENCE = 5.0
@@ -58,16 +61,23 @@ def judge(error: BaseException) -> tuple[Verdict, BaseException]:
 
 
 class _Writes:
-    """What one reconcile wrote: for each informer that will see it, the latest version."""
+    """What one reconcile of a kind wrote: for each informer that will see it, the latest version.
 
-    def __init__(self, informers: Informers) -> None:
+    `own` are all versions of objects of that kind.
+    """
+
+    def __init__(self, informers: Informers, of: Kind) -> None:
         self._informers = informers
+        self._of = of
         self.versions: dict[Informer[Any], str] = {}
+        self.own: set[str] = set()
 
     def wrote(self, kind: Kind, key: Key, resource_version: str) -> None:
         """Remember a write, as the client reports it."""
         if not resource_version:
             return
+        if kind == self._of:
+            self.own.add(resource_version)
         for informer in self._informers.caching(kind):
             known = self.versions.get(informer, "0")
             if informer.has_synced and informer.covers(key) and int(resource_version) > int(known):
@@ -107,6 +117,8 @@ class Workers:
         self._incomplete: set[str] = set()
         # Statuses whose write was put off.
         self._put_off: dict[Key, PutOff] = {}
+        self._keeps_status = controller.reports and issubclass(controller.kind, CustomResource)
+        self._meddling = self._unmeddled()
         self._subscribe()
 
     def __str__(self) -> str:
@@ -125,7 +137,12 @@ class Workers:
         finally:
             self._active = False
 
+    def _unmeddled(self) -> Meddling:
+        return Meddling(self.controller, self._client.field_manager, self._events, self._clock)
+
     async def _run(self, drain: float) -> None:
+        # What was there when this process last led may be outdated.
+        self._meddling = self._unmeddled()
         self._incomplete = {informer.place for informer in self._following if not informer.has_synced}
         # Whoever led meanwhile may have left anything behind, so everything is looked at, after what changed.
         self._look_again()
@@ -210,15 +227,18 @@ class Workers:
             informer.subscribe(handler)
 
     def _changed(self, change: Change[Any]) -> None:
+        after = self._meddling.hear(change) if self._active and self._keeps_status else None
         if self._counts(self.controller.when, change):
             self._add((change.resource.key,), change)
+        elif after is not None:
+            self._add((change.resource.key,), change, after)
 
     def _owned_changed(self, change: Change[Any]) -> None:
-        self._add(self._keys(change, self._owner), change)
+        self._add(self._keys(change, self._owner), change, self._meddling.later(change))
 
     def _watched_changed(self, watch: Watch[Any], change: Change[Any]) -> None:
         if self._counts(watch.when, change):
-            self._add(self._keys(change, watch.to), change, watch.after)
+            self._add(self._keys(change, watch.to), change, max(watch.after, self._meddling.later(change)))
 
     def _add(self, keys: Iterable[Key], change: Change[Any], after: float = 0.0) -> None:
         if not self._active:
@@ -265,20 +285,21 @@ class Workers:
                 key = await self.queue.get()
             except ShutDown:
                 return
-            writes = _Writes(self._informers)
+            writes = _Writes(self._informers, self.controller.kind.kind)
+            self._meddling.begin(key)
             try:
                 await self._reconcile(key, writes)
             except BaseException:
                 # Cancelled in the middle: if we work again, this key must.
                 self.queue.add(key)
-                self.queue.done(key)
+                self._done(key, writes)
                 raise
             if writes.missing() and not self.queue.closed:
                 task = group.create_task(self._settle(key, writes), name=f"{self} settles {key}")
                 self._settling.add(task)
-                task.add_done_callback(functools.partial(self._settled, key))
+                task.add_done_callback(functools.partial(self._settled, key, writes))
             else:
-                self.queue.done(key)
+                self._done(key, writes)
 
     async def _settle(self, key: Key, writes: _Writes) -> None:
         """Wait until the caches have what a run wrote."""
@@ -288,8 +309,16 @@ class Workers:
                 _log.warning("the cache is behind", controller=str(self), key=str(key), kind=str(informer))
                 return
 
-    def _settled(self, key: Key, task: asyncio.Task[None]) -> None:
+    def _settled(self, key: Key, writes: _Writes, task: asyncio.Task[None]) -> None:
         self._settling.discard(task)
+        self._done(key, writes)
+
+    def _done(self, key: Key, writes: _Writes) -> None:
+        """Let go of a key; what others wrote into its status meanwhile, its run may not have seen."""
+        there = self._informers.store(self.controller.kind).get(key) is not None
+        after = self._meddling.end(key, writes.own, there=there)
+        if after is not None:
+            self.queue.add_after(key, after)
         self.queue.done(key)
 
     async def _reconcile(self, key: Key, writes: _Writes) -> None:
@@ -323,6 +352,9 @@ class Workers:
         deadline = self.controller.deadline
         try:
             async with asyncio.timeout(deadline) as scope:
+                if await self._meddling.put_right(self._informers.store(self.controller.kind).get(key), context):
+                    # What was written is looked at when the cache has it.
+                    return Result(after=0.0)
                 return await self.controller.reconcile(key, context)
         except asyncio.CancelledError as error:
             task = asyncio.current_task()

@@ -22,10 +22,12 @@ from stackwright.kube.conditions import find, is_true
 from stackwright.kube.errors import Invalid
 from stackwright.kube.resource import JsonObject
 from stackwright.kube.runtime import Runtime
+from stackwright.kube.shapes import exchange
 from stackwright.kube.shapes.belonging import MADE_FOR
 from stackwright.services.neutron.kinds import NeutronAPI
 from stackwright.services.rabbitmq.kinds import RabbitMq
 from tests.fakes import rabbitmq
+from tests.functional import hands
 from tests.functional.definitions import defined
 from tests.functional.running import Passes, patches, running
 from tests.functional.watching import PATIENCE, eventually, gone, until
@@ -167,6 +169,23 @@ async def test_a_named_user_is_made_with_a_password_of_its_own(
     resource = await client.get(RabbitMq, "rabbitmq", namespace)
     assert user.tags == {f"stackwright/{namespace}/rabbitmq/{resource.metadata.uid}"}
     assert await broker.permission("/", "nova") == Permission()
+
+
+async def test_what_a_hand_writes_into_a_status_is_put_right(
+    client: Client,
+    namespace: str,
+    access: Access,
+    broker: Management,
+    operator: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(exchange, "TURNS", 1000)
+    await outside(client, namespace, access)
+    await ask(client, namespace, username="nova", vhost="/")
+    found = await settled(client, namespace)
+    before = await login(client, namespace, found)
+    await hands.try_everything(client, found)
+    assert await login(client, namespace, found) == before
 
 
 async def test_two_that_name_one_user_share_its_password(

@@ -51,10 +51,18 @@ class Hang:
 
 @dataclass(frozen=True)
 class Slow:
-    """The server answers after `seconds`; a test that must not sleep gives `until` and sets it."""
+    """The server answers after `seconds`; a test that must not sleep gives `until` and sets it.
+
+    With `after_handling` the request is carried out at once, and only the answer is late.
+    """
 
     seconds: float = 0.0
     until: asyncio.Event | None = None
+    after_handling: bool = False
+
+    async def pass_time(self) -> None:
+        """Wait until it is time."""
+        await (self.until.wait() if self.until else asyncio.sleep(self.seconds))
 
 
 @dataclass(frozen=True)
@@ -275,11 +283,13 @@ class FaultServer(Objects):
             await self._closing.wait()
         if isinstance(effect, Hang) or effect == Reset():
             return _abort(incoming)
-        if isinstance(effect, Slow):
-            await (effect.until.wait() if effect.until else asyncio.sleep(effect.seconds))
+        if isinstance(effect, Slow) and not effect.after_handling:
+            await effect.pass_time()
         if request.verb == "watch":
             return await self._watch(incoming, request)
         response = self._respond(request)
+        if isinstance(effect, Slow) and effect.after_handling:
+            await effect.pass_time()
         if isinstance(effect, Reset):
             return _abort(incoming)
         return await _half(incoming, response) if isinstance(effect, CutBody) else response

@@ -109,6 +109,8 @@ def _sweeper(keystones: Keystones, hands: Hands) -> Controller:
             interests.watch(Secret),
         ),
         when=serves_differently,
+        # Its status is kept by the controller of the service.
+        reports=False,
     )
 
 
@@ -125,6 +127,8 @@ def _keeper(keystones: Keystones, every: float) -> Controller:
         reconcile=reconcile,
         watches=(interests.watch(Secret),),
         when=serves_differently,
+        # Its status is kept by the controller of the service.
+        reports=False,
     )
 
 

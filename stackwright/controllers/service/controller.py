@@ -144,6 +144,7 @@ class ServiceController(Generic[C, F]):
             reads=needs.kinds_kept(self.service),
             when=asked_differently,
             workers=workers,
+            pause=PAUSED,
         )
 
     def _works_for(self, pod: Pod) -> Iterable[Key]:

@@ -68,6 +68,7 @@ class Composite(Generic[C, Facts]):
             # We write the status ourselves, so a change of it is no reason for a pass.
             when=asked_differently,
             workers=workers,
+            pause=self.pause,
         )
 
     async def _reconcile(self, key: Key, context: Context) -> Result | None:

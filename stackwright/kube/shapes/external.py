@@ -78,6 +78,7 @@ class External(Generic[C, Seen, World]):
             when=asked_differently,
             workers=workers,
             deadline=self.deadline + TELLING,
+            pause=self.pause,
         )
 
     async def _pass(self, resource: C, context: Context, world: World) -> Result | None:

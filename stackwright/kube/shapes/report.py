@@ -11,6 +11,7 @@ from stackwright.kube import clock, conditions
 from stackwright.kube.conditions import READY, Finding
 from stackwright.kube.controller import Context
 from stackwright.kube.resource import CustomResource, Status
+from stackwright.kube.status_writers import STATUS, find_others
 
 
 async def report(
@@ -39,7 +40,8 @@ async def report(
 
 
 async def write(resource: CustomResource, status: Status, context: Context) -> None:
-    """Write a status as it is, at once."""
+    """Write a status as it is, at once. What others put into it beside that is taken out: readers would believe it."""
+    content = msgspec.to_builtins(status)
     body = {
         "apiVersion": resource.kind.api_version,
         "kind": resource.kind.name,
@@ -50,9 +52,22 @@ async def write(resource: CustomResource, status: Status, context: Context) -> N
             # ignores it in the status of a custom resource. It does check the version.
             "resourceVersion": resource.metadata.resourceVersion,
         },
-        "status": msgspec.to_builtins(status),
+        STATUS: content,
     }
-    await context.client.apply(type(resource), body, subresource="status")
+    written = await context.client.apply(type(resource), body, subresource=STATUS)
+    if written.status == status or not find_others(written.metadata, context.client.field_manager):
+        return
+    # An apply leaves what somebody else added. Only that differs now, so that the patch makes no field its own.
+    await context.client.patch(
+        type(resource),
+        resource.metadata.name,
+        resource.metadata.namespace,
+        [
+            {"op": "replace", "path": "/metadata/resourceVersion", "value": written.metadata.resourceVersion},
+            {"op": "replace", "path": f"/{STATUS}", "value": content},
+        ],
+        subresource=STATUS,
+    )
 
 
 def _tell(resource: CustomResource, new: Status, context: Context) -> None:

@@ -12,6 +12,7 @@ from stackwright.controllers.dataplane import beginnings
 from stackwright.kube.builtin import ConfigMap, Job, Pod, Secret
 from stackwright.kube.client import Client
 from stackwright.simulator import Behaviour, Script, Selector, Unschedulable
+from tests.functional import hands
 from tests.functional.dataplane.machines import KEY, SERVICES, plane
 from tests.functional.watching import eventually, is_ready, some, told
 
@@ -219,6 +220,7 @@ async def test_a_data_plane_is_its_roles_and_nodes(client: Client, namespace: st
         await here.put(OpenStackDataPlane, "edpm", spec=spec)
         whole = await here.ready(OpenStackDataPlane, "edpm")
         assert whole.status.deployed
+        await hands.try_everything(client, whole)
         two = await here.ready(OpenStackDataPlaneNode, "two")
         assert (two.spec.hostName, two.metadata.labels["openstackdataplane"]) == ("two", "edpm")
         del spec["nodes"]["two"]

@@ -6,6 +6,8 @@ import pytest
 
 from stackwright.adapters.identity import Endpoint
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService, RegisteredEndpoint
+from stackwright.kube.shapes import exchange
+from tests.functional import hands
 from tests.functional.identity.cloud import Cloud
 from tests.functional.watching import told, until
 
@@ -27,6 +29,14 @@ async def test_endpoints_are_registered_and_told(cloud: Cloud) -> None:
     )
     assert status.serviceID == (await cloud.services())[0].id
     assert {endpoint.region for endpoint in await cloud.endpoints()} == {"regionOne"}
+
+
+async def test_what_a_hand_writes_into_a_status_is_put_right(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange, "TURNS", 1000)
+    await cloud.whole()
+    for kind in (KeystoneService, KeystoneEndpoint):
+        await hands.try_everything(cloud.client, await cloud.ready(kind))
+    assert await cloud.urls() == {"internal": INTERNAL, "public": PUBLIC}
 
 
 async def test_the_service_is_waited_for(cloud: Cloud) -> None:

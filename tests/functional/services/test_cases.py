@@ -19,6 +19,9 @@ from stackwright.kube.builtin import DaemonSet, Deployment, Plain, Secret, Servi
 from stackwright.kube.client import Client
 from stackwright.kube.errors import Invalid
 from stackwright.kube.resource import Resource
+from stackwright.kube.runtime import Runtime
+from stackwright.kube.shapes import exchange
+from tests.functional import hands
 from tests.functional.cloud import decoded
 from tests.functional.counting import Counted
 from tests.functional.normal import credentials
@@ -55,8 +58,10 @@ def test_every_row_says_which_actions_there_are() -> None:
 
 
 @each()
-async def test_it_names_what_is_missing_comes_up_and_is_listed(place: Place) -> None:
+async def test_it_names_what_is_missing_comes_up_and_is_listed(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """One service in one place: each takes seconds to come up, so that what it shows is looked at in one go."""
+    # A hand that writes all fields is faster than any.
+    monkeypatch.setattr(exchange, "TURNS", 1000)
     async with contextlib.AsyncExitStack() as around:
         async with place.operated() as runtime:
             await place.ask()
@@ -65,6 +70,7 @@ async def test_it_names_what_is_missing_comes_up_and_is_listed(place: Place) -> 
             ready = await place.up()
             await assert_up(place, ready)
             await quiet(runtime)
+            await assert_a_hand_changes_nothing(place, runtime)
         await assert_a_new_operator_writes_nothing(place, ready)
 
 
@@ -135,6 +141,17 @@ async def assert_nothing_is_told(place: Place, ready: Any) -> None:
     # A name or a place is no secret, even where it stands in one.
     secret = {word for word in words if len(word) > 15 and namespace not in word}
     assert [what for what, text in texts.items() if any(word in text for word in secret)] == []
+
+
+async def assert_a_hand_changes_nothing(place: Place, runtime: Runtime) -> None:
+    """See that what somebody writes into a status is put right, and that nothing is rolled out because of it."""
+    client, namespace = place.client, place.namespace
+    before = await hands.rollouts(client, namespace)
+    for kind in place.case.kinds:
+        for resource in await client.list(kind, namespace):
+            await hands.try_everything(client, resource)
+    await quiet(runtime)
+    assert await hands.rollouts(client, namespace) == before
 
 
 async def assert_a_new_operator_writes_nothing(place: Place, ready: Any) -> None:

@@ -1,5 +1,6 @@
 """What an operator runs, which of it the words of --services choose, and what it may do."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,12 @@ def test_every_kind_has_a_controller(controllers: tuple[Controller, ...]) -> Non
     assert names(controllers) == {kind.kind.name for kind in services.kinds()} - read
     readers = {controller.kind for controller in controllers if Topology in controller.kinds}
     assert readers >= {kind for kind in services.kinds() if issubclass(kind, ServiceResource)}
+
+
+def test_every_status_has_one_keeper(controllers: tuple[Controller, ...]) -> None:
+    """Two would take each other for strangers, and wake each other without end."""
+    kept = Counter(controller.kind.kind.name for controller in controllers if controller.reports)
+    assert kept == dict.fromkeys(names(controllers), 1)
 
 
 @pytest.mark.parametrize(
