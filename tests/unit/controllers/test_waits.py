@@ -106,6 +106,8 @@ WHO_ENDS = {
     "VariableInvalid": {USER},
     # A rollout that is stuck says itself who has to act.
     "NeighboursRoll": {ITSELF},
+    # The server takes root's new password from its volume, within two minutes.
+    "ROOT_PENDING": {ITSELF},
     # Of single services. What a cell, a Neutron or an OVN of ours writes comes by itself, unless it was told not to.
     "AgentConfigMissing": {ITSELF, USER},
     "CellNotReady": {ITSELF},
