@@ -233,8 +233,13 @@ def ports_of(cloud: Cloud, number: int) -> set[str]:
 
 
 def majority_lost(cloud: Cloud, kind: str) -> None:
-    """Take the volumes of two members at once: one that came back meanwhile would have joined the others."""
+    """Take the volumes of two members at once: one that came back meanwhile would have joined the others.
+
+    Pods do not end at the same time, so the servers are halted first.
+    """
     pods = [f"ovsdbserver-{kind}-{number}" for number in LOST]
+    for number in LOST:
+        member(cloud, kind, number, "sh", "-c", "kill -STOP $(cat /run/ovn/db.pid)")
     path = "{.spec.volumes[*].persistentVolumeClaim.claimName}"
     claims = [cloud.kubectl.get(f"pod/{pod}", path) for pod in pods]
     uids = {uid_of(cloud, claim) for claim in claims}
