@@ -1,5 +1,6 @@
 """The file from which a service's processes start: the checks before serving, then the service itself. Pure."""
 
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,17 @@ def _checks(service: str) -> str:
     texts = [(Path(__file__).parent / "pod" / name).read_text(encoding="utf-8") for name in _TEXTS]
     # What we write comes first in the order of a service's files; what users write comes behind it.
     ours = f"/etc/{service}/{service}.conf.d/01-*.conf"
-    return "\n\n".join((*texts, f'def peers() -> Iterator[str]:\n    return list_refusals("{ours}")\n'))
+    call = f'list_refusals("{ours}", "{_given(service)}")'
+    return "\n\n".join((*texts, f"def peers() -> Iterator[str]:\n    return {call}\n"))
+
+
+def _given(service: str) -> str:
+    return f"/etc/{service}/given"
+
+
+def given(service: str, options: Iterable[str]) -> ConfigFile:
+    """Return the list of options whose values come from Secrets of the user's: peers are asked about these too."""
+    return ConfigFile("given", "".join(f"{option}\n" for option in sorted(options)), _given(service))
 
 
 def application(service: str, module: str, lines: str = "") -> ConfigFile:

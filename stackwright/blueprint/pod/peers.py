@@ -2,7 +2,8 @@
 
 Operators keep accounts, schemas and logins as their own file says, though not always before a pod starts: Keystone gets
 a new password when pods are ready with it. So what is asked is what the user says otherwise, and a refusal counts where
-the same peer lets in what operators say. A peer that does not answer has refused nothing.
+the same peer lets in what operators say. Of a login that comes from a Secret of the user's, operators only pass on what
+it says, so that any refusal counts. A peer that does not answer has refused nothing.
 
 This text runs in the service's own Python, behind that of serving.py. What it says has no value in it.
 """
@@ -14,6 +15,7 @@ import importlib
 import ssl
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from oslo_config import cfg  # type: ignore[import-not-found]  # only the service's Python has it
@@ -165,11 +167,31 @@ def refuses(option: str, section: str, theirs: Any, ours: Any) -> str:
         return ""
 
 
-def list_refusals(pattern: str) -> Iterator[str]:
-    """Yield what peers refuse of the configurations that were read; operators write the files of a pattern."""
+def refuses_given(option: str, section: str, theirs: Any, ours: Any, asked: set[Any]) -> str:
+    """Return why a peer refuses what operators pass on, as far as it applies and was not asked about yet; or nothing."""
+    find, ask = QUESTIONS[option]
+    try:
+        said = find(theirs, section)
+        if said is None or said != find(ours, section) or said in asked:
+            return ""
+        # Several sections may have one login.
+        asked.add(said)
+        return ask(theirs, section)
+    except Exception as error:  # noqa: BLE001  likewise
+        sys.stderr.write(f"Of [{section}] nobody says whether it is right: {type(error).__name__}\n")
+        return ""
+
+
+def list_refusals(pattern: str, given: str) -> Iterator[str]:
+    """Yield what peers refuse of the configurations that were read; operators write the files of a pattern.
+
+    The file `given` lists the options whose values come from Secrets of the user's, if there are any.
+    """
     files = tuple(sorted(glob.glob(pattern)))  # noqa: PTH207  it is the pattern of a whole path
     if not files:
         return
+    passed_on = Path(given).read_text(encoding="utf-8").split() if Path(given).exists() else []
+    asked: set[Any] = set()
     for each in gc.get_objects():
         if not issubclass(type(each), cfg.ConfigOpts) or type(each) is Copy or each._namespace is None:  # noqa: SLF001  None where no file was read
             continue
@@ -179,6 +201,9 @@ def list_refusals(pattern: str) -> Iterator[str]:
             continue  # The service says so itself, if it matters to it.
         for section in ours.list_all_sections():
             for option in ("transport_url",) if section == "DEFAULT" else ("connection", "auth_type"):
+                # A login has many options.
+                place = f"[{section}]{'' if option == 'auth_type' else f' {option}'}"
                 if reason := refuses(option, section, theirs, ours):
-                    # A login has many options.
-                    yield f"[{section}]{'' if option == 'auth_type' else f' {option}'}: {reason}"
+                    yield f"{place}: {reason}"
+                elif option in passed_on and (reason := refuses_given(option, section, theirs, ours, asked)):
+                    yield f"{place}, which comes from a Secret: {reason}"

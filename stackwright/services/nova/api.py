@@ -19,7 +19,12 @@ OPTIONS = Path(__file__).with_name("options.json")
 
 def files(resource: NovaAPI, facts: NovaFacts) -> tuple[ConfigFile, ...]:
     """Return the files that the API reads."""
-    return (*settings.files(resource, settings.api(facts)), programs.API, programs.cells(resource))
+    return (
+        *settings.files(resource, settings.api(facts)),
+        programs.API,
+        programs.cells(resource),
+        programs.given(resource),
+    )
 
 
 def serve(resource: NovaAPI) -> str:

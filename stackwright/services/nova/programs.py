@@ -136,6 +136,16 @@ def cells(resource: Any) -> ConfigFile:
     return ConfigFile("cells", known, "/etc/nova/cells")
 
 
+def given(resource: Any) -> ConfigFile:
+    """Return which logins come from Secrets.
+
+    The accounts of databases and brokers are there before their Secrets, whoever wrote these. The password that a
+    parent hands down is not: Keystone gets it when pods are ready with it.
+    """
+    alone = resource.metadata.controller is None
+    return serving.given("nova", ("connection", "transport_url", *(("auth_type",) if alone else ())))
+
+
 def started(resource: Any, facts: Any) -> JsonObject:
     """Return what the chart looks for once a program without a port has started."""
     return serving.started(resource.spec)

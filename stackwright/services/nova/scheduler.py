@@ -12,7 +12,12 @@ from stackwright.services.nova.kinds.services import NovaScheduler
 
 def files(resource: NovaScheduler, facts: NovaFacts) -> tuple[ConfigFile, ...]:
     """Return the files that the scheduler reads."""
-    return (*settings.files(resource, settings.scheduler(facts)), programs.SCHEDULER, programs.cells(resource))
+    return (
+        *settings.files(resource, settings.scheduler(facts)),
+        programs.SCHEDULER,
+        programs.cells(resource),
+        programs.given(resource),
+    )
 
 
 SCHEDULER = Service(

@@ -96,6 +96,36 @@ def test_a_refusal_counts_where_the_same_peer_lets_operators_in(
     assert seen == asked
 
 
+@pytest.mark.parametrize(
+    ("theirs", "ours", "answers", "reason"),
+    [
+        pytest.param("one", "one", {"one": REASON}, REASON, id="it-is-refused"),
+        pytest.param("one", "one", {"one": ""}, "", id="it-is-let-in"),
+        pytest.param("one", "one", {"one": AWAY}, "", id="it-is-away"),
+        pytest.param(None, None, {}, "", id="there-is-none"),
+        # `refuses` asks about that.
+        pytest.param("two", "one", {}, "", id="the-user-says-something-else"),
+    ],
+)
+def test_any_refusal_counts_of_what_operators_pass_on(
+    pod: SimpleNamespace, theirs: Any, ours: Any, answers: dict[str, Any], reason: str
+) -> None:
+    seen = []
+
+    def ask(said: str, section: str) -> str:
+        seen.append(said)
+        if isinstance(answers[said], Exception):
+            raise answers[said]
+        return str(answers[said])
+
+    pod.peers.QUESTIONS["here"] = (lambda said, _: said, ask)
+    asked: set[Any] = set()
+    assert pod.peers.refuses_given("here", "section", theirs, ours, asked) == reason
+    # Another section with the same login is another name for it.
+    assert pod.peers.refuses_given("here", "another", theirs, ours, asked) == ""
+    assert seen == list(answers)
+
+
 PROGRAMS = {
     **BARBICAN,
     **NEUTRON,
@@ -109,7 +139,7 @@ PROGRAMS = {
 def test_each_program_asks_its_peers_before_it_works(program: ConfigFile) -> None:
     lines = program.content.partition("def peers()")[2]
     service = program.destination.split("/")[2]
-    assert f'list_refusals("/etc/{service}/{service}.conf.d/01-*.conf")' in lines
+    assert f'list_refusals("/etc/{service}/{service}.conf.d/01-*.conf", "/etc/{service}/given")' in lines
     first = lines.index("peers)")
     assert first < lines.find("STARTED.touch()") or "application = load(" in lines
 

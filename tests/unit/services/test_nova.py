@@ -12,6 +12,7 @@ from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.service import Service
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Wait
+from stackwright.kube.resource import OwnerReference
 from stackwright.kube.shapes.child import Child
 from stackwright.services.nova import mapping, programs
 from stackwright.services.nova.cell import CELL
@@ -123,6 +124,25 @@ def test_only_the_conductors_of_cell0_make_the_tables_of_the_api() -> None:
     assert "api_db sync" in first
     assert "api_db sync" not in second
     assert "db sync --local_cell" in second
+
+
+@pytest.mark.parametrize("service", LEAVES, ids=lambda service: service.kind.kind.name)
+def test_a_password_that_a_parent_hands_down_is_not_asked_about(service: Service[Any, Any]) -> None:
+    resource = made(service.kind.kind.name)
+    owner = OwnerReference(
+        apiVersion=NOVA.kind.kind.api_version, kind=NOVA.kind.kind.name, name="nova", uid="1", controller=True
+    )
+    handed = msgspec.structs.replace(
+        resource, metadata=msgspec.structs.replace(resource.metadata, ownerReferences=(owner,))
+    )
+    given = {
+        name: configuration.secret_data(service, each, FACTS)["given"].split()
+        for name, each in {"alone": resource, "handed": handed}.items()
+    }
+    assert given == {
+        "alone": ["auth_type", "connection", "transport_url"],
+        "handed": ["connection", "transport_url"],
+    }
 
 
 @pytest.mark.parametrize("program", [programs.SCHEDULER, programs.CONDUCTOR, programs.COMPUTE])
