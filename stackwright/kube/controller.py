@@ -23,7 +23,7 @@ from stackwright.kube.events import EventRecorder
 from stackwright.kube.informers import Informers
 from stackwright.kube.pace import Pace
 from stackwright.kube.predicates import Predicate
-from stackwright.kube.resource import Key, R, Resource
+from stackwright.kube.resource import Key, R, Resource, Status
 from stackwright.kube.store import Store
 
 
@@ -38,7 +38,8 @@ class Result:
 class Context:
     """What a reconcile works with. The client remembers what is written through it: see Workers.
 
-    `pace` says whether the status is written now; what it puts off brings the key back.
+    `pace` says whether the status is written now; what it puts off brings the key back. `statuses` are those that the
+    run has set out to write: an answer may be lost, and the status be written all the same.
     """
 
     client: Client
@@ -47,6 +48,7 @@ class Context:
     controller: str
     logger: FilteringBoundLogger
     pace: Pace = field(default_factory=Pace)
+    statuses: list[Status] = field(default_factory=list)
 
     def store(self, kind: type[R]) -> Store[R]:
         """Return the cache of a kind that the controller owns, watches or reads."""

@@ -28,7 +28,7 @@ from stackwright.kube.meddling import Meddling
 from stackwright.kube.pace import Pace, PutOff
 from stackwright.kube.predicates import Predicate
 from stackwright.kube.queue import Priority, Queue, ShutDown
-from stackwright.kube.resource import CustomResource, Key, Kind, Resource
+from stackwright.kube.resource import CustomResource, Key, Kind, Resource, Status
 
 # For how long a key waits at most for the caches to have what its last run wrote.
 CACHE_PATIENCE = 5.0
@@ -63,7 +63,7 @@ def judge(error: BaseException) -> tuple[Verdict, BaseException]:
 class _Writes:
     """What one reconcile of a kind wrote: for each informer that will see it, the latest version.
 
-    `own` are all versions of objects of that kind.
+    `own` are all versions of objects of that kind, `statuses` what was written into theirs, answered or not.
     """
 
     def __init__(self, informers: Informers, of: Kind) -> None:
@@ -71,6 +71,7 @@ class _Writes:
         self._of = of
         self.versions: dict[Informer[Any], str] = {}
         self.own: set[str] = set()
+        self.statuses: list[Status] = []
 
     def wrote(self, kind: Kind, key: Key, resource_version: str) -> None:
         """Remember a write, as the client reports it."""
@@ -315,8 +316,8 @@ class Workers:
 
     def _done(self, key: Key, writes: _Writes) -> None:
         """Let go of a key; what others wrote into its status meanwhile, its run may not have seen."""
-        there = self._informers.store(self.controller.kind).get(key) is not None
-        after = self._meddling.end(key, writes.own, there=there)
+        present = self._informers.store(self.controller.kind).get(key)
+        after = self._meddling.end(key, writes.own, writes.statuses, present)
         if after is not None:
             self.queue.add_after(key, after)
         self.queue.done(key)
@@ -331,6 +332,7 @@ class Workers:
             controller=self.controller.name,
             logger=_log.bind(controller=self.controller.name, key=str(key)),
             pace=pace,
+            statuses=writes.statuses,
         )
         began = self._clock()
         self._metrics.active_workers.inc()

@@ -1,12 +1,12 @@
 """Statuses that somebody else writes: who is woken by that, and who is not."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from stackwright.kube import meddling
+from stackwright.kube import meddling, workers
 from stackwright.kube.builtin import ConfigMap, Event
 from stackwright.kube.client import Client
 from stackwright.kube.controller import Context, Controller, Watch
@@ -14,8 +14,8 @@ from stackwright.kube.predicates import asked_differently
 from stackwright.kube.resource import JsonObject, Key, Resource
 from stackwright.kube.shapes import exchange
 from stackwright.kube.shapes.report import write
-from tests.runtime.controlling import SECONDS, Runs, caught_up, key, quiet, running
-from tests.runtime.fault_server import FaultServer, Slow
+from tests.runtime.controlling import SECONDS, Runs, caught_up, idle, key, quiet, running
+from tests.runtime.fault_server import Answer, FaultServer, Reset, Slow
 from tests.unit.kube.pots import Pot, PotStatus
 
 __all__ = ["quiet"]
@@ -137,6 +137,156 @@ async def test_what_only_the_status_remembers(
             meddle(server, address, *managers)
         await caught_up(runtime, server)
     assert address_of(server) == then
+
+
+def put_kept(server: FaultServer, address: str, **metadata: JsonObject) -> None:
+    """Write a status as its keeper does, and always in the same second, by what the server notes."""
+    body = {"metadata": {"name": "a", "namespace": "one", "managedFields": [OURS], **metadata}}
+    server.put(Pot, {**body, "status": {"address": address}})
+
+
+def renewing(runs: Runs, before: Callable[[], None]) -> Controller:
+    """Return a keeper that writes another status in its second run, and later ones never."""
+
+    async def renew(key: Key, context: Context) -> None:
+        pot = context.store(Pot).get(key)
+        if pot is not None and len(runs.names) == 2:
+            before()
+            await write(pot, PotStatus(address="renewed.example.org"), context)
+
+    runs.step = renew
+    return keeper(runs)
+
+
+async def test_a_status_whose_answer_was_lost_is_our_own(client: Client, server: FaultServer) -> None:
+    def lose() -> None:
+        server.fault(Reset(after_handling=True), on="apply")
+
+    put_kept(server, RIGHT)
+    runs = Runs()
+    async with running(client, renewing(runs, lose)) as runtime:
+        await runs.reach("a")
+        await caught_up(runtime, server)
+        put_kept(server, RIGHT, annotations={"look": "again"})
+        # What the server had written is refused when it is tried again, and the key with it.
+        await runs.reach("a", "a", "a")
+        await caught_up(runtime, server)
+    assert address_of(server) == "renewed.example.org"
+
+
+async def test_an_echo_that_comes_long_after_its_run_is_our_own(
+    client: Client, server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "CACHE_PATIENCE", 0.01)
+    put_kept(server, RIGHT)
+    runs = Runs()
+    async with running(client, renewing(runs, server.silence)) as runtime:
+        await runs.reach("a")
+        await caught_up(runtime, server)
+        put_kept(server, RIGHT, annotations={"look": "again"})
+        await server.requested(1, verb="apply")
+        await idle(runtime)
+        server.heal()
+        server.cut_streams()
+        (informer,) = runtime.informers.all()
+        assert await informer.reached(str(server.revision), SECONDS)
+        await caught_up(runtime, server)
+        assert runs.names == ["a", "a"]
+    assert address_of(server) == "renewed.example.org"
+
+
+async def test_what_we_wrote_before_is_a_strangers_when_it_comes_again(client: Client, server: FaultServer) -> None:
+    async def write_twice(key: Key, context: Context) -> None:
+        if len(runs.names) > 1:
+            return
+        (informer,) = context.informers.all()
+        for address in ("wrong.example.org", RIGHT):
+            pot = context.store(Pot).get(key)
+            assert pot is not None
+            await write(pot, PotStatus(address=address), context)
+            assert await informer.reached(str(server.revision), SECONDS)
+        put_kept(server, "wrong.example.org")
+        assert await informer.reached(str(server.revision), SECONDS)
+
+    put_kept(server, "")
+    runs = Runs(write_twice)
+    async with running(client, keeper(runs)) as runtime:
+        await runs.reach("a", "a")
+        await caught_up(runtime, server)
+    assert address_of(server) == RIGHT
+
+
+async def test_a_former_status_that_is_refused_holds_up_no_pass(client: Client, server: FaultServer) -> None:
+    put_kept(server, RIGHT)
+    runs = Runs()
+    async with running(client, keeper(runs)) as runtime:
+        await runs.reach("a")
+        await caught_up(runtime, server)
+        server.fault(Answer(422, reason="Invalid"), on="apply", times=100)
+        meddle(server, "wrong.example.org", OURS, THEIRS)
+        await runs.reach("a", "a")
+        await caught_up(runtime, server)
+    assert len(server.seen("apply")) == 1
+
+
+async def test_a_former_status_of_which_the_server_makes_the_same_holds_up_no_pass(
+    client: Client, server: FaultServer
+) -> None:
+    put_kept(server, RIGHT)
+    runs = Runs()
+    async with running(client, keeper(runs)) as runtime:
+        await runs.reach("a")
+        await caught_up(runtime, server)
+        # As a schema that has a new default: an apply does not take it away.
+        there = server.object(Pot, "a", "one")
+        assert there is not None
+        server.put(Pot, {**there, "status": {"address": RIGHT, "bubbles": 3}})
+        await runs.reach("a", "a")
+        await caught_up(runtime, server)
+    assert len(server.seen("apply")) == 1
+
+
+async def test_what_somebody_added_is_taken_out_when_that_failed_first(client: Client, server: FaultServer) -> None:
+    put_kept(server, RIGHT)
+    runs = Runs(remember)
+    async with running(client, keeper(runs)) as runtime:
+        await runs.reach("a")
+        await caught_up(runtime, server)
+        server.fault(Answer(409, reason="Conflict"), on="patch")
+        there = server.object(Pot, "a", "one")
+        assert there is not None
+        metadata = {**there["metadata"], "managedFields": [OURS, THEIRS]}
+        server.put(Pot, {**there, "metadata": metadata, "status": {"address": "wrong.example.org", "bubbles": 3}})
+        await server.requested(2, verb="patch")
+        await caught_up(runtime, server)
+    there = server.object(Pot, "a", "one")
+    assert there is not None
+    assert there["status"] == {"address": RIGHT}
+
+
+async def test_somebody_who_answers_at_once_holds_up_no_pass(
+    client: Client, server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_kept(server, RIGHT)
+    runs = Runs()
+    store = server._store
+
+    def answer(*arguments: Any, **options: Any) -> JsonObject:
+        stored = store(*arguments, **options)
+        if stored.get("status") == {"address": RIGHT}:
+            meddle(server, "wrong.example.org", OURS, THEIRS)
+        return stored
+
+    async with running(client, keeper(runs)) as runtime:
+        await runs.reach("a")
+        await caught_up(runtime, server)
+        monkeypatch.setattr(server, "_store", answer)
+        meddle(server, "wrong.example.org", OURS, THEIRS)
+        await runs.reach("a", "a")
+        await caught_up(runtime, server)
+        assert runs.names == ["a", "a"]
+    # After the last turn, the status is written once more before the pass.
+    assert exchange.TURNS <= len(server.seen("apply")) <= exchange.TURNS + 1
 
 
 async def test_nothing_is_written_while_the_work_is_paused(client: Client, server: FaultServer) -> None:

@@ -39,8 +39,11 @@ async def report(
     return new
 
 
-async def write(resource: CustomResource, status: Status, context: Context) -> None:
-    """Write a status as it is, at once. What others put into it beside that is taken out: readers would believe it."""
+async def write(resource: CustomResource, status: Status, context: Context) -> CustomResource:
+    """Write a status as it is, at once; return the resource with it.
+
+    What others put into it beside that is taken out: readers would believe it.
+    """
     content = msgspec.to_builtins(status)
     body = {
         "apiVersion": resource.kind.api_version,
@@ -54,11 +57,12 @@ async def write(resource: CustomResource, status: Status, context: Context) -> N
         },
         STATUS: content,
     }
+    context.statuses.append(status)
     written = await context.client.apply(type(resource), body, subresource=STATUS)
     if written.status == status or not find_others(written.metadata, context.client.field_manager):
-        return
+        return written
     # An apply leaves what somebody else added. Only that differs now, so that the patch makes no field its own.
-    await context.client.patch(
+    return await context.client.patch(
         type(resource),
         resource.metadata.name,
         resource.metadata.namespace,
