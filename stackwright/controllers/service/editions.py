@@ -237,5 +237,6 @@ def _edition(name: str, marks: Mapping[str, str], data: dict[str, str]) -> Child
     return child(Secret(metadata=ObjectMeta(name=name, labels=dict(marks)), data=data, immutable=True))
 
 
-def _age(secret: Secret) -> tuple[str, str]:
-    return secret.metadata.creationTimestamp, secret.metadata.name
+def _age(secret: Secret) -> tuple[str, int, str]:
+    # Two changes within a second follow each other by their versions: nobody writes what is immutable.
+    return secret.metadata.creationTimestamp, int(secret.metadata.resourceVersion or 0), secret.metadata.name

@@ -59,9 +59,16 @@ def ready(item: Pod) -> Pod:
     return msgspec.structs.replace(item, status={**item.status, "conditions": [{"type": "Ready", "status": "True"}]})
 
 
-def edition(name: str, minute: int = 0, *, immutable: bool = True, **labelled: str) -> Secret:
+def edition(name: str, minute: int = 0, *, immutable: bool = True, version: str = "1", **labelled: str) -> Secret:
     made = datetime(2026, 11, 18, 1, minute, tzinfo=UTC).isoformat()
-    metadata = ObjectMeta(name=name, namespace="openstack", labels=marks(**labelled), creationTimestamp=made, uid="u")
+    metadata = ObjectMeta(
+        name=name,
+        namespace="openstack",
+        labels=marks(**labelled),
+        creationTimestamp=made,
+        uid="u",
+        resourceVersion=version,
+    )
     return Secret(metadata=metadata, data={"a": "bmV3"}, immutable=immutable)
 
 
@@ -204,6 +211,13 @@ def test_what_pods_mount_and_the_newest_of_each_part_stay() -> None:
     readers = editions.list_readers((workload(f"{OWN}-server-1", "one"),), (pod(f"{OWN}-server-0", "zero"),))
     found = [item.key.name for item in editions.list_spare(there, (), readers, PARTS)]
     assert set(found) == {f"{OWN}-sync-0", *(f"{OWN}-server-{number}" for number in (0, 1, 3, 4, 5))}
+
+
+def test_of_editions_of_one_second_the_newest_stay() -> None:
+    versions = {"c": "9", "a": "10", "d": "11", "b": "12"}
+    there = [edition(name, version=version) for name, version in versions.items()]
+    found = {item.key.name for item in editions.list_spare(there, (), (), PARTS)}
+    assert found == {"a", "d", "b"}
 
 
 def test_an_edition_that_stays_is_not_written_again() -> None:
