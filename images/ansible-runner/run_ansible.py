@@ -251,9 +251,15 @@ def run(wanted: argparse.Namespace, scratch: Path) -> int:
         playbook = str(path)
     complete, secrets, ends = False, read_secrets(), tells_ends(wanted.playbook or "")
     working: dict[str, str] = {}
+    # ansible-runner finds events by marks in what Ansible writes to its terminal. A machine may write such marks too:
+    # a warning of a module is shown as it is. This number is in each event of Ansible's own, and no machine knows it.
+    number = uuid.uuid4().int
+    os.environ["JOB_ID"] = str(number)
 
     def follow(event: Mapping[str, Any]) -> bool:
         nonlocal complete
+        if event.get("job_id") != number:
+            return False
         follow_work(event, working)
         for line in lines(event, secrets=secrets, ends=ends):
             complete = complete or "summary" in line

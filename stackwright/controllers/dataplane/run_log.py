@@ -59,6 +59,8 @@ _IN_URL = re.compile(r"://[^\s:/@]*:([^\s@]+)@")
 
 _EVENTS: Mapping[str, HostState] = {"ok": "Running", "failed": "Failed", "unreachable": "Unreachable", "done": "Ok"}
 _SUMMARY: Mapping[str, HostState] = {"ok": "Ok", "failed": "Failed", "unreachable": "Unreachable"}
+# Half a character. So Ansible writes the bytes of a machine's words that are no text.
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ def read_lines(progress: Progress, lines: Iterable[str], hidden: Iterable[str] =
             keys |= {line for line in met[:MOST_KEYS] if isinstance(line, str) and is_line(line)}
         elif "play" in event and (pattern := _clean(event.get("hosts"), secrets)) not in plays:
             plays.append(pattern)
-        elif isinstance(host := event.get("host"), str) and event.get("status") in _EVENTS:
+        elif isinstance(host := event.get("host"), str) and str(event.get("status")) in _EVENTS:
             # What comes after the end of a host was read before, and perhaps not to that end.
             hosts[host] = hosts[host] if host in done else _follow(hosts.get(host), _result(host, event, secrets))
             done |= {host} if event["status"] == "done" else set()
@@ -183,10 +185,13 @@ def secret_words(texts: Iterable[str]) -> frozenset[str]:
 
 
 def _parse(line: str) -> dict[str, Any]:
-    """Return what a line says; a line that is no event says nothing."""
+    """Return what a line says; a line that is no event says nothing, even if it has a thousand brackets."""
     try:
         event = json.loads(line)
-    except ValueError:
+        if _HALF.search(line):
+            # Nobody could write it into a status, and the run would never end.
+            event = json.loads(json.dumps(event, ensure_ascii=False).encode(errors="replace"))
+    except (ValueError, RecursionError):
         return {}
     return event if isinstance(event, dict) else {}
 

@@ -169,8 +169,8 @@ async def observe(run: OpenStackAnsibleEE, world: World) -> Seen:
     hidden = _hidden(run, look)
     progress = await world.logs.read(world.context.client, mine, hidden, over=ended is not None)
     if ended is not None:
-        # One that succeeded has applied everything, whatever its log says.
-        told = ended or progress.complete or not world.logs.is_awaited(mine)
+        # Also of one that succeeded: only its log has the keys of new machines, and who had no play.
+        told = progress.complete or not world.logs.is_awaited(mine)
         return Seen(now, world.poll, image, (), job, ended if told else None, progress, worked=worked)
     podless = occupancy.miss_pods(run, now, missing=worked and all(is_over(pod) for pod in mine))
     trouble = await find_trouble(run, job, mine, look, (world.context.client, world.poll))

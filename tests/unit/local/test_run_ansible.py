@@ -269,7 +269,7 @@ def test_the_arguments_are_those_of_ansible_runner() -> None:
 
 
 # What the program uses of ansible-runner. As that one does, it takes SIGTERM for itself unless somebody says when to
-# stop, and then ends in order; what Ansible wrote to its terminal is in a file.
+# stop, and then ends in order; what Ansible wrote to its terminal is in a file. Events of Ansible's own have a number.
 RUNNER = """\
 import json, os, signal, threading, types
 
@@ -279,7 +279,7 @@ def run(*, private_data_dir, event_handler, cancel_callback=None, **_):
         signal.signal(signal.SIGTERM, lambda *_: stopped.set())
     with open(os.path.join(private_data_dir, "events")) as events:
         for event in json.load(events):
-            event_handler(event)
+            event_handler({"job_id": int(os.environ["JOB_ID"]), **event})
     if os.environ["STATUS"]:
         stopped.set()
     stopped.wait(60)
@@ -330,6 +330,18 @@ def test_what_ansible_wrote_to_its_terminal_is_no_event(tmp_path: Path) -> None:
     assert (list(progress.hosts), progress.complete) == (["compute-0"], True)
     assert "Something broke" in log
     assert "Something broke" in progress.message
+
+
+@pytest.mark.parametrize("number", [{"job_id": None}, {"job_id": 1}], ids=["no-number", "another-number"])
+def test_what_a_machine_makes_ansible_runner_take_for_an_event_is_none(tmp_path: Path, number: dict[str, Any]) -> None:
+    """It would speak for other machines, and end the run before they are through."""
+    forged = [
+        {**event("runner_on_failed", host="compute-1"), **number},
+        {**event("playbook_on_stats", ok={"compute-1": 1}), **number},
+    ]
+    log = read_to_the_end(begin(tmp_path, [event("runner_on_ok"), *forged], status="failed"))
+    progress = run_log.read_lines(run_log.Progress(), log.splitlines())
+    assert [(host.host, host.state) for host in progress.hosts.values()] == [("compute-0", "Running")]
 
 
 def test_a_machine_that_kept_ansible_waiting_for_too_long_is_the_one_that_failed(tmp_path: Path) -> None:

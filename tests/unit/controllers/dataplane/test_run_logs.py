@@ -60,7 +60,7 @@ async def test_a_node_that_does_not_answer_for_a_moment_takes_no_results_away() 
     [
         pytest.param(Unreachable("The node does not answer"), "Failed", 31.0, id="the-node-does-not-come-back"),
         pytest.param(NotFound("no such pod"), "Failed", 0.0, id="the-pod-is-gone"),
-        pytest.param(Unreachable("The node does not answer"), "Complete", 0.0, id="all-went-well-anyway"),
+        pytest.param(Unreachable("The node does not answer"), "Complete", 31.0, id="all-went-well-anyway"),
     ],
 )
 async def test_a_log_that_nobody_will_ever_read_is_not_waited_for(
@@ -79,3 +79,17 @@ async def test_a_log_that_nobody_will_ever_read_is_not_waited_for(
     assert seen.over
     states = {host.state for host in runs.conclude(mine, seen).hosts}
     assert states == ({"Ok"} if ended == "Complete" else {"Unknown"})
+
+
+async def test_the_log_of_a_run_that_succeeded_is_waited_for_too() -> None:
+    """Else a machine's key would not be recorded, and a node for which there is no play would count as applied."""
+    source, mine = Source(), owned(run("a"))
+    key = "192.0.2.10 ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA"
+    here, _ = began(source, "Complete")
+    source.text = f'{{"hostKeys": ["{key}"]}}\n{{"summary": {{"one": "ok"}}}}\n'.encode()
+    source.trouble = Unreachable("The node does not answer")
+    assert not (await runs.observe(mine, here)).over
+    source.trouble = None
+    status = runs.conclude(mine, await runs.observe(mine, here))
+    assert status.hostKeys == (key,)
+    assert [(host.host, host.state) for host in status.hosts] == [("one", "Ok"), ("two", "Failed")]

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from stackwright.api.ansibleee import (
+    HostResult,
     OpenStackAnsibleEE,
     OpenStackAnsibleEESpec,
     OpenStackAnsibleEEStatus,
@@ -67,6 +68,34 @@ def test_lines_that_are_read_twice_change_nothing() -> None:
     every = lines(OK, BAD, SUMMARY)
     once = read_lines(Progress(), every)
     assert read_lines(read_lines(Progress(), every[:2]), every) == once
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        pytest.param("M\udcfcnchen", "M?nchen", id="a-banner-in-latin-1"),
+        pytest.param("\ud83d", "?", id="the-first-half-of-a-character"),
+        pytest.param("\U0001f600 is \\ud83d", "\U0001f600 is \\ud83d", id="text"),
+    ],
+)
+def test_what_a_machine_says_that_is_no_text_can_be_written_into_a_status(said: str, shown: str) -> None:
+    """Ansible passes on the bytes that it cannot read, as halves of characters; no server takes these."""
+    event = {"host": "two", "status": "unreachable", "task": said, "message": said}
+    (host,) = read_lines(Progress(), lines(event)).hosts.values()
+    assert (host.task, host.message) == (shown, shown)
+    assert msgspec.json.decode(msgspec.json.encode(host), type=HostResult) == host
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("[" * 100_000, id="very-deep"),
+        pytest.param('{"host": "one", "status": {"code": 200}}', id="the-status-of-something-else"),
+        pytest.param("9" * 10_000, id="a-long-number"),
+    ],
+)
+def test_a_line_that_is_no_event_says_nothing(line: str) -> None:
+    assert read_lines(Progress(), [line]) == Progress()
 
 
 def test_a_host_that_is_done_after_a_failure_has_failed() -> None:
