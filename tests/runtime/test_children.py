@@ -92,7 +92,7 @@ async def test_what_leaves_waits_for_what_an_apply_changes(
         parent = context.store(Parent).get(key)
         assert parent is not None
         # The next one knows nothing of what this one did.
-        found.append(await Children((Deployment,)).keep(parent, asked, context, prune=True, hurried=lambda: False))
+        found.append(await Children((Deployment,)).keep(parent, asked, context, prune=True, hurried=lambda _: False))
 
     server.put(Parent, {"metadata": {"name": "p", "namespace": "one"}})
     runs = Runs(keep)

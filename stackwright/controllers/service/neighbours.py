@@ -14,3 +14,18 @@ def wait_for(staying: Iterable[Resource], pods: Iterable[Pod], condition: str, n
     names = ", ".join(f"{item.kind.name}/{item.metadata.name}" for item in staying if isinstance(item, Deployment))
     message = f"{names} goes once the pods of the others are those of the change"
     return Wait("NeighboursRoll", message, condition, after=room.crowded_in(pods, now))
+
+
+def list_lacking(staying: Iterable[Resource], pods: Iterable[Pod]) -> tuple[Pod, ...]:
+    """Return the pods that may lack what workloads have that are to go.
+
+    Their own do not get it when they go: one whose node was drained is no reason to take the others away.
+    """
+    names = {item.metadata.name for item in staying if isinstance(item, Deployment)}
+    return tuple(pod for pod in pods if _deployment_of(pod) not in names)
+
+
+def _deployment_of(pod: Pod) -> str:
+    """Return the name of the Deployment that a pod is of, by that of its ReplicaSet; "" if there is none."""
+    owner, named = pod.metadata.controller, pod.metadata.labels.get("pod-template-hash", "")
+    return owner.name.removesuffix(f"-{named}") if owner is not None and owner.kind == "ReplicaSet" else ""

@@ -9,7 +9,7 @@ or that the server refuses, is left alone for a while (`exchange`, `refusals`).
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from stackwright.kube.controller import Context
@@ -78,11 +78,12 @@ class Children:
         *,
         prune: bool,
         forsaken: Callable[[Resource], bool] = nothing,
-        hurried: Callable[[], bool] = lambda: True,
+        hurried: Callable[[Sequence[Resource]], bool] = lambda _: True,
     ) -> Outcome:
         """Apply what differs and prune what is no longer wanted, in parallel where possible; return the outcome.
 
-        Unless this is `hurried`, a workload goes only when those that stay have rolled; it is asked if there is one.
+        Unless this is `hurried`, a workload goes only when those that stay have rolled; it is asked if there is one,
+        with all that would wait.
         """
         desired = tuple(_placed(item, parent, context) for item in children)
         owned = (resource for kind in self.owns for resource in context.store(kind).owned_by(parent.metadata.uid))
@@ -98,7 +99,7 @@ class Children:
         mark = mark_of(context)
         steps = decide(desired, seen, prune=prune, mark=mark, doubtful=doubtful, settled=settled, forsaken=forsaken)
         staying = leaving.find_staying(steps, seen)
-        if staying and hurried():
+        if staying and hurried([step.resource for step in staying]):
             staying = ()
         outcome = Outcome(parent, desired, {}, {})
         for some in waves(step for step in steps if step not in staying):
