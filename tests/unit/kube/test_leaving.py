@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from stackwright.kube.builtin import ConfigMap, DaemonSet, Deployment, NetworkPolicy, Plain, Service, StatefulSet
@@ -19,6 +20,12 @@ def of(kind: type[Any], name: str, status: dict[str, Any] | None = None, compone
     labels = {COMPONENT: component or name}
     metadata = ObjectMeta(name=name, namespace="cloud", labels=labels, generation=2, deletionTimestamp=going)
     return kind(metadata=metadata, spec={"replicas": 1}, status=status or {}) if status else kind(metadata=metadata)
+
+
+def replaced_by_hand(status: dict[str, Any]) -> Any:
+    """A StatefulSet of which a hand deletes the old pods."""
+    present = of(StatefulSet, "api", {**ROLLED, "currentRevision": "a", "updateRevision": "b", **status})
+    return msgspec.structs.replace(present, spec={"replicas": 1, "updateStrategy": {"type": "OnDelete"}})
 
 
 def progressing(reason: str, **status: Any) -> dict[str, Any]:
@@ -53,8 +60,15 @@ def staying(
             False,
             id="a-stateful-one-has-rolled",
         ),
+        pytest.param(replaced_by_hand({"updatedReplicas": 0}), True, id="a-hand-has-yet-to-delete-the-old-pods"),
+        pytest.param(replaced_by_hand({}), False, id="a-hand-has-deleted-the-old-pods"),
         pytest.param(
             of(Deployment, "api", progressing("ReplicaSetUpdated", availableReplicas=0)), True, id="it-is-new"
+        ),
+        pytest.param(
+            of(Deployment, "api", progressing("NewReplicaSetAvailable", replicas=0, updatedReplicas=0)),
+            True,
+            id="its-old-pod-ends-before-the-new-one-is-made",
         ),
         pytest.param(
             of(Deployment, "api", progressing("ReplicaSetUpdated", replicas=0, updatedReplicas=0)),
