@@ -101,12 +101,19 @@ class Children:
         staying = leaving.find_staying(steps, seen)
         if staying and hurried([step.resource for step in staying]):
             staying = ()
+        turning = leaving.find_turning(steps, staying, seen)
         outcome = Outcome(parent, desired, {}, {})
-        for some in waves(step for step in steps if step not in staying):
+        for some in waves(step for step in steps if step not in staying and step not in turning):
             await self._take_all(some, parent, context, outcome)
         if staying and leaving.has_to_wait(steps, outcome.present(seen), outcome.failed):
-            outcome = replace(outcome, staying=tuple(step.resource for step in staying))
+            outcome = replace(
+                outcome,
+                staying=tuple(step.resource for step in staying),
+                turning=tuple(step.object_key for step in turning),
+            )
         else:
+            # Clients go before the pods.
+            await self._take_all(turning, parent, context, outcome)
             await self._take_all(staying, parent, context, outcome)
         self._remember(outcome, context.client.field_manager)
         for memory in (self.exchanges, self.refusals):

@@ -8,7 +8,7 @@ import pytest
 from stackwright.kube.builtin import ConfigMap, DaemonSet, Deployment, NetworkPolicy, Plain, Service, StatefulSet
 from stackwright.kube.resource import ObjectMeta, Resource
 from stackwright.kube.shapes.child import Apply, Child, Prune
-from stackwright.kube.shapes.leaving import COMPONENT, find_staying, has_to_wait
+from stackwright.kube.shapes.leaving import COMPONENT, find_staying, find_turning, has_to_wait
 
 ROLLED = {"observedGeneration": 2, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1}
 # A new pod does not get ready beside the old one.
@@ -136,3 +136,30 @@ def test_what_is_of_its_component_stays_with_it_and_all_else_goes() -> None:
 
 def test_two_that_go_do_not_wait_for_each_other() -> None:
     assert staying(going=(WORKER, of(Deployment, "other", STUCK))) == set()
+
+
+def leading(to: str | None, name: str = "public") -> Any:
+    """A Service before the pods of a component, as it is or is asked for."""
+    selector = {"selector": {COMPONENT: to, "app.kubernetes.io/name": "glance"}} if to else {}
+    return {"metadata": {"name": name, "namespace": "cloud"}, "spec": selector}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "waits"),
+    [
+        pytest.param("worker", "worker-external", True, id="to-pods-that-may-never-come"),
+        pytest.param("worker", "worker", False, id="it-leads-there-as-before"),
+        pytest.param("api", "worker-external", False, id="it-led-to-others"),
+        pytest.param(None, "worker-external", False, id="it-led-nowhere"),
+        pytest.param("worker", None, True, id="it-is-to-lead-nowhere"),
+    ],
+)
+def test_clients_are_not_led_away_from_what_stays(before: str | None, after: str | None, waits: bool) -> None:
+    """An API of Glance with another type has its Services from before, and pods of other components."""
+    labels = {COMPONENT: "worker", "app.kubernetes.io/name": "glance", "app.kubernetes.io/instance": "glance"}
+    going = msgspec.structs.replace(WORKER, spec={"template": {"metadata": {"labels": labels}}})
+    there = Service(metadata=ObjectMeta(name="public", namespace="cloud"), spec=leading(before)["spec"])
+    turn, other = Apply(Child(Service, leading(after))), Apply(Child(Service, leading(after, "new")))
+    found = find_turning([turn, other, Prune(going)], [Prune(going)], [there, going])
+    assert found == ((turn,) if waits else ())
+    assert find_turning([turn, other, Prune(going)], [], [there, going]) == ()
