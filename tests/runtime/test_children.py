@@ -92,7 +92,7 @@ async def test_what_leaves_waits_for_what_an_apply_changes(
         parent = context.store(Parent).get(key)
         assert parent is not None
         # The next one knows nothing of what this one did.
-        found.append(await Children((Deployment,)).keep(parent, asked, context, prune=True, hurried=lambda: False))
+        found.append(await Children((Deployment,)).keep(parent, asked, context, prune=True, hurried=lambda _: False))
 
     server.put(Parent, {"metadata": {"name": "p", "namespace": "one"}})
     runs = Runs(keep)
@@ -113,3 +113,53 @@ async def test_what_leaves_waits_for_what_an_apply_changes(
         await runs.reach("p")
     assert not found[0].failed
     assert [resource.metadata.name for resource in found[0].staying] == staying
+
+
+@pytest.mark.parametrize("comes_up", [True, False])
+async def test_clients_are_led_to_what_is_new_when_that_has_come_up(
+    server: FaultServer, client: Client, comes_up: bool
+) -> None:
+    def labelled(name: str) -> Child:
+        body = workload(name).body
+        template = {**body["spec"]["template"], "metadata": {"labels": {"app": name}}}
+        return Child(Deployment, {**body, "spec": {**body["spec"], "template": template}})
+
+    def leading(name: str) -> Child:
+        return Child(Service, {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 1}], "selector": {"app": name}}})
+
+    children, asked, found = Children((Deployment, Service)), [labelled("old"), leading("old")], list[Outcome]()
+    said = set[str]()
+
+    async def keep(key: Key, context: Context) -> None:
+        parent = context.store(Parent).get(key)
+        assert parent is not None
+        found.append(await children.keep(parent, asked, context, prune=True, hurried=lambda _: False))
+        said.update(finding.reason for finding in found[-1].findings(context))
+
+    def leads_to() -> str:
+        made = server.object(Service, "s", "one")
+        assert made is not None
+        return str(made["spec"]["selector"]["app"])
+
+    server.put(Parent, {"metadata": {"name": "p", "namespace": "one"}})
+    runs = Runs(keep)
+    async with running(client, controller(runs, kind=Parent, owns=(Deployment, Service))):
+        await runs.reach("p")
+        await server.requested(2, verb="apply")
+    asked[:] = [labelled("new"), leading("new")]
+    runs = Runs(keep)
+    async with running(client, controller(runs, kind=Parent, owns=(Deployment, Service))):
+        await runs.reach("p")
+        await server.requested(3, verb="apply")
+    assert ([item.metadata.name for item in found[-1].staying], leads_to()) == (["old"], "old")
+    made = server.object(Deployment, "new", "one")
+    assert made is not None
+    status = {"observedGeneration": made["metadata"]["generation"], "replicas": 1, "updatedReplicas": int(comes_up)}
+    server.put(Deployment, {**made, "status": status}, silently=True)
+    runs = Runs(keep)
+    async with running(client, controller(runs, kind=Parent, owns=(Deployment, Service))):
+        await runs.reach("p")
+    assert leads_to() == ("new" if comes_up else "old")
+    assert (server.object(Deployment, "old", "one") is None) is comes_up
+    # No hand has led anybody away.
+    assert "LedAway" not in said

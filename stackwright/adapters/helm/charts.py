@@ -25,7 +25,8 @@ _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 class Loader(_Base):  # type: ignore[misc]  # which of the two it is depends on how PyYAML was built
     """Reads YAML as helm does, which makes JSON of it: a date is a text, and a whole number has no fraction.
 
-    Templates print a number from a million on with an exponent, such as `1e+06`.
+    Templates print a number from a million on with an exponent, such as `1e+06`. A time such as `12:30`, an address of
+    digits and colons, and a lone `=` are texts; for PyYAML they are numbers to the base of 60, and no value at all.
     """
 
     def construct_number(self, node: yaml.ScalarNode) -> float:
@@ -34,14 +35,21 @@ class Loader(_Base):  # type: ignore[misc]  # which of the two it is depends on 
         return int(number) if number.is_integer() and abs(number) < _EXPONENT_FROM else number
 
 
+_INT, _FLOAT, _BOOL = "tag:yaml.org,2002:int", "tag:yaml.org,2002:float", "tag:yaml.org,2002:bool"
+_OTHERWISE = {"tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:value", _INT, _FLOAT}
 Loader.yaml_implicit_resolvers = {
-    letter: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    letter: [(tag, pattern) for tag, pattern in resolvers if tag not in _OTHERWISE]
     for letter, resolvers in _Base.yaml_implicit_resolvers.items()
 }
-_FLOAT = "tag:yaml.org,2002:float"
-Loader.add_implicit_resolver(
-    _FLOAT, re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$"), list("-+.0123456789")
-)
+_INTS = r"[-+]?(0b[01][01_]*|0x[0-9a-fA-F][0-9a-fA-F_]*|0o[0-7][0-7_]*|0[0-7_]*|[1-9][0-9_]*)$"
+_FLOATS = r"[-+]?(\.[0-9][0-9_]*|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?$|[-+]?\.(inf|Inf|INF)$|\.(nan|NaN|NAN)$"
+for _tag, _pattern, _first in (
+    (_INT, _INTS, "-+0123456789"),
+    (_FLOAT, _FLOATS, "-+.0123456789"),
+    (_BOOL, "[yYnN]$", "yYnN"),
+):
+    Loader.add_implicit_resolver(_tag, re.compile(_pattern), list(_first))
+Loader.bool_values = {**_Base.bool_values, "y": True, "n": False}
 Loader.add_constructor(_FLOAT, Loader.construct_number)
 
 

@@ -202,10 +202,11 @@ class ServiceController(Generic[C, F]):
         prune = intent.values is not None and not waits
         if await credentials.begin(resource, intent.used, look, context):
             return Result(after=0.0)
-        outcome = await self._keep(resource, children, intent, context, prune=prune)
+        outcome = await self._keep(resource, children, intent, look, context, prune=prune)
         if outcome.staying:
-            there, condition = self._pods(resource, context), declared(resource, "DeploymentReady")
-            waits.append(neighbours.wait_for(outcome.staying, there, condition, clock.now()))
+            lacking = neighbours.list_lacking(outcome.staying, self._pods(resource, context), look)
+            condition = declared(resource, "DeploymentReady")
+            waits.append(neighbours.wait_for(outcome.staying, lacking, condition, clock.now()))
         # A release is recorded when it is whole: a first install is one revision, not one for each fact that came.
         if rendered is not None and intent.values is not None and not outcome.failed and not waits:
             wanted = release.Wanted(resource, rendered, intent.values)
@@ -270,13 +271,16 @@ class ServiceController(Generic[C, F]):
         await report(resource, (finding,), status, context, looked=False)
 
     async def _keep(
-        self, resource: C, children: _Sorted, intent: Intent[F], context: Context, *, prune: bool
+        self, resource: C, children: _Sorted, intent: Intent[F], look: Looker, context: Context, *, prune: bool
     ) -> Outcome:
         """Apply the children; what is held back is still there, with what others set on it, and is reported too."""
         forsaken = partial(self.service.forsaken, resource, intent.facts)
 
-        def crowded() -> bool:
-            return room.is_crowded(self._pods(resource, context), self._workloads(resource, context), clock.now())
+        def crowded(staying: Iterable[Resource]) -> bool:
+            gone = {(item.kind, item.key) for item in staying}
+            others = [item for item in self._workloads(resource, context) if (item.kind, item.key) not in gone]
+            lacking = neighbours.list_lacking(staying, self._pods(resource, context), look)
+            return room.is_crowded(lacking, others, clock.now())
 
         outcome = await self.family.keep(
             resource, children.applied, context, prune=prune, forsaken=forsaken, hurried=crowded

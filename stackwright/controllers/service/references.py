@@ -28,6 +28,12 @@ def missing(workload: Resource, look: Look, made: Iterable[tuple[str, str]]) -> 
     return None
 
 
+def is_short(pod: JsonObject, look: Look) -> bool:
+    """Return whether a pod does not get its volumes, because nobody made what is in one of them."""
+    volumes = (entry for entry in list_volumes(pod.get("volumes") or ()) if not entry.optional)
+    return any(entry.name != OF_KUBERNETES and _sentence(entry, look) for entry in volumes)
+
+
 def _sentence(reference: Reference, look: Look) -> str:
     found: Secret | ConfigMap | None
     if reference.kind == Secret.kind.name:

@@ -14,12 +14,16 @@ NO_NODE_FITS = "NoNodeFits"
 LASTS = 120.0
 # For how many seconds a pod may be on its way to a node, its volumes and its network before what is to go makes room.
 ARRIVES = 60.0
+_VOLUMES = "PersistentVolumeClaim|persistent volumes"
 # What others are at: nodes that start or come back, and volumes that are being made.
 _PASSING = re.compile(
-    r"PersistentVolumeClaim|persistent volumes"
+    rf"{_VOLUMES}"
     r"|node(\.cloudprovider)?\.kubernetes\.io/(not-ready|unreachable|network-unavailable|uninitialized|[a-z]+-pressure)",
     re.IGNORECASE,
 )
+# What the scheduler says where no node would take a pod, whoever left it: by its labels, its taints, or its size. Of
+# volumes it says so too, though another pod may have them.
+_HOPELESS = re.compile(r"preemption: 0/(\d+) nodes are available: \1 Preemption is not helpful for scheduling")
 # What the scheduler adds about pods that it could evict.
 _ADDED = re.compile(r"\s*preemption: .*", re.DOTALL)
 _TO_DO = "free capacity, add a node that fits, or ask for less in the resource (resources, nodeSelector)"
@@ -48,7 +52,13 @@ def is_crowded(pods: Iterable[Pod], workloads: Iterable[Resource], now: datetime
 
 def _fits_nowhere(pod: Pod) -> bool:
     stated = _unscheduled(pod)
-    return bool(stated) and not _PASSING.search(str(stated.get("message", "")))
+    return bool(stated) and not _PASSING.search(str(stated.get("message", ""))) and not _is_hopeless(pod)
+
+
+def _is_hopeless(pod: Pod) -> bool:
+    """Return whether no node takes a pod even if others go: a selector that no node has, a node that is cordoned."""
+    said = str(_unscheduled(pod).get("message", ""))
+    return bool(_HOPELESS.search(said)) and not re.search(_VOLUMES, said, re.IGNORECASE)
 
 
 def _is_late(pod: Pod, now: datetime) -> bool:
@@ -62,8 +72,8 @@ def crowded_in(pods: Iterable[Pod], now: datetime) -> float | None:
 
 
 def _arrives_in(pod: Pod, now: datetime) -> float | None:
-    """Return how much time a pod has left to get all that others may have; None if it has it."""
-    if pod.deleting or pod.status.get("phase", "Pending") != "Pending" or _is_set_up(pod):
+    """Return how much time a pod has left to get all that others may have; None if it has it, or they have it not."""
+    if pod.deleting or _is_hopeless(pod) or pod.status.get("phase", "Pending") != "Pending" or _is_set_up(pod):
         return None
     return ARRIVES - (now - datetime.fromisoformat(pod.metadata.creationTimestamp)).total_seconds()
 

@@ -9,7 +9,7 @@ or that the server refuses, is left alone for a while (`exchange`, `refusals`).
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from stackwright.kube.controller import Context
@@ -78,11 +78,12 @@ class Children:
         *,
         prune: bool,
         forsaken: Callable[[Resource], bool] = nothing,
-        hurried: Callable[[], bool] = lambda: True,
+        hurried: Callable[[Sequence[Resource]], bool] = lambda _: True,
     ) -> Outcome:
         """Apply what differs and prune what is no longer wanted, in parallel where possible; return the outcome.
 
-        Unless this is `hurried`, a workload goes only when those that stay have rolled; it is asked if there is one.
+        Unless this is `hurried`, a workload goes only when those that stay have rolled; it is asked if there is one,
+        with all that would wait.
         """
         desired = tuple(_placed(item, parent, context) for item in children)
         owned = (resource for kind in self.owns for resource in context.store(kind).owned_by(parent.metadata.uid))
@@ -98,14 +99,21 @@ class Children:
         mark = mark_of(context)
         steps = decide(desired, seen, prune=prune, mark=mark, doubtful=doubtful, settled=settled, forsaken=forsaken)
         staying = leaving.find_staying(steps, seen)
-        if staying and hurried():
+        if staying and hurried([step.resource for step in staying]):
             staying = ()
+        turning = leaving.find_turning(steps, staying, seen)
         outcome = Outcome(parent, desired, {}, {})
-        for some in waves(step for step in steps if step not in staying):
+        for some in waves(step for step in steps if step not in staying and step not in turning):
             await self._take_all(some, parent, context, outcome)
         if staying and leaving.has_to_wait(steps, outcome.present(seen), outcome.failed):
-            outcome = replace(outcome, staying=tuple(step.resource for step in staying))
+            outcome = replace(
+                outcome,
+                staying=tuple(step.resource for step in staying),
+                turning=tuple(step.object_key for step in turning),
+            )
         else:
+            # Clients go before the pods.
+            await self._take_all(turning, parent, context, outcome)
             await self._take_all(staying, parent, context, outcome)
         self._remember(outcome, context.client.field_manager)
         for memory in (self.exchanges, self.refusals):

@@ -4,9 +4,9 @@ A change may take one workload away and roll others, or bring new ones. If the n
 on; so does what is to go, because nobody knows yet whether the change is one to work with.
 """
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
-from stackwright.kube.builtin import DaemonSet, Deployment, StatefulSet
+from stackwright.kube.builtin import DaemonSet, Deployment, Plain, Service, StatefulSet
 from stackwright.kube.resource import ObjectKey, Resource
 from stackwright.kube.shapes.child import Apply, Prune
 from stackwright.kube.shapes.states import is_rolling
@@ -32,6 +32,30 @@ def find_staying(steps: Sequence[Apply | Prune], seen: Iterable[Resource]) -> tu
     return tuple(
         step for step in going if isinstance(step.resource, Deployment) or _component(step.resource) in components
     )
+
+
+def find_turning(
+    steps: Iterable[Apply | Prune], staying: Iterable[Prune], seen: Iterable[Resource]
+) -> tuple[Apply, ...]:
+    """Return the steps that would lead clients away from what stays, to pods that may never come: they wait as long."""
+    pods = [_labels_of_pods(step.resource) for step in staying if isinstance(step.resource, Deployment)]
+    present = {item.key: item.spec.get("selector") or {} for item in seen if isinstance(item, Service)}
+    return tuple(
+        step
+        for step in steps
+        if isinstance(step, Apply) and step.child.of is Service
+        for before, after in [(present.get(step.child.key, {}), step.child.body["spec"].get("selector") or {})]
+        if any(_selects(before, labels) and not _selects(after, labels) for labels in pods)
+    )
+
+
+def _labels_of_pods(workload: Plain) -> Mapping[str, str]:
+    labels: Mapping[str, str] = (workload.spec["template"].get("metadata") or {}).get("labels") or {}
+    return labels
+
+
+def _selects(selector: Mapping[str, str], labels: Mapping[str, str]) -> bool:
+    return bool(selector) and selector.items() <= labels.items()
 
 
 def has_to_wait(steps: Sequence[Apply | Prune], present: Iterable[Resource], failed: Container[ObjectKey] = ()) -> bool:

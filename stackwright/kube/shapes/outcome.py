@@ -32,7 +32,8 @@ class Applied:
 class Outcome:
     """The outcome of a pass over the children; the parallel steps fill it.
 
-    `staying` are those that nobody asks for any more, and that go when their neighbours have rolled.
+    `staying` are those that nobody asks for any more, and that go when their neighbours have rolled; the children
+    `turning` lead clients there until then.
     """
 
     parent: CustomResource
@@ -40,6 +41,7 @@ class Outcome:
     failed: dict[ObjectKey, Exception]
     applied: dict[ObjectKey, Applied]
     staying: tuple[Resource, ...] = ()
+    turning: tuple[ObjectKey, ...] = ()
 
     def overridden(self) -> tuple[Overridden, ...]:
         """Return all that is overridden: found just now, or before on children that were not applied this time."""
@@ -64,6 +66,9 @@ class Outcome:
             elif present.deleting:
                 message = f"{item} is being deleted; it is created again once it is gone"
                 yield Finding(item.condition, "False", "Deleting", message, "Info")
+            elif item.object_key in self.turning:
+                # No hand has led it there.
+                yield replace((item.state or state_of)(present), condition=item.condition)
             else:
                 yield replace(_state(item, present), condition=item.condition)
         wanted = {item.object_key for item in self.desired}

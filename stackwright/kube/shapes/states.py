@@ -124,12 +124,16 @@ def is_rolling(resource: Resource) -> bool:
     if not isinstance(resource, Deployment | StatefulSet | DaemonSet):
         return False
     status, count = resource.status, _count(resource)
-    if status.get("observedGeneration", 0) < resource.metadata.generation or count.old > 0:
+    seen = status.get("observedGeneration", 0) >= resource.metadata.generation
+    # Where old pods go first there may be none: a Deployment then still says that its last rollout is through.
+    if not seen or count.old > 0 or count.updated < count.wanted:
         return True
     if isinstance(resource, DaemonSet):
-        return count.updated < count.wanted
+        return False
     if isinstance(resource, StatefulSet):
-        return bool(status.get("currentRevision") != status.get("updateRevision"))
+        # Where a hand takes the old pods away, Kubernetes does not say that it is through.
+        by_hand = (resource.spec.get("updateStrategy") or {}).get("type") == "OnDelete"
+        return not by_hand and bool(status.get("currentRevision") != status.get("updateRevision"))
     said = _condition(resource, "Progressing")
     return bool(said) and said.get("reason") not in _ROLLED
 

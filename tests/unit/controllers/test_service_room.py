@@ -113,6 +113,21 @@ def without_volume(seconds: float) -> Pod:
     return pod(seconds, message, creationTimestamp=made)
 
 
+def without_node(seconds: float, why: str, nodes: int, helps: int = 0) -> Pod:
+    """A pod that has had no node since it was made; on some nodes another pod that went would help."""
+    counts = {
+        "No preemption victims found for incoming pod": helps,
+        "Preemption is not helpful for scheduling": nodes - helps,
+    }
+    added = ", ".join(f"{count} {said}" for said, count in counts.items() if count)
+    none = f"0/{nodes} nodes are available"
+    message = f"{none}: {why}. no new claims to deallocate, preemption: {none}: {added}."
+    return pod(seconds, message, creationTimestamp=clock.seconds(NOW - timedelta(seconds=seconds)))
+
+
+SELECTED = "3 node(s) didn't match Pod's node affinity/selector"
+
+
 # It has its volumes and its network, and fetches an image, or does not get it.
 SET_UP = [{"type": "PodReadyToStartContainers", "status": "True"}]
 NOT_SET_UP = [{"type": "PodReadyToStartContainers", "status": "False"}]
@@ -138,6 +153,17 @@ REFUSED = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate",
         pytest.param((arriving(900, "Running"),), [], False, id="it-runs-and-is-not-ready"),
         pytest.param((without_volume(1),), [], False, id="its-volume-is-being-made"),
         pytest.param((without_volume(room.ARRIVES),), [], True, id="its-volume-does-not-come"),
+        pytest.param((without_node(900, SELECTED, 3),), [], False, id="no-node-has-its-labels"),
+        pytest.param(
+            (without_node(900, "1 node(s) had untolerated taint(s)", 1),), [], False, id="its-node-starts-anew"
+        ),
+        pytest.param((without_node(1, f"1 Insufficient memory, {SELECTED}", 4, 1),), [], True, id="one-node-is-full"),
+        pytest.param(
+            (without_node(900, "1 node(s) didn't find available persistent volumes to bind", 1),),
+            [],
+            True,
+            id="another-has-its-volume",
+        ),
         pytest.param((), [REFUSED], True, id="no-pod-may-be-made"),
     ],
 )
@@ -152,3 +178,4 @@ def test_room_is_made_for_pods_that_do_not_get_started(
 def test_pods_that_are_on_their_way_are_looked_at_again() -> None:
     assert room.crowded_in((arriving(10), arriving(40), arriving(900), arriving(5, "Running")), NOW) == 20.0
     assert room.crowded_in((arriving(900), arriving(10, conditions=SET_UP)), NOW) is None
+    assert room.crowded_in((without_node(10, SELECTED, 3),), NOW) is None

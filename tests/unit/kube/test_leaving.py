@@ -2,12 +2,13 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from stackwright.kube.builtin import ConfigMap, DaemonSet, Deployment, NetworkPolicy, Plain, Service, StatefulSet
 from stackwright.kube.resource import ObjectMeta, Resource
 from stackwright.kube.shapes.child import Apply, Child, Prune
-from stackwright.kube.shapes.leaving import COMPONENT, find_staying, has_to_wait
+from stackwright.kube.shapes.leaving import COMPONENT, find_staying, find_turning, has_to_wait
 
 ROLLED = {"observedGeneration": 2, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1}
 # A new pod does not get ready beside the old one.
@@ -19,6 +20,12 @@ def of(kind: type[Any], name: str, status: dict[str, Any] | None = None, compone
     labels = {COMPONENT: component or name}
     metadata = ObjectMeta(name=name, namespace="cloud", labels=labels, generation=2, deletionTimestamp=going)
     return kind(metadata=metadata, spec={"replicas": 1}, status=status or {}) if status else kind(metadata=metadata)
+
+
+def replaced_by_hand(status: dict[str, Any]) -> Any:
+    """A StatefulSet of which a hand deletes the old pods."""
+    present = of(StatefulSet, "api", {**ROLLED, "currentRevision": "a", "updateRevision": "b", **status})
+    return msgspec.structs.replace(present, spec={"replicas": 1, "updateStrategy": {"type": "OnDelete"}})
 
 
 def progressing(reason: str, **status: Any) -> dict[str, Any]:
@@ -53,8 +60,15 @@ def staying(
             False,
             id="a-stateful-one-has-rolled",
         ),
+        pytest.param(replaced_by_hand({"updatedReplicas": 0}), True, id="a-hand-has-yet-to-delete-the-old-pods"),
+        pytest.param(replaced_by_hand({}), False, id="a-hand-has-deleted-the-old-pods"),
         pytest.param(
             of(Deployment, "api", progressing("ReplicaSetUpdated", availableReplicas=0)), True, id="it-is-new"
+        ),
+        pytest.param(
+            of(Deployment, "api", progressing("NewReplicaSetAvailable", replicas=0, updatedReplicas=0)),
+            True,
+            id="its-old-pod-ends-before-the-new-one-is-made",
         ),
         pytest.param(
             of(Deployment, "api", progressing("ReplicaSetUpdated", replicas=0, updatedReplicas=0)),
@@ -122,3 +136,30 @@ def test_what_is_of_its_component_stays_with_it_and_all_else_goes() -> None:
 
 def test_two_that_go_do_not_wait_for_each_other() -> None:
     assert staying(going=(WORKER, of(Deployment, "other", STUCK))) == set()
+
+
+def leading(to: str | None, name: str = "public") -> Any:
+    """A Service before the pods of a component, as it is or is asked for."""
+    selector = {"selector": {COMPONENT: to, "app.kubernetes.io/name": "glance"}} if to else {}
+    return {"metadata": {"name": name, "namespace": "cloud"}, "spec": selector}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "waits"),
+    [
+        pytest.param("worker", "worker-external", True, id="to-pods-that-may-never-come"),
+        pytest.param("worker", "worker", False, id="it-leads-there-as-before"),
+        pytest.param("api", "worker-external", False, id="it-led-to-others"),
+        pytest.param(None, "worker-external", False, id="it-led-nowhere"),
+        pytest.param("worker", None, True, id="it-is-to-lead-nowhere"),
+    ],
+)
+def test_clients_are_not_led_away_from_what_stays(before: str | None, after: str | None, waits: bool) -> None:
+    """An API of Glance with another type has its Services from before, and pods of other components."""
+    labels = {COMPONENT: "worker", "app.kubernetes.io/name": "glance", "app.kubernetes.io/instance": "glance"}
+    going = msgspec.structs.replace(WORKER, spec={"template": {"metadata": {"labels": labels}}})
+    there = Service(metadata=ObjectMeta(name="public", namespace="cloud"), spec=leading(before)["spec"])
+    turn, other = Apply(Child(Service, leading(after))), Apply(Child(Service, leading(after, "new")))
+    found = find_turning([turn, other, Prune(going)], [Prune(going)], [there, going])
+    assert found == ((turn,) if waits else ())
+    assert find_turning([turn, other, Prune(going)], [], [there, going]) == ()
