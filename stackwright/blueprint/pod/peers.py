@@ -168,7 +168,7 @@ def refuses(option: str, section: str, theirs: Any, ours: Any) -> str:
 
 
 def refuses_given(option: str, section: str, theirs: Any, ours: Any, asked: set[Any]) -> str:
-    """Return why a peer refuses what operators pass on, as far as it applies and was not asked about yet; or nothing."""
+    """Return why a peer refuses what operators pass on, if it applies and was not asked about yet; or nothing."""
     find, ask = QUESTIONS[option]
     try:
         said = find(theirs, section)
