@@ -74,10 +74,23 @@ def create(database: Database, path: Path, address: str, timer: int, *, kept: bo
             source.unlink(missing_ok=True)
             run("ovsdb-tool", "cluster-to-standalone", str(source), str(path), seconds=300)
     run("ovsdb-tool", f"--election-timer={timer}", "create-cluster", str(new), str(source), address, seconds=300)
+    # There is a file at all times: who is killed here and finds none would begin with an empty database.
     if path.exists():
-        put_aside(path)
+        aside = path.with_name(f"{path.name}.aside")
+        aside.unlink(missing_ok=True)
+        aside.hardlink_to(path)
     new.replace(path)
+    _settle(path.parent)
     path.with_name(f"{path.name}.standalone").unlink(missing_ok=True)
+
+
+def _settle(folder: Path) -> None:
+    """Have the names in a folder on disk, before others are told of a file in it and put theirs aside."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 def join(database: Database, path: Path, address: str, others: list[str]) -> None:
