@@ -131,8 +131,11 @@ class Member:
         if not others:
             self.tell(self.bereft())
             return
-        if aside:
+        if aside and self.file.cluster:
             database.put_aside(self.path)
+        elif aside:
+            # It never joined, so nothing is in it. What was put aside before may be all that is left of the data.
+            self.path.unlink(missing_ok=True)
         database.join(self.database, self.path, own, others)
         self.file = database.read_file(self.path) or cluster.File()
         self.tell("joins the cluster")

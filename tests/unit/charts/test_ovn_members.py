@@ -25,6 +25,42 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]
         sys.modules.pop(name, None)
 
 
+class Map:
+    """The ConfigMap of the members, in memory. `others` write to it before a write of ours comes through."""
+
+    def __init__(self, kubernetes: Any, **data: str) -> None:
+        self.data: dict[str, str] = dict(data)
+        self.there = dict(data)
+        self.others: list[dict[str, str]] = []
+        self._kubernetes = kubernetes
+
+    def read(self) -> dict[str, str]:
+        self.data = dict(self.there)
+        return self.data
+
+    def write(self, changes: dict[str, str | None], *, checked: bool = False) -> dict[str, str]:
+        if self.others:
+            self.there |= self.others.pop(0)
+        if checked and self.there != self.data:
+            raise self._kubernetes.Unanswered("409 Conflict", 409)
+        self.there |= {key: value for key, value in changes.items() if value is not None}
+        for key in (key for key, value in changes.items() if value is None):
+            self.there.pop(key, None)
+        return self.read()
+
+
+def member_of(programs: dict[str, ModuleType], path: Path, number: int = 0, **data: str) -> Any:
+    """Return a member that is not started, and what the others said."""
+    found: Any = object.__new__(programs["member"].Member)  # type: ignore[attr-defined]  # a module by its name
+    found.pod, found.stateful_set = f"{SET}-{number}", SET
+    found.database, found.path = programs["database"].DATABASES["nb"], path
+    found.state = Map(programs["kubernetes"], **data)
+    found.replicas, found.server, found.file = 3, None, programs["cluster"].File()
+    found.ending, found.said, found.looked = False, "", 0.0
+    found.settings = lambda: {"electionTimer": 1000, "logLevel": "info", "inactivityProbe": 0}
+    return found
+
+
 def tool(monkeypatch: pytest.MonkeyPatch, database: Any) -> None:
     """Let ovsdb-tool make files that say what they were made of."""
 
@@ -64,3 +100,21 @@ def test_a_kill_while_a_cluster_is_made_of_data_never_leaves_a_member_without_a_
     database.create(database.DATABASES["nb"], path, "tcp:a:6643", 1000, kept=True)
     assert path.read_text() == "new cluster of data"
     assert {entry.name: entry.read_text() for entry in tmp_path.iterdir() if entry != path} == {"nb.db.aside": "data"}
+
+
+def test_what_was_put_aside_outlives_every_try_to_join(
+    programs: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    database, cluster = programs["database"], programs["cluster"]
+    path = tmp_path / "nb.db"
+    path.write_text("data")
+    monkeypatch.setattr(database, "join", lambda *_: path.write_text("nothing yet"))
+    monkeypatch.setattr(database, "read_file", lambda _: cluster.File("new"))
+    member = member_of(programs, path, 2, cluster="other")
+    member.file = cluster.File("old", "c")
+    member.serve = member.wait_until_joined = lambda: None
+    for _ in range(3):
+        # A server that nobody takes in is stopped after a while, and tries anew with another id.
+        member.join(aside=True)
+    assert (tmp_path / "nb.db.aside").read_text() == "data"
+    assert path.read_text() == "nothing yet"
