@@ -4,7 +4,8 @@ The members agree through a ConfigMap. Its key `cluster` is the id of the one cl
 makes another, so that a member without data joins the others, or waits for them, however long that takes. Each member
 has a key of its own, named after its pod: what its file says. `removed` lists the servers that were taken out of the
 cluster, so that one that comes back with such a file joins anew. People may set `force` to the name of a pod: that one
-makes a new cluster of what it has, when the majority of the old one is lost.
+makes a new cluster of what it has, when the majority of the old one is lost. While there is a majority, it removes
+`force` again, whomever it names.
 """
 
 import json
@@ -14,6 +15,8 @@ from dataclasses import asdict, dataclass, field
 CLUSTER, FORCE, REMOVED = "cluster", "force", "removed"
 # For how many seconds the first member waits for what others say of their data, before it makes a cluster without them.
 PATIENCE = 60
+# For how many seconds a member that is forced waits: whoever has a leader says so meanwhile, by removing `force`.
+OBJECTION = 30
 # After how many milliseconds without a word a member that shall not be there any more is removed by the leader.
 SILENCE = 30_000
 # How many removed servers are remembered.
@@ -161,7 +164,7 @@ def parse_status(text: str) -> Status:
 def begin(pod: str, stateful_set: str, file: File | None, agreed: Agreement, replicas: int, waited: float) -> Start:
     """Return how a member starts, given its file, what the members agreed, and for how many seconds it has waited."""
     if agreed.force == pod:
-        return Create(kept=file is not None and bool(file.cluster))
+        return _forced(pod, file, agreed, waited)
     if file is not None and file.cluster:
         if not agreed.cluster:
             return Serve()
@@ -169,6 +172,21 @@ def begin(pod: str, stateful_set: str, file: File | None, agreed: Agreement, rep
     if agreed.cluster:
         return Join(aside=file is not None)
     return _first(pod, stateful_set, agreed, replicas, waited)
+
+
+def _forced(pod: str, file: File | None, agreed: Agreement, waited: float) -> Create | Wait:
+    """Return what a member does that people force to make a new cluster: all others put their data aside for it."""
+    if waited < OBJECTION:
+        return Wait("it shall make a new cluster: members that have a majority may object")
+    if file is not None and file.cluster:
+        return Create(kept=True)
+    holders = [other for other, record in agreed.records.items() if other != pod and record.cluster]
+    if holders:
+        return Wait(
+            f"it shall make a new cluster and has no data, but {' and '.join(holders)} has: set force to that one; if "
+            "its data are lost, remove its key from the ConfigMap"
+        )
+    return Create()
 
 
 def _first(pod: str, stateful_set: str, agreed: Agreement, replicas: int, waited: float) -> Create | Wait:

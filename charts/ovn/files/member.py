@@ -81,10 +81,13 @@ class Member:
 
     def start(self) -> bool:
         """Start the server as soon as it is clear how; return whether it was started."""
-        begun = time.monotonic()
+        begun, forced = time.monotonic(), ""
         while not self.ending:
             try:
                 self.look()
+                if self.agreed.force != forced:
+                    # Who is forced waits again, however long it has waited for something else.
+                    begun, forced = time.monotonic(), self.agreed.force
                 if self.path.exists() and self.path.stat().st_size and database.is_standalone(self.path):
                     self.adopt()
                 found = database.read_file(self.path)
@@ -212,8 +215,9 @@ class Member:
 
     def mind(self, server: database.Server, status: cluster.Status) -> None:
         """Look after the cluster: say how it is, remove those that are gone, start over when it is another one."""
-        if self.agreed.force == self.pod and status.is_led:
-            say("force is ignored: the cluster has a leader")
+        if self.agreed.force and status.is_led:
+            # Also if it names a member that is away: it would come back with old data, and all would begin with these.
+            say(f"force is ignored: {self.agreed.force} shall make a new cluster, but this one has a leader")
             self.state.write({cluster.FORCE: None})
         elif self.agreed.force == self.pod or cluster.is_past(self.file, self.agreed):
             # It starts over in a new container: how, is decided there.

@@ -118,3 +118,13 @@ def test_what_was_put_aside_outlives_every_try_to_join(
         member.join(aside=True)
     assert (tmp_path / "nb.db.aside").read_text() == "data"
     assert path.read_text() == "nothing yet"
+
+
+@pytest.mark.parametrize("forced", [0, 2])
+def test_who_has_a_leader_removes_force_whomever_it_names(
+    programs: dict[str, ModuleType], tmp_path: Path, forced: int
+) -> None:
+    member = member_of(programs, tmp_path / "nb.db", cluster="c", force=f"{SET}-{forced}")
+    member.file = programs["cluster"].File("s", "c")
+    member.mind(None, programs["cluster"].Status(status="cluster member", role="follower", leader="ab12"))
+    assert "force" not in member.state.there
