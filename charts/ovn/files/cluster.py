@@ -238,6 +238,11 @@ def stale(status: Status, agreed: Agreement, addresses: dict[str, str], replicas
     return found
 
 
+def is_newer(version: str, than: str) -> bool:
+    """Return whether the version of a schema is newer than another one."""
+    return [int(part) for part in version.split(".")] > [int(part) for part in than.split(".")]
+
+
 def next_timer(present: int, wanted: int) -> int:
     """Return the election timer to set next: it at most doubles at a time, because the servers refuse more."""
     return min(wanted, present * 2)

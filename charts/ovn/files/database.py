@@ -172,9 +172,13 @@ class Server:
         return True
 
     def convert(self) -> None:
-        """Bring the schema up to that of the image; on large databases this takes minutes."""
+        """Bring the schema up to that of the image; on large databases this takes minutes.
+
+        Never back: while images are replaced, one of the former release may lead, and would drop what is new.
+        """
         place, schema = f"unix:{SOCKET}", str(self.database.schema)
-        if run("ovsdb-client", "needs-conversion", place, schema) == "yes":
+        present = run("ovsdb-client", "get-schema-version", place, self.database.name)
+        if cluster.is_newer(run("ovsdb-tool", "schema-version", schema), present):
             say(f"{self.database.name} gets the schema of this release")
             run("ovsdb-client", "-t", "600", "convert", place, schema, seconds=620)
 

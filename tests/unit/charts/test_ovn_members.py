@@ -128,3 +128,23 @@ def test_who_has_a_leader_removes_force_whomever_it_names(
     member.file = programs["cluster"].File("s", "c")
     member.mind(None, programs["cluster"].Status(status="cluster member", role="follower", leader="ab12"))
     assert "force" not in member.state.there
+
+
+@pytest.mark.parametrize(("image", "converted"), [("7.11.0", True), ("7.3.0", False), ("7.1.0", False)])
+def test_a_leader_of_the_former_release_takes_nothing_back(
+    programs: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch, image: str, converted: bool
+) -> None:
+    database: Any = programs["database"]
+    asked: list[str] = []
+    # What these say is as it is with Open vSwitch: a conversion is needed in either direction.
+    answers = {"needs-conversion": "yes", "get-schema-version": "7.3.0", "schema-version": image}
+
+    def run(*command: str, seconds: float = 0) -> str:
+        asked.extend(command)
+        return next((answer for word, answer in answers.items() if word in command), "")
+
+    monkeypatch.setattr(database, "run", run)
+    server = object.__new__(database.Server)
+    server.database = database.DATABASES["nb"]
+    server.convert()
+    assert ("convert" in asked) is converted

@@ -161,6 +161,12 @@ def test_the_election_timer_at_most_doubles(cluster: Any, present: int, wanted: 
     assert cluster.next_timer(present, wanted) == following
 
 
+def test_versions_of_schemas_are_compared_by_number(cluster: Any) -> None:
+    assert cluster.is_newer("7.11.0", "7.3.0")
+    assert not cluster.is_newer("7.3.0", "7.3.0")
+    assert not cluster.is_newer("7.3.0", "7.11.0")
+
+
 def test_what_cannot_be_read_of_the_agreement_is_as_if_it_were_not_there(cluster: Any) -> None:
     found = agreed(cluster, {f"{SET}-0": "rubbish", "ovsdbserver-sb-0": record("s", "c")})
     assert found.records == {f"{SET}-0": cluster.Record()}
