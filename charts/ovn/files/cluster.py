@@ -26,10 +26,14 @@ _SERVER = re.compile(r"^\s+(\w+) \(\w+ at (\S+?)\)( \(self\))?.*?(?: last msg (\
 
 @dataclass(frozen=True)
 class File:
-    """What the file of a database says: of which cluster it is, and which server of it. A new one knows no cluster."""
+    """What the file of a database says: of which cluster it is, and which server of it. A new one knows no cluster.
+
+    That of a single server, such as a backup, is of none.
+    """
 
     server: str = ""
     cluster: str = ""
+    is_backup: bool = False
 
 
 @dataclass(frozen=True)
@@ -165,6 +169,10 @@ def begin(pod: str, stateful_set: str, file: File | None, agreed: Agreement, rep
     """Return how a member starts, given its file, what the members agreed, and for how many seconds it has waited."""
     if agreed.force == pod:
         return _forced(pod, file, agreed, waited)
+    if file is not None and file.is_backup:
+        # Only people put one there, perhaps while they still copy it; it is theirs to say when it counts.
+        holders = agreed.cluster or any(record.cluster for other, record in agreed.records.items() if other != pod)
+        return Wait(f"a backup is there; to begin with it, set force to {pod}") if holders else Create(kept=True)
     if file is not None and file.cluster:
         if not agreed.cluster:
             return Serve()
@@ -178,7 +186,7 @@ def _forced(pod: str, file: File | None, agreed: Agreement, waited: float) -> Cr
     """Return what a member does that people force to make a new cluster: all others put their data aside for it."""
     if waited < OBJECTION:
         return Wait("it shall make a new cluster: members that have a majority may object")
-    if file is not None and file.cluster:
+    if file is not None and (file.cluster or file.is_backup):
         return Create(kept=True)
     holders = [other for other, record in agreed.records.items() if other != pod and record.cluster]
     if holders:

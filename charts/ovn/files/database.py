@@ -39,6 +39,8 @@ def read_file(path: Path) -> cluster.File | None:
         path.unlink()
     if not path.exists():
         return None
+    if is_standalone(path):
+        return cluster.File(is_backup=True)
     server = run("ovsdb-tool", "db-sid", str(path), seconds=120)
     try:
         return cluster.File(server, run("ovsdb-tool", "db-cid", str(path), seconds=120))

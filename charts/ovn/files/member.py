@@ -88,8 +88,6 @@ class Member:
                 if self.agreed.force != forced:
                     # Who is forced waits again, however long it has waited for something else.
                     begun, forced = time.monotonic(), self.agreed.force
-                if self.path.exists() and self.path.stat().st_size and database.is_standalone(self.path):
-                    self.adopt()
                 found = database.read_file(self.path)
                 self.file = found or cluster.File()
                 waited = time.monotonic() - begun
@@ -109,14 +107,6 @@ class Member:
                 say(str(error))
             time.sleep(PAUSE)
         return False
-
-    def adopt(self) -> None:
-        """Make a cluster of a single server's file, such as a backup that was restored; only if there is none."""
-        if self.agreed.cluster and self.agreed.force != self.pod:
-            database.put_aside(self.path)
-            return
-        timer = int(self.settings()["electionTimer"])
-        database.create(self.database, self.path, self.address(self.pod), timer, kept=True)
 
     def create(self, *, kept: bool) -> None:
         """Make the cluster: first on disk, then known to all; whoever is told so last starts over."""
@@ -152,8 +142,8 @@ class Member:
         if holders:
             return f"has no data; {' and '.join(holders)} has them: raise replicas again, until this member has joined"
         return (
-            f"has no data, and nobody else has those of cluster {self.agreed.cluster}; restore {self.path} from a "
-            f"backup, or set force to {self.pod} in the ConfigMap to begin with an empty database"
+            f"has no data, and nobody else has those of cluster {self.agreed.cluster}; put a backup at {self.path}, if "
+            f"you have one, and set force to {self.pod} in the ConfigMap; without one it begins with an empty database"
         )
 
     def wait_until_joined(self) -> None:

@@ -97,10 +97,14 @@ BLANK = {f"{SET}-1": record(), f"{SET}-2": record()}
             id="forced-without-data-while-another-has-them",
         ),
         pytest.param(1, ("s", "c"), {"cluster": "c", "force": f"{SET}-2"}, 0, "Serve", id="another-is-forced"),
+        pytest.param(0, ("", "", True), {"cluster": "c"}, 0, "Wait", id="a-backup-stays-where-there-was-a-cluster"),
+        pytest.param(0, ("", "", True), {f"{SET}-2": record("s", "c")}, 0, "Wait", id="or-where-another-has-data"),
+        pytest.param(0, ("", "", True), {"cluster": "c", "force": f"{SET}-0"}, 31, "Create kept", id="a-forced-backup"),
+        pytest.param(0, ("", "", True), BLANK, 0, "Create kept", id="a-backup-where-nothing-was"),
     ],
 )
 def test_how_a_member_starts(
-    cluster: Any, number: int, file: tuple[str, str] | None, data: dict[str, str], waited: float, start: str
+    cluster: Any, number: int, file: tuple[Any, ...] | None, data: dict[str, str], waited: float, start: str
 ) -> None:
     found = cluster.begin(
         f"{SET}-{number}", SET, cluster.File(*file) if file else None, agreed(cluster, data), 3, waited
