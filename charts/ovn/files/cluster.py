@@ -1,7 +1,7 @@
 """What a member of a database cluster decides: how it starts, whom it removes, what it sets next. Pure.
 
-The members agree through a ConfigMap. Its key `cluster` is the id of the one cluster that there is; from then on nobody
-makes another, so that a member without data joins the others, or waits for them, however long that takes. Each member
+The members agree through a ConfigMap. Its key `cluster` is the id of the one cluster that there is: who made it says so,
+or, where the ConfigMap was lost, who has a leader. From then on nobody makes another, so that a member without data joins the others, or waits for them, however long that takes. Each member
 has a key of its own, named after its pod: what its file says. `removed` lists the servers that were taken out of the
 cluster, so that one that comes back with such a file joins anew. People may set `force` to the name of a pod: that one
 makes a new cluster of what it has, when the majority of the old one is lost. While there is a majority, it removes
@@ -179,6 +179,8 @@ def begin(pod: str, stateful_set: str, file: File | None, agreed: Agreement, rep
         return Join(aside=True) if is_past(file, agreed) else Serve()
     if agreed.cluster:
         return Join(aside=file is not None)
+    if not replicas:
+        return Wait("nobody says how many members there shall be")
     return _first(pod, stateful_set, agreed, replicas, waited)
 
 

@@ -91,15 +91,15 @@ class Member:
                 found = database.read_file(self.path)
                 self.file = found or cluster.File()
                 waited = time.monotonic() - begun
-                match cluster.begin(self.pod, self.stateful_set, found, self.agreed, self.replicas or 1, waited):
+                match cluster.begin(self.pod, self.stateful_set, found, self.agreed, self.replicas or 0, waited):
                     case cluster.Wait(why):
                         self.tell(f"waits: {why}")
                     case cluster.Create(kept):
+                        self.halt()
                         self.create(kept=kept)
                     case cluster.Join(aside):
                         self.join(aside=aside)
                     case cluster.Serve():
-                        self.state.write({cluster.CLUSTER: self.agreed.cluster or self.file.cluster}, checked=True)
                         self.tell("starts with its data")
                         self.serve()
                         return True
@@ -114,7 +114,10 @@ class Member:
         self.tell("makes the cluster" + (" of the data that it has" if kept else ""))
         database.create(self.database, self.path, self.address(self.pod), timer, kept=kept)
         self.file = database.read_file(self.path) or cluster.File()
-        self.state.write({cluster.CLUSTER: self.file.cluster, cluster.FORCE: None, cluster.REMOVED: None})
+        # One that nobody forced gives way to data of which it did not know; the next look tells.
+        is_forced = self.agreed.force == self.pod
+        said = {cluster.CLUSTER: self.file.cluster, cluster.FORCE: None, cluster.REMOVED: None}
+        self.state.write(said, checked=not is_forced)
 
     def join(self, *, aside: bool) -> None:
         """Join the others; the server tries them again and again until one answers."""
@@ -124,6 +127,7 @@ class Member:
         if not others:
             self.tell(self.bereft())
             return
+        self.halt()
         if aside and self.file.cluster:
             database.put_aside(self.path)
         elif aside:
@@ -163,6 +167,11 @@ class Member:
                 server.stop()
                 return
             time.sleep(PAUSE)
+
+    def halt(self) -> None:
+        """Stop the server, if it runs: it would go on with a file that was put aside."""
+        if self.server is not None and self.server.process.poll() is None:
+            self.server.stop()
 
     def serve(self) -> None:
         """Start the server, if it does not run."""
@@ -214,6 +223,10 @@ class Member:
             self.tell("starts over", status.index)
             server.stop()
             return
+        if status.is_led and not self.agreed.cluster:
+            # Where the agreement was lost, a majority says which cluster there is, not the first that starts: that one
+            # may have an old file.
+            self.state.write({cluster.CLUSTER: self.file.cluster}, checked=True)
         if status.is_led:
             self.tell("serves", 0)
         else:

@@ -148,3 +148,64 @@ def test_a_leader_of_the_former_release_takes_nothing_back(
     server.database = database.DATABASES["nb"]
     server.convert()
     assert ("convert" in asked) is converted
+
+
+class Halted:
+    """A server that runs until it is stopped."""
+
+    def __init__(self) -> None:
+        self.ended: int | None = None
+        self.process = self
+
+    def poll(self) -> int | None:
+        return self.ended
+
+    def stop(self) -> None:
+        self.ended = 0
+
+
+def start(member: Any, programs: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch, file: Any) -> bool:
+    monkeypatch.setattr(programs["database"], "read_file", lambda _: file)
+    monkeypatch.setattr(programs["kubernetes"], "replicas", lambda _: 3)
+    member.serve = lambda: setattr(member, "server", Halted())
+    return bool(member.start())
+
+
+def test_an_old_file_does_not_become_the_agreement_by_starting_first(
+    programs: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # The others have the data of a newer cluster, and would put them aside for it.
+    cluster = programs["cluster"]
+    member = member_of(programs, tmp_path / "nb.db", 2)
+    assert start(member, programs, monkeypatch, cluster.File("s", "old"))
+    assert "cluster" not in member.state.there
+    member.mind(None, cluster.Status(status="cluster member", role="candidate", leader="unknown"))
+    assert "cluster" not in member.state.there
+    member.mind(None, cluster.Status(status="cluster member", role="follower", leader="ab12"))
+    assert member.state.there["cluster"] == "old"
+
+
+def test_an_empty_cluster_gives_way_to_data_that_came_meanwhile(
+    programs: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    member = member_of(programs, tmp_path / "nb.db", 0)
+    monkeypatch.setattr(programs["database"], "create", lambda *_, **__: None)
+    monkeypatch.setattr(programs["database"], "read_file", lambda _: programs["cluster"].File("new", "empty"))
+    # The first write says what the member does; before the second one, another member has said that it has data.
+    member.state.others = [{}, {"cluster": "full"}]
+    with pytest.raises(programs["kubernetes"].Unanswered):
+        member.create(kept=False)
+    assert member.state.there["cluster"] == "full"
+
+
+def test_no_server_goes_on_with_a_file_that_was_put_aside(
+    programs: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    member = member_of(programs, tmp_path / "nb.db", 2, cluster="other")
+    member.file, server = programs["cluster"].File("s", "c"), Halted()
+    member.path.write_text("data")
+    member.server = server
+    monkeypatch.setattr(programs["database"], "join", lambda *_: server.ended is not None or pytest.fail("it runs"))
+    monkeypatch.setattr(programs["database"], "read_file", lambda _: None)
+    member.serve = member.wait_until_joined = lambda: None
+    member.join(aside=True)

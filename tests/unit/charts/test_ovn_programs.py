@@ -117,6 +117,10 @@ def test_the_only_member_makes_its_cluster_at_once(cluster: Any) -> None:
     assert cluster.begin(f"{SET}-0", SET, None, cluster.Agreement(), 1, 0) == cluster.Create()
 
 
+def test_nobody_makes_a_cluster_while_the_number_of_members_is_unknown(cluster: Any) -> None:
+    assert isinstance(cluster.begin(f"{SET}-0", SET, None, cluster.Agreement(), 0, 3600), cluster.Wait)
+
+
 def test_what_a_server_says_is_read(cluster: Any) -> None:
     status = cluster.parse_status(STATUS)
     assert (status.is_member, status.leads, status.is_led) == (True, True, True)
