@@ -248,6 +248,21 @@ def stale(status: Status, agreed: Agreement, addresses: dict[str, str], replicas
     return found
 
 
+def unknown(status: Status, agreed: Agreement) -> list[str]:
+    """Return the servers that say that they are members, and that the leader does not know: they must start over.
+
+    Such one was removed while it was away, or before anybody could note it. Its file opens no more, or it waits for a
+    leader that never speaks to it.
+    """
+    members = {record.server for record in agreed.records.values() if record.cluster and record.server}
+    others = {record.server for record in agreed.records.values() if record.cluster != agreed.cluster}
+    return [
+        server
+        for server in sorted(members - others - set(agreed.removed))
+        if status.leads and not any(server.startswith(known.server) for known in status.servers)
+    ]
+
+
 def is_newer(version: str, than: str) -> bool:
     """Return whether the version of a schema is newer than another one."""
     return [int(part) for part in version.split(".")] > [int(part) for part in than.split(".")]
@@ -267,4 +282,4 @@ def full_id(short: str, address: str, agreed: Agreement, addresses: dict[str, st
 
 def remember(removed: tuple[str, ...], server: str) -> str:
     """Return what `removed` says with one more server."""
-    return ",".join(dict.fromkeys((*removed, server)).keys() if len(removed) < REMEMBERED else (*removed[1:], server))
+    return ",".join([*(known for known in removed if known != server), server][-REMEMBERED:])

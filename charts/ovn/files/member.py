@@ -4,6 +4,7 @@ What it decides stands in cluster.py, what it does in database.py. Settings are 
 file, so that a change restarts nothing.
 """
 
+import http.client
 import json
 import os
 import signal
@@ -24,6 +25,8 @@ LOOK = 10
 LEAVING = 240
 # After how many seconds a member that was not taken into the cluster tries anew.
 JOINING = 120
+# How often a change of what others change as well is tried.
+ATTEMPTS = 10
 
 
 class Member:
@@ -232,18 +235,40 @@ class Member:
         else:
             self.report(status)
         if status.leads:
-            addresses = self.addresses()
-            for one in cluster.stale(status, self.agreed, addresses, self.replicas):
-                say(f"{one.server} at {one.address} is removed from the cluster")
-                server.tell("cluster/kick", self.database.name, one.server)
-                whole = cluster.full_id(one.server, one.address, self.agreed, addresses)
-                if len(whole) > len(one.server):
-                    self.state.write({cluster.REMOVED: cluster.remember(self.agreed.removed, whole)})
+            # Asked after the others have spoken: who has joined meanwhile is known to it.
+            self.clear(server, server.status())
+
+    def clear(self, server: database.Server, status: cluster.Status) -> None:
+        """Remove the servers that are gone, and let those start over that the cluster does not know."""
+        addresses = self.addresses()
+        for one in cluster.stale(status, self.agreed, addresses, self.replicas):
+            say(f"{one.server} at {one.address} is removed from the cluster")
+            whole = cluster.full_id(one.server, one.address, self.agreed, addresses)
+            if len(whole) > len(one.server):
+                # First: who is removed and does not know it can neither serve nor join.
+                self.remove(whole)
+            server.tell("cluster/kick", self.database.name, one.server)
+        for unknown in cluster.unknown(status, self.agreed):
+            say(f"{unknown} is not in the cluster, and starts over")
+            self.remove(unknown)
+
+    def remove(self, server: str) -> None:
+        """Note that a server counts no more; of two who do so at once, neither loses the other's word."""
+        for _ in range(ATTEMPTS):
+            try:
+                self.state.write({cluster.REMOVED: cluster.remember(self.agreed.removed, server)}, checked=True)
+                return
+            except kubernetes.Unanswered as error:
+                if error.code != http.client.CONFLICT:
+                    raise
+            self.state.read()
+        raise Failed(f"{cluster.REMOVED} was not written: others change the ConfigMap all the time")
 
     def report(self, status: cluster.Status) -> None:
         """Say that no majority answers, and where the data of this member end."""
         if not status.status:
-            # It starts, or has more to do than to answer; the probes tell which.
+            # It starts, has more to do than to answer, or was removed. The leader must know which server this is.
+            self.tell(self.said)
             return
         is_alone = status.is_member or status.status.startswith("disconnected")
         state = "has no majority" if is_alone else status.status
@@ -281,7 +306,7 @@ class Member:
             return
         self.tell("leaves the cluster")
         # Whatever becomes of this, the file is of no use afterwards, and the next start must know it.
-        self.state.write({cluster.REMOVED: cluster.remember(self.agreed.removed, self.file.server)})
+        self.remove(self.file.server)
         if not server.leave(LEAVING):
             say("nobody confirmed it in time; the leader removes this member later")
             return

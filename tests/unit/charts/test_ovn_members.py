@@ -209,3 +209,29 @@ def test_no_server_goes_on_with_a_file_that_was_put_aside(
     monkeypatch.setattr(programs["database"], "read_file", lambda _: None)
     member.serve = member.wait_until_joined = lambda: None
     member.join(aside=True)
+
+
+def test_two_that_leave_at_once_are_both_remembered(programs: dict[str, ModuleType], tmp_path: Path) -> None:
+    # The one that is forgotten and killed before its file is gone could never come back.
+    member = member_of(programs, tmp_path / "nb.db", 1, cluster="c")
+    member.state.read()
+    member.state.others = [{"removed": "two"}]
+    member.remove("one")
+    assert member.state.there["removed"] == "two,one"
+
+
+def test_the_leader_notes_whom_it_removes_before_it_does_so(programs: dict[str, ModuleType], tmp_path: Path) -> None:
+    # A leader that is killed in between leaves one that cannot serve, or one that joins anew.
+    cluster = programs["cluster"]
+    said = str(cluster.Record("ab12-full", "c"))
+    member = member_of(programs, tmp_path / "nb.db", 0, **{"cluster": "c", f"{SET}-5": said})
+    member.state.read()
+    servers = (cluster.Server("0000", "x", is_self=True), cluster.Server("ab12", member.address(f"{SET}-5")))
+    noted: list[str] = []
+
+    class Told:
+        def tell(self, *_: str) -> None:
+            noted.append(member.state.there.get("removed", ""))
+
+    member.clear(Told(), cluster.Status("cluster member", "leader", "self", servers=servers))
+    assert noted == ["ab12-full"]

@@ -159,7 +159,27 @@ def test_a_removed_server_is_remembered_by_its_whole_id(cluster: Any) -> None:
     assert cluster.full_id("ffff", ADDRESSES[f"{SET}-2"], known, ADDRESSES) == "ffff"
     assert cluster.remember(("a",), "b") == "a,b"
     assert cluster.remember(("a",), "a") == "a"
-    assert len(cluster.remember(tuple(map(str, range(cluster.REMEMBERED))), "b").split(",")) == cluster.REMEMBERED
+    many = tuple(map(str, range(cluster.REMEMBERED)))
+    assert cluster.remember(many, "b").split(",") == [*many[1:], "b"]
+    assert set(cluster.remember(many, "0").split(",")) == set(many)
+
+
+@pytest.mark.parametrize(
+    ("data", "leads", "found"),
+    [
+        pytest.param({f"{SET}-2": record("ffff-full", "c")}, True, ["ffff-full"], id="one-that-was-removed"),
+        pytest.param({f"{SET}-2": record("ffff-full", "c")}, False, [], id="only-the-leader-knows"),
+        pytest.param({f"{SET}-2": record("ffff-full", "c"), "removed": "ffff-full"}, True, [], id="it-was-told"),
+        pytest.param({f"{SET}-2": record("ffff-full")}, True, [], id="one-that-joins"),
+        pytest.param({f"{SET}-2": record("ffff-full", "old")}, True, [], id="one-of-another-cluster"),
+        pytest.param({f"{SET}-2": record("a318-full", "c")}, True, [], id="a-member"),
+    ],
+)
+def test_a_server_that_the_cluster_does_not_know_starts_over(
+    cluster: Any, data: dict[str, str], leads: bool, found: list[str]
+) -> None:
+    status = cluster.parse_status(STATUS if leads else STATUS.replace("Role: leader", "Role: follower"))
+    assert cluster.unknown(status, agreed(cluster, {"cluster": "c", **data})) == found
 
 
 @pytest.mark.parametrize(
