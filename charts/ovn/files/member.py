@@ -10,6 +10,8 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -189,14 +191,11 @@ class Member:
             if server.process.poll() is not None:
                 say(f"the server ended with {server.process.returncode}")
                 return 1
-            try:
-                status = server.status()
-                self.apply(server, status)
-                if time.monotonic() - self.looked > LOOK or not status.is_led:
-                    self.look()
-                    self.mind(server, status)
-            except (kubernetes.Unanswered, Failed, OSError, ValueError) as error:
-                say(str(error))
+            status = server.status()
+            # The cluster is looked after also where a setting, or a new schema, is refused for good.
+            attempt(partial(self.apply, server, status))
+            if time.monotonic() - self.looked > LOOK or not status.is_led:
+                attempt(self.look, partial(self.mind, server, status))
             time.sleep(PAUSE)
         return self.end()
 
@@ -319,6 +318,15 @@ class Member:
         end = time.monotonic() + LEAVING
         while len(server.status().servers) > 1 and time.monotonic() < end:
             time.sleep(PAUSE)
+
+
+def attempt(*steps: Callable[[], None]) -> None:
+    """Take steps until one fails, and say why; they are taken again later."""
+    try:
+        for step in steps:
+            step()
+    except (kubernetes.Unanswered, Failed, OSError, ValueError) as error:
+        say(str(error))
 
 
 def domain() -> str:

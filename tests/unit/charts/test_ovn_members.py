@@ -235,3 +235,28 @@ def test_the_leader_notes_whom_it_removes_before_it_does_so(programs: dict[str, 
 
     member.clear(Told(), cluster.Status("cluster member", "leader", "self", servers=servers))
     assert noted == ["ab12-full"]
+
+
+def test_the_cluster_is_looked_after_also_where_a_setting_is_refused(
+    programs: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    module: Any = programs["member"]
+    member = member_of(programs, tmp_path / "nb.db", 0, cluster="c")
+    status = programs["cluster"].Status("cluster member", "leader", "self")
+    monkeypatch.setattr(module, "PAUSE", 0)
+    monkeypatch.setattr(programs["kubernetes"], "replicas", lambda _: 3)
+    minded: list[Any] = []
+
+    def apply(*_: object) -> None:
+        raise programs["database"].Failed("constraint violation")
+
+    def mind(_: object, seen: Any) -> None:
+        minded.append(seen)
+        member.ending = True
+
+    member.server, member.apply, member.mind, member.end = Halted(), apply, mind, lambda: 0
+    member.server.status = lambda: status
+    # Without this, nobody ever minds it and the loop goes on.
+    monkeypatch.setattr(module.time, "sleep", lambda _: setattr(member, "ending", True))
+    assert member.watch() == 0
+    assert minded == [status]
