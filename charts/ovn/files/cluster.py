@@ -1,11 +1,11 @@
 """What a member of a database cluster decides: how it starts, whom it removes, what it sets next. Pure.
 
-The members agree through a ConfigMap. Its key `cluster` is the id of the one cluster that there is: who made it says so,
-or, where the ConfigMap was lost, who has a leader. From then on nobody makes another, so that a member without data joins the others, or waits for them, however long that takes. Each member
-has a key of its own, named after its pod: what its file says. `removed` lists the servers that were taken out of the
-cluster, so that one that comes back with such a file joins anew. People may set `force` to the name of a pod: that one
-makes a new cluster of what it has, when the majority of the old one is lost. While there is a majority, it removes
-`force` again, whomever it names.
+The members agree through a ConfigMap. Its key `cluster` is the id of the one cluster that there is: who made it says
+so, or, where the ConfigMap was lost, who has a leader. From then on nobody makes another, so that a member without data
+joins the others, or waits for them, however long that takes. Each member has a key of its own, named after its pod:
+what its file says. `removed` lists the servers that were taken out of the cluster, so that one that comes back with
+such a file joins anew. People may set `force` to the name of a pod: that one makes a new cluster of what it has, when
+the majority of the old one is lost. While there is a majority, it removes `force` again, whomever it names.
 """
 
 import json
@@ -179,8 +179,6 @@ def begin(pod: str, stateful_set: str, file: File | None, agreed: Agreement, rep
         return Join(aside=True) if is_past(file, agreed) else Serve()
     if agreed.cluster:
         return Join(aside=file is not None)
-    if not replicas:
-        return Wait("nobody says how many members there shall be")
     return _first(pod, stateful_set, agreed, replicas, waited)
 
 
@@ -201,6 +199,8 @@ def _forced(pod: str, file: File | None, agreed: Agreement, waited: float) -> Cr
 
 def _first(pod: str, stateful_set: str, agreed: Agreement, replicas: int, waited: float) -> Create | Wait:
     """Return what a member without data does before there is a cluster: the first one makes it, if nobody has data."""
+    if not replicas:
+        return Wait("nobody says how many members there shall be")
     number = ordinal(pod, stateful_set)
     expected = [f"{stateful_set}-{other}" for other in range(replicas) if other != number]
     if any(agreed.records[other].cluster for other in expected if other in agreed.records):

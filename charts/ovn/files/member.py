@@ -148,6 +148,13 @@ class Member:
         """Return what a member says that has no data, and nobody to get them from."""
         others = {pod: record for pod, record in self.agreed.records.items() if pod != self.pod}
         holders = [pod for pod, record in others.items() if record.cluster == self.agreed.cluster]
+        removed = [pod for pod in holders if others[pod].server in self.agreed.removed]
+        if holders == removed != []:
+            # They left one after the other, and this one was no member yet: the last cannot leave, and is marked.
+            return (
+                f"has no data; {' and '.join(holders)} has them, and was to leave: set force to {holders[0]} in the "
+                "ConfigMap, then raise replicas again"
+            )
         if holders:
             return f"has no data; {' and '.join(holders)} has them: raise replicas again, until this member has joined"
         return (

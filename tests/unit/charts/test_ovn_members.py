@@ -260,3 +260,14 @@ def test_the_cluster_is_looked_after_also_where_a_setting_is_refused(
     monkeypatch.setattr(module.time, "sleep", lambda _: setattr(member, "ending", True))
     assert member.watch() == 0
     assert minded == [status]
+
+
+@pytest.mark.parametrize(("removed", "advice"), [("s", f"set force to {SET}-1"), ("x", "raise replicas again, until")])
+def test_one_without_data_says_how_to_get_those_of_another(
+    programs: dict[str, ModuleType], tmp_path: Path, removed: str, advice: str
+) -> None:
+    # A member that is marked as removed would put its data aside and join: the only data that there are.
+    said = str(programs["cluster"].Record("s", "c"))
+    member = member_of(programs, tmp_path / "nb.db", 0, **{"cluster": "c", "removed": removed, f"{SET}-1": said})
+    member.state.read()
+    assert advice in member.bereft()
