@@ -51,7 +51,7 @@ class Map:
 
 def member_of(programs: dict[str, ModuleType], path: Path, number: int = 0, **data: str) -> Any:
     """Return a member that is not started, and what the others said."""
-    found: Any = object.__new__(programs["member"].Member)  # type: ignore[attr-defined]  # a module by its name
+    found: Any = object.__new__(programs["member"].Member)
     found.pod, found.stateful_set = f"{SET}-{number}", SET
     found.database, found.path = programs["database"].DATABASES["nb"], path
     found.state = Map(programs["kubernetes"], **data)
