@@ -1,10 +1,11 @@
 """What a member of a database cluster decides: how it starts, whom it removes, what it sets next. Pure.
 
-The members agree through a ConfigMap. Its key `cluster` is the id of the one cluster that there is; from then on nobody
-makes another, so that a member without data joins the others, or waits for them, however long that takes. Each member
-has a key of its own, named after its pod: what its file says. `removed` lists the servers that were taken out of the
-cluster, so that one that comes back with such a file joins anew. People may set `force` to the name of a pod: that one
-makes a new cluster of what it has, when the majority of the old one is lost.
+The members agree through a ConfigMap. Its key `cluster` is the id of the one cluster that there is: who made it says
+so, or, where the ConfigMap was lost, who has a leader. From then on nobody makes another, so that a member without data
+joins the others, or waits for them, however long that takes. Each member has a key of its own, named after its pod:
+what its file says. `removed` lists the servers that were taken out of the cluster, so that one that comes back with
+such a file joins anew. People may set `force` to the name of a pod: that one makes a new cluster of what it has, when
+the majority of the old one is lost. While there is a majority, it removes `force` again, whomever it names.
 """
 
 import json
@@ -14,6 +15,8 @@ from dataclasses import asdict, dataclass, field
 CLUSTER, FORCE, REMOVED = "cluster", "force", "removed"
 # For how many seconds the first member waits for what others say of their data, before it makes a cluster without them.
 PATIENCE = 60
+# For how many seconds a member that is forced waits: whoever has a leader says so meanwhile, by removing `force`.
+OBJECTION = 30
 # After how many milliseconds without a word a member that shall not be there any more is removed by the leader.
 SILENCE = 30_000
 # How many removed servers are remembered.
@@ -23,10 +26,14 @@ _SERVER = re.compile(r"^\s+(\w+) \(\w+ at (\S+?)\)( \(self\))?.*?(?: last msg (\
 
 @dataclass(frozen=True)
 class File:
-    """What the file of a database says: of which cluster it is, and which server of it. A new one knows no cluster."""
+    """What the file of a database says: of which cluster it is, and which server of it. A new one knows no cluster.
+
+    That of a single server, such as a backup, is of none.
+    """
 
     server: str = ""
     cluster: str = ""
+    is_backup: bool = False
 
 
 @dataclass(frozen=True)
@@ -161,7 +168,11 @@ def parse_status(text: str) -> Status:
 def begin(pod: str, stateful_set: str, file: File | None, agreed: Agreement, replicas: int, waited: float) -> Start:
     """Return how a member starts, given its file, what the members agreed, and for how many seconds it has waited."""
     if agreed.force == pod:
-        return Create(kept=file is not None and bool(file.cluster))
+        return _forced(pod, file, agreed, waited)
+    if file is not None and file.is_backup:
+        # Only people put one there, perhaps while they still copy it; it is theirs to say when it counts.
+        holders = agreed.cluster or any(record.cluster for other, record in agreed.records.items() if other != pod)
+        return Wait(f"a backup is there; to begin with it, set force to {pod}") if holders else Create(kept=True)
     if file is not None and file.cluster:
         if not agreed.cluster:
             return Serve()
@@ -171,8 +182,25 @@ def begin(pod: str, stateful_set: str, file: File | None, agreed: Agreement, rep
     return _first(pod, stateful_set, agreed, replicas, waited)
 
 
+def _forced(pod: str, file: File | None, agreed: Agreement, waited: float) -> Create | Wait:
+    """Return what a member does that people force to make a new cluster: all others put their data aside for it."""
+    if waited < OBJECTION:
+        return Wait("it shall make a new cluster: members that have a majority may object")
+    if file is not None and (file.cluster or file.is_backup):
+        return Create(kept=True)
+    holders = [other for other, record in agreed.records.items() if other != pod and record.cluster]
+    if holders:
+        return Wait(
+            f"it shall make a new cluster and has no data, but {' and '.join(holders)} has: set force to that one; if "
+            "its data are lost, remove its key from the ConfigMap"
+        )
+    return Create()
+
+
 def _first(pod: str, stateful_set: str, agreed: Agreement, replicas: int, waited: float) -> Create | Wait:
     """Return what a member without data does before there is a cluster: the first one makes it, if nobody has data."""
+    if not replicas:
+        return Wait("nobody says how many members there shall be")
     number = ordinal(pod, stateful_set)
     expected = [f"{stateful_set}-{other}" for other in range(replicas) if other != number]
     if any(agreed.records[other].cluster for other in expected if other in agreed.records):
@@ -220,6 +248,26 @@ def stale(status: Status, agreed: Agreement, addresses: dict[str, str], replicas
     return found
 
 
+def unknown(status: Status, agreed: Agreement) -> list[str]:
+    """Return the servers that say that they are members, and that the leader does not know: they must start over.
+
+    Such one was removed while it was away, or before anybody could note it. Its file opens no more, or it waits for a
+    leader that never speaks to it.
+    """
+    members = {record.server for record in agreed.records.values() if record.cluster and record.server}
+    others = {record.server for record in agreed.records.values() if record.cluster != agreed.cluster}
+    return [
+        server
+        for server in sorted(members - others - set(agreed.removed))
+        if status.leads and not any(server.startswith(known.server) for known in status.servers)
+    ]
+
+
+def is_newer(version: str, than: str) -> bool:
+    """Return whether the version of a schema is newer than another one."""
+    return [int(part) for part in version.split(".")] > [int(part) for part in than.split(".")]
+
+
 def next_timer(present: int, wanted: int) -> int:
     """Return the election timer to set next: it at most doubles at a time, because the servers refuse more."""
     return min(wanted, present * 2)
@@ -234,4 +282,4 @@ def full_id(short: str, address: str, agreed: Agreement, addresses: dict[str, st
 
 def remember(removed: tuple[str, ...], server: str) -> str:
     """Return what `removed` says with one more server."""
-    return ",".join(dict.fromkeys((*removed, server)).keys() if len(removed) < REMEMBERED else (*removed[1:], server))
+    return ",".join([*(known for known in removed if known != server), server][-REMEMBERED:])

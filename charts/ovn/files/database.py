@@ -39,6 +39,8 @@ def read_file(path: Path) -> cluster.File | None:
         path.unlink()
     if not path.exists():
         return None
+    if is_standalone(path):
+        return cluster.File(is_backup=True)
     server = run("ovsdb-tool", "db-sid", str(path), seconds=120)
     try:
         return cluster.File(server, run("ovsdb-tool", "db-cid", str(path), seconds=120))
@@ -74,10 +76,23 @@ def create(database: Database, path: Path, address: str, timer: int, *, kept: bo
             source.unlink(missing_ok=True)
             run("ovsdb-tool", "cluster-to-standalone", str(source), str(path), seconds=300)
     run("ovsdb-tool", f"--election-timer={timer}", "create-cluster", str(new), str(source), address, seconds=300)
+    # There is a file at all times: who is killed here and finds none would begin with an empty database.
     if path.exists():
-        put_aside(path)
+        aside = path.with_name(f"{path.name}.aside")
+        aside.unlink(missing_ok=True)
+        aside.hardlink_to(path)
     new.replace(path)
+    _settle(path.parent)
     path.with_name(f"{path.name}.standalone").unlink(missing_ok=True)
+
+
+def _settle(folder: Path) -> None:
+    """Have the names in a folder on disk, before others are told of a file in it and put theirs aside."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 def join(database: Database, path: Path, address: str, others: list[str]) -> None:
@@ -159,9 +174,13 @@ class Server:
         return True
 
     def convert(self) -> None:
-        """Bring the schema up to that of the image; on large databases this takes minutes."""
+        """Bring the schema up to that of the image; on large databases this takes minutes.
+
+        Never back: while images are replaced, one of the former release may lead, and would drop what is new.
+        """
         place, schema = f"unix:{SOCKET}", str(self.database.schema)
-        if run("ovsdb-client", "needs-conversion", place, schema) == "yes":
+        present = run("ovsdb-client", "get-schema-version", place, self.database.name)
+        if cluster.is_newer(run("ovsdb-tool", "schema-version", schema), present):
             say(f"{self.database.name} gets the schema of this release")
             run("ovsdb-client", "-t", "600", "convert", place, schema, seconds=620)
 

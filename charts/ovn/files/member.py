@@ -4,11 +4,14 @@ What it decides stands in cluster.py, what it does in database.py. Settings are 
 file, so that a change restarts nothing.
 """
 
+import http.client
 import json
 import os
 import signal
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,8 @@ LOOK = 10
 LEAVING = 240
 # After how many seconds a member that was not taken into the cluster tries anew.
 JOINING = 120
+# How often a change of what others change as well is tried.
+ATTEMPTS = 10
 
 
 class Member:
@@ -81,24 +86,25 @@ class Member:
 
     def start(self) -> bool:
         """Start the server as soon as it is clear how; return whether it was started."""
-        begun = time.monotonic()
+        begun, forced = time.monotonic(), ""
         while not self.ending:
             try:
                 self.look()
-                if self.path.exists() and self.path.stat().st_size and database.is_standalone(self.path):
-                    self.adopt()
+                if self.agreed.force != forced:
+                    # Who is forced waits again, however long it has waited for something else.
+                    begun, forced = time.monotonic(), self.agreed.force
                 found = database.read_file(self.path)
                 self.file = found or cluster.File()
                 waited = time.monotonic() - begun
-                match cluster.begin(self.pod, self.stateful_set, found, self.agreed, self.replicas or 1, waited):
+                match cluster.begin(self.pod, self.stateful_set, found, self.agreed, self.replicas or 0, waited):
                     case cluster.Wait(why):
                         self.tell(f"waits: {why}")
                     case cluster.Create(kept):
+                        self.halt()
                         self.create(kept=kept)
                     case cluster.Join(aside):
                         self.join(aside=aside)
                     case cluster.Serve():
-                        self.state.write({cluster.CLUSTER: self.agreed.cluster or self.file.cluster}, checked=True)
                         self.tell("starts with its data")
                         self.serve()
                         return True
@@ -107,21 +113,16 @@ class Member:
             time.sleep(PAUSE)
         return False
 
-    def adopt(self) -> None:
-        """Make a cluster of a single server's file, such as a backup that was restored; only if there is none."""
-        if self.agreed.cluster and self.agreed.force != self.pod:
-            database.put_aside(self.path)
-            return
-        timer = int(self.settings()["electionTimer"])
-        database.create(self.database, self.path, self.address(self.pod), timer, kept=True)
-
     def create(self, *, kept: bool) -> None:
         """Make the cluster: first on disk, then known to all; whoever is told so last starts over."""
         timer = int(self.settings()["electionTimer"])
         self.tell("makes the cluster" + (" of the data that it has" if kept else ""))
         database.create(self.database, self.path, self.address(self.pod), timer, kept=kept)
         self.file = database.read_file(self.path) or cluster.File()
-        self.state.write({cluster.CLUSTER: self.file.cluster, cluster.FORCE: None, cluster.REMOVED: None})
+        # One that nobody forced gives way to data of which it did not know; the next look tells.
+        is_forced = self.agreed.force == self.pod
+        said = {cluster.CLUSTER: self.file.cluster, cluster.FORCE: None, cluster.REMOVED: None}
+        self.state.write(said, checked=not is_forced)
 
     def join(self, *, aside: bool) -> None:
         """Join the others; the server tries them again and again until one answers."""
@@ -131,8 +132,12 @@ class Member:
         if not others:
             self.tell(self.bereft())
             return
-        if aside:
+        self.halt()
+        if aside and self.file.cluster:
             database.put_aside(self.path)
+        elif aside:
+            # It never joined, so nothing is in it. What was put aside before may be all that is left of the data.
+            self.path.unlink(missing_ok=True)
         database.join(self.database, self.path, own, others)
         self.file = database.read_file(self.path) or cluster.File()
         self.tell("joins the cluster")
@@ -143,11 +148,18 @@ class Member:
         """Return what a member says that has no data, and nobody to get them from."""
         others = {pod: record for pod, record in self.agreed.records.items() if pod != self.pod}
         holders = [pod for pod, record in others.items() if record.cluster == self.agreed.cluster]
+        removed = [pod for pod in holders if others[pod].server in self.agreed.removed]
+        if holders == removed != []:
+            # They left one after the other, and this one was no member yet: the last cannot leave, and is marked.
+            return (
+                f"has no data; {' and '.join(holders)} has them, and was to leave: set force to {holders[0]} in the "
+                "ConfigMap, then raise replicas again"
+            )
         if holders:
             return f"has no data; {' and '.join(holders)} has them: raise replicas again, until this member has joined"
         return (
-            f"has no data, and nobody else has those of cluster {self.agreed.cluster}; restore {self.path} from a "
-            f"backup, or set force to {self.pod} in the ConfigMap to begin with an empty database"
+            f"has no data, and nobody else has those of cluster {self.agreed.cluster}; put a backup at {self.path}, if "
+            f"you have one, and set force to {self.pod} in the ConfigMap; without one it begins with an empty database"
         )
 
     def wait_until_joined(self) -> None:
@@ -168,6 +180,11 @@ class Member:
                 return
             time.sleep(PAUSE)
 
+    def halt(self) -> None:
+        """Stop the server, if it runs: it would go on with a file that was put aside."""
+        if self.server is not None and self.server.process.poll() is None:
+            self.server.stop()
+
     def serve(self) -> None:
         """Start the server, if it does not run."""
         if self.server is None or self.server.process.poll() is not None:
@@ -181,14 +198,11 @@ class Member:
             if server.process.poll() is not None:
                 say(f"the server ended with {server.process.returncode}")
                 return 1
-            try:
-                status = server.status()
-                self.apply(server, status)
-                if time.monotonic() - self.looked > LOOK or not status.is_led:
-                    self.look()
-                    self.mind(server, status)
-            except (kubernetes.Unanswered, Failed, OSError, ValueError) as error:
-                say(str(error))
+            status = server.status()
+            # The cluster is looked after also where a setting, or a new schema, is refused for good.
+            attempt(partial(self.apply, server, status))
+            if time.monotonic() - self.looked > LOOK or not status.is_led:
+                attempt(self.look, partial(self.mind, server, status))
             time.sleep(PAUSE)
         return self.end()
 
@@ -209,31 +223,58 @@ class Member:
 
     def mind(self, server: database.Server, status: cluster.Status) -> None:
         """Look after the cluster: say how it is, remove those that are gone, start over when it is another one."""
-        if self.agreed.force == self.pod and status.is_led:
-            say("force is ignored: the cluster has a leader")
+        if self.agreed.force and status.is_led:
+            # Also if it names a member that is away: it would come back with old data, and all would begin with these.
+            say(f"force is ignored: {self.agreed.force} shall make a new cluster, but this one has a leader")
             self.state.write({cluster.FORCE: None})
         elif self.agreed.force == self.pod or cluster.is_past(self.file, self.agreed):
             # It starts over in a new container: how, is decided there.
             self.tell("starts over", status.index)
             server.stop()
             return
+        if status.is_led and not self.agreed.cluster:
+            # Where the agreement was lost, a majority says which cluster there is, not the first that starts: that one
+            # may have an old file.
+            self.state.write({cluster.CLUSTER: self.file.cluster}, checked=True)
         if status.is_led:
             self.tell("serves", 0)
         else:
             self.report(status)
         if status.leads:
-            addresses = self.addresses()
-            for one in cluster.stale(status, self.agreed, addresses, self.replicas):
-                say(f"{one.server} at {one.address} is removed from the cluster")
-                server.tell("cluster/kick", self.database.name, one.server)
-                whole = cluster.full_id(one.server, one.address, self.agreed, addresses)
-                if len(whole) > len(one.server):
-                    self.state.write({cluster.REMOVED: cluster.remember(self.agreed.removed, whole)})
+            # Asked after the others have spoken: who has joined meanwhile is known to it.
+            self.clear(server, server.status())
+
+    def clear(self, server: database.Server, status: cluster.Status) -> None:
+        """Remove the servers that are gone, and let those start over that the cluster does not know."""
+        addresses = self.addresses()
+        for one in cluster.stale(status, self.agreed, addresses, self.replicas):
+            say(f"{one.server} at {one.address} is removed from the cluster")
+            whole = cluster.full_id(one.server, one.address, self.agreed, addresses)
+            if len(whole) > len(one.server):
+                # First: who is removed and does not know it can neither serve nor join.
+                self.remove(whole)
+            server.tell("cluster/kick", self.database.name, one.server)
+        for unknown in cluster.unknown(status, self.agreed):
+            say(f"{unknown} is not in the cluster, and starts over")
+            self.remove(unknown)
+
+    def remove(self, server: str) -> None:
+        """Note that a server counts no more; of two who do so at once, neither loses the other's word."""
+        for _ in range(ATTEMPTS):
+            try:
+                self.state.write({cluster.REMOVED: cluster.remember(self.agreed.removed, server)}, checked=True)
+                return
+            except kubernetes.Unanswered as error:
+                if error.code != http.client.CONFLICT:
+                    raise
+            self.state.read()
+        raise Failed(f"{cluster.REMOVED} was not written: others change the ConfigMap all the time")
 
     def report(self, status: cluster.Status) -> None:
         """Say that no majority answers, and where the data of this member end."""
         if not status.status:
-            # It starts, or has more to do than to answer; the probes tell which.
+            # It starts, has more to do than to answer, or was removed. The leader must know which server this is.
+            self.tell(self.said)
             return
         is_alone = status.is_member or status.status.startswith("disconnected")
         state = "has no majority" if is_alone else status.status
@@ -271,7 +312,7 @@ class Member:
             return
         self.tell("leaves the cluster")
         # Whatever becomes of this, the file is of no use afterwards, and the next start must know it.
-        self.state.write({cluster.REMOVED: cluster.remember(self.agreed.removed, self.file.server)})
+        self.remove(self.file.server)
         if not server.leave(LEAVING):
             say("nobody confirmed it in time; the leader removes this member later")
             return
@@ -284,6 +325,15 @@ class Member:
         end = time.monotonic() + LEAVING
         while len(server.status().servers) > 1 and time.monotonic() < end:
             time.sleep(PAUSE)
+
+
+def attempt(*steps: Callable[[], None]) -> None:
+    """Take steps until one fails, and say why; they are taken again later."""
+    try:
+        for step in steps:
+            step()
+    except (kubernetes.Unanswered, Failed, OSError, ValueError) as error:
+        say(str(error))
 
 
 def domain() -> str:

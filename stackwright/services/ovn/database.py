@@ -138,18 +138,29 @@ def tell(resource: OVNDBCluster, facts: DatabaseFacts | None, look: Look) -> Tol
     )
     said = state.data if state is not None else {}
     members = [f"{name}-{number}" for number in range(resource.spec.replicas)]
-    running = {member for member in members if _runs(look(builtin.Pod, member))}
-    return Told(found, tuple(findings(resource, said, running)))
+    pods = {member: look(builtin.Pod, member) for member in members}
+    running = {member for member, pod in pods.items() if _runs(pod)}
+    ready = {member for member, pod in pods.items() if member in running and _is_ready(pod)}
+    return Told(found, tuple(findings(resource, said, running, ready)))
 
 
 def _runs(pod: builtin.Pod | None) -> bool:
     return pod is not None and not pod.deleting and pod.status.get("phase") == "Running"
 
 
-def findings(resource: OVNDBCluster, said: JsonObject, running: Collection[str]) -> Iterator[Finding]:
+def _is_ready(pod: builtin.Pod | None) -> bool:
+    # A node that is gone says nothing of its pods any more: they seem to run for minutes, but are not ready soon.
+    said = pod.status.get("conditions") or [] if pod is not None else []
+    return any(entry.get("type") == "Ready" and entry.get("status") == "True" for entry in said)
+
+
+def findings(
+    resource: OVNDBCluster, said: JsonObject, running: Collection[str], ready: Collection[str] = ()
+) -> Iterator[Finding]:
     """Yield what keeps the members from serving, as they report it themselves.
 
-    A member whose pod is not `running` said what it said before it went: a new cluster cannot begin with that one.
+    A member whose pod is not `running` said what it said before it went: a new cluster cannot begin with that one. Nor
+    must one begin while a `ready` member serves: that one has a majority, and its data are newer.
     """
     name = members_of(resource)
     records = {
@@ -157,7 +168,7 @@ def findings(resource: OVNDBCluster, said: JsonObject, running: Collection[str])
     }
     alone = [pod for pod, record in records.items() if record.get("state") == "has no majority"]
     lost = [pod for pod in alone if pod in running] or alone
-    if lost:
+    if lost and not any(records[pod].get("state") == "serves" for pod in records if pod in ready):
         ends = ", ".join(f"{pod} ends at {records[pod].get('index', 0)}" for pod in lost)
         message = (
             f"No majority of the members answers: {ends}. If the others do not come back, let the one with the most "

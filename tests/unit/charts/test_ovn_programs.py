@@ -85,13 +85,26 @@ BLANK = {f"{SET}-1": record(), f"{SET}-2": record()}
         pytest.param(0, ("s", "c"), {}, 0, "Serve", id="data-go-on-where-the-agreement-was-lost"),
         pytest.param(1, ("s", "old"), {"cluster": "c"}, 0, "Join aside", id="data-of-a-former-cluster-are-put-aside"),
         pytest.param(2, ("s", "c"), {"cluster": "c", "removed": "a,s"}, 0, "Join aside", id="one-that-was-removed"),
-        pytest.param(2, ("s", "c"), {"cluster": "c", "force": f"{SET}-2"}, 0, "Create kept", id="forced-with-data"),
-        pytest.param(0, None, {"cluster": "c", "force": f"{SET}-0"}, 0, "Create", id="forced-without-data"),
+        pytest.param(2, ("s", "c"), {"cluster": "c", "force": f"{SET}-2"}, 31, "Create kept", id="forced-with-data"),
+        pytest.param(2, ("s", "c"), {"cluster": "c", "force": f"{SET}-2"}, 29, "Wait", id="forced-others-may-object"),
+        pytest.param(0, None, {"cluster": "c", "force": f"{SET}-0"}, 31, "Create", id="forced-without-data"),
+        pytest.param(
+            0,
+            ("new", ""),
+            {"cluster": "c", "force": f"{SET}-0", f"{SET}-2": record("s", "c")},
+            3600,
+            "Wait",
+            id="forced-without-data-while-another-has-them",
+        ),
         pytest.param(1, ("s", "c"), {"cluster": "c", "force": f"{SET}-2"}, 0, "Serve", id="another-is-forced"),
+        pytest.param(0, ("", "", True), {"cluster": "c"}, 0, "Wait", id="a-backup-stays-where-there-was-a-cluster"),
+        pytest.param(0, ("", "", True), {f"{SET}-2": record("s", "c")}, 0, "Wait", id="or-where-another-has-data"),
+        pytest.param(0, ("", "", True), {"cluster": "c", "force": f"{SET}-0"}, 31, "Create kept", id="a-forced-backup"),
+        pytest.param(0, ("", "", True), BLANK, 0, "Create kept", id="a-backup-where-nothing-was"),
     ],
 )
 def test_how_a_member_starts(
-    cluster: Any, number: int, file: tuple[str, str] | None, data: dict[str, str], waited: float, start: str
+    cluster: Any, number: int, file: tuple[Any, ...] | None, data: dict[str, str], waited: float, start: str
 ) -> None:
     found = cluster.begin(
         f"{SET}-{number}", SET, cluster.File(*file) if file else None, agreed(cluster, data), 3, waited
@@ -102,6 +115,10 @@ def test_how_a_member_starts(
 
 def test_the_only_member_makes_its_cluster_at_once(cluster: Any) -> None:
     assert cluster.begin(f"{SET}-0", SET, None, cluster.Agreement(), 1, 0) == cluster.Create()
+
+
+def test_nobody_makes_a_cluster_while_the_number_of_members_is_unknown(cluster: Any) -> None:
+    assert isinstance(cluster.begin(f"{SET}-0", SET, None, cluster.Agreement(), 0, 3600), cluster.Wait)
 
 
 def test_what_a_server_says_is_read(cluster: Any) -> None:
@@ -142,7 +159,27 @@ def test_a_removed_server_is_remembered_by_its_whole_id(cluster: Any) -> None:
     assert cluster.full_id("ffff", ADDRESSES[f"{SET}-2"], known, ADDRESSES) == "ffff"
     assert cluster.remember(("a",), "b") == "a,b"
     assert cluster.remember(("a",), "a") == "a"
-    assert len(cluster.remember(tuple(map(str, range(cluster.REMEMBERED))), "b").split(",")) == cluster.REMEMBERED
+    many = tuple(map(str, range(cluster.REMEMBERED)))
+    assert cluster.remember(many, "b").split(",") == [*many[1:], "b"]
+    assert set(cluster.remember(many, "0").split(",")) == set(many)
+
+
+@pytest.mark.parametrize(
+    ("data", "leads", "found"),
+    [
+        pytest.param({f"{SET}-2": record("ffff-full", "c")}, True, ["ffff-full"], id="one-that-was-removed"),
+        pytest.param({f"{SET}-2": record("ffff-full", "c")}, False, [], id="only-the-leader-knows"),
+        pytest.param({f"{SET}-2": record("ffff-full", "c"), "removed": "ffff-full"}, True, [], id="it-was-told"),
+        pytest.param({f"{SET}-2": record("ffff-full")}, True, [], id="one-that-joins"),
+        pytest.param({f"{SET}-2": record("ffff-full", "old")}, True, [], id="one-of-another-cluster"),
+        pytest.param({f"{SET}-2": record("a318-full", "c")}, True, [], id="a-member"),
+    ],
+)
+def test_a_server_that_the_cluster_does_not_know_starts_over(
+    cluster: Any, data: dict[str, str], leads: bool, found: list[str]
+) -> None:
+    status = cluster.parse_status(STATUS if leads else STATUS.replace("Role: leader", "Role: follower"))
+    assert cluster.unknown(status, agreed(cluster, {"cluster": "c", **data})) == found
 
 
 @pytest.mark.parametrize(
@@ -150,6 +187,12 @@ def test_a_removed_server_is_remembered_by_its_whole_id(cluster: Any) -> None:
 )
 def test_the_election_timer_at_most_doubles(cluster: Any, present: int, wanted: int, following: int) -> None:
     assert cluster.next_timer(present, wanted) == following
+
+
+def test_versions_of_schemas_are_compared_by_number(cluster: Any) -> None:
+    assert cluster.is_newer("7.11.0", "7.3.0")
+    assert not cluster.is_newer("7.3.0", "7.3.0")
+    assert not cluster.is_newer("7.3.0", "7.11.0")
 
 
 def test_what_cannot_be_read_of_the_agreement_is_as_if_it_were_not_there(cluster: Any) -> None:

@@ -112,6 +112,26 @@ def test_a_lost_majority_says_who_has_the_most_and_what_to_do() -> None:
     assert next(database.findings(cluster(replicas=3), said, ())).reason == "MajorityLost"
 
 
+def test_one_that_is_cut_off_is_no_lost_majority() -> None:
+    said = {f"ovsdbserver-sb-{number}": json.dumps({"state": "serves"}) for number in range(2)}
+    said["ovsdbserver-sb-2"] = json.dumps({"state": "has no majority", "index": 9})
+
+    def pod(name: str, ready: str) -> builtin.Pod:
+        conditions = [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": ready}]
+        return builtin.Pod(metadata=ObjectMeta(name=name), status={"phase": "Running", "conditions": conditions})
+
+    def reason(ready: str) -> str:
+        state = ConfigMap(metadata=ObjectMeta(name="ovsdbserver-sb-state"), data=said)
+        pods = [pod(name, "True" if name.endswith("2") else ready) for name in said]
+        (finding,) = database.tell(cluster(replicas=3), FACTS, look_at(state, *pods)).findings
+        return finding.reason
+
+    # A new cluster of its data would take from the others what they have more.
+    assert reason("True") == "MemberNotReady"
+    # The nodes of the others are gone, and what they said last stands there still.
+    assert reason("False") == "MajorityLost"
+
+
 def test_a_member_that_waits_says_for_what() -> None:
     said = {"ovsdbserver-sb-0": json.dumps({"state": "waits: for others"}), "ovsdbserver-sb-1": "rubbish"}
     (finding,) = database.findings(cluster(replicas=3), said, said)
