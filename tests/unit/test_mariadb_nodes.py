@@ -374,11 +374,14 @@ class Agreement:
     def __init__(self) -> None:
         self.data = data({"state": "Synced"}, replicas=1, active=NODES[0])
 
-    def read(self) -> None:
+    def read(self) -> dict[str, str]:
         """Find nothing new."""
+        return self.data
 
-    def write(self, changes: dict[str, str | None], **_: bool) -> None:
-        self.data |= {key: value for key, value in changes.items() if value is not None}
+    def write(self, changes: dict[str, str | None], **_: bool) -> dict[str, str]:
+        said = {**self.data, **changes}
+        self.data = {key: value for key, value in said.items() if value is not None}
+        return self.data
 
     def mark(self, pod: str, **_: bool) -> None:
         """Set no label."""
@@ -387,26 +390,37 @@ class Agreement:
         return dict(json.loads(self.data[NODES[0]]))
 
 
-def test_the_clients_node_tells_which_password_root_has(
-    choice: ModuleType, server: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # A client that does what it is told, and says that root has another password.
+@pytest.fixture
+def node(choice: ModuleType, server: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Node 0, which joins, with a client that does what it is told and gives no answer."""
     program = tmp_path / "mariadb"
     program.write_text(f"#!/bin/sh\ncat >> {tmp_path}/said\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    password = tmp_path / "password"
-    password.write_text("before\n")
     module = importlib.import_module("node")
     # What it makes of its surroundings, only a pod has.
     node = module.Node.__new__(module.Node)
-    node.name, node.prefix, node.said, node.password_file = NODES[0], "db-galera", "", password
+    node.name, node.prefix, node.said, node.password_file = NODES[0], "db-galera", "", tmp_path / "password"
+    node.password_file.write_text("before\n")
+    node.force, node.force_since = "", 0.0
     node.server = server.Server(tmp_path, NODES[0], run=tmp_path)
-    node.map = node.pods = agreement = Agreement()
+    node.map = node.pods = Agreement()
     node.record = choice.Record(NODES[0], "life", choice.JOINING)
-    living = module.Living(node)
+    return node
+
+
+def in_cluster(server: ModuleType, *view: str) -> Any:
+    """The status of a server that sees these nodes."""
     lines = "wsrep_ready\tON\nwsrep_local_state\t4\nwsrep_cluster_status\tPrimary\n"
-    status = server.parse_status(f"{lines}wsrep_incoming_addresses\t{NODES[0]}:3306\n")
+    addresses = ",".join(f"{name}:3306" for name in view)
+    return server.parse_status(f"{lines}wsrep_incoming_addresses\t{addresses}\n")
+
+
+def test_the_clients_node_tells_which_password_root_has(server: ModuleType, tmp_path: Path, node: Any) -> None:
+    module = importlib.import_module("node")
+    agreement, password = node.map, node.password_file
+    living = module.Living(node)
+    status = in_cluster(server, NODES[0])
     seen = []
     for text in ("before\n", "after\n"):
         password.write_text(text)
@@ -422,11 +436,35 @@ def test_the_clients_node_tells_which_password_root_has(
         "active": NODES[1],
         NODES[1]: json.dumps({"state": "Synced", "life": "another"}),
     }
-    status = server.parse_status(f"{lines}wsrep_incoming_addresses\t{NODES[0]}:3306,{NODES[1]}:3306\n")
+    status = in_cluster(server, NODES[0], NODES[1])
     for _ in range(2):
         living.refreshed = -module.REFRESH
         assert not living.look(status)
     assert "root" not in agreement.record()
+
+
+def test_a_node_whose_machine_is_gone_is_not_waited_for(choice: ModuleType, server: ModuleType, node: Any) -> None:
+    # Node 2 died with the word that all are there; node 1 starts again, and must not wait for node 2 to see it go.
+    node.map.data = data({"state": "Synced"}, stopped(5), {"state": "Synced", "members": NODES}, active=NODES[0])
+    module = importlib.import_module("node")
+    living = module.Living(node)
+    moves = []
+    for _ in range(2):
+        living.refreshed = -module.REFRESH
+        living.look(in_cluster(server, NODES[0]))
+        moves.append(choice.move(choice.parse(node.map.data, "db-galera"), NODES[1]))
+    assert moves == ["wait", "join"]
+    assert json.loads(node.map.data[NODES[2]])["state"] == "Disconnected"
+
+
+def test_a_node_that_came_back_is_not_taken_for_gone(server: ModuleType, node: Any) -> None:
+    module = importlib.import_module("node")
+    living = module.Living(node)
+    for life in ("before", "after"):
+        node.map.data |= {"replicas": "3", NODES[2]: json.dumps({"state": "Synced", "life": life})}
+        living.refreshed = -module.REFRESH
+        living.look(in_cluster(server, NODES[0]))
+    assert json.loads(node.map.data[NODES[2]])["state"] == "Synced"
 
 
 def test_operators_tell_a_password_as_nodes_do(server: ModuleType) -> None:

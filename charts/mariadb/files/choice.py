@@ -215,6 +215,11 @@ def move(state: State, me: str) -> str:
     return "wait"
 
 
+def lost(state: State, view: tuple[str, ...]) -> dict[str, str]:
+    """Return the nodes, with their lives, whose last word was that they are in the cluster, and that are not in it."""
+    return {name: state.records[name].life for name in state.those(SYNCED) if name not in view}
+
+
 def gives_up(state: State, me: str) -> bool:
     """Return whether a node without a majority stops, because all others wait for its position."""
     stopped = state.those(STOPPED)

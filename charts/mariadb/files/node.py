@@ -185,6 +185,7 @@ class Living:
         self.refreshed = 0.0
         self.lonely_since: float | None = None
         self.is_active = False
+        self.lost: dict[str, str] = {}
 
     def look(self, status: Status) -> bool:
         """Keep the marks, the record and the clients' node up to date; return whether the server has to stop."""
@@ -218,7 +219,8 @@ class Living:
         """Make this node the clients' where that one is gone; then see that it and no other has the label."""
         node = self.node
         done = dict.fromkeys((choice.FORCE, choice.WAITING, choice.BLOCKED, choice.CHOICE))
-        node.map.write({**done, choice.FORMED: state.formed or node.name})
+        # What somebody else said meanwhile comes with the answer; a claim must not be made without it.
+        state = node.state(node.map.write({**done, choice.FORMED: state.formed or node.name}))
         if choice.claims(state, node.name, status.view):
             node.map.write({choice.ACTIVE: node.name}, checked=True)
             state = node.state(node.map.data)
@@ -230,8 +232,23 @@ class Living:
             for name in state.expected:
                 if name != node.name:
                     node.pods.mark(name, marked=False)
+            self._miss(status.view)
         else:
             node.pods.mark(node.name, marked=False)
+
+    def _miss(self, view: tuple[str, ...]) -> None:
+        """Say of a node whose machine is gone that it is not in the cluster; the others would wait for it to notice.
+
+        It has to be missed twice: this node may not have seen yet that it came back.
+        """
+        node = self.node
+        state = node.state(node.map.data)
+        lost = choice.lost(state, view)
+        for name, life in lost.items():
+            if self.lost.get(name) == life:
+                record = replace(state.records[name], state=choice.DISCONNECTED)
+                node.map.write({name: record.text()}, checked=True)
+        self.lost = lost
 
     def _keep_root(self) -> None:
         """Give root the password of the Secret, and say which one it has: the Secret comes here a minute late."""
