@@ -127,6 +127,21 @@ def test_who_forms_the_cluster(choice: ModuleType, said: dict[str, str], chosen:
             "db-galera-1 was in the cluster and has no data",
             id="a-lost-volume",
         ),
+        pytest.param(
+            data(stopped(5), EMPTY, stopped(5), force="db-galera-1"),
+            True,
+            "db-galera-1 has no data to use, unlike db-galera-0 and db-galera-2",
+            id="a-person-names-the-one-without-data",
+        ),
+        pytest.param(
+            data(HALF, stopped(9), stopped(9), replicas=1),
+            True,
+            "scale up again",
+            id="scaled-down-to-one-that-was-being-filled",
+        ),
+        pytest.param(
+            data(EMPTY, stopped(9), None, replicas=1), True, "scale up again", id="scaled-down-to-one-without-data"
+        ),
         pytest.param(data(EMPTY, HALF, HALF), True, "There was a cluster", id="nobody-has-the-data-any-more"),
         pytest.param(data(EMPTY, replicas=1, formed="db-galera-0"), True, "There was a cluster", id="all-volumes-lost"),
         pytest.param(
@@ -143,6 +158,42 @@ def test_nobody_guesses(choice: ModuleType, said: dict[str, str], blocked: bool,
     assert words in trouble.sentence
     assert trouble.blocked is blocked
     assert not blocked or "under the key force of ConfigMap db-galera-state" in trouble.sentence
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        pytest.param(({"state": "Synced", "members": NODES}, stopped(5)), id="one-was-in-the-cluster"),
+        pytest.param(({"state": "Bootstrapping"}, stopped(5)), id="one-formed-the-cluster"),
+    ],
+)
+def test_a_person_may_give_up_a_node_that_is_gone(choice: ModuleType, others: tuple[dict[str, Any], ...]) -> None:
+    state = choice.parse(data(*others, stopped(5), force=NODES[2]), "db-galera")
+    trouble = choice.choose(state)
+    assert isinstance(trouble, choice.Trouble)
+    assert "unless db-galera-0 still runs" in trouble.sentence
+    assert not trouble.blocked
+    assert choice.choose(state, unheard=True) == choice.Choice(NODES[2], f"life-of-{NODES[2]}")
+
+
+def test_a_person_may_begin_with_nothing_where_nobody_has_data(choice: ModuleType) -> None:
+    state = choice.parse(data(EMPTY, HALF, EMPTY, formed=NODES[0], force=NODES[0]), "db-galera")
+    assert choice.choose(state) == choice.Choice(NODES[0], f"life-of-{NODES[0]}")
+
+
+@pytest.mark.parametrize(
+    ("said", "speaks"),
+    [
+        pytest.param(data(stopped(5), stopped(5)), False, id="node-0-does"),
+        pytest.param(data({"state": "Synced"}, stopped(5)), True, id="node-0-may-be-gone"),
+        pytest.param(data(None, stopped(5)), True, id="node-0-never-was-there"),
+        pytest.param(data(None, {"state": "Recovering"}), False, id="it-does-not-wait"),
+    ],
+)
+def test_the_first_that_waits_says_who_forms_the_cluster(
+    choice: ModuleType, said: dict[str, str], speaks: bool
+) -> None:
+    assert choice.speaks(choice.parse(said, "db-galera"), NODES[1]) is speaks
 
 
 def chosen(pod: str, life: str) -> str:
@@ -182,6 +233,21 @@ def chosen(pod: str, life: str) -> str:
         ),
         pytest.param(data({"state": "Disconnected"}, stopped(5)), "wait", id="without-a-majority-it-is-no-cluster"),
         pytest.param(
+            data({"state": "Synced"}, stopped(5), force="db-galera-1"),
+            "wait",
+            id="a-person-wants-my-data-and-not-theirs",
+        ),
+        pytest.param(
+            data(
+                {"state": "Synced", "members": NODES},
+                stopped(5),
+                force="db-galera-1",
+                choice=chosen("db-galera-1", "life-of-db-galera-1"),
+            ),
+            "bootstrap",
+            id="a-person-chose-me-over-one-that-is-gone",
+        ),
+        pytest.param(
             data(stopped(5), stopped(5), {"state": "Synced"}, replicas=2), "wait", id="one-that-should-be-gone"
         ),
     ],
@@ -196,6 +262,9 @@ def test_what_node_1_does(choice: ModuleType, said: dict[str, str], move: str) -
         pytest.param(data(stopped(5), {"state": "Disconnected"}, stopped(5)), True, id="all-others-wait-for-it"),
         pytest.param(data(stopped(5), {"state": "Disconnected"}, {"state": "Synced"}), False, id="it-can-come-back"),
         pytest.param(data(stopped(5), {"state": "Disconnected"}, None), False, id="one-is-not-there-yet"),
+        pytest.param(
+            data(None, {"state": "Disconnected"}, stopped(5), force="db-galera-1"), True, id="a-person-wants-its-data"
+        ),
     ],
 )
 def test_a_node_without_a_majority_gives_up(choice: ModuleType, said: dict[str, str], gives_up: bool) -> None:
@@ -455,6 +524,34 @@ def test_a_node_whose_machine_is_gone_is_not_waited_for(choice: ModuleType, serv
         moves.append(choice.move(choice.parse(node.map.data, "db-galera"), NODES[1]))
     assert moves == ["wait", "join"]
     assert json.loads(node.map.data[NODES[2]])["state"] == "Disconnected"
+
+
+def test_who_forms_the_cluster_takes_away_what_forces_another(
+    choice: ModuleType, server: ModuleType, node: Any
+) -> None:
+    node.record = choice.Record(NODES[0], "life", choice.BOOTSTRAPPING)
+    left = []
+    for name in NODES[:2]:
+        node.map.data["force"] = name
+        importlib.import_module("node").Living(node).look(server.Status())
+        left.append("force" in node.map.data)
+    assert left == [True, False]
+
+
+def test_what_is_forced_is_heeded_once_nobody_took_it_away(
+    choice: ModuleType, node: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = importlib.import_module("node")
+    node.map.data = data(stopped(5), {"state": "Synced", "members": NODES}, None, force=NODES[0])
+    state, now = choice.parse(node.map.data, "db-galera"), 1000.0
+    monkeypatch.setattr(module.time, "monotonic", lambda: now)
+    seen = []
+    for seconds in (0.0, module.UNHEARD - 1, 2.0):
+        now += seconds
+        node.heed(state.force)
+        node.choose(state)
+        seen.append("choice" in node.map.data)
+    assert seen == [False, False, True]
 
 
 def test_a_node_that_came_back_is_not_taken_for_gone(server: ModuleType, node: Any) -> None:

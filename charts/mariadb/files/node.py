@@ -29,6 +29,8 @@ LOOK, REFRESH = 1.0, 30.0
 LOST, LONELY = 3.0, 10.0
 # For how long a server is waited for that stops, other nodes that leave before, and Services that forget this node.
 STOPPING, TURN, FORGETTING = 80.0, 30.0, 2.0
+# After how long nobody lives who would have taken away what a person forces: who is in a cluster does that in REFRESH.
+UNHEARD = 120.0
 # The pause after a server that ended soon after its start; another one would, too.
 PAUSE, SOON = 2.0, 10.0
 
@@ -50,6 +52,7 @@ class Node:
         self.status = Status()
         self.stopping = threading.Event()
         self.said = ""
+        self.force, self.force_since = "", 0.0
 
     def say(self, text: str) -> None:
         """Log a sentence, once in a row."""
@@ -89,13 +92,14 @@ class Node:
         self.publish(self.server.record(life, self.say))
 
     def agree(self) -> str:
-        """Wait until this node may form the cluster or join it; node 0 chooses meanwhile."""
+        """Wait until this node may form the cluster or join it; the first that waits chooses meanwhile."""
         state = self.state(self.map.data)
         while not self.stopping.is_set():
             move = choice.move(state, self.name)
             if move != "wait":
                 return move
-            if choice.ordinal(self.name, self.prefix) == 0:
+            self.heed(state.force)
+            if choice.speaks(state, self.name):
                 self.choose(state)
             if self.state(self.map.data) == state:
                 self.map.changed()
@@ -103,9 +107,14 @@ class Node:
             self.say(state.trouble or "waits until the cluster is formed")
         return ""
 
+    def heed(self, force: str) -> None:
+        """Remember since when a person forces a node."""
+        if force != self.force:
+            self.force, self.force_since = force, time.monotonic()
+
     def choose(self, state: choice.State) -> None:
         """Say who forms the cluster, or why nobody does."""
-        chosen = choice.choose(state)
+        chosen = choice.choose(state, unheard=time.monotonic() > self.force_since + UNHEARD)
         told = {choice.WAITING: None, choice.BLOCKED: None}
         if isinstance(chosen, choice.Choice):
             self.say(f"{chosen.pod} forms the cluster")
@@ -193,6 +202,8 @@ class Living:
             self.lonely_since = None
             self._in_cluster(status)
             return False
+        if self.node.record.state == choice.BOOTSTRAPPING:
+            self._form()
         if self.node.record.state in (choice.SYNCED, choice.DISCONNECTED):
             return self._alone(status)
         return False
@@ -214,6 +225,15 @@ class Living:
         node.publish(replace(record, root=node.record.root if self.is_active else ""))
         self._serve(node.state(node.map.data), status)
         self.view, self.broken, self.refreshed = status.view, status.broken, now
+
+    def _form(self) -> None:
+        """Take away what forces another node, as long as this one forms the cluster: there would be two of them."""
+        node, now = self.node, time.monotonic()
+        if now < self.refreshed + REFRESH:
+            return
+        self.refreshed = now
+        if node.map.read().get(choice.FORCE, node.name) != node.name:
+            node.map.write({choice.FORCE: None})
 
     def _serve(self, state: choice.State, status: Status) -> None:
         """Make this node the clients' where that one is gone; then see that it and no other has the label."""
