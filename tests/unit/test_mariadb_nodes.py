@@ -564,6 +564,22 @@ def test_a_node_that_came_back_is_not_taken_for_gone(server: ModuleType, node: A
     assert json.loads(node.map.data[NODES[2]])["state"] == "Synced"
 
 
+@pytest.mark.parametrize(
+    ("rights", "kept"),
+    [
+        pytest.param("1", False, id="all-is-well"),
+        pytest.param("0", True, id="killed-before-root-got-its-rights"),
+    ],
+)
+def test_root_gets_its_rights_after_a_kill(
+    server: ModuleType, tmp_path: Path, node: Any, rights: str, kept: bool
+) -> None:
+    answer = f"printf '{server.digest('before')}\\t{rights}\\n'\n"
+    (tmp_path / "mariadb").write_text(f"#!/bin/sh\ncat >> {tmp_path}/said\n{answer}")
+    assert node.server.keep_root("before") is kept
+    assert ("GRANT ALL" in (tmp_path / "said").read_text()) is kept
+
+
 def test_operators_tell_a_password_as_nodes_do(server: ModuleType) -> None:
     secret = Secret(data={"key": b64encode(b"before").decode()})
     said = {"life": "life", "root": server.fingerprint("before", "life")}

@@ -23,6 +23,13 @@ STATUS = (
     "SELECT LOWER(VARIABLE_NAME), VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME IN"
     " ('WSREP_READY','WSREP_LOCAL_STATE','WSREP_CLUSTER_STATUS','WSREP_INCOMING_ADDRESSES','WSREP_CLUSTER_STATE_UUID')"
 )
+# Which password root has, and whether root may do everything: whoever is killed after the first statement leaves a root
+# with a password and no rights.
+ROOT = (
+    "SELECT JSON_VALUE(Priv, '$.authentication_string'), (SELECT COUNT(*) FROM information_schema.USER_PRIVILEGES"
+    " WHERE GRANTEE = '''root''@''%''' AND PRIVILEGE_TYPE = 'SUPER' AND IS_GRANTABLE = 'YES')"
+    " FROM mysql.global_priv WHERE User = 'root' AND Host = '%'"
+)
 # The tables by which the server knows who may do what. It keeps that in memory, so it goes on without them until its
 # next start, which then fails. After them those of what a schema has besides tables.
 SYSTEM_TABLES = (
@@ -321,10 +328,7 @@ class Server:
     def keep_root(self, password: str) -> bool:
         """Give root the password of the Secret, from everywhere; nothing is written where it is so already."""
         wanted = digest(password)
-        query = (
-            "SELECT JSON_VALUE(Priv, '$.authentication_string') FROM mysql.global_priv WHERE User='root' AND Host='%'"
-        )
-        if self.ask(query).strip() == wanted:
+        if self.ask(ROOT).strip() == f"{wanted}\t1":
             return False
         self.ask(
             f"CREATE USER IF NOT EXISTS root@'%' IDENTIFIED BY PASSWORD '{wanted}';"
