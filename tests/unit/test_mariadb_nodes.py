@@ -554,6 +554,27 @@ def test_what_is_forced_is_heeded_once_nobody_took_it_away(
     assert seen == [False, False, True]
 
 
+@pytest.mark.parametrize(
+    ("answered", "replicas", "stops"),
+    [
+        pytest.param(False, 1, False, id="the-only-one-is-too-busy-to-answer"),
+        pytest.param(True, 1, True, id="the-only-one-that-is-left-has-no-majority"),
+        pytest.param(False, 3, True, id="all-others-wait-for-it"),
+    ],
+)
+def test_a_busy_server_is_stopped_only_for_others(
+    choice: ModuleType, server: ModuleType, node: Any, answered: bool, replicas: int, stops: bool
+) -> None:
+    module = importlib.import_module("node")
+    node.map.data = data({"state": "Synced"}, stopped(5), stopped(5), replicas=replicas)
+    node.record = choice.Record(NODES[0], "life", choice.SYNCED)
+    living = module.Living(node)
+    status = server.Status(answered=answered)
+    assert not living.look(status)
+    living.lonely_since -= module.LONELY + 1
+    assert living.look(status) is stops
+
+
 def test_a_node_that_came_back_is_not_taken_for_gone(server: ModuleType, node: Any) -> None:
     module = importlib.import_module("node")
     living = module.Living(node)

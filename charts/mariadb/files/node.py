@@ -286,6 +286,9 @@ class Living:
             return False
         node.map.read()
         node.publish(replace(node.record, state=choice.DISCONNECTED))
+        if not status.answered and len(node.state(node.map.data).expected) == 1:
+            # It only is too busy, and nobody waits for it: a stop would make its clients wait for longer.
+            return False
         return now > self.lonely_since + LONELY and choice.gives_up(node.state(node.map.data), node.name)
 
     def hand_over(self) -> None:
