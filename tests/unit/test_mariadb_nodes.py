@@ -1,5 +1,6 @@
 """Who forms a MariaDB cluster, who joins it, and which node the clients talk to: the programs of the chart."""
 
+import errno
 import importlib
 import json
 import sys
@@ -617,6 +618,23 @@ def test_marks_and_members_survive(server: ModuleType, tmp_path: Path) -> None:
     assert node.record("life", print).interrupted
     node.clear_mark("joining")
     assert not node.has_mark("joining")
+
+
+def test_a_full_disk_costs_no_node_its_position(
+    choice: ModuleType, server: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = server.Server(tmp_path, NODES[0], run=tmp_path)
+    saved = tmp_path / "data" / "grastate.dat"
+    saved.parent.mkdir()
+    saved.write_text(GRASTATE.format(UUID, 12, 0))
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(server.os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        node.start(choice.Record(NODES[0], "life"), [], "10.0.0.1", bootstrap=True)
+    assert server.parse_grastate(saved.read_text()) == (UUID, 12, False)
 
 
 @pytest.mark.parametrize(

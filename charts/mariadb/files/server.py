@@ -1,5 +1,6 @@
 """One mariadbd and its data: where the data ends, starting it in the right way, asking it how it is, stopping it."""
 
+import errno
 import functools
 import hashlib
 import json
@@ -161,6 +162,30 @@ def _content(path: Path) -> str:
         return ""
 
 
+def _settle(folder: Path) -> None:
+    """See that the names in a folder are there, or gone, after a loss of power, too."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    except OSError as error:
+        # Some file systems have no such thing.
+        if error.errno != errno.EINVAL:
+            raise
+    finally:
+        os.close(opened)
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file so that it has the old text or the new one, whenever we are killed and however full the disk is."""
+    new = path.with_name(f"{path.name}.new")
+    with new.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+    _settle(path.parent)
+
+
 class Server:
     """A mariadbd in one directory, which is the volume; beside the data lie small marks of how far it came."""
 
@@ -183,16 +208,13 @@ class Server:
 
     def set_mark(self, name: str, text: str = "") -> None:
         """Set a mark, so that it is there after a crash, too."""
-        new = self._mark(f"{name}.new")
-        with new.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(self._mark(name))
+        _replace(self._mark(name), text)
 
     def clear_mark(self, name: str) -> None:
-        """Remove a mark."""
-        self._mark(name).unlink(missing_ok=True)
+        """Remove a mark, for good: one that came back would say that data of clients are none."""
+        if self.has_mark(name):
+            self._mark(name).unlink()
+            _settle(self.volume)
 
     def members(self) -> tuple[str, ...]:
         """Return the nodes that were in the cluster when this one last looked."""
@@ -298,7 +320,7 @@ class Server:
         text = self._grastate()
         if text:
             permitted = re.sub(r"(?m)^safe_to_bootstrap:.*$", "safe_to_bootstrap: 1", text)
-            (self.data / "grastate.dat").write_text(permitted, encoding="utf-8")
+            _replace(self.data / "grastate.dat", permitted)
 
     def status(self) -> Status:
         """Ask the server how it is."""
