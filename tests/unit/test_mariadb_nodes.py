@@ -45,6 +45,7 @@ def stopped(seqno: int | None, **more: Any) -> dict[str, Any]:
 
 
 EMPTY = {"state": "Stopped", "seqno": None, "empty": True}
+SERVES = {"state": "Synced", "members": NODES}
 HALF = {"state": "Stopped", "seqno": None, "interrupted": True}
 
 
@@ -195,6 +196,27 @@ def test_the_first_that_waits_says_who_forms_the_cluster(
     choice: ModuleType, said: dict[str, str], speaks: bool
 ) -> None:
     assert choice.speaks(choice.parse(said, "db-galera"), NODES[1]) is speaks
+
+
+@pytest.mark.parametrize(
+    ("records", "donors"),
+    [
+        pytest.param((SERVES, {"state": "Joining"}, SERVES), "db-galera-2,", id="not-the-clients-node"),
+        pytest.param((SERVES, {"state": "Joining"}, stopped(5)), "", id="there-is-no-other"),
+    ],
+)
+def test_the_clients_node_fills_another_only_if_it_must(
+    choice: ModuleType, server: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, records: Any, donors: str
+) -> None:
+    asked = choice.donors(choice.parse(data(*records, active=NODES[0]), "db-galera"))
+    assert asked == donors
+    commands: list[list[str]] = []
+    monkeypatch.setattr(server.subprocess, "Popen", commands.append)
+    node = server.Server(tmp_path, NODES[1], run=tmp_path)
+    for bootstrap in (False, True):
+        node.start(choice.Record(NODES[1], "life"), ["peer"], "10.0.0.1", donors=asked, bootstrap=bootstrap)
+    option = f"--wsrep-sst-donor={donors}"
+    assert [option in command for command in commands] == [bool(donors), False]
 
 
 def chosen(pod: str, life: str) -> str:

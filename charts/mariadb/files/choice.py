@@ -268,6 +268,15 @@ def lost(state: State, view: tuple[str, ...]) -> dict[str, str]:
     return {name: state.records[name].life for name in state.those(SYNCED) if name not in view}
 
 
+def donors(state: State) -> str:
+    """Return from whom a node asks to be filled first; by the comma at the end it then takes any other.
+
+    Whoever fills another by rsync lets nobody write meanwhile, so the node that clients use comes last.
+    """
+    others = [name for name in state.those(SYNCED) if name != state.active]
+    return f"{','.join(others)}," if others else ""
+
+
 def gives_up(state: State, me: str) -> bool:
     """Return whether a node without a majority stops: all others wait for its position, or its data is to be used."""
     stopped = state.those(STOPPED)

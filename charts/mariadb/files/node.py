@@ -138,7 +138,7 @@ class Node:
             self.server.set_mark("joining")
         self.publish(replace(self.record, state=choice.BOOTSTRAPPING if bootstrap else choice.JOINING))
         peers = [] if bootstrap else [f"{name}.{self.service}" for name in state.those(choice.SYNCED)]
-        self.server.start(self.record, peers, self.address, bootstrap=bootstrap)
+        self.server.start(self.record, peers, self.address, donors=choice.donors(state), bootstrap=bootstrap)
         watched = Living(self)
         answers = Answers(time.monotonic())
         while self.server.running and not self.stopping.is_set():

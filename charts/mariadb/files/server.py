@@ -295,7 +295,9 @@ class Server:
             *more,
         ]
 
-    def start(self, record: choice.Record, peers: list[str], address: str, *, bootstrap: bool) -> None:
+    def start(
+        self, record: choice.Record, peers: list[str], address: str, *, donors: str = "", bootstrap: bool
+    ) -> None:
         """Start the server as the first of a cluster, or to join one; what stands here no file overrides."""
         self.data.mkdir(parents=True, exist_ok=True)
         # Who forms the cluster is decided by us; what Galera remembers of its last view would form it on its own.
@@ -308,6 +310,8 @@ class Server:
             f"--wsrep-node-address={address}",
             f"--wsrep-node-incoming-address={self.pod}:3306",
         ]
+        if donors and not bootstrap:
+            options.append(f"--wsrep-sst-donor={donors}")
         if record.seqno is not None:
             options.append(f"--wsrep-start-position={record.uuid}:{record.seqno}")
         if bootstrap:
