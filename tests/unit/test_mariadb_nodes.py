@@ -598,6 +598,14 @@ def test_a_busy_server_is_stopped_only_for_others(
     assert living.look(status) is stops
 
 
+@pytest.mark.parametrize("slip", [{"replicas": "three"}, {NODES[1]: '{"state": "Synced", "members": 2}'}])
+def test_a_slip_in_the_config_map_ends_no_server(server: ModuleType, node: Any, slip: dict[str, str]) -> None:
+    living = importlib.import_module("node").Living(node)
+    node.map.data |= slip
+    assert not node.attempt(living.look, in_cluster(server, NODES[0]))
+    assert "nobody can read" in node.said
+
+
 def test_a_node_that_came_back_is_not_taken_for_gone(server: ModuleType, node: Any) -> None:
     module = importlib.import_module("node")
     living = module.Living(node)

@@ -159,7 +159,11 @@ class Node:
 
     def state(self, data: dict[str, str]) -> choice.State:
         """Read the ConfigMap's data."""
-        return choice.parse(data, self.prefix)
+        try:
+            return choice.parse(data, self.prefix)
+        except (TypeError, ValueError) as error:
+            # People write there, too. A slip must not end the program, and the server with it, on all nodes at once.
+            raise Unanswered(f"ConfigMap {self.prefix}-state has what nobody can read: {error}") from error
 
     def publish(self, record: choice.Record) -> None:
         """Tell the others about this node; nothing is written where nothing changed."""
