@@ -632,6 +632,18 @@ def test_root_gets_its_rights_after_a_kill(
     assert ("GRANT ALL" in (tmp_path / "said").read_text()) is kept
 
 
+@pytest.mark.parametrize("content", [pytest.param(b"\xff\xfe", id="no-text"), pytest.param(b"\n", id="nothing")])
+def test_a_secret_without_a_password_ends_no_server(
+    server: ModuleType, tmp_path: Path, node: Any, content: bytes
+) -> None:
+    node.password_file.write_bytes(content)
+    living = importlib.import_module("node").Living(node)
+    assert not node.attempt(living.look, in_cluster(server, NODES[0]))
+    assert living.is_active
+    assert "root" not in node.map.record()
+    assert not (tmp_path / "said").exists()
+
+
 def test_operators_tell_a_password_as_nodes_do(server: ModuleType) -> None:
     secret = Secret(data={"key": b64encode(b"before").decode()})
     said = {"life": "life", "root": server.fingerprint("before", "life")}

@@ -184,8 +184,11 @@ class Node:
         return self.status.serves and self.server.running
 
     def password(self) -> str:
-        """Return root's password as the Secret has it now."""
-        return self.password_file.read_text(encoding="utf-8").rstrip("\n")
+        """Return root's password as the Secret has it now, nothing where that is no password."""
+        try:
+            return self.password_file.read_text(encoding="utf-8").rstrip("\n")
+        except UnicodeDecodeError:
+            return ""
 
 
 class Living:
@@ -277,6 +280,10 @@ class Living:
     def _keep_root(self) -> None:
         """Give root the password of the Secret, and say which one it has: the Secret comes here a minute late."""
         node, password = self.node, self.node.password()
+        if not password:
+            # Nobody could log in with that, and the server with its clients is worth more.
+            node.say("root keeps its password: what the Secret has is empty or no text")
+            return
         if node.server.keep_root(password):
             node.say("root has the password of the Secret")
         node.publish(replace(node.record, root=fingerprint(password, node.record.life)))
