@@ -375,6 +375,9 @@ NOBODY = "00000000-0000-0000-0000-000000000000"
         pytest.param(GRASTATE.format(UUID, -1, 0), (UUID, None, False), id="killed"),
         pytest.param(GRASTATE.format(NOBODY, 3, 0), (NOBODY, None, False), id="of-no-cluster"),
         pytest.param("", (NOBODY, None, False), id="there-is-no-file"),
+        pytest.param(GRASTATE.format(UUID, "", 0), (UUID, None, False), id="half-written"),
+        pytest.param(GRASTATE.format(UUID[:9], 12, 0), (NOBODY, None, False), id="of-half-a-cluster"),
+        pytest.param("\0" * 80, (NOBODY, None, False), id="what-a-loss-of-power-leaves"),
     ],
 )
 def test_the_saved_state_is_read(server: ModuleType, text: str, position: tuple[str, int | None, bool]) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import choice
 
 NOBODY = "00000000-0000-0000-0000-000000000000"
+UUID = re.compile("[0-9a-f-]{36}")
 RECOVERED = re.compile(r"Recovered position:\s*([0-9a-f-]{36}):(-?\d+)")
 SST_AUTHENTICATION = "mysql:"
 # Seconds that the server may take for an answer about itself.
@@ -126,9 +127,10 @@ def parse_grastate(text: str) -> tuple[str, int | None, bool]:
         name, colon, value = line.partition(":")
         if colon and not line.startswith("#"):
             values[name.strip()] = value.strip()
-    seqno = int(values.get("seqno", "-1"))
-    uuid = values.get("uuid", NOBODY)
-    return uuid, (seqno if seqno >= 0 and uuid != NOBODY else None), values.get("safe_to_bootstrap") == "1"
+    # After a loss of power anything may stand there; then the data are asked.
+    uuid = values.get("uuid", "") if UUID.fullmatch(values.get("uuid", "")) else NOBODY
+    known = uuid != NOBODY and re.fullmatch("[0-9]+", values.get("seqno", ""))
+    return uuid, (int(values["seqno"]) if known else None), values.get("safe_to_bootstrap") == "1"
 
 
 def parse_recovered(text: str) -> tuple[str, int | None]:
