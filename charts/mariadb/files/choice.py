@@ -152,14 +152,14 @@ def choose(state: State, *, unheard: bool = False) -> Choice | Trouble:
         return _forced(state, state.records[state.force], unheard=unheard)
     expected = [state.records.get(name) for name in state.expected]
     if there := state.those(SYNCED):
-        sentence = f"The cluster is there, as {_listed(there)} said last; if that is gone for good"
+        sentence = f"The cluster is there, as {_listed(there)} said last; if a node is gone for good"
         return Trouble(f"{sentence}, {_force(state)}", blocked=False)
     missing = [
         name for name, record in zip(state.expected, expected, strict=True) if record is None or record.state != STOPPED
     ]
     if missing:
         sentence = f"Waits for {_listed(missing)} to say where its data ends"
-        sentence = f"{sentence}; all nodes must be there when none is left in the cluster. If that is gone for good"
+        sentence = f"{sentence}; all nodes must be there when none is left in the cluster. If a node is gone for good"
         return Trouble(f"{sentence}, {_force(state)}", blocked=False)
     return _newest(state, expected)
 
