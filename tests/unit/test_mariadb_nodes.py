@@ -1,5 +1,6 @@
 """Who forms a MariaDB cluster, who joins it, and which node the clients talk to: the programs of the chart."""
 
+import errno
 import importlib
 import json
 import sys
@@ -44,6 +45,7 @@ def stopped(seqno: int | None, **more: Any) -> dict[str, Any]:
 
 
 EMPTY = {"state": "Stopped", "seqno": None, "empty": True}
+SERVES = {"state": "Synced", "members": NODES}
 HALF = {"state": "Stopped", "seqno": None, "interrupted": True}
 
 
@@ -127,6 +129,21 @@ def test_who_forms_the_cluster(choice: ModuleType, said: dict[str, str], chosen:
             "db-galera-1 was in the cluster and has no data",
             id="a-lost-volume",
         ),
+        pytest.param(
+            data(stopped(5), EMPTY, stopped(5), force="db-galera-1"),
+            True,
+            "db-galera-1 has no data to use, unlike db-galera-0 and db-galera-2",
+            id="a-person-names-the-one-without-data",
+        ),
+        pytest.param(
+            data(HALF, stopped(9), stopped(9), replicas=1),
+            True,
+            "scale up again",
+            id="scaled-down-to-one-that-was-being-filled",
+        ),
+        pytest.param(
+            data(EMPTY, stopped(9), None, replicas=1), True, "scale up again", id="scaled-down-to-one-without-data"
+        ),
         pytest.param(data(EMPTY, HALF, HALF), True, "There was a cluster", id="nobody-has-the-data-any-more"),
         pytest.param(data(EMPTY, replicas=1, formed="db-galera-0"), True, "There was a cluster", id="all-volumes-lost"),
         pytest.param(
@@ -143,6 +160,63 @@ def test_nobody_guesses(choice: ModuleType, said: dict[str, str], blocked: bool,
     assert words in trouble.sentence
     assert trouble.blocked is blocked
     assert not blocked or "under the key force of ConfigMap db-galera-state" in trouble.sentence
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        pytest.param(({"state": "Synced", "members": NODES}, stopped(5)), id="one-was-in-the-cluster"),
+        pytest.param(({"state": "Bootstrapping"}, stopped(5)), id="one-formed-the-cluster"),
+    ],
+)
+def test_a_person_may_give_up_a_node_that_is_gone(choice: ModuleType, others: tuple[dict[str, Any], ...]) -> None:
+    state = choice.parse(data(*others, stopped(5), force=NODES[2]), "db-galera")
+    trouble = choice.choose(state)
+    assert isinstance(trouble, choice.Trouble)
+    assert "unless db-galera-0 still runs" in trouble.sentence
+    assert not trouble.blocked
+    assert choice.choose(state, unheard=True) == choice.Choice(NODES[2], f"life-of-{NODES[2]}")
+
+
+def test_a_person_may_begin_with_nothing_where_nobody_has_data(choice: ModuleType) -> None:
+    state = choice.parse(data(EMPTY, HALF, EMPTY, formed=NODES[0], force=NODES[0]), "db-galera")
+    assert choice.choose(state) == choice.Choice(NODES[0], f"life-of-{NODES[0]}")
+
+
+@pytest.mark.parametrize(
+    ("said", "speaks"),
+    [
+        pytest.param(data(stopped(5), stopped(5)), False, id="node-0-does"),
+        pytest.param(data({"state": "Synced"}, stopped(5)), True, id="node-0-may-be-gone"),
+        pytest.param(data(None, stopped(5)), True, id="node-0-never-was-there"),
+        pytest.param(data(None, {"state": "Recovering"}), False, id="it-does-not-wait"),
+    ],
+)
+def test_the_first_that_waits_says_who_forms_the_cluster(
+    choice: ModuleType, said: dict[str, str], speaks: bool
+) -> None:
+    assert choice.speaks(choice.parse(said, "db-galera"), NODES[1]) is speaks
+
+
+@pytest.mark.parametrize(
+    ("records", "donors"),
+    [
+        pytest.param((SERVES, {"state": "Joining"}, SERVES), "db-galera-2,", id="not-the-clients-node"),
+        pytest.param((SERVES, {"state": "Joining"}, stopped(5)), "", id="there-is-no-other"),
+    ],
+)
+def test_the_clients_node_fills_another_only_if_it_must(
+    choice: ModuleType, server: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, records: Any, donors: str
+) -> None:
+    asked = choice.donors(choice.parse(data(*records, active=NODES[0]), "db-galera"))
+    assert asked == donors
+    commands: list[list[str]] = []
+    monkeypatch.setattr(server.subprocess, "Popen", commands.append)
+    node = server.Server(tmp_path, NODES[1], run=tmp_path)
+    for bootstrap in (False, True):
+        node.start(choice.Record(NODES[1], "life"), ["peer"], "10.0.0.1", donors=asked, bootstrap=bootstrap)
+    option = f"--wsrep-sst-donor={donors}"
+    assert [option in command for command in commands] == [bool(donors), False]
 
 
 def chosen(pod: str, life: str) -> str:
@@ -182,6 +256,21 @@ def chosen(pod: str, life: str) -> str:
         ),
         pytest.param(data({"state": "Disconnected"}, stopped(5)), "wait", id="without-a-majority-it-is-no-cluster"),
         pytest.param(
+            data({"state": "Synced"}, stopped(5), force="db-galera-1"),
+            "wait",
+            id="a-person-wants-my-data-and-not-theirs",
+        ),
+        pytest.param(
+            data(
+                {"state": "Synced", "members": NODES},
+                stopped(5),
+                force="db-galera-1",
+                choice=chosen("db-galera-1", "life-of-db-galera-1"),
+            ),
+            "bootstrap",
+            id="a-person-chose-me-over-one-that-is-gone",
+        ),
+        pytest.param(
             data(stopped(5), stopped(5), {"state": "Synced"}, replicas=2), "wait", id="one-that-should-be-gone"
         ),
     ],
@@ -196,6 +285,9 @@ def test_what_node_1_does(choice: ModuleType, said: dict[str, str], move: str) -
         pytest.param(data(stopped(5), {"state": "Disconnected"}, stopped(5)), True, id="all-others-wait-for-it"),
         pytest.param(data(stopped(5), {"state": "Disconnected"}, {"state": "Synced"}), False, id="it-can-come-back"),
         pytest.param(data(stopped(5), {"state": "Disconnected"}, None), False, id="one-is-not-there-yet"),
+        pytest.param(
+            data(None, {"state": "Disconnected"}, stopped(5), force="db-galera-1"), True, id="a-person-wants-its-data"
+        ),
     ],
 )
 def test_a_node_without_a_majority_gives_up(choice: ModuleType, said: dict[str, str], gives_up: bool) -> None:
@@ -283,6 +375,9 @@ NOBODY = "00000000-0000-0000-0000-000000000000"
         pytest.param(GRASTATE.format(UUID, -1, 0), (UUID, None, False), id="killed"),
         pytest.param(GRASTATE.format(NOBODY, 3, 0), (NOBODY, None, False), id="of-no-cluster"),
         pytest.param("", (NOBODY, None, False), id="there-is-no-file"),
+        pytest.param(GRASTATE.format(UUID, "", 0), (UUID, None, False), id="half-written"),
+        pytest.param(GRASTATE.format(UUID[:9], 12, 0), (NOBODY, None, False), id="of-half-a-cluster"),
+        pytest.param("\0" * 80, (NOBODY, None, False), id="what-a-loss-of-power-leaves"),
     ],
 )
 def test_the_saved_state_is_read(server: ModuleType, text: str, position: tuple[str, int | None, bool]) -> None:
@@ -374,11 +469,14 @@ class Agreement:
     def __init__(self) -> None:
         self.data = data({"state": "Synced"}, replicas=1, active=NODES[0])
 
-    def read(self) -> None:
+    def read(self) -> dict[str, str]:
         """Find nothing new."""
+        return self.data
 
-    def write(self, changes: dict[str, str | None], **_: bool) -> None:
-        self.data |= {key: value for key, value in changes.items() if value is not None}
+    def write(self, changes: dict[str, str | None], **_: bool) -> dict[str, str]:
+        said = {**self.data, **changes}
+        self.data = {key: value for key, value in said.items() if value is not None}
+        return self.data
 
     def mark(self, pod: str, **_: bool) -> None:
         """Set no label."""
@@ -387,26 +485,37 @@ class Agreement:
         return dict(json.loads(self.data[NODES[0]]))
 
 
-def test_the_clients_node_tells_which_password_root_has(
-    choice: ModuleType, server: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # A client that does what it is told, and says that root has another password.
+@pytest.fixture
+def node(choice: ModuleType, server: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Node 0, which joins, with a client that does what it is told and gives no answer."""
     program = tmp_path / "mariadb"
     program.write_text(f"#!/bin/sh\ncat >> {tmp_path}/said\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    password = tmp_path / "password"
-    password.write_text("before\n")
     module = importlib.import_module("node")
     # What it makes of its surroundings, only a pod has.
     node = module.Node.__new__(module.Node)
-    node.name, node.prefix, node.said, node.password_file = NODES[0], "db-galera", "", password
+    node.name, node.prefix, node.said, node.password_file = NODES[0], "db-galera", "", tmp_path / "password"
+    node.password_file.write_text("before\n")
+    node.force, node.force_since = "", 0.0
     node.server = server.Server(tmp_path, NODES[0], run=tmp_path)
-    node.map = node.pods = agreement = Agreement()
+    node.map = node.pods = Agreement()
     node.record = choice.Record(NODES[0], "life", choice.JOINING)
-    living = module.Living(node)
+    return node
+
+
+def in_cluster(server: ModuleType, *view: str) -> Any:
+    """The status of a server that sees these nodes."""
     lines = "wsrep_ready\tON\nwsrep_local_state\t4\nwsrep_cluster_status\tPrimary\n"
-    status = server.parse_status(f"{lines}wsrep_incoming_addresses\t{NODES[0]}:3306\n")
+    addresses = ",".join(f"{name}:3306" for name in view)
+    return server.parse_status(f"{lines}wsrep_incoming_addresses\t{addresses}\n")
+
+
+def test_the_clients_node_tells_which_password_root_has(server: ModuleType, tmp_path: Path, node: Any) -> None:
+    module = importlib.import_module("node")
+    agreement, password = node.map, node.password_file
+    living = module.Living(node)
+    status = in_cluster(server, NODES[0])
     seen = []
     for text in ("before\n", "after\n"):
         password.write_text(text)
@@ -422,11 +531,120 @@ def test_the_clients_node_tells_which_password_root_has(
         "active": NODES[1],
         NODES[1]: json.dumps({"state": "Synced", "life": "another"}),
     }
-    status = server.parse_status(f"{lines}wsrep_incoming_addresses\t{NODES[0]}:3306,{NODES[1]}:3306\n")
+    status = in_cluster(server, NODES[0], NODES[1])
     for _ in range(2):
         living.refreshed = -module.REFRESH
         assert not living.look(status)
     assert "root" not in agreement.record()
+
+
+def test_a_node_whose_machine_is_gone_is_not_waited_for(choice: ModuleType, server: ModuleType, node: Any) -> None:
+    # Node 2 died with the word that all are there; node 1 starts again, and must not wait for node 2 to see it go.
+    node.map.data = data({"state": "Synced"}, stopped(5), {"state": "Synced", "members": NODES}, active=NODES[0])
+    module = importlib.import_module("node")
+    living = module.Living(node)
+    moves = []
+    for _ in range(2):
+        living.refreshed = -module.REFRESH
+        living.look(in_cluster(server, NODES[0]))
+        moves.append(choice.move(choice.parse(node.map.data, "db-galera"), NODES[1]))
+    assert moves == ["wait", "join"]
+    assert json.loads(node.map.data[NODES[2]])["state"] == "Disconnected"
+
+
+def test_who_forms_the_cluster_takes_away_what_forces_another(
+    choice: ModuleType, server: ModuleType, node: Any
+) -> None:
+    node.record = choice.Record(NODES[0], "life", choice.BOOTSTRAPPING)
+    left = []
+    for name in NODES[:2]:
+        node.map.data["force"] = name
+        importlib.import_module("node").Living(node).look(server.Status())
+        left.append("force" in node.map.data)
+    assert left == [True, False]
+
+
+def test_what_is_forced_is_heeded_once_nobody_took_it_away(
+    choice: ModuleType, node: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = importlib.import_module("node")
+    node.map.data = data(stopped(5), {"state": "Synced", "members": NODES}, None, force=NODES[0])
+    state, now = choice.parse(node.map.data, "db-galera"), 1000.0
+    monkeypatch.setattr(module.time, "monotonic", lambda: now)
+    seen = []
+    for seconds in (0.0, module.UNHEARD - 1, 2.0):
+        now += seconds
+        node.heed(state.force)
+        node.choose(state)
+        seen.append("choice" in node.map.data)
+    assert seen == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("answered", "replicas", "stops"),
+    [
+        pytest.param(False, 1, False, id="the-only-one-is-too-busy-to-answer"),
+        pytest.param(True, 1, True, id="the-only-one-that-is-left-has-no-majority"),
+        pytest.param(False, 3, True, id="all-others-wait-for-it"),
+    ],
+)
+def test_a_busy_server_is_stopped_only_for_others(
+    choice: ModuleType, server: ModuleType, node: Any, answered: bool, replicas: int, stops: bool
+) -> None:
+    module = importlib.import_module("node")
+    node.map.data = data({"state": "Synced"}, stopped(5), stopped(5), replicas=replicas)
+    node.record = choice.Record(NODES[0], "life", choice.SYNCED)
+    living = module.Living(node)
+    status = server.Status(answered=answered)
+    assert not living.look(status)
+    living.lonely_since -= module.LONELY + 1
+    assert living.look(status) is stops
+
+
+@pytest.mark.parametrize("slip", [{"replicas": "three"}, {NODES[1]: '{"state": "Synced", "members": 2}'}])
+def test_a_slip_in_the_config_map_ends_no_server(server: ModuleType, node: Any, slip: dict[str, str]) -> None:
+    living = importlib.import_module("node").Living(node)
+    node.map.data |= slip
+    assert not node.attempt(living.look, in_cluster(server, NODES[0]))
+    assert "nobody can read" in node.said
+
+
+def test_a_node_that_came_back_is_not_taken_for_gone(server: ModuleType, node: Any) -> None:
+    module = importlib.import_module("node")
+    living = module.Living(node)
+    for life in ("before", "after"):
+        node.map.data |= {"replicas": "3", NODES[2]: json.dumps({"state": "Synced", "life": life})}
+        living.refreshed = -module.REFRESH
+        living.look(in_cluster(server, NODES[0]))
+    assert json.loads(node.map.data[NODES[2]])["state"] == "Synced"
+
+
+@pytest.mark.parametrize(
+    ("rights", "kept"),
+    [
+        pytest.param("1", False, id="all-is-well"),
+        pytest.param("0", True, id="killed-before-root-got-its-rights"),
+    ],
+)
+def test_root_gets_its_rights_after_a_kill(
+    server: ModuleType, tmp_path: Path, node: Any, rights: str, kept: bool
+) -> None:
+    answer = f"printf '{server.digest('before')}\\t{rights}\\n'\n"
+    (tmp_path / "mariadb").write_text(f"#!/bin/sh\ncat >> {tmp_path}/said\n{answer}")
+    assert node.server.keep_root("before") is kept
+    assert ("GRANT ALL" in (tmp_path / "said").read_text()) is kept
+
+
+@pytest.mark.parametrize("content", [pytest.param(b"\xff\xfe", id="no-text"), pytest.param(b"\n", id="nothing")])
+def test_a_secret_without_a_password_ends_no_server(
+    server: ModuleType, tmp_path: Path, node: Any, content: bytes
+) -> None:
+    node.password_file.write_bytes(content)
+    living = importlib.import_module("node").Living(node)
+    assert not node.attempt(living.look, in_cluster(server, NODES[0]))
+    assert living.is_active
+    assert "root" not in node.map.record()
+    assert not (tmp_path / "said").exists()
 
 
 def test_operators_tell_a_password_as_nodes_do(server: ModuleType) -> None:
@@ -445,6 +663,23 @@ def test_marks_and_members_survive(server: ModuleType, tmp_path: Path) -> None:
     assert node.record("life", print).interrupted
     node.clear_mark("joining")
     assert not node.has_mark("joining")
+
+
+def test_a_full_disk_costs_no_node_its_position(
+    choice: ModuleType, server: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = server.Server(tmp_path, NODES[0], run=tmp_path)
+    saved = tmp_path / "data" / "grastate.dat"
+    saved.parent.mkdir()
+    saved.write_text(GRASTATE.format(UUID, 12, 0))
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(server.os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        node.start(choice.Record(NODES[0], "life"), [], "10.0.0.1", bootstrap=True)
+    assert server.parse_grastate(saved.read_text()) == (UUID, 12, False)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Who forms the cluster, who joins it, and which node the clients talk to. Pure: everything is read from one ConfigMap.
 
-Each node publishes a record of itself. Node 0 alone chooses who forms the cluster, and only when no node is in it and
-the position of every node is known; a position that nobody can know blocks, because a guess could lose data.
+Each node publishes a record of itself. The first that waits chooses who forms the cluster, and only when no node is in
+it and the position of every node is known; a position that nobody can know blocks, because a guess could lose data.
 """
 
 import json
@@ -133,22 +133,59 @@ def ordinal(pod: str, prefix: str) -> int | None:
     return int(tail) if head == prefix and tail.isdecimal() else None
 
 
-def choose(state: State) -> Choice | Trouble:
-    """Return the Choice of who forms the cluster, or the Trouble that there is with it."""
+def speaks(state: State, me: str) -> bool:
+    """Return whether this node says who forms the cluster: the first of those that wait for it.
+
+    Node 0 may be on a machine that is gone, and then somebody else has to heed `force`. Two that think so at once do no
+    harm: they say the same, and the second one is refused, since it has not read what the first one said.
+    """
+    return state.those(STOPPED)[:1] == [me]
+
+
+def choose(state: State, *, unheard: bool = False) -> Choice | Trouble:
+    """Return the Choice of who forms the cluster, or the Trouble that there is with it.
+
+    `unheard`: `force` has stood there for so long that nobody lives who is in a cluster or forms one; it would have
+    taken `force` away. What such a node said last stays in the ConfigMap when its machine is gone.
+    """
+    if state.force in state.those(STOPPED):
+        return _forced(state, state.records[state.force], unheard=unheard)
     expected = [state.records.get(name) for name in state.expected]
-    if state.those(SYNCED):
-        return Trouble("the cluster is there", blocked=False)
-    if state.force in state.expected and state.records.get(state.force) is not None:
-        record = state.records[state.force]
-        if record.state == STOPPED:
-            return Choice(record.pod, record.life)
+    if there := state.those(SYNCED):
+        sentence = f"The cluster is there, as {_listed(there)} said last; if a node is gone for good"
+        return Trouble(f"{sentence}, {_force(state)}", blocked=False)
     missing = [
         name for name, record in zip(state.expected, expected, strict=True) if record is None or record.state != STOPPED
     ]
     if missing:
         sentence = f"Waits for {_listed(missing)} to say where its data ends"
-        return Trouble(f"{sentence}; all nodes must be there when none is left in the cluster", blocked=False)
+        sentence = f"{sentence}; all nodes must be there when none is left in the cluster. If a node is gone for good"
+        return Trouble(f"{sentence}, {_force(state)}", blocked=False)
     return _newest(state, expected)
+
+
+def _forced(state: State, record: Record, *, unheard: bool) -> Choice | Trouble:
+    running = [name for name in state.those(SYNCED, BOOTSTRAPPING) if name != record.pod]
+    if running and not unheard:
+        sentence = f"{record.pod} forms the cluster in two minutes, unless {_listed(running)} still runs"
+        return Trouble(f"{sentence} and takes the key {FORCE} away", blocked=False)
+    if record.empty and (others := _with_data(state)):
+        # The others would copy its nothing over what they have.
+        return Trouble(
+            f"{record.pod} has no data to use, unlike {_listed(others)}; write another name under the key {FORCE} of "
+            f"ConfigMap {state.prefix}-state, or delete the key of each node there whose data is to be given up"
+        )
+    return Choice(record.pod, record.life)
+
+
+def _with_data(state: State) -> list[str]:
+    """Return the nodes that have data of their own, as far as is known; also those that should not be there."""
+    passing = (RECOVERING, BOOTSTRAPPING, JOINING)
+    return sorted(
+        name
+        for name, record in state.records.items()
+        if not record.empty and not record.interrupted and record.state not in passing
+    )
 
 
 def _newest(state: State, expected: list[Record]) -> Choice | Trouble:
@@ -157,6 +194,11 @@ def _newest(state: State, expected: list[Record]) -> Choice | Trouble:
     if unknown:
         return Trouble(f"Nobody knows where the data of {_listed(unknown)} ends; {_way_out(state)}")
     if not counted:
+        if outside := _with_data(state):
+            return Trouble(
+                f"The data is on {_listed(outside)}, which goes beyond the number of replicas, {state.replicas}; scale "
+                f"up again, or {_way_out(state)}"
+            )
         if state.formed or any(not record.empty or record.interrupted for record in expected):
             return Trouble(f"There was a cluster, and no node has its data now; {_way_out(state)}")
         return Choice(expected[0].pod, expected[0].life)
@@ -194,9 +236,12 @@ def _listed(names: list[str]) -> str:
 
 
 def _way_out(state: State) -> str:
+    return f"bring the volume back, or {_force(state)}"
+
+
+def _force(state: State) -> str:
     return (
-        f"bring the volume back, or write the name of the node whose data is to be used under the key {FORCE} of "
-        f"ConfigMap {state.prefix}-state"
+        f"write the name of the node whose data is to be used under the key {FORCE} of ConfigMap {state.prefix}-state"
     )
 
 
@@ -207,6 +252,9 @@ def move(state: State, me: str) -> str:
     the others from agreeing on who is left.
     """
     record = state.records[me]
+    if state.force == me:
+        # It joins nobody: those that would have it are gone, or take `force` away.
+        return "bootstrap" if state.choice == Choice(me, record.life) else "wait"
     there = [state.records[name] for name in state.those(SYNCED) if name != me]
     if there:
         return "wait" if any(me in other.members for other in there) else "join"
@@ -215,10 +263,24 @@ def move(state: State, me: str) -> str:
     return "wait"
 
 
+def lost(state: State, view: tuple[str, ...]) -> dict[str, str]:
+    """Return the nodes, with their lives, whose last word was that they are in the cluster, and that are not in it."""
+    return {name: state.records[name].life for name in state.those(SYNCED) if name not in view}
+
+
+def donors(state: State) -> str:
+    """Return from whom a node asks to be filled first; by the comma at the end it then takes any other.
+
+    Whoever fills another by rsync lets nobody write meanwhile, so the node that clients use comes last.
+    """
+    others = [name for name in state.those(SYNCED) if name != state.active]
+    return f"{','.join(others)}," if others else ""
+
+
 def gives_up(state: State, me: str) -> bool:
-    """Return whether a node without a majority stops, because all others wait for its position."""
+    """Return whether a node without a majority stops: all others wait for its position, or its data is to be used."""
     stopped = state.those(STOPPED)
-    return all(name in stopped for name in state.expected if name != me)
+    return state.force == me or all(name in stopped for name in state.expected if name != me)
 
 
 def leaves_first(state: State, me: str) -> bool:

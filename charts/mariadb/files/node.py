@@ -29,6 +29,8 @@ LOOK, REFRESH = 1.0, 30.0
 LOST, LONELY = 3.0, 10.0
 # For how long a server is waited for that stops, other nodes that leave before, and Services that forget this node.
 STOPPING, TURN, FORGETTING = 80.0, 30.0, 2.0
+# After how long nobody lives who would have taken away what a person forces: who is in a cluster does that in REFRESH.
+UNHEARD = 120.0
 # The pause after a server that ended soon after its start; another one would, too.
 PAUSE, SOON = 2.0, 10.0
 
@@ -50,6 +52,7 @@ class Node:
         self.status = Status()
         self.stopping = threading.Event()
         self.said = ""
+        self.force, self.force_since = "", 0.0
 
     def say(self, text: str) -> None:
         """Log a sentence, once in a row."""
@@ -89,13 +92,14 @@ class Node:
         self.publish(self.server.record(life, self.say))
 
     def agree(self) -> str:
-        """Wait until this node may form the cluster or join it; node 0 chooses meanwhile."""
+        """Wait until this node may form the cluster or join it; the first that waits chooses meanwhile."""
         state = self.state(self.map.data)
         while not self.stopping.is_set():
             move = choice.move(state, self.name)
             if move != "wait":
                 return move
-            if choice.ordinal(self.name, self.prefix) == 0:
+            self.heed(state.force)
+            if choice.speaks(state, self.name):
                 self.choose(state)
             if self.state(self.map.data) == state:
                 self.map.changed()
@@ -103,9 +107,14 @@ class Node:
             self.say(state.trouble or "waits until the cluster is formed")
         return ""
 
+    def heed(self, force: str) -> None:
+        """Remember since when a person forces a node."""
+        if force != self.force:
+            self.force, self.force_since = force, time.monotonic()
+
     def choose(self, state: choice.State) -> None:
         """Say who forms the cluster, or why nobody does."""
-        chosen = choice.choose(state)
+        chosen = choice.choose(state, unheard=time.monotonic() > self.force_since + UNHEARD)
         told = {choice.WAITING: None, choice.BLOCKED: None}
         if isinstance(chosen, choice.Choice):
             self.say(f"{chosen.pod} forms the cluster")
@@ -129,7 +138,7 @@ class Node:
             self.server.set_mark("joining")
         self.publish(replace(self.record, state=choice.BOOTSTRAPPING if bootstrap else choice.JOINING))
         peers = [] if bootstrap else [f"{name}.{self.service}" for name in state.those(choice.SYNCED)]
-        self.server.start(self.record, peers, self.address, bootstrap=bootstrap)
+        self.server.start(self.record, peers, self.address, donors=choice.donors(state), bootstrap=bootstrap)
         watched = Living(self)
         answers = Answers(time.monotonic())
         while self.server.running and not self.stopping.is_set():
@@ -150,7 +159,11 @@ class Node:
 
     def state(self, data: dict[str, str]) -> choice.State:
         """Read the ConfigMap's data."""
-        return choice.parse(data, self.prefix)
+        try:
+            return choice.parse(data, self.prefix)
+        except (TypeError, ValueError) as error:
+            # People write there, too. A slip must not end the program, and the server with it, on all nodes at once.
+            raise Unanswered(f"ConfigMap {self.prefix}-state has what nobody can read: {error}") from error
 
     def publish(self, record: choice.Record) -> None:
         """Tell the others about this node; nothing is written where nothing changed."""
@@ -171,8 +184,11 @@ class Node:
         return self.status.serves and self.server.running
 
     def password(self) -> str:
-        """Return root's password as the Secret has it now."""
-        return self.password_file.read_text(encoding="utf-8").rstrip("\n")
+        """Return root's password as the Secret has it now, nothing where that is no password."""
+        try:
+            return self.password_file.read_text(encoding="utf-8").rstrip("\n")
+        except UnicodeDecodeError:
+            return ""
 
 
 class Living:
@@ -185,6 +201,7 @@ class Living:
         self.refreshed = 0.0
         self.lonely_since: float | None = None
         self.is_active = False
+        self.lost: dict[str, str] = {}
 
     def look(self, status: Status) -> bool:
         """Keep the marks, the record and the clients' node up to date; return whether the server has to stop."""
@@ -192,6 +209,8 @@ class Living:
             self.lonely_since = None
             self._in_cluster(status)
             return False
+        if self.node.record.state == choice.BOOTSTRAPPING:
+            self._form()
         if self.node.record.state in (choice.SYNCED, choice.DISCONNECTED):
             return self._alone(status)
         return False
@@ -214,11 +233,21 @@ class Living:
         self._serve(node.state(node.map.data), status)
         self.view, self.broken, self.refreshed = status.view, status.broken, now
 
+    def _form(self) -> None:
+        """Take away what forces another node, as long as this one forms the cluster: there would be two of them."""
+        node, now = self.node, time.monotonic()
+        if now < self.refreshed + REFRESH:
+            return
+        self.refreshed = now
+        if node.map.read().get(choice.FORCE, node.name) != node.name:
+            node.map.write({choice.FORCE: None})
+
     def _serve(self, state: choice.State, status: Status) -> None:
         """Make this node the clients' where that one is gone; then see that it and no other has the label."""
         node = self.node
         done = dict.fromkeys((choice.FORCE, choice.WAITING, choice.BLOCKED, choice.CHOICE))
-        node.map.write({**done, choice.FORMED: state.formed or node.name})
+        # What somebody else said meanwhile comes with the answer; a claim must not be made without it.
+        state = node.state(node.map.write({**done, choice.FORMED: state.formed or node.name}))
         if choice.claims(state, node.name, status.view):
             node.map.write({choice.ACTIVE: node.name}, checked=True)
             state = node.state(node.map.data)
@@ -230,12 +259,31 @@ class Living:
             for name in state.expected:
                 if name != node.name:
                     node.pods.mark(name, marked=False)
+            self._miss(status.view)
         else:
             node.pods.mark(node.name, marked=False)
+
+    def _miss(self, view: tuple[str, ...]) -> None:
+        """Say of a node whose machine is gone that it is not in the cluster; the others would wait for it to notice.
+
+        It has to be missed twice: this node may not have seen yet that it came back.
+        """
+        node = self.node
+        state = node.state(node.map.data)
+        lost = choice.lost(state, view)
+        for name, life in lost.items():
+            if self.lost.get(name) == life:
+                record = replace(state.records[name], state=choice.DISCONNECTED)
+                node.map.write({name: record.text()}, checked=True)
+        self.lost = lost
 
     def _keep_root(self) -> None:
         """Give root the password of the Secret, and say which one it has: the Secret comes here a minute late."""
         node, password = self.node, self.node.password()
+        if not password:
+            # Nobody could log in with that, and the server with its clients is worth more.
+            node.say("root keeps its password: what the Secret has is empty or no text")
+            return
         if node.server.keep_root(password):
             node.say("root has the password of the Secret")
         node.publish(replace(node.record, root=fingerprint(password, node.record.life)))
@@ -249,6 +297,9 @@ class Living:
             return False
         node.map.read()
         node.publish(replace(node.record, state=choice.DISCONNECTED))
+        if not status.answered and len(node.state(node.map.data).expected) == 1:
+            # It only is too busy, and nobody waits for it: a stop would make its clients wait for longer.
+            return False
         return now > self.lonely_since + LONELY and choice.gives_up(node.state(node.map.data), node.name)
 
     def hand_over(self) -> None:

@@ -1,5 +1,6 @@
 """One mariadbd and its data: where the data ends, starting it in the right way, asking it how it is, stopping it."""
 
+import errno
 import functools
 import hashlib
 import json
@@ -15,6 +16,7 @@ from pathlib import Path
 import choice
 
 NOBODY = "00000000-0000-0000-0000-000000000000"
+UUID = re.compile("[0-9a-f-]{36}")
 RECOVERED = re.compile(r"Recovered position:\s*([0-9a-f-]{36}):(-?\d+)")
 SST_AUTHENTICATION = "mysql:"
 # Seconds that the server may take for an answer about itself.
@@ -22,6 +24,13 @@ ANSWER = 5
 STATUS = (
     "SELECT LOWER(VARIABLE_NAME), VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME IN"
     " ('WSREP_READY','WSREP_LOCAL_STATE','WSREP_CLUSTER_STATUS','WSREP_INCOMING_ADDRESSES','WSREP_CLUSTER_STATE_UUID')"
+)
+# Which password root has, and whether root may do everything: whoever is killed after the first statement leaves a root
+# with a password and no rights.
+ROOT = (
+    "SELECT JSON_VALUE(Priv, '$.authentication_string'), (SELECT COUNT(*) FROM information_schema.USER_PRIVILEGES"
+    " WHERE GRANTEE = '''root''@''%''' AND PRIVILEGE_TYPE = 'SUPER' AND IS_GRANTABLE = 'YES')"
+    " FROM mysql.global_priv WHERE User = 'root' AND Host = '%'"
 )
 # The tables by which the server knows who may do what. It keeps that in memory, so it goes on without them until its
 # next start, which then fails. After them those of what a schema has besides tables.
@@ -118,9 +127,10 @@ def parse_grastate(text: str) -> tuple[str, int | None, bool]:
         name, colon, value = line.partition(":")
         if colon and not line.startswith("#"):
             values[name.strip()] = value.strip()
-    seqno = int(values.get("seqno", "-1"))
-    uuid = values.get("uuid", NOBODY)
-    return uuid, (seqno if seqno >= 0 and uuid != NOBODY else None), values.get("safe_to_bootstrap") == "1"
+    # After a loss of power anything may stand there; then the data are asked.
+    uuid = values.get("uuid", "") if UUID.fullmatch(values.get("uuid", "")) else NOBODY
+    known = uuid != NOBODY and re.fullmatch("[0-9]+", values.get("seqno", ""))
+    return uuid, (int(values["seqno"]) if known else None), values.get("safe_to_bootstrap") == "1"
 
 
 def parse_recovered(text: str) -> tuple[str, int | None]:
@@ -154,6 +164,30 @@ def _content(path: Path) -> str:
         return ""
 
 
+def _settle(folder: Path) -> None:
+    """See that the names in a folder are there, or gone, after a loss of power, too."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    except OSError as error:
+        # Some file systems have no such thing.
+        if error.errno != errno.EINVAL:
+            raise
+    finally:
+        os.close(opened)
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file so that it has the old text or the new one, whenever we are killed and however full the disk is."""
+    new = path.with_name(f"{path.name}.new")
+    with new.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+    _settle(path.parent)
+
+
 class Server:
     """A mariadbd in one directory, which is the volume; beside the data lie small marks of how far it came."""
 
@@ -176,16 +210,13 @@ class Server:
 
     def set_mark(self, name: str, text: str = "") -> None:
         """Set a mark, so that it is there after a crash, too."""
-        new = self._mark(f"{name}.new")
-        with new.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(self._mark(name))
+        _replace(self._mark(name), text)
 
     def clear_mark(self, name: str) -> None:
-        """Remove a mark."""
-        self._mark(name).unlink(missing_ok=True)
+        """Remove a mark, for good: one that came back would say that data of clients are none."""
+        if self.has_mark(name):
+            self._mark(name).unlink()
+            _settle(self.volume)
 
     def members(self) -> tuple[str, ...]:
         """Return the nodes that were in the cluster when this one last looked."""
@@ -266,7 +297,9 @@ class Server:
             *more,
         ]
 
-    def start(self, record: choice.Record, peers: list[str], address: str, *, bootstrap: bool) -> None:
+    def start(
+        self, record: choice.Record, peers: list[str], address: str, *, donors: str = "", bootstrap: bool
+    ) -> None:
         """Start the server as the first of a cluster, or to join one; what stands here no file overrides."""
         self.data.mkdir(parents=True, exist_ok=True)
         # Who forms the cluster is decided by us; what Galera remembers of its last view would form it on its own.
@@ -279,6 +312,8 @@ class Server:
             f"--wsrep-node-address={address}",
             f"--wsrep-node-incoming-address={self.pod}:3306",
         ]
+        if donors and not bootstrap:
+            options.append(f"--wsrep-sst-donor={donors}")
         if record.seqno is not None:
             options.append(f"--wsrep-start-position={record.uuid}:{record.seqno}")
         if bootstrap:
@@ -291,7 +326,7 @@ class Server:
         text = self._grastate()
         if text:
             permitted = re.sub(r"(?m)^safe_to_bootstrap:.*$", "safe_to_bootstrap: 1", text)
-            (self.data / "grastate.dat").write_text(permitted, encoding="utf-8")
+            _replace(self.data / "grastate.dat", permitted)
 
     def status(self) -> Status:
         """Ask the server how it is."""
@@ -321,10 +356,7 @@ class Server:
     def keep_root(self, password: str) -> bool:
         """Give root the password of the Secret, from everywhere; nothing is written where it is so already."""
         wanted = digest(password)
-        query = (
-            "SELECT JSON_VALUE(Priv, '$.authentication_string') FROM mysql.global_priv WHERE User='root' AND Host='%'"
-        )
-        if self.ask(query).strip() == wanted:
+        if self.ask(ROOT).strip() == f"{wanted}\t1":
             return False
         self.ask(
             f"CREATE USER IF NOT EXISTS root@'%' IDENTIFIED BY PASSWORD '{wanted}';"
