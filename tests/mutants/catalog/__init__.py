@@ -3,6 +3,6 @@
 Each stands for a mistake that a test must notice; keep their texts short, so that they last.
 """
 
-from tests.mutants.catalog import controllers, dataplane, doors, kube, services
+from tests.mutants.catalog import controllers, databases, dataplane, doors, kube, services
 
-ALL = (*kube.MUTANTS, *controllers.MUTANTS, *services.MUTANTS, *dataplane.MUTANTS, *doors.MUTANTS)
+ALL = (*kube.MUTANTS, *controllers.MUTANTS, *services.MUTANTS, *databases.MUTANTS, *dataplane.MUTANTS, *doors.MUTANTS)

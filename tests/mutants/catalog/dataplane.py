@@ -352,4 +352,21 @@ MUTANTS = (
         "name = address",
         ("tests/unit/blueprint/dataplane/test_host_keys.py::test_ssh_knows_machines_by_names_in_lower_case",),
     ),
+    Mutant(
+        "a machine that was broken into speaks for other machines of its run",
+        "images/ansible-runner/run_ansible.py",
+        '        if event.get("job_id") != number:',
+        "        if False:",
+        ("tests/unit/local/test_run_ansible.py",),
+    ),
+    Mutant(
+        "a run whose machine says what is no text never ends",
+        "stackwright/controllers/dataplane/run_log.py",
+        "        if _HALF.search(line):",
+        "        if False:",
+        (
+            "tests/unit/controllers/dataplane/test_runs.py"
+            "::test_what_a_machine_says_that_is_no_text_can_be_written_into_a_status",
+        ),
+    ),
 )

@@ -177,4 +177,18 @@ MUTANTS = (
         'resource_version=""',
         (f"{LAST_MOMENT}::test_what_is_taken_away_from_its_parent_is_not_pruned[it-was-taken-away-from-its-parent]",),
     ),
+    Mutant(
+        "a status whose answer was lost is taken for a stranger's, and an older one is written over it",
+        "stackwright/kube/meddling.py",
+        "        if change.resource.status not in unseen:",
+        "        if True:",
+        ("tests/runtime/test_meddling.py::test_a_status_whose_answer_was_lost_is_our_own",),
+    ),
+    Mutant(
+        "a former status that the server refuses holds up every pass",
+        "stackwright/kube/meddling.py",
+        "        except (Invalid, TypedPatchRefused) as error:",
+        "        except TypedPatchRefused as error:",
+        ("tests/runtime/test_meddling.py::test_a_former_status_that_is_refused_holds_up_no_pass",),
+    ),
 )

@@ -143,4 +143,18 @@ MUTANTS = (
         "return alike",
         ("tests/unit/controllers/ownership/test_cases.py",),
     ),
+    Mutant(
+        "a service waits for its own new password to be in Keystone",
+        "stackwright/services/nova/programs.py",
+        "    alone = resource.metadata.controller is None",
+        "    alone = True",
+        ("tests/unit/services/test_nova.py::test_a_password_that_a_parent_hands_down_is_not_asked_about",),
+    ),
+    Mutant(
+        "a wrong login in a user's Secret takes good pods away",
+        "stackwright/blueprint/pod/peers.py",
+        "        return ask(theirs, section)\n    except Exception as error:  # noqa: BLE001  likewise",
+        '        return ""\n    except Exception as error:  # noqa: BLE001  likewise',
+        ("tests/unit/blueprint/test_meeting_peers.py::test_any_refusal_counts_of_what_operators_pass_on",),
+    ),
 )
