@@ -11,7 +11,7 @@ import pytest
 
 from stackwright.kube.builtin import Deployment
 from stackwright.kube.client import Client
-from stackwright.kube.errors import Conflict
+from stackwright.kube.errors import Conflict, KubeError
 from stackwright.kube.plan import Wait
 from stackwright.kube.shapes.composite import Child, composite
 from tests.functional.baskets import Basket, kinds, put
@@ -153,3 +153,16 @@ async def test_what_is_taken_away_from_its_parent_is_not_pruned(
         assert next(operator.deeds, None) is None
     found = await client.find(Deployment, "stall", namespace)
     assert (found is not None) is stays
+
+
+async def test_what_was_orphaned_gets_no_owner_that_is_gone(client: Client, namespace: str) -> None:
+    """The garbage collector would delete it, although somebody asked to keep it."""
+    controller = stall.controller()
+    made = await put(client, Basket, "b", namespace, {"label": "fresh"})
+    await controller.reconcile(made.key, await standing_still(client, namespace, controller.kinds))
+    await orphan(client, namespace)
+    behind = await standing_still(client, namespace, controller.kinds)
+    await client.delete(Basket, "b", namespace)
+    with pytest.raises(KubeError, match="Basket b is gone"):
+        await controller.reconcile(made.key, behind)
+    assert not (await client.get(Deployment, "stall", namespace)).metadata.ownerReferences

@@ -261,6 +261,10 @@ async def _take(name: str, body: JsonObject, ip_set: IPSet, world: World) -> Non
 
 
 async def _adopt(orphan: Reservation, ip_set: IPSet, world: World) -> None:
+    now = await world.context.client.find(IPSet, ip_set.metadata.name, ip_set.metadata.namespace)
+    if now is None or now.deleting or now.metadata.uid != ip_set.metadata.uid:
+        # The garbage collector would delete what has an owner that is gone, and free the address of a machine.
+        raise Retry(f"IPSet {ip_set.metadata.name} is gone, or another one by now", reason="Adopting")
     metadata = {"resourceVersion": orphan.metadata.resourceVersion, "ownerReferences": [owner_reference(ip_set)]}
     name, namespace = orphan.metadata.name, orphan.metadata.namespace
     try:

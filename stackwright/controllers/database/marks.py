@@ -88,15 +88,22 @@ def adopted(resource: Marking, holding: Holding, *, known: bool) -> Mark | None:
         return None
     if _is_own(resource, holding):
         return replace(mark, galera=holding.galera) if mark.galera != holding.galera else None
-    return Mark(owner_of(resource), known and not mark.owner, mark.identity, holding.galera)
+    made = known and not mark.owner and not _has_lost_mark(resource)
+    return Mark(owner_of(resource), made, mark.identity, holding.galera)
+
+
+def _has_lost_mark(resource: Marking) -> bool:
+    """Return whether a schema had a mark. Where it has none now, nobody knows any more who made it."""
+    return isinstance(resource, MariaDBDatabase) and GALERA_KEY in resource.status.hash
 
 
 def may_drop(resource: Marking, holding: Holding, *, known: bool) -> bool:
     """Return whether a thing is dropped with its resource: only if, by its mark, that resource created it."""
     mark = holding.mark
     if mark is None:
-        return True
-    return (mark.made and _is_own(resource, holding)) if mark.owner else known
+        # Others may use an external server too: data does not go on a guess.
+        return not (isinstance(resource, MariaDBDatabase) and (holding.external or _has_lost_mark(resource)))
+    return (mark.made and _is_own(resource, holding)) if mark.owner else known and not _has_lost_mark(resource)
 
 
 def noted(resource: Marking, holding: Holding) -> dict[str, str]:

@@ -113,7 +113,7 @@ class Creation:
         if role is None:
             # Nobody knows what is asked for: nothing is made, and nothing is forgotten.
             return None
-        present = context.store(self.service.kind).get(key)
+        present = await self._find(node, context)
         decision = decide(self.service, node, role, present, self.all_services)
         own = replace(context, client=context.client.managing(f"{context.client.field_manager}-{self.service.name}"))
         if decision.body is not None:
@@ -137,12 +137,19 @@ class Creation:
 
     async def _leave(self, node: OpenStackDataPlaneNode, context: Context) -> None:
         """Delete the resource of a node that goes; let the node go once the resource is gone."""
-        present = context.store(self.service.kind).get(node.key)
+        present = await self._find(node, context)
         if present is None:
             await finalizers.remove(context.client, node, finalizer_of(self.service))
         elif not present.deleting:
             metadata = present.metadata
             await context.client.delete(self.service.kind, metadata.name, metadata.namespace, uid=metadata.uid)
+
+    async def _find(self, node: OpenStackDataPlaneNode, context: Context) -> NodeServiceResource | None:
+        """Return the resource of a node. That it is gone is believed of the server alone: the node is let go for it."""
+        present = context.store(self.service.kind).get(node.key)
+        if present is None and finalizer_of(self.service) in node.metadata.finalizers:
+            present = await context.client.find(self.service.kind, node.metadata.name, node.metadata.namespace)
+        return present
 
     async def _note(self, node: OpenStackDataPlaneNode, noted: dict[str, str], context: Context, *, held: bool) -> None:
         """Write these annotations of the node, those that are not empty, and the finalizer if it is to be held."""

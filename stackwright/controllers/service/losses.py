@@ -4,7 +4,7 @@ A status notes which Secrets there were. What the service takes on as it runs is
 something else was written with, or set up with, cannot be: only a backup helps, or a word that the loss is accepted.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -36,7 +36,12 @@ def name_secrets(service: Service[C, F], resource: C, facts: F, look: Look) -> d
     """
     found = ((name, look(Secret, name)) for name in _renewable(service, resource))
     own = {name: digest({"uid": secret.metadata.uid}) for name, secret in found if secret is not None}
-    return own | {wanted.note: name for wanted, name in _keys(service, resource, facts)}
+    before, lost = status_of(resource).hash, accepted(resource)
+    for wanted, name in _keys(service, resource, facts):
+        # A former key stays known: what it has encrypted, nobody encrypts anew by itself.
+        former = {f"{wanted.note}.{key}": "" if key in lost else key for key in _noted(before, wanted.note) - {name}}
+        own |= former | {wanted.note: name}
+    return own
 
 
 def refuse_other_keys(service: Service[C, F], resource: C, facts: F, condition: str) -> None:
@@ -45,18 +50,27 @@ def refuse_other_keys(service: Service[C, F], resource: C, facts: F, condition: 
     found = _keys(service, resource, facts)
     # A key that is kept beside the first one still opens what it has closed.
     beside = {digest({"key": password}) for password in facts.passwords.values()}
-    changed = [wanted for wanted, name in found if before.get(wanted.note, name) not in {name, *lost, *beside}]
+    missing = [(wanted, sorted(_noted(before, wanted.note) - {name, *lost, *beside})) for wanted, name in found]
+    changed = [(wanted, words) for wanted, words in missing if words]
     if changed:
-        keys = ", ".join(wanted.key for wanted in changed)
-        words = ",".join(before[wanted.note] for wanted in changed)
-        where = changed[0].secret or paths.find(resource, "spec.secret")
+        keys = ", ".join(wanted.key for wanted, _ in changed)
+        words = ",".join(word for _, words in changed for word in words)
+        where = changed[0][0].secret or paths.find(resource, "spec.secret")
+        stored, config = f"{resource.kind.name} {resource.metadata.name}", configuration.secret_name(resource)
+        is_first = any(before.get(wanted.note) in words for wanted, words in changed)
         message = (
-            f"Secret {where} has another {keys} than the one with which {resource.kind.name} "
-            f"{resource.metadata.name} has encrypted what it stored; put the old one back, which Secret "
-            f"{configuration.secret_name(resource)} still has, or set the annotation {ACCEPT_LOSS}: {words} on "
-            f"{resource.kind.name} {resource.metadata.name} to go on with the new one: what was stored is lost then"
+            f"Secret {where} has "
+            + (f"another {keys} than the one" if is_first else f"beside {keys} no longer every key")
+            + f" with which {stored} has encrypted what it stored; put the old one back, which Secret {config}, or one "
+            f"whose name begins with {config}-, still has, or set the annotation {ACCEPT_LOSS}: {words} on {stored} to "
+            "go on without it: what was stored with it is lost then"
         )
         raise Blocked(message, reason="SecretLost", condition=condition)
+
+
+def _noted(before: Mapping[str, str], note: str) -> set[str]:
+    """Return the short names of all keys that a service has encrypted with, as its status tells of them."""
+    return {name for key, name in before.items() if name and (key == note or key.startswith(f"{note}."))}
 
 
 def _keys(service: Service[C, F], resource: C, facts: F) -> Iterable[tuple[WantedPassword, str]]:

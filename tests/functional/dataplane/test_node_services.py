@@ -10,6 +10,8 @@ from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlane
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.api.network import IPSet, NetConfig
 from stackwright.cli import exit_codes
+from stackwright.controllers.node_services import creation
+from stackwright.controllers.node_services.creation import finalizer_of
 from stackwright.kube.builtin import ConfigMap
 from stackwright.kube.client import Client
 from stackwright.local.apiserver.server import Shared
@@ -20,7 +22,9 @@ from tests.functional.crds.kubectl import Kubectl
 from tests.functional.dataplane.machines import SERVICES
 from tests.functional.dataplane.serving import serving
 from tests.functional.net_configs import CTLPLANE
+from tests.functional.running import standing_still
 from tests.functional.watching import PATIENCE, eventually, gone, is_ready
+from tests.unit.controllers.node_services.place import AROUND
 
 pytestmark = pytest.mark.usefixtures("kinds")
 
@@ -256,3 +260,27 @@ async def test_what_an_operator_deploys_no_role_deploys_again_also_where_no_webh
         await here.role()
         await here.ready(OpenStackDataPlaneNode, "one")
         await here.ready(NovaExternalCompute, "two")
+
+
+async def test_a_node_is_not_let_go_because_a_cache_lacks_its_compute(client: Client, namespace: str) -> None:
+    """Its address would be free while servers run on it."""
+    (service,) = (each for each in AROUND.services if each.kind is NovaExternalCompute)
+    held, name = finalizer_of(service), "one"
+    spec = {"role": "compute", "ansibleHost": "one.example"}
+    node = await client.create(
+        OpenStackDataPlaneNode,
+        {"metadata": {"name": name, "namespace": namespace, "finalizers": [held]}, "spec": spec},
+    )
+    await client.delete(OpenStackDataPlaneNode, name, namespace)
+    controller = creation.controller(service, AROUND, 1)
+    behind = await standing_still(client, namespace, controller.kinds)
+    body = {"cellName": "nova-cell1", "dataplaneNodeName": name, "sshKeySecretName": "ssh-key"}
+    metadata = {"name": name, "namespace": namespace, "finalizers": ["example.com/servers"]}
+    await client.create(NovaExternalCompute, {"metadata": metadata, "spec": body})
+    await controller.reconcile(node.key, behind)
+    assert (await client.get(OpenStackDataPlaneNode, name, namespace)).metadata.finalizers == (held,)
+    assert (await client.get(NovaExternalCompute, name, namespace)).deleting
+    await client.patch(NovaExternalCompute, name, namespace, {"metadata": {"finalizers": None}})
+    await gone(client, NovaExternalCompute, name, namespace)
+    await controller.reconcile(node.key, behind)
+    await gone(client, OpenStackDataPlaneNode, name, namespace)

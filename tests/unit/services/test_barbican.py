@@ -193,6 +193,38 @@ def test_a_key_may_be_replaced_only_where_the_old_one_stays_beside_it() -> None:
         losses.refuse_other_keys(SERVICE, resource, lost, "InputReady")
 
 
+def noted(hashes: dict[str, str], lost: str = "") -> Any:
+    resource = barbican(passwordSelectors={"simplecryptoadditionalkeks": ["OldKEK"]})
+    annotations = {"openstack.org/accept-loss": lost} if lost else {}
+    return msgspec.structs.replace(
+        resource,
+        metadata=msgspec.structs.replace(resource.metadata, annotations=annotations),
+        status=msgspec.structs.replace(resource.status, hash=hashes),
+    )
+
+
+def test_the_key_before_the_last_one_has_to_stay_too() -> None:
+    first, second = digest({"key": "first"}), digest({"key": "second"})
+    keys = {"simplecryptokek": "second", "simplecryptokek.OldKEK": "first"}
+    both = replace(FACTS, passwords=keys)
+    seen = noted({"key-simplecryptokek": first})
+    hashes = losses.name_secrets(SERVICE, seen, both, nobody)
+    assert hashes == {"key-simplecryptokek": second, f"key-simplecryptokek.{first}": first}
+    losses.refuse_other_keys(SERVICE, noted(hashes), both, "InputReady")
+    alone = replace(FACTS, passwords={"simplecryptokek": "second"})
+    with pytest.raises(Blocked, match=f"beside BarbicanSimpleCryptoKEK no longer every key.*accept-loss: {first} on"):
+        losses.refuse_other_keys(SERVICE, noted(hashes), alone, "InputReady")
+    third = replace(FACTS, passwords={"simplecryptokek": "third", "simplecryptokek.OldKEK": "second"})
+    with pytest.raises(Blocked, match=f"accept-loss: {first} on"):
+        losses.refuse_other_keys(SERVICE, noted(hashes), third, "InputReady")
+
+    # A loss that was accepted is forgotten, with the annotation or without it.
+    accepted = noted(hashes, lost=first)
+    losses.refuse_other_keys(SERVICE, accepted, alone, "InputReady")
+    hashes |= losses.name_secrets(SERVICE, accepted, alone, nobody)
+    losses.refuse_other_keys(SERVICE, noted(hashes), alone, "InputReady")
+
+
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [

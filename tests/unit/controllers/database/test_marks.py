@@ -127,3 +127,14 @@ def test_the_status_tells_which_schema_it_is() -> None:
     lost = schema.Seen(SERVER, PLACEMENT, None, holding=FREE)
     told = schema.tell(a_database(completed=True, hash={"schema": "1f2e"}), lost)
     assert (told.completed, told.hash) == (False, {"schema": "1f2e"})
+
+
+def test_a_schema_of_which_nobody_can_say_who_made_it_stays() -> None:
+    unread = schema.Seen(SERVER, PLACEMENT, PLACEMENT, holding=Holding(None, external=True))
+    assert not schema.remove(a_database(completed=True), unread).steps
+    had = a_database(completed=True, hash={"galera": "ours"})
+    for mark in (UNMARKED, None):
+        assert not schema.remove(had, a_schema(mark)).steps
+    [step] = schema.decide(had, a_schema(UNMARKED)).steps
+    assert isinstance(step, schema.MarkSchema)
+    assert not step.mark.made
