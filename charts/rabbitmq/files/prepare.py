@@ -2,7 +2,8 @@
 
 RabbitMQ's own discovery asks all nodes that answer at that moment; two that do not find each other form two clusters
 for ever. So here only node 0 may begin a cluster, and only when nobody else has one: a node without data waits until
-another serves, and joins that. While it waits, it says so to whoever asks, so that node 0 need not guess.
+another serves, and joins that. While it waits, it says so to whoever asks, so that node 0 need not guess: a node that
+says nothing may have data, and wait for those of node 0.
 """
 
 import os
@@ -23,8 +24,6 @@ SECRETS = Path("/var/lib/stackwright/secrets")
 # Where a node without data says that it has none. Nothing else of the broker listens there.
 BLANK_PORT = 25671
 BLANK = b"blank\n"
-# For how many seconds node 0 waits for peers that say nothing at all.
-PATIENCE = 60.0
 
 
 def copy(source: Path, destination: Path) -> None:
@@ -42,8 +41,11 @@ def write(name: str, lines: Iterable[str]) -> None:
 
 def has_data(data: Path) -> bool:
     """Return whether this node was a member of a cluster, and did not leave it."""
-    place = data / cluster.node(cluster.ordinal())
-    return any((place / name).exists() for name in ("schema.DAT", "coordination"))
+    name = cluster.node(cluster.ordinal())
+    # `coordination` is there before a node has joined anybody. It is data only where the newer store is in use.
+    flags = data / f"{name}-feature_flags"
+    is_newer = flags.exists() and "khepri_db" in flags.read_text(encoding="utf-8", errors="replace")
+    return (data / name / "schema.DAT").exists() or (is_newer and (data / name / "coordination").exists())
 
 
 def serves(host: str) -> bool:
@@ -77,33 +79,33 @@ def say_blank() -> None:
     threading.Thread(target=answer, daemon=True).start()
 
 
-def choose(number: int, serving: list[int], silent: list[int], waited: float) -> list[int] | None:
+def choose(number: int, serving: list[int], silent: list[int]) -> list[int] | None:
     """Return the nodes to join, none of them to begin a cluster, None to wait."""
     if serving:
         return serving
-    if number == 0 and (not silent or waited >= PATIENCE):
-        return []
-    return None
+    return [] if number == 0 and not silent else None
 
 
-def look(number: int, waited: float) -> tuple[list[int] | None, str]:
+def look(number: int) -> tuple[list[int] | None, str]:
     """Look at all peers once; return whom to join, if that is clear, and what is waited for."""
     try:
-        others = [other for other in range(cluster.replicas() or 1) if other != number]
+        replicas = cluster.replicas()
     except cluster.Unanswered as error:
         return None, f"Trying again: {error}"
+    if not replicas:
+        return None, "Waiting: there shall be no nodes"
+    others = [other for other in range(replicas) if other != number]
     serving = [other for other in others if serves(cluster.host(other))]
     blank = [] if serving or number else [other for other in others if is_blank(cluster.host(other))]
     silent = [other for other in others if other not in serving and other not in blank]
-    return choose(number, serving, silent, waited), f"Waiting for {', '.join(map(cluster.node, silent))}"
+    return choose(number, serving, silent), f"Waiting for {', '.join(map(cluster.node, silent))}"
 
 
 def peers() -> list[int]:
     """Wait until it is clear whom to join; return their numbers, none to begin a cluster."""
-    say_blank()
-    begin, said = time.monotonic(), ""
+    said = ""
     while True:
-        chosen, text = look(cluster.ordinal(), time.monotonic() - begin)
+        chosen, text = look(cluster.ordinal())
         if chosen is not None:
             return chosen
         if text != said:
@@ -112,13 +114,28 @@ def peers() -> list[int]:
         time.sleep(0.5)
 
 
-def forget(number: int) -> None:
-    """Let the cluster forget an earlier life of this node: a volume that was lost is no member any more."""
-    mine = cluster.node(cluster.ordinal())
-    command = ["rabbitmqctl", "--longnames", "--node", cluster.node(number), "forget_cluster_node", mine]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    if done.returncode == 0:
-        print(f"{cluster.node(number)} has forgotten an earlier {mine}", flush=True)
+def control(number: int, *words: str) -> str:
+    """Return what another node says; nothing where it does not answer, or refuses."""
+    command = ["rabbitmqctl", "--longnames", "--node", cluster.node(number), *words]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    except subprocess.TimeoutExpired:
+        return ""
+    return done.stdout if done.returncode == 0 else ""
+
+
+def lacks(printed: str, asked: int) -> bool:
+    """Return whether a node that was asked for the members of its cluster says that this one is none."""
+    return cluster.node(asked) in printed and cluster.node(cluster.ordinal()) not in printed
+
+
+def forget(number: int) -> bool:
+    """Let the cluster forget an earlier life of this node; return whether this one is no member of it now.
+
+    Its volume was lost. As long as its former self is a member, RabbitMQ refuses to join, and never says so.
+    """
+    control(number, "forget_cluster_node", cluster.node(cluster.ordinal()))
+    return lacks(control(number, "eval", "rabbit_nodes:list_members()."), number)
 
 
 def form() -> None:
@@ -126,9 +143,12 @@ def form() -> None:
     if has_data(DATA):
         print("This node has data and goes on with it", flush=True)
         return
+    say_blank()
     numbers = peers()
-    if numbers:
-        forget(numbers[0])
+    while numbers and not forget(numbers[0]):
+        print("Trying again: an earlier life of this node is not forgotten yet", flush=True)
+        time.sleep(1)
+        numbers = peers()
     nodes = [cluster.node(number) for number in (cluster.ordinal(), *numbers)]
     print(f"Joining {', '.join(nodes[1:])}" if numbers else "Beginning a cluster", flush=True)
     listed = [f"cluster_formation.classic_config.nodes.{place} = {name}" for place, name in enumerate(nodes, 1)]

@@ -21,6 +21,8 @@ import cluster
 TRIES = 10
 # What part of its time a node waits for those above it to leave; all that leave have the same time.
 WAITING = 2 / 3
+# For how many seconds it waits at least for those that stay.
+LEAST = 5.0
 
 
 def say(text: str) -> None:
@@ -62,31 +64,36 @@ def rows(printed: str) -> list[dict[str, Any]]:
         return [{"result": printed[-300:]}]
 
 
-def above(printed: str) -> list[str] | None:
-    """Return the nodes above this one among those that were printed; None where nothing is known.
+def named(printed: str) -> dict[str, int]:
+    """Return the nodes that were printed, with their numbers."""
+    prefix = re.escape(f"rabbit@{os.environ['STATEFUL_SET']}-")
+    return {match[0]: int(match[1]) for match in re.finditer(rf"{prefix}(\d+)[\w.-]*", printed)}
+
+
+def above(printed: str, least: int = 0) -> list[str] | None:
+    """Return the nodes above this one, from number `least` on, among those printed; None where nothing is known.
 
     Of the members that it reaches a node itself is always one.
     """
-    prefix = re.escape(f"rabbit@{os.environ['STATEFUL_SET']}-")
-    found = {match[0]: int(match[1]) for match in re.finditer(rf"{prefix}(\d+)[\w.-]*", printed)}
+    found = named(printed)
     if cluster.ordinal() not in found.values():
         return None
-    return sorted(name for name, number in found.items() if number > cluster.ordinal())
+    return sorted(name for name, number in found.items() if number > cluster.ordinal() and number >= least)
 
 
-def await_higher(seconds: float) -> None:
-    """Wait until the nodes above have left, or fell silent.
+def await_higher(seconds: float, least: int = 0, tries: int = TRIES) -> None:
+    """Wait until the nodes above, from number `least` on, have left, or fell silent.
 
     Nodes that leave at once disturb each other: a queue permits one change at a time; and those who stay see most of
     the cluster go, pause as a minority, and come back with a member that has left.
     """
     deadline = time.monotonic() + seconds
     told, unknown = False, 0
-    while unknown < TRIES and time.monotonic() < deadline:
+    while unknown < tries and time.monotonic() < deadline:
         # Also those whose broker has stopped already: they have not left yet.
         reached = "[N || N <- rabbit_nodes:list_members(), lists:member(N, [node() | nodes()])]."
         _, printed = run("rabbitmqctl", "eval", reached)
-        names = above(printed)
+        names = above(printed, least)
         if names == []:
             return
         unknown = 0 if names else unknown + 1
@@ -94,7 +101,28 @@ def await_higher(seconds: float) -> None:
             say(f"waits until {', '.join(names)} left")
             told = True
         time.sleep(1)
-    say("waits no longer, and leaves beside the others")
+    say("waits no longer for the others")
+
+
+def await_staying(replicas: int, seconds: float) -> bool:
+    """Wait until most nodes that stay run; replicas of queues cannot be moved to the others, and nobody says so."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        _, printed = run("rabbitmqctl", "eval", "rabbit_nodes:list_running().")
+        if 2 * sum(number < replicas for number in named(printed).values()) > replicas:
+            return True
+        time.sleep(1)
+    return False
+
+
+def forget_lost(replicas: int) -> None:
+    """Let the cluster forget those that were to leave and are lost: they would count as members for ever."""
+    _, printed = run("rabbitmqctl", "eval", "rabbit_nodes:list_members() -- [node() | nodes()].")
+    for name, number in named(printed).items():
+        if number >= replicas:
+            say(f"{name} was to leave and is lost; the cluster forgets it")
+            moved("shrink", name)
+            run("rabbitmqctl", "forget_cluster_node", name)
 
 
 def leave(replicas: int, seconds: float) -> None:
@@ -104,7 +132,12 @@ def leave(replicas: int, seconds: float) -> None:
     # A node in maintenance gets no new replicas. A whole drain would also stop those that are here: with two nodes
     # leaving, queues would have lost their majority and could not be moved any more.
     run("rabbitmqctl", "eval", "rabbit_maintenance:mark_as_being_drained().")
+    begin = time.monotonic()
     await_higher(seconds * WAITING)
+    if not await_staying(replicas, max(LEAST, seconds * WAITING - (time.monotonic() - begin))):
+        say("too few of the nodes that stay run; this node stays a member and keeps its data")
+        return
+    forget_lost(replicas)
     for number in range(replicas):
         moved("grow", cluster.node(number), "all")
     if not moved("shrink", mine):
@@ -138,8 +171,12 @@ def main() -> int:
         return 0
     if cluster.ordinal() >= replicas:
         leave(replicas, float(sys.argv[1]))
-    elif replicas > 1:
-        hand_over()
+    else:
+        # Those that leave need the ones that stay, and Kubernetes may restart these at the same time. A broker that
+        # does not answer any more helps nobody.
+        await_higher(float(sys.argv[1]) * WAITING, replicas, tries=1)
+        if replicas > 1:
+            hand_over()
     return 0
 
 

@@ -32,26 +32,28 @@ def test_a_node_knows_its_number_and_the_names_of_all(programs: dict[str, Module
 
 
 @pytest.mark.parametrize(
-    ("number", "serving", "silent", "waited", "chosen"),
+    ("number", "serving", "silent", "chosen"),
     [
-        pytest.param(0, [], [], 0.0, [], id="node-0-begins-when-all-others-say-that-they-have-no-data"),
-        pytest.param(0, [], [1], 0.0, None, id="node-0-waits-for-one-that-says-nothing"),
-        pytest.param(0, [], [1], 60.0, [], id="node-0-does-not-wait-for-ever"),
-        pytest.param(0, [2], [1], 0.0, [2], id="node-0-joins-a-cluster-that-is-there"),
-        pytest.param(1, [], [], 0.0, None, id="another-node-never-begins-a-cluster"),
-        pytest.param(1, [], [0], 3600.0, None, id="another-node-waits-as-long-as-it-takes"),
-        pytest.param(2, [0, 1], [], 0.0, [0, 1], id="another-node-joins-who-serves"),
+        pytest.param(0, [], [], [], id="node-0-begins-when-all-others-say-that-they-have-no-data"),
+        pytest.param(0, [], [1], None, id="one-that-says-nothing-may-have-data"),
+        pytest.param(0, [2], [1], [2], id="node-0-joins-a-cluster-that-is-there"),
+        pytest.param(1, [], [], None, id="another-node-never-begins-a-cluster"),
+        pytest.param(1, [], [0], None, id="another-node-waits-as-long-as-it-takes"),
+        pytest.param(2, [0, 1], [], [0, 1], id="another-node-joins-who-serves"),
     ],
 )
 def test_who_begins_and_who_joins(
-    programs: dict[str, ModuleType],
-    number: int,
-    serving: list[int],
-    silent: list[int],
-    waited: float,
-    chosen: list[int] | None,
+    programs: dict[str, ModuleType], number: int, serving: list[int], silent: list[int], chosen: list[int] | None
 ) -> None:
-    assert programs["prepare"].choose(number, serving, silent, waited) == chosen
+    assert programs["prepare"].choose(number, serving, silent) == chosen
+
+
+@pytest.mark.parametrize("replicas", [None, 0])
+def test_nobody_begins_a_cluster_that_shall_have_no_nodes(
+    programs: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch, replicas: int | None
+) -> None:
+    monkeypatch.setattr(programs["cluster"], "replicas", lambda: replicas)
+    assert programs["prepare"].look(0) == (None, "Waiting: there shall be no nodes")
 
 
 @pytest.mark.parametrize(
@@ -60,7 +62,8 @@ def test_who_begins_and_who_joins(
         pytest.param((), False, id="an-empty-volume"),
         pytest.param(("cluster_nodes.config", "nodes_running_at_shutdown"), False, id="what-leaving-leaves-behind"),
         pytest.param(("schema.DAT",), True, id="a-member-s-data"),
-        pytest.param(("coordination",), True, id="a-member-s-data-in-the-newer-store"),
+        # RabbitMQ makes it before it looks for peers.
+        pytest.param(("coordination",), False, id="one-that-was-killed-before-it-joined"),
     ],
 )
 def test_whether_a_node_has_data(
@@ -71,6 +74,13 @@ def test_whether_a_node_has_data(
     for name in files:
         (place / name).touch()
     assert programs["prepare"].has_data(tmp_path) is expected
+
+
+def test_the_newer_store_is_data_where_it_is_in_use(programs: dict[str, ModuleType], tmp_path: Path) -> None:
+    name = programs["cluster"].node(2)
+    (tmp_path / name / "coordination").mkdir(parents=True)
+    (tmp_path / f"{name}-feature_flags").write_text("[khepri_db].\n")
+    assert programs["prepare"].has_data(tmp_path)
 
 
 def test_a_cookie_is_copied_for_its_owner_alone(programs: dict[str, ModuleType], tmp_path: Path) -> None:
@@ -114,6 +124,53 @@ def members(*numbers: int) -> str:
 def test_who_leaves_first(programs: dict[str, ModuleType], printed: str, numbers: list[int] | None) -> None:
     expected = None if numbers is None else [programs["cluster"].node(number) for number in numbers]
     assert programs["stop"].above(printed) == expected
+
+
+def test_a_node_that_stays_waits_for_those_alone_that_leave(programs: dict[str, ModuleType]) -> None:
+    above, node = programs["stop"].above, programs["cluster"].node
+    assert above(members(0, 1, 2, 3, 4), 4) == [node(4)]
+    assert above(members(0, 1, 2, 3), 4) == []
+
+
+def test_only_a_node_that_answers_says_who_is_no_member(programs: dict[str, ModuleType]) -> None:
+    answers = (members(0, 1), members(0, 2), members(1), "")
+    assert [programs["prepare"].lacks(text, 0) for text in answers] == [True, False, False, False]
+
+
+class Calls:
+    """What was run, and what came of it: the first answer whose words are in the command."""
+
+    def __init__(self, **answers: str) -> None:
+        self.answers, self.made = answers, list[str]()
+
+    def __call__(self, *command: str, **_: float) -> tuple[bool, str]:
+        said = " ".join(command)
+        self.made.append(said)
+        return True, next((answer for word, answer in self.answers.items() if word in said), "[]")
+
+
+def test_one_that_leaves_while_those_that_stay_are_away_stays_a_member(
+    programs: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = Calls(list_running=members(1, 2))
+    stop = programs["stop"]
+    monkeypatch.setattr(stop, "run", calls)
+    monkeypatch.setattr(stop, "LEAST", 0.01)
+    stop.leave(1, 0.01)
+    assert not [each for each in calls.made if "shrink" in each or "reset" in each or "stop_app" in each]
+
+
+def test_one_that_was_to_leave_and_is_lost_is_forgotten(
+    programs: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that stays would wait for it for ever: it is half of the members."""
+    cluster, stop = programs["cluster"], programs["stop"]
+    monkeypatch.setenv("POD_NAME", "rabbitmq-server-1")
+    calls = Calls(**{"list_members() --": members(2), "list_running": members(0, 1), "lists:member": members(0, 1)})
+    monkeypatch.setattr(stop, "run", calls)
+    stop.leave(1, 0.5)
+    assert f"rabbitmqctl forget_cluster_node {cluster.node(2)}" in calls.made
+    assert calls.made[-1] == "rabbitmqctl reset"
 
 
 @pytest.mark.parametrize(
