@@ -8,7 +8,6 @@ import msgspec
 
 from stackwright import services
 from stackwright.api.base import CustomResource
-from stackwright.controllers.service.pods import is_ready
 from stackwright.foresight import dependencies, reasons, tree
 from stackwright.foresight.objects import resource_name_of
 from stackwright.foresight.reasons import Reason
@@ -18,6 +17,7 @@ from stackwright.kube import conditions
 from stackwright.kube.builtin import Deployment, Job, Pod, ReplicaSet
 from stackwright.kube.pace import QUIET
 from stackwright.kube.resource import Condition, Resource, ResourceName
+from stackwright.kube.shapes.states import is_ready
 
 # The order of a Deployment's ReplicaSets.
 _REVISION = "deployment.kubernetes.io/revision"

@@ -44,6 +44,7 @@ from stackwright.kube.informer import Change
 from stackwright.kube.plan import Ends, Plan, Step, Wait
 from stackwright.kube.predicates import asked_differently
 from stackwright.kube.resource import Key, owner_reference
+from stackwright.kube.shapes.belonging import refuse_stale
 from stackwright.kube.shapes.external import External
 
 # The index of Reservations by their addresses.
@@ -262,9 +263,8 @@ async def _take(name: str, body: JsonObject, ip_set: IPSet, world: World) -> Non
 
 async def _adopt(orphan: Reservation, ip_set: IPSet, world: World) -> None:
     now = await world.context.client.find(IPSet, ip_set.metadata.name, ip_set.metadata.namespace)
-    if now is None or now.deleting or now.metadata.uid != ip_set.metadata.uid:
-        # The garbage collector would delete what has an owner that is gone, and free the address of a machine.
-        raise Retry(f"IPSet {ip_set.metadata.name} is gone, or another one by now", reason="Adopting")
+    # A machine may have the address, which would be free again.
+    refuse_stale(f"Reservation {orphan.metadata.name}", ip_set, now)
     metadata = {"resourceVersion": orphan.metadata.resourceVersion, "ownerReferences": [owner_reference(ip_set)]}
     name, namespace = orphan.metadata.name, orphan.metadata.namespace
     try:

@@ -18,10 +18,9 @@ from stackwright.blueprint.digests import digest
 from stackwright.blueprint.secret_values import encode
 from stackwright.blueprint.service import Service
 from stackwright.controllers.service import failed_jobs, labels, references
-from stackwright.controllers.service.pods import is_ready
 from stackwright.kube.builtin import Deployment, Job, Plain, Pod, Secret
 from stackwright.kube.shapes.child import Child, child
-from stackwright.kube.shapes.states import state_of
+from stackwright.kube.shapes.states import is_ready, state_of
 
 # How many editions of a part stay though no pod mounts them, the newest: for a release that is rolled back.
 SPARE = 3

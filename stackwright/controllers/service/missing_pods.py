@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from stackwright.controllers.service.pods import is_ready
 from stackwright.kube import clock, conditions
 from stackwright.kube.builtin import DaemonSet, Event, Job, Plain, Pod, StatefulSet
 from stackwright.kube.client import Client
@@ -13,7 +12,7 @@ from stackwright.kube.controller import Context
 from stackwright.kube.errors import Denied
 from stackwright.kube.resource import Condition, CustomResource, Resource
 from stackwright.kube.shapes.outcome import Outcome
-from stackwright.kube.shapes.states import REFUSED, refusal
+from stackwright.kube.shapes.states import REFUSED, is_ready, refusal
 
 # When a workload that lacks pods is looked at again: events wake nobody.
 LOOK_AGAIN = 10.0

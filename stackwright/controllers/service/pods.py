@@ -40,12 +40,6 @@ def count_ready(workload: Resource) -> int:
     return int(workload.status.get(word, 0)) if isinstance(workload, Plain) else 0
 
 
-def is_ready(pod: Pod) -> bool:
-    """Return whether a pod is ready to serve."""
-    stated = pod.status.get("conditions") or ()
-    return any(entry.get("type") == "Ready" and entry.get("status") == "True" for entry in stated)
-
-
 def trouble(pods: Iterable[Pod]) -> str:
     """Return what keeps the first of these pods that is in trouble from running; "" when none is."""
     for pod in sorted(pods, key=lambda pod: pod.metadata.name):

@@ -76,6 +76,16 @@ def refuse_elsewhere(what: str, body: JsonObject, parent: Resource) -> None:
         )
 
 
+def refuse_stale(what: str, parent: Resource, there: Resource | None) -> None:
+    """Refuse to give an object an owner that is gone: the garbage collector would delete what somebody orphaned.
+
+    `there` is what the server has in the parent's place.
+    """
+    if there is None or there.deleting or there.metadata.uid != parent.metadata.uid:
+        message = f"{what} is left alone: {parent.kind.name} {parent.metadata.name} is gone, or another one by now"
+        raise Retry(message, reason="Replacing")
+
+
 def refuse_foreign(what: str, present: Resource | None, parent: Resource) -> None:
     """Refuse to write what is another resource's: no two parents write one object in turn."""
     if present is None:

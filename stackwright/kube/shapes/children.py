@@ -31,6 +31,7 @@ from stackwright.kube.shapes.belonging import (
     maker_of,
     refuse_elsewhere,
     refuse_foreign,
+    refuse_stale,
     refuse_users,
 )
 from stackwright.kube.shapes.child import (
@@ -232,20 +233,13 @@ async def apply_unforced(child: Child, parent: Resource, context: Context, *, mi
     present = context.store(child.of).get(child.key)
     refuse_foreign(str(child), present, parent)
     if present is not None and present.metadata.controller is None and not child.kept:
-        await _refuse_stale(str(child), parent, context)
+        there = await context.client.find(type(parent), parent.metadata.name, parent.metadata.namespace)
+        refuse_stale(str(child), parent, there)
     marked = with_annotation(child.body, mark_of(context), child.digest)
     if present is not None and (owned := await strangers.renamed(context.client, child.body, present)):
         return Applied(present, owned, await strangers.added(context.client, present, owned))
     result, left_out = await versions.apply(context.client, child.of, marked, present, missed=missed)
     return Applied(result, left_out, await strangers.added(context.client, result, left_out))
-
-
-async def _refuse_stale(what: str, parent: Resource, context: Context) -> None:
-    """Refuse to give an object an owner that is gone: the garbage collector would delete what somebody orphaned."""
-    there = await context.client.find(type(parent), parent.metadata.name, parent.metadata.namespace)
-    if there is None or there.deleting or there.metadata.uid != parent.metadata.uid:
-        message = f"{what} is left alone: {parent.kind.name} {parent.metadata.name} is gone, or another one by now"
-        raise Retry(message, reason="Replacing")
 
 
 def _placed(item: Child, parent: Resource, context: Context) -> Child:

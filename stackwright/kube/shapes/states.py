@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from stackwright.kube import conditions, finalizers
-from stackwright.kube.builtin import DaemonSet, Deployment, Job, PersistentVolumeClaim, Plain, StatefulSet
+from stackwright.kube.builtin import DaemonSet, Deployment, Job, PersistentVolumeClaim, Plain, Pod, StatefulSet
 from stackwright.kube.conditions import READY, REQUESTED, Finding
 from stackwright.kube.resource import CustomResource, Resource
 
@@ -114,6 +114,11 @@ def _daemon_set(resource: Plain) -> Finding:
         f"{_name(resource)} runs on no node: none{whose} takes its pods; label a node for it, or tolerate its taints"
     )
     return Finding("", "True", NO_NODES, message)
+
+
+def is_ready(pod: Pod) -> bool:
+    """Return whether a pod is ready to serve."""
+    return bool(_condition(pod, "Ready").get("status") == "True")
 
 
 def is_rolling(resource: Resource) -> bool:

@@ -26,6 +26,7 @@ from stackwright.kube import builtin
 from stackwright.kube.builtin import ConfigMap, StatefulSet
 from stackwright.kube.conditions import Finding
 from stackwright.kube.resource import Resource
+from stackwright.kube.shapes.states import is_ready
 from stackwright.services.ovn import probes
 from stackwright.services.ovn.kinds import OVNController, OVNDBCluster
 
@@ -140,18 +141,13 @@ def tell(resource: OVNDBCluster, facts: DatabaseFacts | None, look: Look) -> Tol
     members = [f"{name}-{number}" for number in range(resource.spec.replicas)]
     pods = {member: look(builtin.Pod, member) for member in members}
     running = {member for member, pod in pods.items() if _runs(pod)}
-    ready = {member for member, pod in pods.items() if member in running and _is_ready(pod)}
+    # A node that is gone says nothing of its pods any more: they seem to run for minutes, but are not ready soon.
+    ready = {member for member, pod in pods.items() if pod is not None and member in running and is_ready(pod)}
     return Told(found, tuple(findings(resource, said, running, ready)))
 
 
 def _runs(pod: builtin.Pod | None) -> bool:
     return pod is not None and not pod.deleting and pod.status.get("phase") == "Running"
-
-
-def _is_ready(pod: builtin.Pod | None) -> bool:
-    # A node that is gone says nothing of its pods any more: they seem to run for minutes, but are not ready soon.
-    said = pod.status.get("conditions") or [] if pod is not None else []
-    return any(entry.get("type") == "Ready" and entry.get("status") == "True" for entry in said)
 
 
 def findings(

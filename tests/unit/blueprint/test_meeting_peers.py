@@ -66,6 +66,20 @@ def test_a_process_that_is_refused_each_time_ends_and_says_why_once(
 AWAY = ConnectionError("who knows")
 
 
+def put(pod: SimpleNamespace, answers: dict[str, Any]) -> list[str]:
+    """Put a question to a peer that answers so; return what it is asked, as it comes."""
+    seen: list[str] = []
+
+    def ask(said: str, section: str) -> str:
+        seen.append(said)
+        if isinstance(answers[said], Exception):
+            raise answers[said]
+        return str(answers[said])
+
+    pod.peers.QUESTIONS["here"] = (lambda said, _: said, ask)
+    return seen
+
+
 @pytest.mark.parametrize(
     ("theirs", "ours", "answers", "reason", "asked"),
     [
@@ -83,15 +97,7 @@ AWAY = ConnectionError("who knows")
 def test_a_refusal_counts_where_the_same_peer_lets_operators_in(
     pod: SimpleNamespace, theirs: Any, ours: Any, answers: dict[str, Any], reason: str, asked: list[str]
 ) -> None:
-    seen = []
-
-    def ask(said: str, section: str) -> str:
-        seen.append(said)
-        if isinstance(answers[said], Exception):
-            raise answers[said]
-        return str(answers[said])
-
-    pod.peers.QUESTIONS["here"] = (lambda said, _: said, ask)
+    seen = put(pod, answers)
     assert pod.peers.refuses("here", "section", theirs, ours) == reason
     assert seen == asked
 
@@ -110,15 +116,7 @@ def test_a_refusal_counts_where_the_same_peer_lets_operators_in(
 def test_any_refusal_counts_of_what_operators_pass_on(
     pod: SimpleNamespace, theirs: Any, ours: Any, answers: dict[str, Any], reason: str
 ) -> None:
-    seen = []
-
-    def ask(said: str, section: str) -> str:
-        seen.append(said)
-        if isinstance(answers[said], Exception):
-            raise answers[said]
-        return str(answers[said])
-
-    pod.peers.QUESTIONS["here"] = (lambda said, _: said, ask)
+    seen = put(pod, answers)
     asked: set[Any] = set()
     assert pod.peers.refuses_given("here", "section", theirs, ours, asked) == reason
     # Another section with the same login is another name for it.
