@@ -293,6 +293,7 @@ class Market:
     error: Exception | None = None
     hangs: bool = False
     waits: tuple[Wait, ...] = ()
+    leaving: tuple[Wait, ...] = ()
 
 
 async def look(_: Fruit, market: Market) -> Market:
@@ -375,7 +376,7 @@ async def test_a_block_does_not_end_a_wait_that_has_a_time(client: Client, names
 
 
 def keep(_: Fruit, market: Market) -> Plan:
-    return Plan(waits=market.waits)
+    return Plan(waits=market.leaving)
 
 
 @pytest.mark.usefixtures("kinds")
@@ -385,12 +386,12 @@ async def test_a_deletion_is_a_generation_that_its_controller_has_seen(client: C
     shape = replace(gift, remove=keep, finalizer="example.org/market")
     async with running(one(client, shape.controller(lambda _context: market), namespace)):
         before = await until(client, await put(client, Fruit, "apple", namespace, {}), is_ready)
-        market.waits = (Wait("InUse", "It is being eaten; wait", "SoldReady", after=0.1, ends=Ends.BY_USER),)
+        market.leaving = (Wait("InUse", "It is being eaten; wait", "SoldReady", after=0.1, ends=Ends.BY_USER),)
         await client.delete(Fruit, "apple", namespace)
         shown = await until(client, before, lambda seen: condition(seen, "Ready")[1] == "InUse")
         assert shown.metadata.generation > before.metadata.generation
         assert shown.status.observedGeneration == shown.metadata.generation
-        market.waits = ()
+        market.leaving = ()
         async with asyncio.timeout(PATIENCE):
             while await client.find(Fruit, "apple", namespace) is not None:
                 await asyncio.sleep(0.05)
