@@ -118,6 +118,17 @@ def conf_problem(text: str) -> str:
     return ""
 
 
+def user_problem(text: str | None) -> str:
+    """Return why a broker could not take its first user from these lines; empty if nothing is wrong. Shows no value."""
+    if text is None:
+        return "it is not text"
+    if problem := conf_problem(text):
+        return problem
+    names = {line.partition("=")[0].strip() for line in text.splitlines()}
+    missing = [name for name in ("default_user", "default_pass") if name not in names]
+    return f"it has no line {missing[0]} = ...; the broker would make another user" if missing else ""
+
+
 # A quoted text, or a comment up to the end of its line; a quoted % does not begin a comment.
 _COMMENT = re.compile(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|%.*""")
 

@@ -14,15 +14,18 @@ from stackwright.blueprint.needs.broker import BROKER, BrokerServer
 from stackwright.blueprint.network import BY_OPERATORS, Listen, Network
 from stackwright.blueprint.outside_addresses import is_inside
 from stackwright.blueprint.providers import Provides, Sight
+from stackwright.blueprint.secret_values import text_of
 from stackwright.blueprint.service import Component, ConfigFile, Service, Told
 from stackwright.blueprint.value_types import client_service, closed, described
 from stackwright.blueprint.workloads import Port
+from stackwright.kube.builtin import Secret
 from stackwright.services.rabbitmq import configuration
 from stackwright.services.rabbitmq.kinds import DefaultUser, RabbitMq, SecretReference, ServiceReference
 
 # Erlang listens here from the start, even while the broker boots, waits for other nodes or has paused itself.
 ALIVE: JsonObject = {"tcpSocket": {"port": "distribution"}, "timeoutSeconds": 5}
 READY = ["python3", "/var/lib/stackwright/scripts/ready.py"]
+DEFAULT_USER_FILE = "default_user.conf"
 OWN_VALUES = {
     "tolerations": described("Taints of nodes that the pods tolerate.", {"type": "array", "items": {"type": "object"}}),
     "terminationGracePeriodSeconds": described(
@@ -87,6 +90,10 @@ def problems(resource: RabbitMq, look: Look) -> Iterable[tuple[str, str]]:
         yield "spec.rabbitmq.additionalConfig", problem
     if problem := configuration.terms_problem(spec.rabbitmq.advancedConfig):
         yield "spec.rabbitmq.advancedConfig", problem
+    name = default_user(resource)
+    user = look(Secret, name)
+    if user is not None and (problem := configuration.user_problem(text_of(user, DEFAULT_USER_FILE))):
+        yield "metadata.name", f"correct {DEFAULT_USER_FILE} in Secret {name}, which follows from it: {problem}"
     path = "spec.persistence.storageClassName"
     yield from storage_classes.problems(resource, path, spec.persistence.storageClassName, look)
 

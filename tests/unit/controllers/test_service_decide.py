@@ -258,7 +258,9 @@ def test_passwords_of_what_runs(service: Any, resource: Any, lost: str, *, renew
 def test_only_what_took_the_place_of_a_lost_secret_is_told_to_what_runs(*, again: bool) -> None:
     resource = made(RabbitMq, "mq", spec={})
     annotations = {GENERATED_AGAIN: "true"} if again else {}
-    user = made(Secret, "mq-default-user", data=encode({"username": "default_user", "password": "new"}))
+    lines = "default_user = default_user\ndefault_pass = new\n"
+    content = {"username": "default_user", "password": "new", "default_user.conf": lines}
+    user = made(Secret, "mq-default-user", data=encode(content))
     user = msgspec.structs.replace(user, metadata=msgspec.structs.replace(user.metadata, annotations=annotations))
     there = {"mq-default-user": user, "mq-erlang-cookie": made(Secret, "mq-erlang-cookie")}
     seen = Seen(lambda kind, name, **_: there.get(name) if kind is Secret else None, NOW)

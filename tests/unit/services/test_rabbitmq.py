@@ -12,7 +12,7 @@ from stackwright.services.rabbitmq import configuration
 from stackwright.services.rabbitmq.conf_values import FORMS
 from stackwright.services.rabbitmq.kinds import BrokerExternal, Configuration, RabbitMq, RabbitMqSpec
 from stackwright.services.rabbitmq.service import SERVICE, problems
-from tests.unit.blueprint.resolving import look_at
+from tests.unit.blueprint.resolving import look_at, secret
 
 METADATA = ObjectMeta(name="rabbitmq", namespace="openstack")
 OUTSIDE = {"hostname": "rabbit.example.org", "managementURL": "http://rabbit.example.org:15672", "secret": "admin"}
@@ -115,6 +115,22 @@ def test_what_a_broker_would_not_start_with_is_refused(spec: dict[str, Any], pat
     ((found, sentence),) = problems(resource, nobody)
     assert found == f"spec.rabbitmq.{path}"
     assert words in sentence
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        pytest.param({"username": "a", "password": "b"}, "has no line default_user", id="no-file"),
+        pytest.param({"default_user.conf": "default_user = a\n"}, "has no line default_pass", id="no-password"),
+        pytest.param({"default_user.conf": "default_user: a\ndefault_pass: b\n"}, "line 1 is not", id="another-form"),
+        pytest.param({"default_user.conf": "default_user = a\ndefault_pass = b"}, "", id="well-formed"),
+    ],
+)
+def test_a_first_user_that_no_broker_could_make_is_refused(content: dict[str, str], words: str) -> None:
+    resource = RabbitMq(metadata=METADATA)
+    found = list(problems(resource, look_at(secret("rabbitmq-default-user", content))))
+    assert [path for path, _ in found] == (["metadata.name"] if words else [])
+    assert all("Secret rabbitmq-default-user" in sentence and words in sentence for _, sentence in found)
 
 
 def test_what_a_broker_reads_is_taken() -> None:
